@@ -1,0 +1,32 @@
+//! Where a generator gets the time from.
+
+use crate::{OutOfEpoch, Tick};
+
+/// A source of the current time.
+///
+/// Generators take their clock as an argument, so that a test owns it. A clock may step back and stand
+/// still; the generator is made for that.
+pub trait Clock {
+    /// The tick that the present moment falls into.
+    fn now(&self) -> Result<Tick, OutOfEpoch>;
+}
+
+/// The system's real-time clock.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+#[cfg(feature = "std")]
+impl Clock for SystemClock {
+    #[inline]
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        std::time::SystemTime::now().try_into()
+    }
+}
+
+impl<F: Fn() -> Result<Tick, OutOfEpoch>> Clock for F {
+    #[inline]
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        self()
+    }
+}

@@ -1,0 +1,257 @@
+//! The ID itself.
+
+use core::{fmt, str};
+
+use crate::{OutOfEpoch, ParseError, Tick, base32};
+
+/// An ID: ten bytes whose order is the order in time.
+///
+/// ```
+/// use sno_core::{Fields, Sno, Tick};
+///
+/// let fields = Fields {
+///     tick: Tick::floor(1_767_225_600_000_000)?, // 2026-01-01
+///     tick_tock: false,
+///     metabyte: 1,
+///     partition: 42 << 8 | 7,
+///     sequence: 0,
+/// };
+/// let id = Sno::from(fields);
+/// assert_eq!(id.fields(), fields);
+/// assert!(id < Sno::from(Fields { sequence: 1, ..fields }));
+/// # Ok::<(), sno_core::OutOfEpoch>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(transparent)]
+pub struct Sno([u8; 10]);
+
+/// What an ID is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Fields {
+    /// When the ID was made, to 4 ms.
+    pub tick: Tick,
+    /// Which of two timelines it belongs to; a generator changes over when its clock steps back.
+    pub tick_tock: bool,
+    /// The application's own byte.
+    pub metabyte: u8,
+    /// Who made it.
+    pub partition: u16,
+    /// Tells the IDs of one tick and partition apart.
+    pub sequence: u16,
+}
+
+impl From<Fields> for Sno {
+    #[inline]
+    fn from(fields: Fields) -> Self {
+        let Fields { tick, tick_tock, metabyte, partition, sequence } = fields;
+        let [_, _, _, a, b, c, d, e] = (tick.get() << 1 | tick_tock as u64).to_be_bytes();
+        let [p, q] = partition.to_be_bytes();
+        let [s, t] = sequence.to_be_bytes();
+        Self([a, b, c, d, e, metabyte, p, q, s, t])
+    }
+}
+
+impl From<Sno> for Fields {
+    #[inline]
+    fn from(id: Sno) -> Self {
+        id.fields()
+    }
+}
+
+impl Sno {
+    /// The smallest ID: all bits zero.
+    pub const MIN: Self = Self([0; 10]);
+    /// The largest ID: all bits one.
+    pub const MAX: Self = Self([0xff; 10]);
+
+    /// All fields at once.
+    #[inline]
+    pub const fn fields(self) -> Fields {
+        Fields {
+            tick: self.tick(),
+            tick_tock: self.tick_tock(),
+            metabyte: self.metabyte(),
+            partition: self.partition(),
+            sequence: self.sequence(),
+        }
+    }
+
+    /// When the ID was made, to 4 ms.
+    #[inline]
+    pub const fn tick(self) -> Tick {
+        let [a, b, c, d, e, ..] = self.0;
+        Tick::from_bits(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]) >> 1)
+    }
+
+    /// Which of the two timelines the ID belongs to.
+    #[inline]
+    pub const fn tick_tock(self) -> bool {
+        self.0[4] & 1 == 1
+    }
+
+    /// The application's own byte.
+    #[inline]
+    pub const fn metabyte(self) -> u8 {
+        self.0[5]
+    }
+
+    /// Who made the ID.
+    #[inline]
+    pub const fn partition(self) -> u16 {
+        u16::from_be_bytes([self.0[6], self.0[7]])
+    }
+
+    /// The number within tick and partition.
+    #[inline]
+    pub const fn sequence(self) -> u16 {
+        u16::from_be_bytes([self.0[8], self.0[9]])
+    }
+
+    /// The same ID with another metabyte.
+    #[inline]
+    #[must_use]
+    pub const fn with_metabyte(mut self, metabyte: u8) -> Self {
+        self.0[5] = metabyte;
+        self
+    }
+
+    /// The smallest ID that was not made before a Unix time in microseconds, over both timelines and all
+    /// metabytes.
+    ///
+    /// It saturates: a time before the epoch gives [`Sno::MIN`], a time after it [`Sno::MAX`].
+    pub fn lower_bound(unix_micros: i64) -> Self {
+        match Tick::ceil(unix_micros) {
+            Ok(tick) => Fields { tick, ..Fields::default() }.into(),
+            Err(OutOfEpoch::Before) => Self::MIN,
+            Err(OutOfEpoch::After) => Self::MAX,
+        }
+    }
+
+    /// The largest ID that was not made after a Unix time in microseconds, over both timelines and all
+    /// metabytes.
+    ///
+    /// It saturates: a time before the epoch gives [`Sno::MIN`], a time after it [`Sno::MAX`].
+    pub fn upper_bound(unix_micros: i64) -> Self {
+        match Tick::floor(unix_micros) {
+            Ok(tick) => {
+                let rest =
+                    Fields { tick_tock: true, metabyte: 0xff, partition: 0xffff, sequence: 0xffff, tick };
+                rest.into()
+            }
+            Err(OutOfEpoch::Before) => Self::MIN,
+            Err(OutOfEpoch::After) => Self::MAX,
+        }
+    }
+
+    /// The ID of ten bytes; every ten bytes are one.
+    #[inline]
+    pub const fn from_bytes(bytes: [u8; 10]) -> Self {
+        Self(bytes)
+    }
+
+    /// The ten bytes.
+    #[inline]
+    pub const fn to_bytes(self) -> [u8; 10] {
+        self.0
+    }
+
+    /// The ten bytes, borrowed.
+    #[inline]
+    pub const fn as_bytes(&self) -> &[u8; 10] {
+        &self.0
+    }
+
+    /// The ID that 16 bytes of text stand for: [`FromStr`](str::FromStr) for text that is not known to be UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// Another length than 16, or a byte outside the alphabet.
+    #[inline]
+    pub const fn parse_bytes(text: &[u8]) -> Result<Self, ParseError> {
+        match base32::decode(text) {
+            Ok(bytes) => Ok(Self(bytes)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The 16 characters, as ASCII.
+    #[inline]
+    pub const fn to_text(self) -> [u8; 16] {
+        base32::encode(self.0)
+    }
+
+    /// The ID as two numbers that compare as it does, most significant first.
+    #[inline]
+    const fn key(self) -> (u64, u16) {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        (u64::from_be_bytes([a, b, c, d, e, f, g, h]), self.sequence())
+    }
+}
+
+impl PartialOrd for Sno {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The order of the bytes: by time, then timeline, metabyte, partition, sequence.
+impl Ord for Sno {
+    #[inline]
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        // Two loads and byte swaps a side: a third of the time of a memcmp call.
+        self.key().cmp(&other.key())
+    }
+}
+
+impl fmt::Display for Sno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(str::from_utf8(&self.to_text()).expect("the alphabet is ASCII"))
+    }
+}
+
+impl fmt::Debug for Sno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sno({self})")
+    }
+}
+
+impl str::FromStr for Sno {
+    type Err = ParseError;
+
+    #[inline]
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::parse_bytes(text.as_bytes())
+    }
+}
+
+impl From<[u8; 10]> for Sno {
+    #[inline]
+    fn from(bytes: [u8; 10]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Sno> for [u8; 10] {
+    #[inline]
+    fn from(id: Sno) -> Self {
+        id.0
+    }
+}
+
+impl TryFrom<&[u8]> for Sno {
+    type Error = core::array::TryFromSliceError;
+
+    /// Fails unless there are exactly ten bytes.
+    #[inline]
+    fn try_from(bytes: &[u8]) -> Result<Self, Self::Error> {
+        bytes.try_into().map(Self)
+    }
+}
+
+impl AsRef<[u8]> for Sno {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}

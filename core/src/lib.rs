@@ -1,0 +1,63 @@
+//! IDs of 10 bytes and 16 characters that sort by time, carry one byte of the application's own, and
+//! never repeat.
+//!
+//! ```
+//! use sno_core::Sno;
+//!
+//! let id: Sno = "9q7k4op826n2g222".parse()?;
+//! assert_eq!(id.metabyte(), 1);
+//! assert_eq!(id.partition(), 42 << 8 | 7);
+//! assert_eq!(id.to_string(), "9q7k4op826n2g222");
+//! # Ok::<(), sno_core::ParseError>(())
+//! ```
+//!
+//! # Layout
+//!
+//! Two blocks of 40 bits, big-endian, so that the order of the bytes is the order in time:
+//!
+//! ```text
+//!  39 bits                   1        8          16           16
+//! ┌─────────────────────────┬─┬────────────┬────────────┬────────────┐
+//! │ tick: 4 ms since 2010   │t│  metabyte  │ partition  │  sequence  │
+//! └─────────────────────────┴─┴────────────┴────────────┴────────────┘
+//!                            └ tick-tock: which of the two timelines
+//! ```
+//!
+//! # Which one should I use?
+//!
+//! * To read, write, compare or store IDs: [`Sno`], its [`Fields`] and [`Tick`].
+//! * To make IDs in one process: [`Generator`]. Give every process that can run at the same time a
+//!   [partition](Prefix::partition) of its own.
+//! * To share a generator between processes: a [`Slot`] in shared memory, and [`Marks`] for what has to
+//!   outlive a restart. This is how the PostgreSQL extension works.
+//!
+//! # Features
+//!
+//! * `std` (default): [`SystemClock`], and [`Generator::generate`], which waits when it has to.
+//! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
+//! * `marks`: the [`record`] of the marks in a file.
+
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![deny(missing_docs, unsafe_code)]
+
+mod base32;
+mod clock;
+mod generator;
+mod id;
+mod partition;
+#[cfg(feature = "marks")]
+pub mod record;
+#[cfg(feature = "serde")]
+mod serde;
+mod slot;
+mod tick;
+
+pub use base32::{ParseError, decode, encode};
+pub use clock::Clock;
+#[cfg(feature = "std")]
+pub use clock::SystemClock;
+pub use generator::Generator;
+pub use id::{Fields, Sno};
+pub use partition::{Prefix, PrefixError, SequenceRange, SequenceRangeError};
+pub use slot::{Hold, Marks, Slot, SlotState, Stamp};
+pub use tick::{OutOfEpoch, Tick};

@@ -1,0 +1,299 @@
+//! Who generates: the arithmetic from a server's prefix and a process's number to a partition, and the
+//! pool of sequence numbers.
+
+use core::{fmt, num::IntErrorKind, str::FromStr};
+
+/// The upper bits of every partition of one server: its own number, and how many bits that takes.
+///
+/// ```text
+///      bits (8 to 16)         16 − bits
+/// ┌──────────────────────┬──────────────────┐
+/// │        prefix        │ pid mod (2^k−1)  │
+/// └──────────────────────┴──────────────────┘
+/// ```
+///
+/// Written `42/8`, or just `42`, since 8 bits are the default. The value of all ones in the lower part is
+/// never a process's: it is the [reserved](Prefix::reserved) partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prefix {
+    value: u16,
+    bits: u8,
+}
+
+impl Prefix {
+    /// A prefix of so many bits.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than 8 or more than 16 bits, or a value that needs more of them.
+    pub const fn new(value: u16, bits: u8) -> Result<Self, PrefixError> {
+        if bits < 8 || bits > 16 {
+            return Err(PrefixError::Bits);
+        }
+        if value as u32 >> bits != 0 {
+            return Err(PrefixError::Value { bits });
+        }
+        Ok(Self { value, bits })
+    }
+
+    /// The server's number.
+    pub const fn value(self) -> u16 {
+        self.value
+    }
+
+    /// How many of the 16 bits it takes.
+    pub const fn bits(self) -> u8 {
+        self.bits
+    }
+
+    /// The first partition under the prefix, and the largest value of the bits below it.
+    const fn parts(self) -> (u16, u16) {
+        let low = 16 - self.bits as u32;
+        (((self.value as u32) << low) as u16, ((1u32 << low) - 1) as u16)
+    }
+
+    /// The partition of a process. Processes can share one: 255 under a prefix of 8 bits, 15 under one
+    /// of 12; under one of 16 all of them do.
+    pub const fn partition(self, process_id: u32) -> u16 {
+        match self.parts() {
+            (first, 0) => first,
+            (first, ones) => first | (process_id % ones as u32) as u16,
+        }
+    }
+
+    /// The partition of all ones under the prefix, which is no process's own (unless the prefix has all
+    /// 16 bits): for IDs that are not made from the clock.
+    pub const fn reserved(self) -> u16 {
+        let (first, ones) = self.parts();
+        first | ones
+    }
+}
+
+impl Default for Prefix {
+    /// `0/8`.
+    fn default() -> Self {
+        Self { value: 0, bits: 8 }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.value, self.bits)
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        let (value, bits) = text.split_once('/').unwrap_or((text, "8"));
+        let bits = match number(bits) {
+            Some(bits @ 8..=16) => bits as u8,
+            Some(_) => return Err(PrefixError::Bits),
+            None => return Err(PrefixError::Syntax),
+        };
+        let value = number(value).ok_or(PrefixError::Syntax)?;
+        Self::new(value.try_into().map_err(|_| PrefixError::Value { bits })?, bits)
+    }
+}
+
+/// A decimal number, digits and surrounding spaces only; one too large for its type is the largest.
+fn number(text: &str) -> Option<u32> {
+    let text = text.trim_matches(' ');
+    if text.starts_with('+') {
+        return None;
+    }
+    match text.parse() {
+        Ok(number) => Some(number),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Some(u32::MAX),
+        Err(_) => None,
+    }
+}
+
+/// Why a text or a pair of numbers is not a [`Prefix`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum PrefixError {
+    /// Not a number, or two with a slash between them.
+    Syntax,
+    /// Fewer than 8 or more than 16 bits.
+    Bits,
+    /// A value that needs more bits than it has.
+    Value {
+        /// How many it has.
+        bits: u8,
+    },
+}
+
+impl fmt::Display for PrefixError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax => f.write_str("expected a number, or a number and its bits, as in \"42/8\""),
+            Self::Bits => f.write_str("a prefix has 8 to 16 bits"),
+            Self::Value { bits } => write!(f, "a prefix of {bits} bits is at most {}", (1u32 << bits) - 1),
+        }
+    }
+}
+
+impl core::error::Error for PrefixError {}
+
+/// The pool of sequence numbers that a generator draws from in each tick, both ends included.
+///
+/// Written `0-65535`. Servers that have to share a prefix take disjoint pools.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SequenceRange {
+    lower: u16,
+    upper: u16,
+}
+
+impl SequenceRange {
+    /// The smallest pool: four IDs a tick are a thousand a second.
+    pub const MIN_SIZE: u32 = 4;
+
+    /// A pool from one number to another, both included.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than four numbers.
+    pub const fn new(lower: u16, upper: u16) -> Result<Self, SequenceRangeError> {
+        if (upper as u32) < lower as u32 + Self::MIN_SIZE - 1 {
+            return Err(SequenceRangeError::Size);
+        }
+        Ok(Self { lower, upper })
+    }
+
+    /// The first number of every tick.
+    #[inline]
+    pub const fn lower(self) -> u16 {
+        self.lower
+    }
+
+    /// The last number of every tick.
+    #[inline]
+    pub const fn upper(self) -> u16 {
+        self.upper
+    }
+
+    /// How many IDs a partition can make in one tick.
+    pub const fn size(self) -> u32 {
+        self.upper as u32 - self.lower as u32 + 1
+    }
+}
+
+impl Default for SequenceRange {
+    /// `0-65535`.
+    fn default() -> Self {
+        Self { lower: 0, upper: u16::MAX }
+    }
+}
+
+impl fmt::Display for SequenceRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.lower, self.upper)
+    }
+}
+
+impl FromStr for SequenceRange {
+    type Err = SequenceRangeError;
+
+    fn from_str(text: &str) -> Result<Self, SequenceRangeError> {
+        let (lower, upper) = text.split_once('-').ok_or(SequenceRangeError::Syntax)?;
+        let [lower, upper] = [lower, upper].map(number);
+        let (Some(lower), Some(upper)) = (lower, upper) else {
+            return Err(SequenceRangeError::Syntax);
+        };
+        let (Ok(lower), Ok(upper)) = (lower.try_into(), upper.try_into()) else {
+            return Err(SequenceRangeError::Bound);
+        };
+        Self::new(lower, upper)
+    }
+}
+
+/// Why a text or a pair of numbers is not a [`SequenceRange`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SequenceRangeError {
+    /// Not two numbers with a hyphen between them.
+    Syntax,
+    /// A number over 65535.
+    Bound,
+    /// Fewer than four numbers.
+    Size,
+}
+
+impl fmt::Display for SequenceRangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Syntax => "expected the first and the last number, as in \"0-65535\"",
+            Self::Bound => "a sequence number is at most 65535",
+            Self::Size => "a pool has at least 4 sequence numbers",
+        })
+    }
+}
+
+impl core::error::Error for SequenceRangeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes() {
+        let parse = |text: &str| text.parse::<Prefix>().map(|prefix| (prefix.value(), prefix.bits()));
+        assert_eq!(parse("42"), Ok((42, 8)));
+        assert_eq!(parse("42/8"), Ok((42, 8)));
+        assert_eq!(parse(" 4095 / 12 "), Ok((4095, 12)));
+        assert_eq!(parse("65535/16"), Ok((65535, 16)));
+        assert_eq!(parse("256"), Err(PrefixError::Value { bits: 8 }));
+        assert_eq!(parse("4096/12"), Err(PrefixError::Value { bits: 12 }));
+        assert_eq!(parse("65536/16"), Err(PrefixError::Value { bits: 16 }));
+        assert_eq!(parse("99999999999999999999/16"), Err(PrefixError::Value { bits: 16 }));
+        assert_eq!(parse("0/7"), Err(PrefixError::Bits));
+        assert_eq!(parse("0/17"), Err(PrefixError::Bits));
+        for text in ["", "/", "/8", "x", "1/", "1/8/8", "-1", "+1", "1.0", "0x2a", "1 2", "٤٢"] {
+            assert_eq!(parse(text), Err(PrefixError::Syntax), "{text:?}");
+        }
+        assert_eq!(Prefix::default(), "0/8".parse().unwrap());
+        assert_eq!("42".parse::<Prefix>().unwrap().to_string(), "42/8");
+    }
+
+    #[test]
+    fn partitions() {
+        let prefix = |text: &str| text.parse::<Prefix>().unwrap();
+        assert_eq!(prefix("42").partition(254), 42 * 256 + 254);
+        assert_eq!(prefix("42").partition(255), 42 * 256);
+        assert_eq!(prefix("42").reserved(), 42 * 256 + 255);
+        assert_eq!(prefix("42/12").partition(14), 42 * 16 + 14);
+        assert_eq!(prefix("42/12").partition(15), 42 * 16);
+        assert_eq!(prefix("42/12").reserved(), 42 * 16 + 15);
+        assert_eq!(prefix("42/15").partition(4_194_303), 84);
+        assert_eq!(prefix("42/15").reserved(), 85);
+        assert_eq!(prefix("42/16").partition(4_194_303), 42);
+        assert_eq!(prefix("42/16").reserved(), 42);
+    }
+
+    #[test]
+    fn no_process_takes_the_reserved_partition() {
+        for bits in 8..16 {
+            let prefix = Prefix::new(1, bits).unwrap();
+            assert!((0..100_000).all(|pid| prefix.partition(pid) != prefix.reserved()));
+        }
+    }
+
+    #[test]
+    fn sequence_ranges() {
+        let parse = |text: &str| text.parse::<SequenceRange>().map(|range| (range.lower(), range.upper()));
+        assert_eq!(parse("0-65535"), Ok((0, 65535)));
+        assert_eq!(parse(" 8 - 11 "), Ok((8, 11)));
+        assert_eq!(parse("65532-65535"), Ok((65532, 65535)));
+        assert_eq!(parse("8-10"), Err(SequenceRangeError::Size));
+        assert_eq!(parse("10-8"), Err(SequenceRangeError::Size));
+        assert_eq!(parse("65535-65535"), Err(SequenceRangeError::Size));
+        assert_eq!(parse("0-65536"), Err(SequenceRangeError::Bound));
+        for text in ["", "-", "7", "1-", "-1", "-1-9", "1-2-3", "a-b", "1..9"] {
+            assert_eq!(parse(text), Err(SequenceRangeError::Syntax), "{text:?}");
+        }
+        assert_eq!(SequenceRange::default().to_string(), "0-65535");
+        assert_eq!(SequenceRange::default().size(), 65_536);
+    }
+}

@@ -1,0 +1,346 @@
+//! The state machine that makes IDs unique: one generator's state, in process memory or in memory that
+//! many processes share.
+//!
+//! # Protocol
+//!
+//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out, and for
+//! each of the two timelines the highest tick it had reached when it was last left, `left[0]` and
+//! `left[1]`. An ID belongs to whoever moved `W` to it; nothing else is ever reserved, so a caller that
+//! dies at any point leaves nothing behind.
+//!
+//! A [claim](Slot::claim) loads `W`, then `left` of the *other* timeline, then reads the clock. The order
+//! matters: a caller that was paused in between sees a clock that is too new, never one that seems to
+//! have gone back because others went on. Then, with one compare-and-swap of `W`:
+//!
+//! | the clock reads | the claim |
+//! |---|---|
+//! | a later tick than `W`'s | enters it, with the pool's first number |
+//! | the same tick | takes the next number; if the pool is used up, waits for the next tick |
+//! | earlier, but after `left[other]` | raises `left[this]` to `W`'s tick, then enters the other timeline: no wait |
+//! | earlier than both | waits until the clock reaches `W`'s tick or passes `left[other]`, whichever comes first |
+//!
+//! A compare-and-swap that fails starts over. Why no `(tick, tick-tock, sequence)` comes twice: within a
+//! timeline `W` only grows; a timeline is entered again only past the tick at which it was last left,
+//! since `left` is raised *before* the word that leaves it is published; and a caller with an outdated
+//! `left` has an outdated `W` too, so its compare-and-swap fails.
+//!
+//! `left` may be raised by a caller whose compare-and-swap then fails. That is harmless: it names a tick
+//! that its timeline had in fact reached, and is read only from the other timeline.
+//!
+//! # Marks
+//!
+//! The state dies with the memory it lives in. [`Marks`] bound it: no slot enters a tick above its
+//! timeline's mark, and whoever raises a mark has first written it to where it survives. So after a
+//! restart every slot [resumes](Slot::resume) at the marks, above every ID that was handed out before.
+//!
+//! When the clock steps back, busy slots change over at once, idle ones never notice. `Marks` remembers
+//! the timeline that was entered last, and a slot that enters a new tick moves there if it may: then one
+//! timeline is in use, its mark alone moves on, and the other falls behind the clock, ready to be entered
+//! without a wait at the next step or restart.
+
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick};
+
+/// The state of one generator, on a cache line of its own.
+///
+/// It has a fixed layout and no pointers, so that processes can share it. All methods take `&self` and
+/// are lock-free.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Slot {
+    /// `W`: 39 bits of tick, 1 of tick-tock, 16 of sequence.
+    word: AtomicU64,
+    /// For each timeline the highest tick when it was last left.
+    left: [AtomicU64; 2],
+    /// How often the clock stepped back and the timeline changed.
+    drifts: AtomicU64,
+    /// How often the pool of a tick was used up.
+    overflows: AtomicU64,
+    /// Microseconds that callers spent waiting, for either reason.
+    waited: AtomicU64,
+    /// The last partition that drew from this slot, or `UNUSED`.
+    partition: AtomicU32,
+}
+
+const UNUSED: u32 = u32::MAX;
+
+const fn pack(tick: Tick, tick_tock: bool, sequence: u16) -> u64 {
+    tick.get() << 17 | (tick_tock as u64) << 16 | sequence as u64
+}
+
+const fn unpack(word: u64) -> (Tick, bool, u16) {
+    (Tick::from_bits(word >> 17), word >> 16 & 1 == 1, word as u16)
+}
+
+impl Default for Slot {
+    /// A slot that has never handed out an ID.
+    fn default() -> Self {
+        Self {
+            // The pool of the first tick counts as used up, as after a restart.
+            word: AtomicU64::new(pack(Tick::MIN, false, u16::MAX)),
+            left: [AtomicU64::new(0), AtomicU64::new(0)],
+            drifts: AtomicU64::new(0),
+            overflows: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
+            partition: AtomicU32::new(UNUSED),
+        }
+    }
+}
+
+/// What a claim got: with a metabyte and a partition it is an ID.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// The tick that was entered or gone on with.
+    pub tick: Tick,
+    /// The timeline.
+    pub tick_tock: bool,
+    /// The number within the tick.
+    pub sequence: u16,
+    /// Whether the claim entered the tick. Once a tick, and so a good moment for upkeep.
+    pub entered: bool,
+}
+
+impl Stamp {
+    /// The ID of this stamp.
+    #[inline]
+    pub fn id(self, metabyte: u8, partition: u16) -> Sno {
+        let Self { tick, tick_tock, sequence, .. } = self;
+        Fields { tick, tick_tock, metabyte, partition, sequence }.into()
+    }
+}
+
+/// Why a claim has to wait, or failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// All numbers of this tick are taken; the next tick brings new ones.
+    Overflow {
+        /// The tick to wait for.
+        until: Tick,
+    },
+    /// The clock went back into the past of both timelines.
+    Regression {
+        /// What the clock reads.
+        now: Tick,
+        /// The tick to wait for.
+        until: Tick,
+    },
+    /// The mark of this timeline has to be raised to at least this tick first.
+    Mark {
+        /// The timeline.
+        tick_tock: bool,
+        /// What the clock reads.
+        tick: Tick,
+    },
+    /// The clock is outside the epoch.
+    Clock(OutOfEpoch),
+}
+
+impl Slot {
+    /// Takes the next stamp: unique among all that were ever taken from this slot.
+    ///
+    /// It never blocks. On an `Err` nothing was taken; wait as it says, then claim again.
+    #[inline]
+    pub fn claim(&self, clock: &impl Clock, range: SequenceRange, marks: &Marks) -> Result<Stamp, Hold> {
+        loop {
+            let word = self.word.load(Acquire);
+            let (tick, this, sequence) = unpack(word);
+            let left = Tick::from_bits(self.left[!this as usize].load(Acquire));
+            let now = match clock.now() {
+                Ok(now) => now,
+                Err(error) => return Err(Hold::Clock(error)),
+            };
+            if now == tick {
+                let next = (sequence as u32 + 1).max(range.lower() as u32);
+                if next > range.upper() as u32 {
+                    return Err(Hold::Overflow { until: tick.saturating_add(1) });
+                }
+                let next = next as u16;
+                if self.swap(word, pack(tick, this, next)) {
+                    return Ok(Stamp { tick, tick_tock: this, sequence: next, entered: false });
+                }
+            } else if let Some(stamp) = self.enter(word, left, now, range, marks)? {
+                return Ok(stamp);
+            }
+        }
+    }
+
+    /// The part of a claim that enters another tick; `None` if another caller was first.
+    fn enter(
+        &self,
+        word: u64,
+        left: Tick,
+        now: Tick,
+        range: SequenceRange,
+        marks: &Marks,
+    ) -> Result<Option<Stamp>, Hold> {
+        let (tick, this, _) = unpack(word);
+        let back = now < tick;
+        if back && now <= left {
+            return Err(Hold::Regression { now, until: tick.min(left.saturating_add(1)) });
+        }
+        // Back, and past where the other timeline was left: a drift. Forward: to the timeline that
+        // everyone is on, if that is as safe.
+        let change = back || (now > left && marks.current() != this);
+        let to = this ^ change;
+        if now > marks.limit(to) {
+            return Err(Hold::Mark { tick_tock: to, tick: now });
+        }
+        if change {
+            self.left[this as usize].fetch_max(tick.get(), AcqRel);
+        }
+        if !self.swap(word, pack(now, to, range.lower())) {
+            return Ok(None);
+        }
+        if back {
+            self.drifts.fetch_add(1, Relaxed);
+            marks.current.store(to, Relaxed);
+        }
+        Ok(Some(Stamp { tick: now, tick_tock: to, sequence: range.lower(), entered: true }))
+    }
+
+    #[inline]
+    fn swap(&self, old: u64, new: u64) -> bool {
+        self.word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Takes up where the memory of an earlier run ended: at its marks, with the pool of that tick used
+    /// up. For a slot that nobody uses yet.
+    pub fn resume(&self, marks: &Marks) {
+        let current = marks.current();
+        for tick_tock in [false, true] {
+            self.left[tick_tock as usize].store(marks.limit(tick_tock).get(), Relaxed);
+        }
+        for counter in [&self.drifts, &self.overflows, &self.waited] {
+            counter.store(0, Relaxed);
+        }
+        self.partition.store(UNUSED, Relaxed);
+        self.word.store(pack(marks.limit(current), current, u16::MAX), Release);
+    }
+
+    /// Notes which partition draws from this slot.
+    pub fn note_partition(&self, partition: u16) {
+        self.partition.store(partition as u32, Relaxed);
+    }
+
+    /// Counts a tick whose pool was used up.
+    pub fn note_overflow(&self) {
+        self.overflows.fetch_add(1, Relaxed);
+    }
+
+    /// Adds to the time that callers spent waiting.
+    pub fn note_wait(&self, micros: u64) {
+        self.waited.fetch_add(micros, Relaxed);
+    }
+
+    /// A snapshot for people to look at. The parts are read one after another, so they may be an instant
+    /// apart.
+    pub fn state(&self) -> SlotState {
+        let (tick, tick_tock, sequence) = unpack(self.word.load(Acquire));
+        let left = Tick::from_bits(self.left[!tick_tock as usize].load(Acquire));
+        SlotState {
+            tick,
+            tick_tock,
+            sequence,
+            safe: tick.min(left.saturating_add(1)),
+            drifts: self.drifts.load(Relaxed),
+            overflows: self.overflows.load(Relaxed),
+            waited_micros: self.waited.load(Relaxed),
+            partition: self.partition.load(Relaxed).try_into().ok(),
+        }
+    }
+}
+
+/// What [`Slot::state`] shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotState {
+    /// The tick of the last ID.
+    pub tick: Tick,
+    /// The timeline of the last ID.
+    pub tick_tock: bool,
+    /// The sequence number of the last ID.
+    pub sequence: u16,
+    /// The earliest reading of the clock with which the generator goes on without waiting for it.
+    pub safe: Tick,
+    /// How often the clock stepped back and the timeline changed.
+    pub drifts: u64,
+    /// How often the pool of a tick was used up.
+    pub overflows: u64,
+    /// Microseconds that callers spent waiting.
+    pub waited_micros: u64,
+    /// The last partition that drew from the slot; `None` if no one has yet.
+    pub partition: Option<u16>,
+}
+
+/// How far each timeline may go, for all slots of a server together, and which timeline was entered last.
+///
+/// A mark is raised only after it was written to where a restart finds it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Marks {
+    limit: [AtomicU64; 2],
+    current: AtomicBool,
+}
+
+impl Marks {
+    /// A mark is written this far ahead of the clock: two seconds.
+    pub const AHEAD: u64 = 2 * Tick::PER_SECOND;
+    /// A mark less far ahead than this, one second, is due to be raised.
+    pub const DUE: u64 = Tick::PER_SECOND;
+
+    /// Marks of these ticks.
+    pub fn new(limits: [Tick; 2], current: bool) -> Self {
+        Self { limit: limits.map(|tick| AtomicU64::new(tick.get())), current: AtomicBool::new(current) }
+    }
+
+    /// No limits: for a generator whose IDs need only be unique while it lives.
+    pub fn unlimited() -> Self {
+        Self::new([Tick::MAX; 2], false)
+    }
+
+    /// Sets both marks and the current timeline. For marks that nobody uses yet.
+    pub fn restore(&self, limits: [Tick; 2], current: bool) {
+        for (limit, tick) in self.limit.iter().zip(limits) {
+            limit.store(tick.get(), Relaxed);
+        }
+        self.current.store(current, Relaxed);
+    }
+
+    /// The last tick that may be entered on a timeline.
+    #[inline]
+    pub fn limit(&self, tick_tock: bool) -> Tick {
+        Tick::from_bits(self.limit[tick_tock as usize].load(Relaxed))
+    }
+
+    /// The timeline that was entered last.
+    #[inline]
+    pub fn current(&self) -> bool {
+        self.current.load(Relaxed)
+    }
+
+    /// Whether the mark of a timeline should be raised, now that the clock reads this.
+    #[inline]
+    pub fn due(&self, tick_tock: bool, now: Tick) -> bool {
+        self.limit(tick_tock) < now.saturating_add(Self::DUE)
+    }
+
+    /// What to write before [`Marks::raise`]: both marks, one of them far enough ahead of the clock.
+    pub fn ahead(&self, tick_tock: bool, now: Tick) -> [Tick; 2] {
+        let mut limits = [self.limit(false), self.limit(true)];
+        let limit = &mut limits[tick_tock as usize];
+        *limit = now.saturating_add(Self::AHEAD).max(*limit);
+        limits
+    }
+
+    /// Raises the marks to what was written. They never fall.
+    pub fn raise(&self, limits: [Tick; 2]) {
+        for (limit, tick) in self.limit.iter().zip(limits) {
+            limit.fetch_max(tick.get(), Relaxed);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Time as an ID holds it: ticks of 4 ms since 2010.
+
+use core::fmt;
+#[cfg(feature = "std")]
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A point in time to 4 ms: the number of ticks since 2010-01-01 00:00:00 UTC, in 39 bits.
+///
+/// The last tick starts at 2079-09-07 15:47:35.548 UTC. A time is converted to the tick that it falls
+/// into; a tick is converted back to its start.
+///
+/// ```
+/// use sno_core::Tick;
+///
+/// let tick = Tick::floor(1_262_304_000_007_999)?; // 7.999 ms into 2010
+/// assert_eq!(tick.get(), 1);
+/// assert_eq!(tick.unix_micros(), 1_262_304_000_004_000);
+/// # Ok::<(), sno_core::OutOfEpoch>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Tick(u64);
+
+impl Tick {
+    /// Width of the field.
+    pub const BITS: u32 = 39;
+    /// Ticks in a second.
+    pub const PER_SECOND: u64 = 250;
+    /// Microseconds in a tick.
+    pub const MICROS: u64 = 1_000_000 / Self::PER_SECOND;
+    /// The first tick: 2010-01-01 00:00:00 UTC.
+    pub const MIN: Self = Self(0);
+    /// The last tick: 2079-09-07 15:47:35.548 UTC.
+    pub const MAX: Self = Self((1 << Self::BITS) - 1);
+
+    /// The epoch's start in seconds of the Unix clock.
+    pub const EPOCH_UNIX_SECONDS: u64 = 1_262_304_000;
+    const EPOCH_UNIX_MICROS: i64 = Self::EPOCH_UNIX_SECONDS as i64 * 1_000_000;
+
+    /// The tick with this number, if it fits its 39 bits.
+    #[inline]
+    pub const fn new(ticks: u64) -> Option<Self> {
+        if ticks <= Self::MAX.0 { Some(Self(ticks)) } else { None }
+    }
+
+    /// The low 39 bits as a tick: for fields that were cut out of an ID or of a generator's word.
+    #[inline]
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        Self(bits & Self::MAX.0)
+    }
+
+    /// Ticks since the epoch.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The tick that a Unix time in microseconds falls into.
+    #[inline]
+    pub const fn floor(unix_micros: i64) -> Result<Self, OutOfEpoch> {
+        // Saturation keeps the far past in the past; the far future is far enough.
+        let micros = unix_micros.saturating_sub(Self::EPOCH_UNIX_MICROS);
+        if micros < 0 {
+            return Err(OutOfEpoch::Before);
+        }
+        match Self::new(micros as u64 / Self::MICROS) {
+            Some(tick) => Ok(tick),
+            None => Err(OutOfEpoch::After),
+        }
+    }
+
+    /// The first tick that starts at a Unix time in microseconds or later.
+    #[inline]
+    pub const fn ceil(unix_micros: i64) -> Result<Self, OutOfEpoch> {
+        match Self::floor(unix_micros) {
+            Ok(tick) if tick.unix_micros() < unix_micros => match Self::new(tick.0 + 1) {
+                Some(next) => Ok(next),
+                None => Err(OutOfEpoch::After),
+            },
+            other => other,
+        }
+    }
+
+    /// The tick that a reading of the Unix clock falls into.
+    #[inline]
+    pub const fn from_unix(seconds: u64, nanos: u32) -> Result<Self, OutOfEpoch> {
+        if seconds < Self::EPOCH_UNIX_SECONDS {
+            return Err(OutOfEpoch::Before);
+        }
+        let seconds = seconds - Self::EPOCH_UNIX_SECONDS;
+        // Checked in seconds first, so that the product can't overflow.
+        if seconds > Self::MAX.0 / Self::PER_SECOND {
+            return Err(OutOfEpoch::After);
+        }
+        match Self::new(seconds * Self::PER_SECOND + nanos as u64 / (Self::MICROS * 1000)) {
+            Some(tick) => Ok(tick),
+            None => Err(OutOfEpoch::After),
+        }
+    }
+
+    /// The start of the tick, as a Unix time in microseconds.
+    #[inline]
+    pub const fn unix_micros(self) -> i64 {
+        (self.0 * Self::MICROS) as i64 + Self::EPOCH_UNIX_MICROS
+    }
+
+    /// This many ticks later, but no later than [`Tick::MAX`].
+    #[inline]
+    pub const fn saturating_add(self, ticks: u64) -> Self {
+        let sum = self.0.saturating_add(ticks);
+        if sum < Self::MAX.0 { Self(sum) } else { Self::MAX }
+    }
+}
+
+#[cfg(feature = "std")]
+impl TryFrom<SystemTime> for Tick {
+    type Error = OutOfEpoch;
+
+    #[inline]
+    fn try_from(time: SystemTime) -> Result<Self, OutOfEpoch> {
+        let since = time.duration_since(UNIX_EPOCH).map_err(|_| OutOfEpoch::Before)?;
+        Self::from_unix(since.as_secs(), since.subsec_nanos())
+    }
+}
+
+#[cfg(feature = "std")]
+impl From<Tick> for SystemTime {
+    fn from(tick: Tick) -> Self {
+        UNIX_EPOCH + Duration::from_micros(tick.unix_micros() as u64)
+    }
+}
+
+/// A time that no tick stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OutOfEpoch {
+    /// Earlier than 2010-01-01 00:00:00 UTC.
+    Before,
+    /// Later than the last tick, which ends at 2079-09-07 15:47:35.552 UTC.
+    After,
+}
+
+impl fmt::Display for OutOfEpoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Before => "time before 2010-01-01 00:00:00 UTC",
+            Self::After => "time after 2079-09-07 15:47:35.551999 UTC",
+        })
+    }
+}
+
+impl core::error::Error for OutOfEpoch {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: i64 = 1_262_304_000_000_000;
+    const LAST: i64 = 3_461_327_255_548_000;
+
+    #[test]
+    fn ends_of_the_epoch() {
+        assert_eq!(Tick::MIN.unix_micros(), FIRST);
+        assert_eq!(Tick::MAX.unix_micros(), LAST);
+        assert_eq!(Tick::floor(FIRST), Ok(Tick::MIN));
+        assert_eq!(Tick::floor(FIRST - 1), Err(OutOfEpoch::Before));
+        assert_eq!(Tick::floor(LAST + 3_999), Ok(Tick::MAX));
+        assert_eq!(Tick::floor(LAST + 4_000), Err(OutOfEpoch::After));
+        assert_eq!(Tick::floor(i64::MIN), Err(OutOfEpoch::Before));
+        assert_eq!(Tick::floor(i64::MAX), Err(OutOfEpoch::After));
+        assert_eq!(Tick::ceil(FIRST - 1), Err(OutOfEpoch::Before));
+        assert_eq!(Tick::ceil(FIRST), Ok(Tick::MIN));
+        assert_eq!(Tick::ceil(FIRST + 1).map(Tick::get), Ok(1));
+        assert_eq!(Tick::ceil(LAST), Ok(Tick::MAX));
+        assert_eq!(Tick::ceil(LAST + 1), Err(OutOfEpoch::After));
+    }
+
+    #[test]
+    fn clock_readings() {
+        let seconds = Tick::EPOCH_UNIX_SECONDS;
+        assert_eq!(Tick::from_unix(seconds, 3_999_999), Ok(Tick::MIN));
+        assert_eq!(Tick::from_unix(seconds, 4_000_000).map(Tick::get), Ok(1));
+        assert_eq!(Tick::from_unix(seconds + 1, 0).map(Tick::get), Ok(250));
+        assert_eq!(Tick::from_unix(seconds - 1, 999_999_999), Err(OutOfEpoch::Before));
+        assert_eq!(Tick::from_unix(LAST as u64 / 1_000_000, 551_999_999), Ok(Tick::MAX));
+        assert_eq!(Tick::from_unix(LAST as u64 / 1_000_000, 552_000_000), Err(OutOfEpoch::After));
+        assert_eq!(Tick::from_unix(u64::MAX, 0), Err(OutOfEpoch::After));
+    }
+
+    #[test]
+    fn messages() {
+        assert_eq!(OutOfEpoch::Before.to_string(), "time before 2010-01-01 00:00:00 UTC");
+        assert_eq!(OutOfEpoch::After.to_string(), "time after 2079-09-07 15:47:35.551999 UTC");
+    }
+}

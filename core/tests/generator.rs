@@ -1,0 +1,217 @@
+//! The generator's rules, one by one, with a clock that the test owns.
+
+use std::{cell::Cell, collections::HashSet, thread};
+
+use sno_core::{Clock, Generator, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Sno, Stamp, Tick};
+
+/// A clock that reads what it was set to.
+struct Hand(Cell<u64>);
+
+impl Hand {
+    fn at(tick: u64) -> Self {
+        Self(Cell::new(tick))
+    }
+}
+
+impl Clock for Hand {
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        Tick::new(self.0.get()).ok_or(OutOfEpoch::After)
+    }
+}
+
+struct Bench {
+    slot: Slot,
+    marks: Marks,
+    clock: Hand,
+    range: SequenceRange,
+}
+
+impl Bench {
+    fn new(tick: u64, range: &str) -> Self {
+        Self {
+            slot: Slot::default(),
+            marks: Marks::unlimited(),
+            clock: Hand::at(tick),
+            range: range.parse().unwrap(),
+        }
+    }
+
+    fn claim(&self) -> Result<(u64, bool, u16), Hold> {
+        self.slot
+            .claim(&self.clock, self.range, &self.marks)
+            .map(|Stamp { tick, tick_tock, sequence, .. }| (tick.get(), tick_tock, sequence))
+    }
+
+    fn claim_at(&self, tick: u64) -> Result<(u64, bool, u16), Hold> {
+        self.clock.0.set(tick);
+        self.claim()
+    }
+}
+
+fn tick(number: u64) -> Tick {
+    Tick::new(number).unwrap()
+}
+
+#[test]
+fn the_sequence_counts_within_a_tick_and_restarts_with_the_next() {
+    let bench = Bench::new(100, "7-65535");
+    assert_eq!(bench.claim(), Ok((100, false, 7)));
+    assert_eq!(bench.claim(), Ok((100, false, 8)));
+    assert_eq!(bench.claim_at(101), Ok((101, false, 7)));
+    assert_eq!(bench.claim_at(5_000_000), Ok((5_000_000, false, 7)));
+}
+
+#[test]
+fn a_used_up_pool_waits_for_the_next_tick() {
+    let bench = Bench::new(100, "65532-65535");
+    for sequence in 65532..=65535 {
+        assert_eq!(bench.claim(), Ok((100, false, sequence)));
+    }
+    assert_eq!(bench.claim(), Err(Hold::Overflow { until: tick(101) }));
+    assert_eq!(bench.claim_at(101), Ok((101, false, 65532)));
+}
+
+#[test]
+fn a_step_back_changes_the_timeline_without_a_wait() {
+    let bench = Bench::new(1000, "0-65535");
+    assert_eq!(bench.claim(), Ok((1000, false, 0)));
+    assert_eq!(bench.claim_at(900), Ok((900, true, 0)));
+    assert_eq!(bench.claim(), Ok((900, true, 1)));
+    // The other timeline goes on through the tick at which the first was left.
+    assert_eq!(bench.claim_at(1000), Ok((1000, true, 0)));
+    assert_eq!(bench.slot.state().drifts, 1);
+}
+
+#[test]
+fn a_second_step_back_waits_for_the_nearer_of_two_ends() {
+    let bench = Bench::new(1000, "0-65535");
+    bench.claim().unwrap();
+    bench.claim_at(900).unwrap();
+    bench.claim_at(950).unwrap();
+    // Timeline 0 was left at 1000, timeline 1 is at 950.
+    assert_eq!(bench.claim_at(940), Err(Hold::Regression { now: tick(940), until: tick(950) }));
+    assert_eq!(bench.claim_at(950), Ok((950, true, 1)));
+    // Past 1000, the first timeline is free again.
+    bench.claim_at(2000).unwrap();
+    assert_eq!(bench.claim_at(1001), Ok((1001, false, 0)));
+    // Timeline 1 was left at 2000, timeline 0 is at 1001.
+    assert_eq!(bench.claim_at(1000), Err(Hold::Regression { now: tick(1000), until: tick(1001) }));
+    assert_eq!(bench.slot.state().safe, tick(1001));
+}
+
+#[test]
+fn a_leap_forward_and_back_costs_the_second_step_only() {
+    let bench = Bench::new(1000, "0-65535");
+    bench.claim().unwrap();
+    bench.claim_at(1_000_000).unwrap();
+    assert_eq!(bench.claim_at(1250), Ok((1250, true, 0)));
+    assert_eq!(bench.claim_at(1000), Err(Hold::Regression { now: tick(1000), until: tick(1250) }));
+}
+
+#[test]
+fn a_change_of_the_pool_never_repeats_a_number() {
+    let mut bench = Bench::new(100, "0-99");
+    bench.claim().unwrap();
+    bench.range = "50-53".parse().unwrap();
+    assert_eq!(bench.claim(), Ok((100, false, 50)));
+    bench.range = "0-99".parse().unwrap();
+    assert_eq!(bench.claim(), Ok((100, false, 51)));
+    bench.range = "10-20".parse().unwrap();
+    assert_eq!(bench.claim(), Err(Hold::Overflow { until: tick(101) }));
+}
+
+#[test]
+fn a_clock_outside_the_epoch_is_an_error() {
+    let bench = Bench::new(Tick::MAX.get(), "0-3");
+    assert_eq!(bench.claim(), Ok((Tick::MAX.get(), false, 0)));
+    assert_eq!(bench.claim_at(Tick::MAX.get() + 1), Err(Hold::Clock(OutOfEpoch::After)));
+}
+
+#[test]
+fn no_tick_above_its_mark() {
+    let mut bench = Bench::new(100, "0-65535");
+    bench.marks = Marks::new([tick(101), tick(50)], false);
+    assert_eq!(bench.claim(), Ok((100, false, 0)));
+    assert_eq!(bench.claim_at(101), Ok((101, false, 0)));
+    assert_eq!(bench.claim_at(102), Err(Hold::Mark { tick_tock: false, tick: tick(102) }));
+    // The other timeline has a mark of its own.
+    assert_eq!(bench.claim_at(51), Err(Hold::Mark { tick_tock: true, tick: tick(51) }));
+    assert_eq!(bench.claim_at(50), Ok((50, true, 0)));
+
+    assert!(bench.marks.due(true, tick(50)));
+    let limits = bench.marks.ahead(true, tick(51));
+    assert_eq!(limits, [tick(101), tick(51 + Marks::AHEAD)]);
+    bench.marks.raise(limits);
+    assert!(!bench.marks.due(true, tick(51)));
+    assert_eq!(bench.claim_at(51), Ok((51, true, 0)));
+}
+
+#[test]
+fn after_a_restart_everything_is_above_the_marks() {
+    let mut bench = Bench::new(0, "0-65535");
+    bench.marks = Marks::new([tick(500), tick(300)], false);
+    bench.slot.resume(&bench.marks);
+    bench.marks.raise([Tick::MAX; 2]);
+    // A quick restart finds the clock below the current timeline's mark, and takes the other.
+    assert_eq!(bench.claim_at(300), Err(Hold::Regression { now: tick(300), until: tick(301) }));
+    assert_eq!(bench.claim_at(301), Ok((301, true, 0)));
+
+    // A slow one goes on where it was, but not within the tick of the mark.
+    bench.marks = Marks::new([tick(500), tick(300)], false);
+    bench.slot.resume(&bench.marks);
+    bench.marks.raise([Tick::MAX; 2]);
+    assert_eq!(bench.claim_at(500), Err(Hold::Overflow { until: tick(501) }));
+    assert_eq!(bench.claim_at(501), Ok((501, false, 0)));
+    assert_eq!(bench.slot.state().drifts, 0);
+}
+
+#[test]
+fn an_idle_slot_follows_to_the_current_timeline() {
+    let Bench { slot, marks, clock, range } = Bench::new(1000, "0-65535");
+    let idle = Slot::default();
+    let claim = |slot: &Slot, at: u64| {
+        clock.0.set(at);
+        slot.claim(&clock, range, &marks).map(|stamp| (stamp.tick.get(), stamp.tick_tock))
+    };
+    claim(&idle, 500).unwrap();
+    claim(&slot, 1000).unwrap();
+    assert_eq!(claim(&slot, 900), Ok((900, true)));
+    assert_eq!(claim(&idle, 901), Ok((901, true)));
+    // What it left behind is safe: back to where both have been, it waits.
+    let until = tick(501);
+    assert_eq!(claim(&idle, 500), Err(Hold::Regression { now: tick(500), until }));
+    assert_eq!(claim(&idle, 501), Ok((501, false)));
+    // The busy slot was on timeline 0 up to 1000, and goes back to it only past that.
+    assert_eq!(claim(&slot, 950), Ok((950, true)));
+    assert_eq!(claim(&slot, 1001), Ok((1001, false)));
+}
+
+#[test]
+fn threads_never_get_the_same_id() {
+    const THREADS: usize = 4;
+    const EACH: usize = 200_000;
+
+    let generator = Generator::new(7, SequenceRange::default());
+    let mut all = HashSet::with_capacity(THREADS * EACH);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..THREADS)
+            .map(|_| scope.spawn(|| (0..EACH).map(|_| generator.generate(1).unwrap()).collect::<Vec<Sno>>()))
+            .collect();
+        for worker in workers {
+            let ids = worker.join().unwrap();
+            assert!(ids.is_sorted_by(|a, b| a < b));
+            all.extend(ids);
+        }
+    });
+    assert_eq!(all.len(), THREADS * EACH);
+}
+
+#[test]
+fn a_small_pool_gives_what_it_holds() {
+    let generator = Generator::new(7, "0-3".parse().unwrap());
+    let ids: Vec<_> = (0..100).map(|_| generator.generate(1).unwrap()).collect();
+    assert!(ids.is_sorted_by(|a, b| a < b));
+    assert!(ids.iter().all(|id| id.sequence() < 4 && id.partition() == 7 && id.metabyte() == 1));
+    // 25 ticks of four.
+    assert!(ids[99].tick().get() - ids[0].tick().get() >= 24);
+}

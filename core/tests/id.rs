@@ -1,0 +1,109 @@
+//! Laws that hold for every ID.
+
+use proptest::prelude::*;
+use sno_core::{Fields, Sno, Tick};
+
+fn ids() -> impl Strategy<Value = Sno> {
+    any::<[u8; 10]>().prop_map(Sno::from_bytes)
+}
+
+/// Times from well before the epoch to well after it, and around its ends.
+fn times() -> impl Strategy<Value = i64> {
+    let [first, last] = [Tick::MIN, Tick::MAX].map(Tick::unix_micros);
+    prop_oneof![
+        any::<i64>(),
+        first..=last,
+        first - 10_000..first + 10_000,
+        last - 10_000..last + 10_000,
+        Just(i64::MIN),
+        Just(i64::MAX),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn fields_and_back(id in ids()) {
+        prop_assert_eq!(Sno::from(id.fields()), id);
+    }
+
+    #[test]
+    fn back_and_fields(
+        tick in 0..=Tick::MAX.get(),
+        tick_tock: bool,
+        metabyte: u8,
+        partition: u16,
+        sequence: u16,
+    ) {
+        let tick = Tick::new(tick).unwrap();
+        let fields = Fields { tick, tick_tock, metabyte, partition, sequence };
+        prop_assert_eq!(Sno::from(fields).fields(), fields);
+    }
+
+    #[test]
+    fn text_and_back(id in ids()) {
+        prop_assert_eq!(id.to_string().parse(), Ok(id));
+    }
+
+    #[test]
+    fn any_text_that_parses_is_canonical(text in "[2-9a-x]{16}|[1-9a-zA-Z]{14,18}|.{0,20}") {
+        if let Ok(id) = text.parse::<Sno>() {
+            prop_assert_eq!(id.to_string(), text);
+        } else {
+            let alphabet = text.bytes().all(|byte| b"23456789abcdefghijklmnopqrstuvwx".contains(&byte));
+            prop_assert!(text.len() != 16 || !alphabet);
+        }
+    }
+
+    #[test]
+    fn order_is_that_of_bytes_and_texts_and_fields(a in ids(), b in ids(), same in 0..=10_usize) {
+        let mut b = b.to_bytes();
+        b[..same].copy_from_slice(&a.to_bytes()[..same]);
+        let b = Sno::from_bytes(b);
+        let order = a.cmp(&b);
+        prop_assert_eq!(a.to_bytes().cmp(&b.to_bytes()), order);
+        prop_assert_eq!(a.to_string().cmp(&b.to_string()), order);
+        let key = |id: Sno| (id.tick(), id.tick_tock(), id.metabyte(), id.partition(), id.sequence());
+        prop_assert_eq!(key(a).cmp(&key(b)), order);
+    }
+
+    #[test]
+    fn bounds_are_exact(id in ids(), time in times()) {
+        let start = id.tick().unix_micros();
+        // Past the last tick even the largest ID is reached: the price of saturation.
+        if id != Sno::MAX {
+            prop_assert_eq!(id >= Sno::lower_bound(time), start >= time);
+        }
+        if id != Sno::MIN {
+            prop_assert_eq!(id <= Sno::upper_bound(time), start <= time);
+        }
+        prop_assert!(id >= Sno::lower_bound(start) && id <= Sno::upper_bound(start));
+    }
+
+    #[test]
+    fn only_the_metabyte_changes(id in ids(), metabyte: u8) {
+        let changed = id.with_metabyte(metabyte);
+        prop_assert_eq!(changed.fields(), Fields { metabyte, ..id.fields() });
+    }
+}
+
+#[test]
+fn bounds_saturate() {
+    assert_eq!(Sno::lower_bound(i64::MIN), Sno::MIN);
+    assert_eq!(Sno::upper_bound(i64::MIN), Sno::MIN);
+    assert_eq!(Sno::lower_bound(i64::MAX), Sno::MAX);
+    assert_eq!(Sno::upper_bound(i64::MAX), Sno::MAX);
+    assert_eq!(Sno::lower_bound(Tick::MIN.unix_micros()), Sno::MIN);
+    assert_eq!(Sno::upper_bound(Tick::MAX.unix_micros()), Sno::MAX);
+}
+
+#[test]
+fn conversions() {
+    let id = Sno::from_bytes([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert_eq!(Sno::try_from(&id.to_bytes()[..]).ok(), Some(id));
+    assert!(Sno::try_from(&[0; 9][..]).is_err());
+    assert!(Sno::try_from(&[0; 11][..]).is_err());
+    assert_eq!(<[u8; 10]>::from(id), id.to_bytes());
+    assert_eq!(id.as_ref(), id.as_bytes());
+    assert_eq!(format!("{id:>18}"), format!("  {id}"));
+    assert_eq!(format!("{id:?}"), format!("Sno({id})"));
+}
