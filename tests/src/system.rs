@@ -10,7 +10,8 @@ use std::sync::{Mutex, OnceLock, mpsc};
 use std::{env, fs, thread};
 
 /// A program of the private copy of the server.
-pub(crate) fn program(name: &str) -> PathBuf {
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
     let Some(folder) = env::var_os("SNO_PG_BIN") else {
         panic!(
             "SNO_PG_BIN is not set. These tests run on a private copy of a PostgreSQL server with the extension \
