@@ -1,1 +1,34 @@
-pgrx::pg_module_magic!();
+//! The `sno` type for PostgreSQL: IDs of 10 bytes and 16 characters that sort by time, carry one byte of
+//! the application's own, and are made by the server without repeats.
+//!
+//! This is the glue between PostgreSQL and [`sno_core`], where the ID and its generator live. Each room
+//! holds one concern; the SQL that names these functions is `sql/sno.sql`, in the same order.
+
+// The border: arguments and results, errors with their SQLSTATEs.
+mod errors;
+mod v1;
+
+// The type: input and output, comparison, hashing, casts, fields, bounds.
+mod bounds;
+mod casts;
+mod compare;
+mod fields;
+mod hash;
+mod io;
+
+// The generator: settings, shared memory, marks that outlive a restart, waits, `sno_new`, what it shows.
+mod generate;
+mod marks;
+mod settings;
+mod shared;
+mod views;
+mod wait;
+
+pgrx::pg_module_magic!(name, version);
+
+/// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
+#[pgrx::pg_guard]
+extern "C-unwind" fn _PG_init() {
+    settings::define();
+    shared::reserve();
+}

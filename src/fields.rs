@@ -1,0 +1,100 @@
+//! The parts of an ID, and an ID from its parts.
+
+use pgrx::pg_sys;
+use sno_core::{Fields, Sno, Tick};
+
+use crate::{
+    errors::Error,
+    v1::{self, Args, Timestamp, finfo, v1},
+};
+
+v1! {
+    /// `sno_time(sno) → timestamptz`: the start of the ID's tick.
+    fn sno_time(id: Sno) -> Timestamp {
+        Timestamp::from(id.tick())
+    }
+}
+
+v1! {
+    /// `sno_tick_tock(sno) → boolean`
+    fn sno_tick_tock(id: Sno) -> bool {
+        id.tick_tock()
+    }
+}
+
+v1! {
+    /// `sno_metabyte(sno) → integer`
+    fn sno_metabyte(id: Sno) -> i32 {
+        i32::from(id.metabyte())
+    }
+}
+
+v1! {
+    /// `sno_partition(sno) → integer`
+    fn sno_partition(id: Sno) -> i32 {
+        i32::from(id.partition())
+    }
+}
+
+v1! {
+    /// `sno_sequence(sno) → integer`
+    fn sno_sequence(id: Sno) -> i32 {
+        i32::from(id.sequence())
+    }
+}
+
+finfo!(sno_inspect);
+/// `sno_inspect(sno) → (time, tick_tock, metabyte, partition, sequence)`
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn sno_inspect(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: declared in SQL with one argument of type sno, and with this row as its result.
+    unsafe {
+        let id: Sno = Args::new(fcinfo).next();
+        let Fields { tick, tick_tock, metabyte, partition, sequence } = id.fields();
+        let row = [
+            Timestamp::from(tick).into(),
+            tick_tock.into(),
+            i32::from(metabyte).into(),
+            i32::from(partition).into(),
+            i32::from(sequence).into(),
+        ];
+        v1::row(fcinfo, row)
+    }
+}
+
+v1! {
+    /// `sno_make(timestamptz, integer, integer, integer, boolean) → sno`: the inverse of `sno_inspect`.
+    fn sno_make(at: Timestamp, metabyte: i32, partition: i32, sequence: i32, tick_tock: bool) -> Sno {
+        make(at, metabyte, partition, sequence, tick_tock)
+    }
+}
+
+fn make(at: Timestamp, metabyte: i32, partition: i32, sequence: i32, tick_tock: bool) -> Result<Sno, Error> {
+    let word = |name, value: i32| value.try_into().map_err(|_| Error::field(name, value, u16::MAX));
+    let fields = Fields {
+        tick: tick(at)?,
+        tick_tock,
+        metabyte: self::metabyte(metabyte)?,
+        partition: word("partition", partition)?,
+        sequence: word("sequence", sequence)?,
+    };
+    Ok(fields.into())
+}
+
+v1! {
+    /// `sno_with_metabyte(sno, integer) → sno`
+    fn sno_with_metabyte(id: Sno, metabyte: i32) -> Sno {
+        self::metabyte(metabyte).map(|metabyte| id.with_metabyte(metabyte))
+    }
+}
+
+/// A metabyte that came as an `integer`, since SQL has no type of one byte.
+pub(crate) fn metabyte(value: i32) -> Result<u8, Error> {
+    value.try_into().map_err(|_| Error::field("metabyte", value, u16::from(u8::MAX)))
+}
+
+/// The tick of a time that an ID is to hold.
+pub(crate) fn tick(time: Timestamp) -> Result<Tick, Error> {
+    Tick::floor(time.unix_micros()).map_err(|_| Error::time(time))
+}

@@ -1,0 +1,185 @@
+//! The marks that outlive a restart: the file `sno.marks` in the data directory.
+//!
+//! [`sno_core`] says what marks are, and what a record of them looks like. Here is who writes them when:
+//!
+//! * The first `sno_new` after a start [resumes](resume): all generators take up where the file says
+//!   that an earlier run may have ended.
+//! * A backend that enters a tick within a second of its timeline's mark [renews](renew_early) it, two
+//!   seconds ahead of the clock, so there is one short write a second at most. The others go on meanwhile.
+//! * A backend that may not enter a tick because of its mark [renews](renew) it or waits for the one that
+//!   does.
+//!
+//! Whoever writes holds the file's lock, which the kernel releases when its holder dies. The new mark
+//! counts only when it is on disk. The file is written in place, so that a full disk is met when it is
+//! created and not later.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read as _},
+    os::{
+        fd::AsRawFd as _,
+        unix::fs::{FileExt as _, OpenOptionsExt as _},
+    },
+    sync::atomic::Ordering::{Acquire, Relaxed, Release},
+};
+
+use pgrx::pg_sys;
+use sno_core::{
+    Clock as _, SystemClock, Tick,
+    record::{self, Record},
+};
+
+use crate::{
+    errors::Error,
+    shared::Shared,
+    v1::Timestamp,
+    wait::{Event, nap},
+};
+
+/// Relative to the data directory, where every backend runs.
+const PATH: &str = "sno.marks";
+
+/// How long a backend that renews early keeps the others from trying, in milliseconds.
+const CLAIM: u64 = 200;
+
+/// How long to wait for another writer before looking again, in microseconds.
+const BUSY: u64 = 1000;
+
+/// Takes up where an earlier run ended. Does nothing if another backend has done so.
+pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
+    let mut file = open()?;
+    while !try_lock(&file)? {
+        nap(Event::Marks, BUSY);
+    }
+    if shared.ready.load(Acquire) {
+        return Ok(());
+    }
+    let now = SystemClock.now().map_err(Error::clock_outside_epoch)?;
+    let mut content = Vec::new();
+    file.read_to_end(&mut content).map_err(|error| Error::marks_io(PATH, "read", &error))?;
+    let record = match Record::newest(&content) {
+        Some(record) => record,
+        // No ID was handed out before the first record was complete.
+        None if content.is_empty() => {
+            Record { system: system(), limits: [now; 2], serial: 0, current: false }
+        }
+        None => return Err(Error::marks_corrupted(PATH)),
+    };
+    let floor = [
+        // Another system's marks say nothing of this one's IDs, which end now at the latest.
+        (record.system != system()).then_some(now),
+        last_replayed_commit(),
+    ];
+    let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
+    shared.marks.restore(limits, record.current);
+    shared.serial.store(record.serial, Relaxed);
+    for slot in &shared.slots {
+        slot.resume(&shared.marks);
+    }
+    shared.ready.store(true, Release);
+    Ok(())
+}
+
+/// The tick of the last commit that recovery replayed: after a promotion, the old primary's IDs reach up
+/// to there, whatever the marks of an old backup say.
+fn last_replayed_commit() -> Option<Tick> {
+    // SAFETY: reads a time from shared memory; 0 if there was no recovery.
+    let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
+    if time.0 == 0 { None } else { Tick::ceil(time.unix_micros()).ok() }
+}
+
+fn system() -> u64 {
+    // SAFETY: reads a number that never changes.
+    unsafe { pg_sys::GetSystemIdentifier() }
+}
+
+/// Raises the mark of a timeline to `now` and beyond: by writing it, or by waiting for who does.
+pub(crate) fn renew(shared: &Shared, tick_tock: bool, now: Tick) -> Result<(), Error> {
+    let file = open()?;
+    while shared.marks.limit(tick_tock) < now {
+        if try_lock(&file)? {
+            write(shared, &file, tick_tock, now)?;
+        } else {
+            nap(Event::Marks, BUSY);
+        }
+    }
+    Ok(())
+}
+
+/// Raises the mark of a timeline before anyone has to wait for it, unless another backend is at it. A
+/// failure is logged only: there is still time, and the next one tries again.
+pub(crate) fn renew_early(shared: &Shared, tick_tock: bool, now: Tick) {
+    let millis = now.unix_micros() as u64 / 1000;
+    let claim = shared.renewing.load(Relaxed);
+    // A claim from far ahead is one from before the clock went back.
+    if (millis..=millis + CLAIM).contains(&claim) {
+        return;
+    }
+    if shared.renewing.compare_exchange(claim, millis + CLAIM, Relaxed, Relaxed).is_err() {
+        return;
+    }
+    let result =
+        open().and_then(|file| if try_lock(&file)? { write(shared, &file, tick_tock, now) } else { Ok(()) });
+    if let Err(error) = result {
+        error.log();
+    }
+}
+
+fn open() -> Result<File, Error> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        // As PostgreSQL's own files; the postmaster has set the mask for the group.
+        .mode(0o660)
+        .open(PATH)
+        .map_err(|error| Error::marks_io(PATH, "open", &error))
+}
+
+/// Closing the file releases the lock, and so does the end of the process.
+fn try_lock(file: &File) -> Result<bool, Error> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(Error::marks_io(PATH, "lock", &error)),
+    }
+}
+
+/// Writes marks further ahead, makes sure that they are on disk, then lets them count. For a holder of
+/// the lock.
+fn write(shared: &Shared, file: &File, tick_tock: bool, now: Tick) -> Result<(), Error> {
+    if !shared.marks.due(tick_tock, now) {
+        return Ok(());
+    }
+    let record = Record {
+        serial: shared.serial.load(Relaxed) + 1,
+        limits: shared.marks.ahead(tick_tock, now),
+        current: shared.marks.current(),
+        system: system(),
+    };
+    put(file, &record).map_err(|error| Error::marks_io(PATH, "write", &error))?;
+    shared.serial.store(record.serial, Relaxed);
+    shared.marks.raise(record.limits);
+    Ok(())
+}
+
+fn put(file: &File, record: &Record) -> io::Result<()> {
+    let whole = 2 * record::LENGTH as u64;
+    let is_new = file.metadata()?.len() < whole;
+    if is_new {
+        // Both places at once, so that later writes need no more room.
+        file.write_all_at(&[b' '; 2 * record::LENGTH], 0)?;
+    }
+    file.write_all_at(&record.encode(), record.offset())?;
+    // SAFETY: plain calls, which honour the setting fsync.
+    let synced = unsafe {
+        if is_new {
+            pg_sys::fsync_fname(c".".as_ptr(), true);
+            pg_sys::pg_fsync(file.as_raw_fd())
+        } else {
+            pg_sys::pg_fdatasync(file.as_raw_fd())
+        }
+    };
+    if synced == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,282 @@
+//! The border to PostgreSQL's function manager, "version 1" calls.
+//!
+//! pgrx's `#[pg_extern]` would write the SQL for each function; here the SQL is written by hand, so that
+//! it can be read, reviewed and upgraded like any extension's. [`v1!`] declares a function for it:
+//! arguments are read by their types, a panic or an `Err` becomes an `ERROR`, the result becomes a datum.
+//!
+//! All functions are STRICT, so no argument is ever null.
+
+use std::ffi::c_void;
+
+use pgrx::pg_sys;
+use sno_core::{Sno, Tick};
+
+use crate::errors::Error;
+
+/// Declares a function for PostgreSQL, with the record of its calling convention.
+macro_rules! v1 {
+    ($(#[$attr:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
+        $crate::v1::finfo!($name);
+        $(#[$attr])*
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+            fn call($($arg: $type),*) -> Result<$result, $crate::errors::Error> {
+                $crate::v1::Outcome::outcome($body)
+            }
+            // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL
+            // declaration names; the guard is the outermost frame, and what leaves it has no destructor.
+            let result: $result = unsafe {
+                pgrx::pgrx_extern_c_guard(|| {
+                    let mut args = $crate::v1::Args::new(fcinfo);
+                    call($(args.next::<$type>()),*).unwrap_or_else(|error| error.raise())
+                })
+            };
+            $crate::v1::Returned::into_datum(result)
+        }
+    };
+}
+
+/// The record that tells PostgreSQL that a function takes version 1 calls.
+macro_rules! finfo {
+    ($name:ident) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
+            extern "C-unwind" fn finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
+                &pgrx::pg_sys::Pg_finfo_record { api_version: 1 }
+            }
+        };
+    };
+}
+
+pub(crate) use {finfo, v1};
+
+unsafe extern "C-unwind" {
+    // Without pgrx's wrapper, which takes longer than the allocation itself. An out-of-memory error
+    // jumps over the caller's frame, so that frame must not hold anything to drop.
+    fn palloc(size: usize) -> *mut c_void;
+}
+
+/// The arguments of a call, one after another.
+pub(crate) struct Args(*const pg_sys::NullableDatum);
+
+impl Args {
+    /// # Safety
+    /// `fcinfo` is what PostgreSQL passed, and as many arguments are taken as the SQL declaration has,
+    /// of the types that it has.
+    #[inline(always)]
+    pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        // SAFETY: the arguments follow the call data in memory.
+        Self(unsafe { (*fcinfo).args.as_ptr() })
+    }
+
+    #[inline(always)]
+    pub(crate) unsafe fn next<T: Argument>(&mut self) -> T {
+        // SAFETY: by the contract of `new`, there is one more, and it is a `T`.
+        unsafe {
+            let datum = (*self.0).value;
+            self.0 = self.0.add(1);
+            T::from_datum(datum)
+        }
+    }
+}
+
+/// A type of argument.
+pub(crate) trait Argument {
+    /// # Safety
+    /// The datum is one of the SQL type that this type stands for.
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self;
+}
+
+/// A result, with or without the possibility of an error.
+pub(crate) trait Outcome<T> {
+    fn outcome(self) -> Result<T, Error>;
+}
+
+/// A type of result.
+pub(crate) trait Returned: Copy {
+    /// May jump out on lack of memory, so nothing that needs dropping may be alive.
+    fn into_datum(self) -> pg_sys::Datum;
+}
+
+impl<T: Returned> Outcome<T> for T {
+    #[inline(always)]
+    fn outcome(self) -> Result<T, Error> {
+        Ok(self)
+    }
+}
+
+impl<T: Returned> Outcome<T> for Result<T, Error> {
+    #[inline(always)]
+    fn outcome(self) -> Self {
+        self
+    }
+}
+
+impl Argument for Sno {
+    #[inline(always)]
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        // SAFETY: a sno is ten bytes by reference, without header and without alignment.
+        unsafe { *datum.cast_mut_ptr::<Sno>() }
+    }
+}
+
+impl Returned for Sno {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        // SAFETY: palloc returns memory of at least that size, or not at all.
+        unsafe {
+            let place = palloc(size_of::<Sno>()).cast::<Sno>();
+            place.write(self);
+            place.into()
+        }
+    }
+}
+
+impl Argument for i32 {
+    #[inline(always)]
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        datum.value() as i32
+    }
+}
+
+impl Returned for i32 {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        self.into()
+    }
+}
+
+impl Argument for i64 {
+    #[inline(always)]
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        datum.value() as i64
+    }
+}
+
+impl Returned for i64 {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        self.into()
+    }
+}
+
+impl Argument for bool {
+    #[inline(always)]
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        datum.value() as u8 != 0
+    }
+}
+
+impl Returned for bool {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        self.into()
+    }
+}
+
+impl Returned for pg_sys::Datum {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        self
+    }
+}
+
+/// The call itself, for functions that need more of it than its arguments.
+impl Argument for pg_sys::Datum {
+    #[inline(always)]
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        datum
+    }
+}
+
+/// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC, its extremes standing for infinity.
+#[derive(Clone, Copy)]
+pub(crate) struct Timestamp(pub(crate) i64);
+
+impl Timestamp {
+    /// 2000-01-01 in the Unix clock's microseconds.
+    const UNIX_MICROS: i64 = 946_684_800_000_000;
+
+    /// In the Unix clock's microseconds. It saturates, so that infinity stays beyond any epoch.
+    pub(crate) const fn unix_micros(self) -> i64 {
+        self.0.saturating_add(Self::UNIX_MICROS)
+    }
+}
+
+impl From<Tick> for Timestamp {
+    #[inline(always)]
+    fn from(tick: Tick) -> Self {
+        Self(tick.unix_micros() - Self::UNIX_MICROS)
+    }
+}
+
+impl Argument for Timestamp {
+    #[inline(always)]
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        Self(datum.value() as i64)
+    }
+}
+
+impl Returned for Timestamp {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        self.0.into()
+    }
+}
+
+/// An `interval` of so many microseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Interval(pub(crate) i64);
+
+impl Returned for Interval {
+    fn into_datum(self) -> pg_sys::Datum {
+        // SAFETY: as for `Sno`; palloc aligns for any type.
+        unsafe {
+            let place = palloc(size_of::<pg_sys::Interval>()).cast::<pg_sys::Interval>();
+            place.write(pg_sys::Interval { time: self.0, day: 0, month: 0 });
+            place.into()
+        }
+    }
+}
+
+/// A value of a row: null if there is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Column(Option<pg_sys::Datum>);
+
+impl<T: Returned> From<T> for Column {
+    fn from(value: T) -> Self {
+        Self(Some(value.into_datum()))
+    }
+}
+
+impl<T: Returned> From<Option<T>> for Column {
+    fn from(value: Option<T>) -> Self {
+        Self(value.map(T::into_datum))
+    }
+}
+
+/// Values and null flags, as PostgreSQL takes them.
+pub(crate) fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
+    (row.map(|column| column.0.unwrap_or(pg_sys::Datum::null())), row.map(|column| column.0.is_none()))
+}
+
+/// One row of the type that the call declares.
+///
+/// # Safety
+/// `fcinfo` is a call to a function that returns a row of these columns.
+pub(crate) unsafe fn row<const N: usize>(
+    fcinfo: pg_sys::FunctionCallInfo,
+    row: [Column; N],
+) -> pg_sys::Datum {
+    let (mut values, mut nulls) = columns(row);
+    // SAFETY: the descriptor is the declared row's, of N columns, and is blessed for use as a datum.
+    unsafe {
+        let mut descriptor = std::ptr::null_mut();
+        let class = pg_sys::get_call_result_type(fcinfo, std::ptr::null_mut(), &mut descriptor);
+        assert_eq!(class, pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE);
+        assert_eq!((*descriptor).natts as usize, N);
+        let descriptor = pg_sys::BlessTupleDesc(descriptor);
+        let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
+        pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data)
+    }
+}

@@ -1,0 +1,100 @@
+//! What the generators show of themselves: `sno_generators` and `sno_generator()`.
+
+use std::sync::atomic::Ordering::Acquire;
+
+use pgrx::pg_sys;
+use sno_core::SlotState;
+
+use crate::{
+    generate::own_partition,
+    settings::{Settings, max_clock_wait},
+    shared,
+    v1::{self, Column, Interval, Timestamp, finfo},
+};
+
+/// The columns that both have in common.
+fn state_columns(state: Option<SlotState>) -> [Column; 7] {
+    [
+        state.map(|state| Timestamp::from(state.tick)).into(),
+        state.map(|state| state.tick_tock).into(),
+        state.map(|state| i32::from(state.sequence)).into(),
+        state.map(|state| Timestamp::from(state.safe)).into(),
+        state.map(|state| state.drifts as i64).into(),
+        state.map(|state| state.overflows as i64).into(),
+        state.map(|state| Interval(state.waited_micros as i64)).into(),
+    ]
+}
+
+finfo!(sno_generators);
+/// `sno_generators() → setof (slot, partition, last_time, tick_tock, sequence, safe_time, drifts,
+/// overflows, waited)`: one row per generator in use since the server started.
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    let shared = shared::attach().unwrap_or_else(|error| error.raise());
+    // SAFETY: declared in SQL as a set of these rows; PostgreSQL checks that the caller takes a set.
+    unsafe {
+        pg_sys::InitMaterializedSRF(fcinfo, 0);
+        let result = (*fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
+        if !shared.ready.load(Acquire) {
+            return pg_sys::Datum::null();
+        }
+        for (number, slot) in shared.slots.iter().enumerate() {
+            let state = slot.state();
+            let Some(partition) = state.partition else { continue };
+            let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] =
+                state_columns(Some(state));
+            let (mut values, mut nulls) = v1::columns([
+                (number as i32).into(),
+                i32::from(partition).into(),
+                last_time,
+                tick_tock,
+                sequence,
+                safe_time,
+                drifts,
+                overflows,
+                waited,
+            ]);
+            pg_sys::tuplestore_putvalues(
+                (*result).setResult,
+                (*result).setDesc,
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+            );
+        }
+    }
+    pg_sys::Datum::null()
+}
+
+finfo!(sno_generator);
+/// `sno_generator() → (slot, partition, prefix, prefix_bits, sequence_lower, sequence_upper,
+/// max_clock_wait, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited)`: this backend's
+/// own generator, and the settings that it goes by.
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn sno_generator(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    let settings = Settings::current().unwrap_or_else(|error| error.raise());
+    let shared = shared::attach().unwrap_or_else(|error| error.raise());
+    let (partition, slot) = own_partition(&settings);
+    let state = Some(shared.slots[slot].state())
+        .filter(|state| shared.ready.load(Acquire) && state.partition.is_some());
+    let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] = state_columns(state);
+    let row = [
+        (slot as i32).into(),
+        i32::from(partition).into(),
+        i32::from(settings.prefix.value()).into(),
+        i32::from(settings.prefix.bits()).into(),
+        i32::from(settings.range.lower()).into(),
+        i32::from(settings.range.upper()).into(),
+        Interval(max_clock_wait() as i64).into(),
+        last_time,
+        tick_tock,
+        sequence,
+        safe_time,
+        drifts,
+        overflows,
+        waited,
+    ];
+    // SAFETY: declared in SQL with this row as its result.
+    unsafe { v1::row(fcinfo, row) }
+}
