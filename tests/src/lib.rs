@@ -1,1 +1,18 @@
+//! Real servers for the tests of the `sno` extension, and the means to prove that no ID came twice.
+//!
+//! [`Server`] starts a PostgreSQL of its own, with the extension's files in place, and stops it whatever happens
+//! to the test. [`Ids`] gathers IDs by the million and finds any that is there more than once.
+//!
+//! The tests need the private copy of a server that `dev/staged` makes: run them with `make test`, or one by one
+//! with `dev/staged cargo test -p sno-tests --test <file> [name]`.
 
+mod ids;
+mod server;
+mod system;
+
+pub use ids::{Ids, draw, in_parallel};
+pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
+pub use postgres;
+pub use server::{Builder, Mode, Server};
+pub use sno_core;
+pub use system::program;

@@ -1,0 +1,34 @@
+# The commands of the house. What they do is in dev/.
+#
+#   PG=15                       the server's major version
+#   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
+#   DESTDIR=/folder             where `make install` puts the tree instead of /
+PG ?= 15
+export PG PG_CONFIG DESTDIR STRIP
+
+.DEFAULT_GOAL := all
+.PHONY: all install uninstall test demo demo-stop clean help
+
+all: ## build the extension
+	@dev/build
+
+install: ## install it into the server of PG_CONFIG (DESTDIR is honoured; STRIP=1 drops the symbols)
+	@dev/install
+
+uninstall: ## take it out again
+	@dev/install --remove
+
+test: ## run every test, on throwaway servers
+	@dev/test
+
+demo: ## start a throwaway server and show what a sno does
+	@dev/demo
+
+demo-stop: ## stop the demo's server and remove it
+	@dev/demo stop
+
+clean: ## remove what was built
+	@rm -rf target
+
+help: ## print this
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'

@@ -1,0 +1,81 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by every script in dev/: which server, where things are, as whom servers run, how to talk.
+#
+# PG         the server's major version, 15 unless told
+# PG_CONFIG  the server itself, by its pg_config; found from PG unless told
+set -euo pipefail
+umask 022
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Nobody's own client settings may leak into what happens here.
+unset "${!PGHOST@}" PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGOPTIONS PGTZ PGDATESTYLE PGCLIENTENCODING
+
+PG=${PG:-15}
+if [[ -z ${PG_CONFIG:-} ]]; then
+    # A server built here goes before Debian's.
+    PG_CONFIG=$PWD/target/servers/$PG/bin/pg_config
+    [[ -x $PG_CONFIG ]] || PG_CONFIG=/usr/lib/postgresql/$PG/bin/pg_config
+else
+    PG_CONFIG=$(command -v "$PG_CONFIG") || { echo "no such pg_config: $PG_CONFIG" >&2; exit 1; }
+fi
+# A pg_config given by hand decides the major version.
+if [[ -x $PG_CONFIG ]]; then
+    # One name for one server (Debian has a second pg_config in /usr/bin): another would build everything again.
+    bindir=$("$PG_CONFIG" --bindir)
+    if [[ -x $bindir/pg_config ]]; then PG_CONFIG=$bindir/pg_config; fi
+    PG=$("$PG_CONFIG" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
+fi
+export PG PG_CONFIG
+
+# One target folder per major version: switching rebuilds nothing, and no version overwrites another's module.
+export CARGO_TARGET_DIR=$PWD/target/pg$PG
+library=$CARGO_TARGET_DIR/release/libsno.so
+version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+
+# PostgreSQL refuses to run as root: then its servers run as this user, otherwise as whoever calls.
+if ((EUID == 0)); then server_user=${SNO_SERVER_USER:-postgres}; else server_user=$(id -un); fi
+export SNO_SERVER_USER=$server_user
+
+as_server() {
+    if ((EUID == 0)); then
+        runuser -u "$server_user" -- "$@"
+    else
+        "$@"
+    fi
+}
+
+# Where temporary folders go: $TMPDIR, if the server's user gets in there too.
+temp_base() {
+    local base=${TMPDIR:-/tmp}
+    as_server test -d "$base" -a -x "$base" 2>/dev/null || base=/tmp
+    echo "${base%/}"
+}
+
+# Runs a command so that nothing of it is left when this script ends: in a process group of its own, which gets
+# the signals that this script gets, and is waited for. Its exit status is the command's.
+guard() {
+    local child status=0
+    set -m
+    "$@" </dev/null &
+    child=$!
+    set +m
+    # shellcheck disable=SC2064 # this child
+    trap "kill -TERM -- -$child 2>/dev/null || true" INT TERM HUP
+    wait "$child" || status=$?
+    while kill -0 "$child" 2>/dev/null; do wait "$child" || status=$?; done
+    trap - INT TERM HUP
+    return "$status"
+}
+
+bold='' dim='' red='' green='' yellow='' cyan='' plain=''
+if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+    bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' yellow=$'\e[33m' cyan=$'\e[36m' plain=$'\e[0m'
+fi
+export bold dim red green yellow cyan plain
+
+say() { printf '%s\n' "$*"; }
+heading() { printf '\n%s== %s%s\n' "$bold$cyan" "$*" "$plain"; }
+fail() {
+    printf '%s%s%s\n' "$red" "$*" "$plain" >&2
+    exit 1
+}

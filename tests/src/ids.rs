@@ -1,0 +1,175 @@
+//! IDs by the million, and the proof that none came twice.
+
+use std::io::Read;
+use std::{fmt, thread};
+
+use postgres::Client;
+use sno_core::Sno;
+
+use crate::Server;
+
+/// A collection of IDs, as the 10 bytes they are.
+#[derive(Default, Clone)]
+pub struct Ids(Vec<[u8; 10]>);
+
+impl Ids {
+    /// An empty collection.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the IDs that a query returns, in its order; the query has one column of type `sno`. After an error,
+    /// the rows that came before it are there: they were seen, so they count.
+    pub fn query(&mut self, client: &mut Client, query: &str) -> Result<usize, postgres::Error> {
+        let before = self.0.len();
+        let mut reader = client.copy_out(&format!("COPY ({query}) TO STDOUT (FORMAT binary)"))?;
+        self.read(&mut reader).map_err(|error| {
+            // Only the client's own errors can come out of its reader.
+            *error
+                .into_inner()
+                .and_then(|inner| inner.downcast::<postgres::Error>().ok())
+                .expect("an error of the server or of the connection")
+        })?;
+        Ok(self.0.len() - before)
+    }
+
+    /// Reads the file format of binary `COPY`.
+    fn read(&mut self, reader: &mut impl Read) -> std::io::Result<()> {
+        let mut header = [0; 19];
+        reader.read_exact(&mut header)?;
+        assert_eq!(&header[..11], b"PGCOPY\n\xff\r\n\0", "not a binary COPY");
+        loop {
+            let mut columns = [0; 2];
+            reader.read_exact(&mut columns)?;
+            match i16::from_be_bytes(columns) {
+                -1 => break,
+                count => assert_eq!(count, 1, "one column expected"),
+            }
+            let mut field = [0; 14];
+            reader.read_exact(&mut field)?;
+            let (length, id) = field.split_at(4);
+            assert_eq!(length, 10_i32.to_be_bytes(), "a value that is not 10 bytes long");
+            self.0.push(id.try_into().expect("10 bytes"));
+        }
+        // The end of the stream, where a late error of the server would be.
+        reader.read_to_end(&mut Vec::new())?;
+        Ok(())
+    }
+
+    /// Adds one ID.
+    pub fn push(&mut self, id: [u8; 10]) {
+        self.0.push(id);
+    }
+
+    /// Adds another collection to this one.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// How many there are, repeats included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The IDs in the order they came in.
+    pub fn iter(&self) -> impl Iterator<Item = Sno> + '_ {
+        self.0.iter().map(|bytes| Sno::from_bytes(*bytes))
+    }
+
+    /// Whether each is larger than the one before it.
+    #[must_use]
+    pub fn is_ascending(&self) -> bool {
+        self.0.is_sorted_by(|a, b| a < b)
+    }
+
+    /// Every ID that is there more than once, and how often. Sorts the collection.
+    pub fn duplicates(&mut self) -> Vec<(Sno, usize)> {
+        // What one connection drew is mostly in order already, and this sort makes use of it.
+        self.0.sort();
+        self.0
+            .chunk_by(|a, b| a == b)
+            .filter(|chunk| chunk.len() > 1)
+            .map(|chunk| (Sno::from_bytes(chunk[0]), chunk.len()))
+            .collect()
+    }
+
+    /// Panics if an ID is there more than once, showing the first few of those; sorts the collection.
+    #[track_caller]
+    pub fn assert_distinct(&mut self) {
+        let duplicates = self.duplicates();
+        if !duplicates.is_empty() {
+            let shown: Vec<String> = duplicates.iter().take(20).map(describe).collect();
+            panic!(
+                "{} of {} IDs are there more than once:\n{}",
+                duplicates.len(),
+                self.len(),
+                shown.join("\n")
+            );
+        }
+    }
+}
+
+fn describe((id, times): &(Sno, usize)) -> String {
+    let hex: String = id.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "  {id}  {hex}  {times} times: tick {}, tick-tock {}, metabyte {}, partition {}, sequence {}",
+        id.tick().get(),
+        id.tick_tock(),
+        id.metabyte(),
+        id.partition(),
+        id.sequence()
+    )
+}
+
+impl FromIterator<Ids> for Ids {
+    fn from_iter<T: IntoIterator<Item = Ids>>(collections: T) -> Self {
+        let mut all = Self::new();
+        for collection in collections {
+            all.append(collection);
+        }
+        all
+    }
+}
+
+impl fmt::Debug for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ids({})", self.0.len())
+    }
+}
+
+/// Does something `count` times at once, each in a thread of its own that gets its number, and returns what they
+/// returned, in order.
+pub fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..count)
+            .map(|number| {
+                scope.spawn({
+                    let work = &work;
+                    move || work(number)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+/// Draws `each` IDs on every one of `connections` connections at once; one collection for each, in the order drawn.
+pub fn draw(server: &Server, connections: usize, each: usize) -> Vec<Ids> {
+    in_parallel(connections, |_| {
+        let mut ids = Ids(Vec::with_capacity(each));
+        let query = format!("SELECT sno_new(1) FROM generate_series(1, {each})");
+        ids.query(&mut server.connect(), &query).unwrap_or_else(|e| panic!("{query}: {e}"));
+        ids
+    })
+}

@@ -1,0 +1,523 @@
+//! A PostgreSQL server that belongs to one test and ends with it.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use postgres::{Client, Config, NoTls};
+use tempfile::TempDir;
+
+use crate::system;
+
+/// How a server is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Waits until the last client has gone.
+    Smart,
+    /// Ends sessions, writes a checkpoint.
+    Fast,
+    /// Drops everything; the next start recovers from the log.
+    Immediate,
+    /// `kill -9` for every process of the server: what a crash of the machine looks like.
+    Crash,
+}
+
+/// The longest that anything may take here before the test fails: generous, since machines can be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// libfaketime, as Debian installs it.
+const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+/// What a server is to be like.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    settings: Vec<(String, String)>,
+    preload: bool,
+    faketime: bool,
+    extension: bool,
+}
+
+impl Builder {
+    /// A line of `postgresql.conf`; the last one for a name counts.
+    #[must_use]
+    pub fn conf(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// Whether `shared_preload_libraries` names the extension.
+    #[must_use]
+    pub fn preload(mut self, preload: bool) -> Self {
+        self.preload = preload;
+        self
+    }
+
+    /// Whether [`Server::set_clock`] can move the server's clock.
+    #[must_use]
+    pub fn faketime(mut self, faketime: bool) -> Self {
+        self.faketime = faketime;
+        self
+    }
+
+    /// Whether writes must reach the disk. They need not, unless a test says so.
+    #[must_use]
+    pub fn fsync(self, fsync: bool) -> Self {
+        self.conf("fsync", if fsync { "on" } else { "off" })
+    }
+
+    /// Whether the first start is followed by `CREATE EXTENSION sno` in the database `postgres`.
+    #[must_use]
+    pub fn extension(mut self, extension: bool) -> Self {
+        self.extension = extension;
+        self
+    }
+
+    /// Makes the server's data folder and starts it.
+    #[must_use]
+    #[track_caller]
+    pub fn start(self) -> Server {
+        let postgres = system::program("postgres");
+        assert!(postgres.exists(), "there is no {}", postgres.display());
+        let server = Server::new(self.faketime);
+        let template = system::temporary().join("template");
+        let mut make = if template.is_dir() {
+            let mut copy = std::process::Command::new("cp");
+            copy.arg("-a").arg(&template).arg(&server.data).current_dir("/");
+            if let Some((user, group)) = system::server_identity() {
+                copy.uid(user).gid(group);
+            }
+            copy
+        } else {
+            let mut initdb = system::server_command("initdb");
+            initdb.args([
+                "--no-sync",
+                "--username=postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+            ]);
+            initdb.arg("--pgdata").arg(&server.data);
+            initdb
+        };
+        let output = make.output().expect("initdb");
+        assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
+
+        for (name, value) in [
+            ("listen_addresses", ""),
+            ("fsync", "off"),
+            ("max_connections", "100"),
+            ("shared_buffers", "32MB"),
+            ("timezone", "UTC"),
+            ("log_timezone", "UTC"),
+            ("log_line_prefix", "%m [%p] %b %a: "),
+        ] {
+            server.configure(name, value);
+        }
+        if self.preload {
+            server.configure("shared_preload_libraries", "sno");
+        }
+        for (name, value) in &self.settings {
+            server.configure(name, value);
+        }
+        server.place_socket();
+        server.start();
+        if self.extension {
+            server.connect().batch_execute("CREATE EXTENSION sno").expect("CREATE EXTENSION sno");
+        }
+        server
+    }
+}
+
+/// A PostgreSQL server of its own: own data folder, own socket, no network. It stops when it is dropped, when the
+/// test panics, and when the test process ends in whatever way.
+///
+/// The only superuser is `postgres`, and so is the database that clients get unless they say otherwise.
+#[derive(Debug)]
+pub struct Server {
+    postmaster: Mutex<Option<Child>>,
+    data: PathBuf,
+    faketime: bool,
+    // Last, since fields are dropped in order: the folder goes after the server.
+    home: TempDir,
+}
+
+impl Server {
+    /// A server to be: set it up, then [`Builder::start`] it.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder { extension: true, ..Builder::default() }
+    }
+
+    fn new(faketime: bool) -> Self {
+        // Nobody else on this machine can enter the folder, and so nobody can connect: everybody is trusted.
+        let home =
+            tempfile::Builder::new().prefix("s").tempdir_in(system::temporary()).expect("a temporary folder");
+        system::give_to_server(home.path());
+        let server = Self { postmaster: Mutex::new(None), data: home.path().join("data"), faketime, home };
+        if faketime {
+            assert!(Path::new(FAKETIME).exists(), "{FAKETIME} is missing: apt-get install faketime");
+            server.set_clock("+0");
+        }
+        server
+    }
+
+    /// Appends a line to `postgresql.conf`: it counts from the next start or [`reload`](Self::reload) on, unless
+    /// there is an `ALTER SYSTEM` for the same name.
+    #[track_caller]
+    pub fn configure(&self, name: &str, value: &str) {
+        let mut file = system::appending(&self.data.join("postgresql.conf"));
+        writeln!(file, "{name} = '{}'", value.replace('\'', "''")).expect("postgresql.conf");
+    }
+
+    /// The socket lives in the server's own folder, so that its number need not differ from anybody's.
+    fn place_socket(&self) {
+        self.configure("unix_socket_directories", &self.home.path().display().to_string());
+        self.configure("port", "5432");
+    }
+
+    /// Starts a server that was stopped, and waits until it takes connections.
+    #[track_caller]
+    pub fn start(&self) {
+        if let Err(error) = self.try_start() {
+            panic!("{error}");
+        }
+    }
+
+    /// Starts a server that was stopped; the end of its log if it does not come up.
+    pub fn try_start(&self) -> Result<(), String> {
+        let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
+        assert!(postmaster.is_none(), "the server runs already");
+        let log = system::appending(&self.log_path());
+        let mut command = system::server_command("postgres");
+        command
+            .arg("-D")
+            .arg(&self.data)
+            .stdin(std::process::Stdio::null())
+            .stdout(log.try_clone().expect("the log"))
+            .stderr(log)
+            // Ctrl-C is for the tests; the server hears of it when they end.
+            .process_group(0);
+        if self.faketime {
+            command
+                .env("LD_PRELOAD", FAKETIME)
+                .env("FAKETIME_TIMESTAMP_FILE", self.clock_path())
+                .env("FAKETIME_NO_CACHE", "1")
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+                .env("FAKETIME_DISABLE_SHM", "1");
+        }
+        // SIGQUIT is an immediate shutdown: quick, and nothing stays behind.
+        let child = system::spawn_with_death_signal(command, libc::SIGQUIT).expect("postgres");
+        *postmaster = Some(child);
+        drop(postmaster);
+        self.try_ready()
+    }
+
+    fn try_ready(&self) -> Result<(), String> {
+        let began = Instant::now();
+        loop {
+            let error = match self.config().connect(NoTls) {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            {
+                let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
+                let ended = match postmaster.as_mut() {
+                    Some(child) => child.try_wait().expect("the postmaster"),
+                    None => return Err("the server is stopped".into()),
+                };
+                if let Some(status) = ended {
+                    *postmaster = None;
+                    return Err(format!("the server ended with {status}:\n{}", self.log_tail()));
+                }
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(format!("no connection after {PATIENCE:?}: {error}\n{}", self.log_tail()));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the server takes connections, as after a crash of one of its processes.
+    #[track_caller]
+    pub fn wait_ready(&self) {
+        if let Err(error) = self.try_ready() {
+            panic!("{error}");
+        }
+    }
+
+    /// Stops the server and waits until it has ended.
+    #[track_caller]
+    pub fn stop(&self, mode: Mode) {
+        let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
+        let mut child = postmaster.take().expect("a server that runs");
+        let pid = child.id() as i32;
+        let signal = match mode {
+            Mode::Smart => libc::SIGTERM,
+            Mode::Fast => libc::SIGINT,
+            Mode::Immediate => libc::SIGQUIT,
+            Mode::Crash => libc::SIGKILL,
+        };
+        system::send_signal(pid, signal);
+        let began = Instant::now();
+        while child.try_wait().expect("the postmaster").is_none() {
+            if began.elapsed() > PATIENCE {
+                *postmaster = Some(child);
+                panic!("the server did not stop ({mode:?}):\n{}", self.log_tail());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        if mode == Mode::Crash {
+            self.kill_all();
+        }
+    }
+
+    /// `kill -9` for whatever is left of the server.
+    fn kill_all(&self) {
+        let began = Instant::now();
+        loop {
+            let left = system::processes_in(&self.data);
+            if left.is_empty() || began.elapsed() > PATIENCE {
+                break;
+            }
+            for pid in left {
+                system::send_signal(pid, libc::SIGKILL);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Stops the server and starts it again.
+    #[track_caller]
+    pub fn restart(&self, mode: Mode) {
+        self.stop(mode);
+        self.start();
+    }
+
+    /// Has the server read its configuration again, and waits until new sessions see it. Sessions that are there
+    /// already follow when they are idle.
+    #[track_caller]
+    pub fn reload(&self) {
+        let mut client = self.connect();
+        let query = "SELECT pg_conf_load_time()::text";
+        let before: String = client.query_one(query, &[]).expect("the load time").get(0);
+        client.batch_execute("SELECT pg_reload_conf()").expect("a reload");
+        let began = Instant::now();
+        while self.connect().query_one(query, &[]).expect("the load time").get::<_, String>(0) == before {
+            assert!(began.elapsed() < PATIENCE, "no reload after {PATIENCE:?}:\n{}", self.log_tail());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The postmaster's process ID.
+    #[must_use]
+    #[track_caller]
+    pub fn postmaster_pid(&self) -> i32 {
+        let postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
+        postmaster.as_ref().expect("a server that runs").id() as i32
+    }
+
+    /// Sends a signal to one of the server's processes; whether it was there to get it.
+    pub fn kill_backend(&self, pid: i32, signal: i32) -> bool {
+        system::send_signal(pid, signal)
+    }
+
+    /// Kills one of the server's processes with `kill -9` and waits until the server has recovered from that.
+    #[track_caller]
+    pub fn crash_backend(&self, pid: i32) {
+        let before = self.recoveries();
+        assert!(self.kill_backend(pid, libc::SIGKILL), "there is no process {pid}");
+        let began = Instant::now();
+        while self.recoveries() == before {
+            assert!(began.elapsed() < PATIENCE, "the server did not notice:\n{}", self.log_tail());
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.wait_ready();
+    }
+
+    /// How often the server has started over because one of its processes crashed.
+    #[must_use]
+    pub fn recoveries(&self) -> usize {
+        self.log().matches("all server processes terminated; reinitializing").count()
+    }
+
+    /// Moves the server's clock by so many seconds against the machine's: `"+1"`, `"-0.25"`, `"-3600"`. The
+    /// change counts at once, for all of its processes. Needs [`Builder::faketime`].
+    #[track_caller]
+    pub fn set_clock(&self, offset: &str) {
+        assert!(self.faketime, "this server's clock is the machine's: say faketime(true)");
+        // In one step, since the server's processes read the file at any time.
+        let next = self.home.path().join("clock.next");
+        fs::write(&next, format!("{offset}\n"))
+            .and_then(|()| fs::rename(&next, self.clock_path()))
+            .expect("the clock");
+    }
+
+    fn clock_path(&self) -> PathBuf {
+        self.home.path().join("clock")
+    }
+
+    /// The settings of a connection to this server, to be changed and connected by the caller.
+    #[must_use]
+    pub fn config(&self) -> Config {
+        let mut config = Config::new();
+        config
+            .host_path(self.home.path())
+            .port(5432)
+            .user("postgres")
+            .dbname("postgres")
+            .connect_timeout(PATIENCE);
+        config
+    }
+
+    /// The connection string of this server, as libpq understands it.
+    #[must_use]
+    pub fn connection_string(&self) -> String {
+        format!("host={} port=5432 user=postgres dbname=postgres", self.home.path().display())
+    }
+
+    #[track_caller]
+    fn connected(&self, config: &Config) -> Client {
+        config.connect(NoTls).unwrap_or_else(|e| panic!("no connection: {e:?}\n{}", self.log_tail()))
+    }
+
+    /// A connection of the superuser's.
+    #[must_use]
+    #[track_caller]
+    pub fn connect(&self) -> Client {
+        self.connected(&self.config())
+    }
+
+    /// A connection of another user's.
+    #[must_use]
+    #[track_caller]
+    pub fn connect_as(&self, user: &str) -> Client {
+        self.connected(self.config().user(user))
+    }
+
+    /// A connection to another database.
+    #[must_use]
+    #[track_caller]
+    pub fn connect_to(&self, database: &str) -> Client {
+        self.connected(self.config().dbname(database))
+    }
+
+    /// A connection with settings, as `PGOPTIONS` has them: `"-c sno.partition_prefix=7"`.
+    #[must_use]
+    #[track_caller]
+    pub fn connect_with(&self, options: &str) -> Client {
+        self.connected(self.config().options(options))
+    }
+
+    /// What `psql` makes of some SQL: unaligned, rows only, stopping at the first error.
+    #[must_use]
+    pub fn psql(&self, sql: &str) -> Output {
+        system::client_command("psql")
+            .args([
+                "-X",
+                "-q",
+                "-A",
+                "-t",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-d",
+                &self.connection_string(),
+                "-c",
+                sql,
+            ])
+            .output()
+            .expect("psql")
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The folder of the server's socket.
+    #[must_use]
+    pub fn socket_folder(&self) -> &Path {
+        self.home.path()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.home.path().join("log")
+    }
+
+    /// The server's log, from its first start on.
+    #[must_use]
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.log_path()).unwrap_or_default()).into_owned()
+    }
+
+    fn log_tail(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        format!("The end of the server's log:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"))
+    }
+
+    /// A hot standby of this server that follows it; it is up when this returns.
+    #[must_use]
+    #[track_caller]
+    pub fn standby(&self) -> Server {
+        let standby = Self::new(self.faketime);
+        let output = system::server_command("pg_basebackup")
+            .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"])
+            .args(["--dbname", &self.connection_string(), "--pgdata"])
+            .arg(&standby.data)
+            .output()
+            .expect("pg_basebackup");
+        assert!(output.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&output.stderr));
+        standby.place_socket();
+        standby.start();
+        standby
+    }
+
+    /// Waits until a standby has replayed everything that this server has written so far.
+    #[track_caller]
+    pub fn wait_replayed(&self, standby: &Server) {
+        let position: String = self
+            .connect()
+            .query_one("SELECT pg_current_wal_flush_lsn()::text", &[])
+            .expect("a position")
+            .get(0);
+        let query = format!("SELECT pg_last_wal_replay_lsn() >= '{position}'");
+        let began = Instant::now();
+        let mut client = standby.connect();
+        while !client.query_one(&query, &[]).expect("a position").get::<_, bool>(0) {
+            assert!(began.elapsed() < PATIENCE, "the standby did not follow:\n{}", standby.log_tail());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Makes a standby a server of its own, and waits until it is.
+    #[track_caller]
+    pub fn promote(&self) {
+        let promoted: bool =
+            self.connect().query_one("SELECT pg_promote(true, 60)", &[]).expect("a promotion").get(0);
+        assert!(promoted, "not promoted:\n{}", self.log_tail());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if thread::panicking() && self.log_path().exists() {
+            eprintln!("{}", self.log_tail());
+        }
+        let postmaster = self.postmaster.get_mut().unwrap_or_else(|e| e.into_inner());
+        if let Some(mut child) = postmaster.take() {
+            system::send_signal(child.id() as i32, libc::SIGQUIT);
+            let began = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && began.elapsed() < Duration::from_secs(10) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        self.kill_all();
+    }
+}

@@ -1,0 +1,133 @@
+//! What the harness asks of the operating system: who servers run as, and processes that end with this one.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Mutex, OnceLock, mpsc};
+use std::{env, fs, thread};
+
+/// A program of the private copy of the server.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
+    let Some(folder) = env::var_os("SNO_PG_BIN") else {
+        panic!(
+            "SNO_PG_BIN is not set. These tests run on a private copy of a PostgreSQL server with the extension \
+             in it: run `make test`, or `dev/staged cargo test -p sno-tests --test <file> [name]`."
+        );
+    };
+    Path::new(&folder).join(name)
+}
+
+/// The folder for data folders and sockets, which the server's user may enter.
+pub(crate) fn temporary() -> PathBuf {
+    env::var_os("SNO_TMP").map_or_else(env::temp_dir, PathBuf::from)
+}
+
+/// The user and group that servers run as, where that is not who runs the tests: PostgreSQL refuses root.
+pub(crate) fn server_identity() -> Option<(u32, u32)> {
+    static IDENTITY: OnceLock<Option<(u32, u32)>> = OnceLock::new();
+    *IDENTITY.get_or_init(|| {
+        // SAFETY: geteuid has no preconditions.
+        if unsafe { libc::geteuid() } != 0 {
+            return None;
+        }
+        let name = env::var("SNO_SERVER_USER").unwrap_or_else(|_| "postgres".into());
+        let c_name = CString::new(name.as_str()).expect("a user name without NUL");
+        // SAFETY: the name ends with NUL; the only caller of getpwnam in this process is this one, once.
+        let entry = unsafe { libc::getpwnam(c_name.as_ptr()) };
+        assert!(!entry.is_null(), "there is no user {name} to run servers as");
+        // SAFETY: not null, and nothing has called getpwnam since.
+        Some(unsafe { ((*entry).pw_uid, (*entry).pw_gid) })
+    })
+}
+
+/// A command that runs as the server's user, in a folder that this user may enter, in no particular locale, and
+/// without the client settings of whoever runs the tests.
+pub(crate) fn server_command(name: &str) -> Command {
+    let mut command = client_command(name);
+    if let Some((user, group)) = server_identity() {
+        command.uid(user).gid(group);
+    }
+    command
+}
+
+/// The same as whoever runs the tests.
+pub(crate) fn client_command(name: &str) -> Command {
+    let mut command = Command::new(program(name));
+    command.current_dir("/").env("LC_ALL", "C.UTF-8");
+    for (variable, _) in env::vars_os() {
+        if variable.to_string_lossy().starts_with("PG") {
+            command.env_remove(variable);
+        }
+    }
+    command
+}
+
+/// Gives a folder to the server's user.
+pub(crate) fn give_to_server(path: &Path) {
+    if let Some((user, group)) = server_identity() {
+        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("chown to the server's user");
+    }
+}
+
+/// Starts a child that gets `signal` when this process ends, in whatever way it ends, `kill -9` included.
+///
+/// Linux sends the signal when the *thread* that started the child ends, and a test is a thread; so one thread
+/// that lives as long as the process starts all of them.
+pub(crate) fn spawn_with_death_signal(mut command: Command, signal: i32) -> io::Result<Child> {
+    type Job = (Command, mpsc::Sender<io::Result<Child>>);
+    static STARTER: OnceLock<Mutex<mpsc::Sender<Job>>> = OnceLock::new();
+
+    let parent = std::process::id();
+    // SAFETY: between fork and exec, only async-signal-safe system calls. The user has been changed by then,
+    // which would have reset the death signal.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, signal) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            if libc::getppid() as u32 != parent {
+                libc::_exit(1); // The parent is gone already.
+            }
+            Ok(())
+        });
+    }
+    let starter = STARTER.get_or_init(|| {
+        let (sender, jobs) = mpsc::channel::<Job>();
+        let run = move || {
+            for (mut command, answer) in jobs {
+                let _ = answer.send(command.spawn());
+            }
+        };
+        thread::Builder::new().name("starter".into()).spawn(run).expect("a thread");
+        Mutex::new(sender)
+    });
+    let (answer, child) = mpsc::channel();
+    starter.lock().expect("the starter's queue").send((command, answer)).expect("the starter");
+    child.recv().expect("the starter's answer")
+}
+
+/// Sends a signal to a process; whether it was there to get it.
+pub(crate) fn send_signal(pid: i32, signal: i32) -> bool {
+    // SAFETY: kill has no memory-safety preconditions.
+    unsafe { libc::kill(pid, signal) == 0 }
+}
+
+/// The processes that work in a folder, as all of a server's do in its data folder.
+pub(crate) fn processes_in(folder: &Path) -> Vec<i32> {
+    let Ok(folder) = folder.canonicalize() else { return Vec::new() };
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .flatten()
+        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Opens a file to append to, creating it.
+pub(crate) fn appending(path: &Path) -> File {
+    File::options().create(true).append(true).open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
