@@ -1,6 +1,6 @@
 //! Every error that users see, with its SQLSTATE: one constructor each.
 
-use std::{ffi::CStr, io};
+use std::{borrow::Cow, ffi::CStr, io};
 
 use pgrx::{
     PgLogLevel, PgSqlErrorCode as State,
@@ -97,7 +97,7 @@ impl Error {
     }
 
     pub(crate) fn syntax(text: &[u8], error: ParseError) -> Self {
-        let text = String::from_utf8_lossy(text);
+        let text = printable(text);
         let detail = match error.position() {
             Some(position) => format!("Character {} is not one of 2-9 and a-x.", position + 1),
             None => "A sno is 16 characters, or \\x and 20 hexadecimal digits.".into(),
@@ -110,7 +110,7 @@ impl Error {
     }
 
     pub(crate) fn hex_digits(text: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(text);
+        let text = printable(text);
         Self::new(
             State::ERRCODE_INVALID_TEXT_REPRESENTATION,
             format!("invalid input syntax for type sno: \"{text}\""),
@@ -241,4 +241,15 @@ pub(crate) fn sentence(reason: impl ToString) -> String {
         first.make_ascii_uppercase();
     }
     text + "."
+}
+
+/// A user's text for a message. What is not ASCII stays if it is UTF-8 in a database of UTF-8; messages of
+/// other encodings can't be made from here.
+fn printable(text: &[u8]) -> Cow<'_, str> {
+    // SAFETY: reads a number.
+    let utf8 = unsafe { pg_sys::GetDatabaseEncoding() } == pg_sys::pg_enc::PG_UTF8 as i32;
+    match str::from_utf8(text) {
+        Ok(text) if utf8 || text.is_ascii() => text.into(),
+        _ => text.iter().map(|&byte| if byte.is_ascii() { byte as char } else { '?' }).collect(),
+    }
 }

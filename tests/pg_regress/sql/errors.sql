@@ -1,0 +1,78 @@
+-- Errors: SQLSTATE, message, DETAIL and HINT of each that a session can meet on a server in order.
+SET timezone = 'UTC';
+
+CREATE FUNCTION answer(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    detail text;
+    hint text;
+    result text;
+BEGIN
+    EXECUTE command INTO result;
+    RETURN result;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN concat_ws(E'\n', SQLSTATE || ': ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
+END $$;
+
+SELECT command, answer('SELECT ' || command)
+FROM unnest(ARRAY[
+    $$ '9q7k4op826n2g22y'::sno $$,
+    $$ 'sno'::sno $$,
+    $$ '\x00'::sno $$,
+    $$ '00000000-0000-0000-0000-000000000000'::uuid::sno $$,
+    $$ '3971376b-346f-7038-3236-6e3267323279'::uuid::sno $$,
+    $$ ''::bytea::sno $$,
+    $$ '\x3e0b215ae6012a0700'::bytea::sno $$,
+    $$ '\x3e0b215ae6012a070000ff'::bytea::sno $$,
+
+    $$ sno_new(-1) $$,
+    $$ sno_new(256) $$,
+    $$ sno_new(2147483647) $$,
+    $$ sno_new(-2147483648) $$,
+    $$ sno_new(256, '2020-01-01') $$,
+    $$ sno_with_metabyte('9q7k4op826n2g222', 256) $$,
+    $$ sno_make('2020-01-01', -1, 0, 0) $$,
+    $$ sno_make('2020-01-01', 0, -1, 0) $$,
+    $$ sno_make('2020-01-01', 0, 65536, 0) $$,
+    $$ sno_make('2020-01-01', 0, 0, -1) $$,
+    $$ sno_make('2020-01-01', 0, 0, 65536) $$,
+
+    $$ sno_new(1, '2009-12-31 23:59:59.999999Z') $$,
+    $$ sno_new(1, '2079-09-07 15:47:35.552Z') $$,
+    $$ sno_new(1, '2080-01-01') $$,
+    $$ sno_new(1, 'infinity') $$,
+    $$ sno_new(1, '-infinity') $$,
+    $$ sno_make('2009-12-31 23:59:59.999999Z', 0, 0, 0) $$,
+    $$ sno_make('2079-09-07 15:47:35.552Z', 0, 0, 0) $$,
+    $$ sno_make('infinity', 0, 0, 0) $$,
+    $$ sno_make('-infinity', 0, 0, 0) $$
+]) WITH ORDINALITY AS list(command, place)
+ORDER BY place;
+
+-- Settings. The server's own two can't be set for a session, nor for a role or a database; a value that
+-- means nothing is refused where a command offers it.
+SET sno.partition_prefix = 7;
+\echo :LAST_ERROR_SQLSTATE
+SET sno.sequence_range = '0-99';
+\echo :LAST_ERROR_SQLSTATE
+ALTER SYSTEM SET sno.partition_prefix = '256';
+\echo :LAST_ERROR_SQLSTATE
+ALTER SYSTEM SET sno.partition_prefix = '4096/12';
+ALTER SYSTEM SET sno.partition_prefix = '1/7';
+ALTER SYSTEM SET sno.partition_prefix = '1/17';
+ALTER SYSTEM SET sno.partition_prefix = 'one';
+ALTER SYSTEM SET sno.partition_prefix = '';
+ALTER SYSTEM SET sno.sequence_range = '0-2';
+\echo :LAST_ERROR_SQLSTATE
+ALTER SYSTEM SET sno.sequence_range = '0-65536';
+ALTER SYSTEM SET sno.sequence_range = '100';
+SET sno.max_clock_wait = -1;
+\echo :LAST_ERROR_SQLSTATE
+SET sno.max_clock_wait = '1min';
+SHOW sno.max_clock_wait;
+SET sno.no_such_setting = 1;
+\echo :LAST_ERROR_SQLSTATE
+-- None of which changed anything.
+SELECT prefix, prefix_bits, sequence_lower, sequence_upper FROM sno_generator();
+
+DROP FUNCTION answer;

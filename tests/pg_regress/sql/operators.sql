@@ -1,0 +1,85 @@
+-- Comparison, hashing, and the plans they allow.
+
+-- The order of the IDs is that of their bytes, their texts and their fields.
+CREATE TABLE ids AS
+    SELECT decode(substr(md5(n::text) || md5((-n)::text), 1, 20), 'hex')::sno AS id
+    FROM generate_series(1, 5000) n;
+INSERT INTO ids SELECT id FROM ids ORDER BY id LIMIT 1000;
+-- pairs that differ in the last bytes only
+INSERT INTO ids SELECT sno_make(sno_time(id), sno_metabyte(id), sno_partition(id), n, sno_tick_tock(id))
+FROM (SELECT id FROM ids ORDER BY id LIMIT 100) few, unnest(ARRAY[0, 1, 255, 256, 32768, 65535]) n;
+
+SELECT count(*) FROM (
+    SELECT rank() OVER (ORDER BY id) a,
+           rank() OVER (ORDER BY id::bytea) b,
+           rank() OVER (ORDER BY id::text COLLATE "C") c,
+           rank() OVER (ORDER BY id::uuid) d,
+           rank() OVER (ORDER BY sno_time(id), sno_tick_tock(id), sno_metabyte(id), sno_partition(id), sno_sequence(id)) e
+    FROM ids) ranks
+WHERE (a, a, a, a) <> (b, c, d, e);
+
+-- The six operators agree with bytea's, whose order is the same.
+SELECT count(*) AS pairs,
+       bool_and((a = b) = (a::bytea = b::bytea)) AS eq, bool_and((a <> b) = (a::bytea <> b::bytea)) AS ne,
+       bool_and((a < b) = (a::bytea < b::bytea)) AS lt, bool_and((a <= b) = (a::bytea <= b::bytea)) AS le,
+       bool_and((a > b) = (a::bytea > b::bytea)) AS gt, bool_and((a >= b) = (a::bytea >= b::bytea)) AS ge,
+       bool_and(sign(sno_cmp(a, b)) = CASE WHEN a::bytea < b::bytea THEN -1 WHEN a::bytea > b::bytea THEN 1 ELSE 0 END) AS cmp,
+       bool_and(sno_larger(a, b) = CASE WHEN a::bytea > b::bytea THEN a ELSE b END) AS larger,
+       bool_and(sno_smaller(a, b) = CASE WHEN a::bytea < b::bytea THEN a ELSE b END) AS smaller
+FROM (SELECT id AS a FROM ids ORDER BY id LIMIT 200) x, (SELECT id AS b FROM ids ORDER BY id LIMIT 200) y;
+
+SELECT min(id) = (SELECT id FROM ids ORDER BY id LIMIT 1) AS min,
+       max(id) = (SELECT id FROM ids ORDER BY id DESC LIMIT 1) AS max
+FROM ids;
+SELECT min(id), max(id) FROM ids WHERE false;
+
+-- Hash values: hash partitions are built on them, so these may never change.
+SELECT id, sno_hash(id), sno_hash_extended(id, 0), sno_hash_extended(id, 42)
+FROM (VALUES ('2222222222222222'::sno), ('9q7k4op826n2g222'), ('xxxxxxxxxxxxxxxx')) v(id);
+-- The extended hash with seed 0 has the plain one as its low half.
+SELECT count(*) FROM ids WHERE sno_hash(id) <> (sno_hash_extended(id, 0)::bit(64)::bit(64) << 32)::bit(32)::int;
+
+-- Plans: primary key, ORDER BY, min and max from the index; hash and merge joins.
+CREATE TABLE keys (id sno PRIMARY KEY, n integer);
+INSERT INTO keys SELECT DISTINCT ON (id) id, row_number() OVER () FROM ids;
+CREATE TABLE refs (key sno REFERENCES keys);
+INSERT INTO refs SELECT id FROM ids;
+ANALYZE keys, refs;
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM keys WHERE id = '9q7k4op826n2g222';
+EXPLAIN (COSTS OFF) SELECT * FROM keys WHERE id >= sno_lower('2026-01-01 00:00Z') AND id < sno_lower('2026-02-01 00:00Z');
+EXPLAIN (COSTS OFF) SELECT * FROM keys ORDER BY id DESC LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT max(id) FROM keys;
+RESET enable_seqscan;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM refs JOIN keys ON key = id;
+SELECT count(*) FROM refs JOIN keys ON key = id;
+SET enable_hashjoin = off;
+SET enable_mergejoin = on;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM refs JOIN keys ON key = id;
+SELECT count(*) FROM refs JOIN keys ON key = id;
+RESET ALL;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT key, count(*) FROM refs GROUP BY key;
+SELECT count(*) FROM (SELECT key FROM refs GROUP BY key) groups;
+RESET ALL;
+
+-- A hash index, and hash partitions.
+CREATE INDEX refs_hash ON refs USING hash (key);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM refs WHERE key = '9q7k4op826n2g222';
+RESET ALL;
+CREATE TABLE parts (id sno PRIMARY KEY) PARTITION BY HASH (id);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parts SELECT DISTINCT id FROM ids;
+SELECT tableoid::regclass, count(*) FROM parts GROUP BY 1 ORDER BY 1;
+EXPLAIN (COSTS OFF) SELECT * FROM parts WHERE id = '9q7k4op826n2g222';
+
+-- A duplicate is refused, with the value.
+INSERT INTO keys VALUES ('9q7k4op826n2g222', 0);
+INSERT INTO keys VALUES ('9q7k4op826n2g222', 0);
+
+DROP TABLE ids, keys, refs, parts;
