@@ -8,7 +8,7 @@ umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Nobody's own client settings may leak into what happens here.
-unset "${!PGHOST@}" PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGOPTIONS PGTZ PGDATESTYLE PGCLIENTENCODING
+unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGOPTIONS PGTZ PGDATESTYLE PGCLIENTENCODING
 
 PG=${PG:-15}
 if [[ -z ${PG_CONFIG:-} ]]; then
@@ -25,7 +25,8 @@ if [[ -x $PG_CONFIG ]]; then
     if [[ -x $bindir/pg_config ]]; then PG_CONFIG=$bindir/pg_config; fi
     PG=$("$PG_CONFIG" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
 fi
-export PG PG_CONFIG
+# The second name is the one that the build of pgrx's bindings goes by.
+export PG PG_CONFIG PGRX_PG_CONFIG_PATH=$PG_CONFIG
 
 # One target folder per major version: switching rebuilds nothing, and no version overwrites another's module.
 export CARGO_TARGET_DIR=$PWD/target/pg$PG

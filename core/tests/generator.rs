@@ -1,8 +1,8 @@
 //! The generator's rules, one by one, with a clock that the test owns.
 
-use std::{cell::Cell, collections::HashSet, thread};
+use std::cell::Cell;
 
-use sno_core::{Clock, Generator, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Sno, Stamp, Tick};
+use sno_core::{Clock, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
 
 /// A clock that reads what it was set to.
 struct Hand(Cell<u64>);
@@ -184,34 +184,4 @@ fn an_idle_slot_follows_to_the_current_timeline() {
     // The busy slot was on timeline 0 up to 1000, and goes back to it only past that.
     assert_eq!(claim(&slot, 950), Ok((950, true)));
     assert_eq!(claim(&slot, 1001), Ok((1001, false)));
-}
-
-#[test]
-fn threads_never_get_the_same_id() {
-    const THREADS: usize = 4;
-    const EACH: usize = 200_000;
-
-    let generator = Generator::new(7, SequenceRange::default());
-    let mut all = HashSet::with_capacity(THREADS * EACH);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..THREADS)
-            .map(|_| scope.spawn(|| (0..EACH).map(|_| generator.generate(1).unwrap()).collect::<Vec<Sno>>()))
-            .collect();
-        for worker in workers {
-            let ids = worker.join().unwrap();
-            assert!(ids.is_sorted_by(|a, b| a < b));
-            all.extend(ids);
-        }
-    });
-    assert_eq!(all.len(), THREADS * EACH);
-}
-
-#[test]
-fn a_small_pool_gives_what_it_holds() {
-    let generator = Generator::new(7, "0-3".parse().unwrap());
-    let ids: Vec<_> = (0..100).map(|_| generator.generate(1).unwrap()).collect();
-    assert!(ids.is_sorted_by(|a, b| a < b));
-    assert!(ids.iter().all(|id| id.sequence() < 4 && id.partition() == 7 && id.metabyte() == 1));
-    // 25 ticks of four.
-    assert!(ids[99].tick().get() - ids[0].tick().get() >= 24);
 }
