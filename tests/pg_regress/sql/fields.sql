@@ -45,11 +45,14 @@ FROM (VALUES ('-infinity'::timestamptz), ('4713-01-01 00:00Z BC'), ('2009-12-31 
              ('294276-12-31 23:59:59.999999Z'), ('infinity')) v(time);
 
 -- They are exact: in a range exactly if the time is.
+WITH ids AS MATERIALIZED (
+    SELECT decode(substr(md5(n::text) || md5((-n)::text), 1, 20), 'hex')::sno AS id
+    FROM generate_series(1, 300) n
+), times AS MATERIALIZED (
+    SELECT sno_time(id) + d * interval '1 us' AS t FROM ids, unnest(ARRAY[0, 1, -1, 3999, 4000]) d
+)
 SELECT count(*)
-FROM (SELECT decode(substr(md5(n::text) || md5((-n)::text), 1, 20), 'hex')::sno AS id
-      FROM generate_series(1, 300) n) ids,
-     (SELECT sno_time(decode(substr(md5(n::text), 1, 20), 'hex')::sno) + d * interval '1 us' AS t
-      FROM generate_series(1, 300) n, unnest(ARRAY[0, 1, -1, 3999, 4000]) d) times
+FROM ids, times
 WHERE (id >= sno_lower(t)) <> (sno_time(id) >= t) OR (id <= sno_upper(t)) <> (sno_time(id) <= t);
 
 -- Strict.

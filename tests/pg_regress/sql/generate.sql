@@ -28,6 +28,7 @@ SELECT count(DISTINCT id), max(sno_sequence(id)) - min(sno_sequence(id)) AS span
 FROM (SELECT sno_new(7, '2020-01-01') AS id FROM generate_series(1, 65536)) ids;
 
 -- The session's own generator, and its line in the view.
+SET intervalstyle = 'postgres';
 SELECT slot = pg_backend_pid() % 255 AS slot, partition = slot AS partition, prefix, prefix_bits,
        sequence_lower, sequence_upper, max_clock_wait, tick_tock, drifts,
        last_time > now() - interval '1 minute' AS last_time, safe_time <= last_time AS safe_time,

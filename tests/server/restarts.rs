@@ -1,0 +1,150 @@
+//! What a restart keeps: no ID of before it comes again, whatever the clock did.
+
+use sno_tests::postgres::Client;
+use sno_tests::{Ids, Mode, Server};
+
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
+
+fn code(client: &mut Client, query: &str) -> String {
+    client.batch_execute(query).unwrap_err().code().unwrap().code().to_owned()
+}
+
+/// A server whose clock can be moved, with one generator for all of its backends, so that every session goes
+/// on where the one before it stopped.
+fn server() -> Server {
+    Server::builder().faketime(true).conf("sno.partition_prefix", "1/16").start()
+}
+
+#[test]
+fn a_clock_that_went_back_before_a_clean_restart() {
+    let server = server();
+    let mut ids = Ids::new();
+    // A new server knows nothing of the time before its first ID, so that one is well in the past.
+    server.set_clock("-60");
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.set_clock("+0");
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.set_clock("-30");
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    assert!(ids.iter().last().unwrap().tick_tock(), "the other timeline");
+    server.restart(Mode::Fast);
+    for offset in ["-30", "-20", "-1", "+0", "+10"] {
+        server.set_clock(offset);
+        ids.query(&mut server.connect(), DRAW).unwrap();
+    }
+    assert_eq!(ids.len(), 8 * 5000);
+    ids.assert_distinct();
+}
+
+#[test]
+fn a_quick_restart_needs_no_wait() {
+    for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
+        let server = server();
+        let mut ids = Ids::new();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        // The marks of a new server's first second are two seconds ahead; one restart uses up the other
+        // timeline's, so they need that long between them.
+        for _ in 0..3 {
+            std::thread::sleep(std::time::Duration::from_millis(2100));
+            ids.query(&mut server.connect(), DRAW).unwrap();
+            server.restart(mode);
+            let mut client = server.connect();
+            client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+            ids.query(&mut client, DRAW).unwrap();
+        }
+        assert_eq!(ids.len(), 7 * 5000);
+        ids.assert_distinct();
+    }
+}
+
+#[test]
+fn a_clock_that_goes_back_during_a_restart() {
+    for mode in [Mode::Fast, Mode::Immediate] {
+        let server = server();
+        let mut ids = Ids::new();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        server.stop(mode);
+        server.set_clock("-2");
+        server.start();
+        // Before both marks: the first start set them to the time of the first ID.
+        let mut client = server.connect();
+        client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
+        client.batch_execute("SET sno.max_clock_wait = '10s'").unwrap();
+        ids.query(&mut client, DRAW).unwrap();
+        assert_eq!(ids.len(), 10_000);
+        ids.assert_distinct();
+    }
+}
+
+#[test]
+fn a_long_step_back_during_a_restart_is_an_error_that_says_so() {
+    let server = server();
+    server.connect().batch_execute(DRAW).unwrap();
+    server.stop(Mode::Fast);
+    server.set_clock("-3600");
+    server.start();
+    let error = server.connect().batch_execute("SELECT sno_new(1)").unwrap_err();
+    let error = error.as_db_error().unwrap();
+    assert_eq!(error.code().code(), "55000");
+    assert_eq!(error.message(), "system clock went back further than \"sno.max_clock_wait\" allows");
+    let detail = error.detail().unwrap();
+    assert!(detail.contains("s ahead of the clock; \"sno.max_clock_wait\" is 10.000 s."), "{detail}");
+    // The clock is mended, and so is all else.
+    server.set_clock("+0");
+    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+}
+
+#[test]
+fn a_clock_outside_the_epoch_is_an_error() {
+    let server = server();
+    for offset in ["-600000000", "+1700000000"] {
+        server.set_clock(offset);
+        assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000", "{offset}");
+    }
+    server.set_clock("+0");
+    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    for offset in ["-600000000", "+1700000000"] {
+        server.set_clock(offset);
+        assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000", "{offset}");
+    }
+}
+
+#[test]
+fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
+    let primary = Server::builder().start();
+    let mut client = primary.connect();
+    client.batch_execute("CREATE TABLE t (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)").unwrap();
+    let standby = primary.standby();
+    client.batch_execute("INSERT INTO t (n) SELECT generate_series(1, 20000)").unwrap();
+    primary.wait_replayed(&standby);
+    let mut reader = standby.connect();
+    assert_eq!(code(&mut reader, "SELECT sno_new(1)"), "25006");
+    assert_eq!(code(&mut reader, "SELECT sno_new(1, now())"), "25006");
+    // To look is allowed.
+    reader.batch_execute("SELECT * FROM sno_generators; SELECT * FROM sno_generator()").unwrap();
+    primary.stop(Mode::Immediate);
+    standby.promote();
+    standby.connect().batch_execute("INSERT INTO t (n) SELECT generate_series(1, 20000)").unwrap();
+    let distinct: i64 = standby.connect().query_one("SELECT count(DISTINCT id) FROM t", &[]).unwrap().get(0);
+    assert_eq!(distinct, 40_000);
+}
+
+#[test]
+fn the_marks_are_written_once_a_second_at_most() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let serial = || -> u64 {
+        let file = std::fs::read(server.data().join("sno.marks")).unwrap();
+        sno_tests::sno_core::record::Record::newest(&file).unwrap().serial
+    };
+    client.batch_execute("SELECT sno_new(1)").unwrap();
+    let before = serial();
+    let query = "DO $$ DECLARE start timestamptz := clock_timestamp(); BEGIN
+                     WHILE clock_timestamp() < start + interval '5 s' LOOP
+                         PERFORM sno_new(1) FROM generate_series(1, 1000);
+                     END LOOP; END $$";
+    sno_tests::in_parallel(8, |_| server.connect().batch_execute(query).unwrap());
+    let written = serial() - before;
+    assert!((4..=6).contains(&written), "{written} times in five seconds");
+}

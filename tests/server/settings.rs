@@ -1,0 +1,203 @@
+//! Settings fail closed: whatever a server can't honour stops `sno_new`, and never means another prefix.
+
+use sno_tests::postgres::{Client, error::DbError};
+use sno_tests::{Mode, Server};
+
+/// The error of a query that has to fail.
+#[track_caller]
+fn error(client: &mut Client, query: &str) -> DbError {
+    match client.batch_execute(query) {
+        Ok(()) => panic!("{query}: no error"),
+        Err(error) => error.as_db_error().unwrap_or_else(|| panic!("{query}: {error}")).clone(),
+    }
+}
+
+#[track_caller]
+fn assert_refused(client: &mut Client, message: &str, detail: &str) {
+    // More than once: nothing may be remembered as being in order.
+    for query in
+        ["SELECT sno_new(1)", "SELECT sno_new()", "SELECT sno_new(1, now())", "SELECT sno_generator()"]
+    {
+        let error = error(client, query);
+        assert_eq!(error.code().code(), "22023", "{query}: {error}");
+        assert_eq!(error.message(), message);
+        assert_eq!(error.detail(), Some(detail));
+        assert!(error.hint().is_some());
+    }
+}
+
+fn partition(client: &mut Client) -> i32 {
+    client.query_one("SELECT sno_partition(sno_new(1)) >> 8", &[]).unwrap().get(0)
+}
+
+#[test]
+fn a_bad_value_in_the_configuration_file() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).start();
+        for (name, value, detail) in [
+            ("sno.partition_prefix", "300", "A prefix of 8 bits is at most 255."),
+            ("sno.partition_prefix", "1/20", "A prefix has 8 to 16 bits."),
+            ("sno.sequence_range", "5-7", "A pool has at least 4 sequence numbers."),
+        ] {
+            server.configure(name, value);
+            server.restart(Mode::Fast);
+            let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
+            assert_refused(&mut server.connect(), &message, detail);
+            server.configure(name, if name == "sno.sequence_range" { "0-65535" } else { "9" });
+        }
+        // What does not generate works all the same.
+        assert!(server.psql("SELECT sno_time('9q7k4op826n2g222')").status.success());
+        // Mended, without a restart.
+        server.reload();
+        assert_eq!(partition(&mut server.connect()), 9);
+    }
+}
+
+#[test]
+fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).conf("sno.partition_prefix", "5").start();
+        let mut client = server.connect();
+        assert_eq!(partition(&mut client), 5);
+        server.configure("sno.partition_prefix", "x");
+        server.reload();
+        client.batch_execute("SELECT 1").unwrap();
+        let message = "invalid value for parameter \"sno.partition_prefix\": \"x\"";
+        let detail = "Expected a number, or a number and its bits, as in \"42/8\".";
+        assert_refused(&mut client, message, detail);
+        assert_refused(&mut server.connect(), message, detail);
+        server.configure("sno.partition_prefix", "6");
+        server.reload();
+        client.batch_execute("SELECT 1").unwrap();
+        assert_eq!(partition(&mut client), 6);
+    }
+}
+
+#[test]
+fn alter_system_takes_good_values_and_refuses_bad_ones() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).start();
+        let mut client = server.connect();
+        client.batch_execute("LOAD 'sno'").unwrap();
+        for (setting, detail) in [
+            ("sno.partition_prefix = '256'", "A prefix of 8 bits is at most 255."),
+            ("sno.sequence_range = '0-2'", "A pool has at least 4 sequence numbers."),
+        ] {
+            let error = error(&mut client, &format!("ALTER SYSTEM SET {setting}"));
+            assert_eq!(error.code().code(), "22023");
+            assert_eq!(error.detail(), Some(detail));
+        }
+        assert_eq!(partition(&mut client), 0);
+        client.batch_execute("ALTER SYSTEM SET sno.partition_prefix = '42'").unwrap();
+        server.reload();
+        client.batch_execute("SELECT 1").unwrap();
+        assert_eq!(partition(&mut client), 42);
+        server.restart(Mode::Fast);
+        assert_eq!(partition(&mut server.connect()), 42);
+    }
+}
+
+#[test]
+fn a_session_can_not_choose_the_prefix() {
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    for command in [
+        "CREATE ROLE alice LOGIN",
+        "CREATE ROLE bob LOGIN",
+        "CREATE DATABASE other",
+        "ALTER ROLE bob SET sno.partition_prefix = '7'",
+        "ALTER DATABASE other SET sno.sequence_range = '0-99'",
+    ] {
+        server.connect().batch_execute(command).unwrap();
+    }
+    server.connect_to("other").batch_execute("CREATE EXTENSION sno").unwrap();
+    let detail = "It belongs to the server, and was set for a session, a role or a database.";
+    let prefix = "parameter \"sno.partition_prefix\" could not be set to \"7\"";
+    let range = "parameter \"sno.sequence_range\" could not be set to \"0-99\"";
+
+    // PGOPTIONS, by an ordinary user and by a superuser.
+    let mut alice = server.config();
+    alice.user("alice").options("-c sno.partition_prefix=7");
+    assert_refused(&mut alice.connect(sno_tests::postgres::NoTls).unwrap(), prefix, detail);
+    assert_refused(&mut server.connect_with("-c sno.partition_prefix=7"), prefix, detail);
+    assert_refused(&mut server.connect_with("-c sno.sequence_range=0-99"), range, detail);
+    // For a role, for a database.
+    assert_refused(&mut server.connect_as("bob"), prefix, detail);
+    assert_refused(&mut server.connect_to("other"), range, detail);
+    // By SET, before the library is there to object.
+    let mut client = server.connect();
+    client.batch_execute("SET sno.partition_prefix = 7").unwrap();
+    assert_refused(&mut client, prefix, detail);
+    // No reload of the file and no RESET covers it up.
+    server.reload();
+    client.batch_execute("SELECT 1").unwrap();
+    assert_refused(&mut client, prefix, detail);
+    let _ = client.batch_execute("RESET sno.partition_prefix");
+    let _ = client.batch_execute("RESET ALL");
+    let _ = client.batch_execute("DISCARD ALL");
+    assert_refused(&mut client, prefix, detail);
+
+    // All others go on.
+    assert_eq!(partition(&mut server.connect_as("alice")), 5);
+}
+
+#[test]
+fn a_preloaded_library_refuses_such_sessions_at_once() {
+    let server = Server::builder().preload(true).conf("sno.partition_prefix", "5").start();
+    let mut config = server.config();
+    let error = config.options("-c sno.partition_prefix=7").connect(sno_tests::postgres::NoTls);
+    let error = error.err().expect("no connection");
+    assert_eq!(error.code().unwrap().code(), "55P02");
+    let error = self::error(&mut server.connect(), "ALTER ROLE postgres SET sno.partition_prefix = '7'");
+    assert_eq!(error.code().code(), "55P02");
+    assert_eq!(partition(&mut server.connect()), 5);
+}
+
+#[test]
+fn parallel_workers_refuse_with_their_leader() {
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    server
+        .connect()
+        .batch_execute("CREATE TABLE t AS SELECT generate_series(1, 100000) n; ANALYZE t")
+        .unwrap();
+    let parallel =
+        "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+                    SET parallel_leader_participation = off";
+    let query = "SELECT count(*), count(DISTINCT sno_new(1)) FROM t WHERE sno_partition(sno_new(1)) >> 8 = 5";
+
+    let mut client = server.connect();
+    client.batch_execute(parallel).unwrap();
+    let plan = client.query(&format!("EXPLAIN {query}"), &[]).unwrap();
+    assert!(plan.iter().any(|row| row.get::<_, String>(0).contains("Workers Planned")));
+    let row = client.query_one(query, &[]).unwrap();
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (100_000, 100_000));
+
+    let mut client = server.connect_with("-c sno.partition_prefix=7");
+    client.batch_execute(parallel).unwrap();
+    let error = error(&mut client, query);
+    assert_eq!(error.code().code(), "22023", "{error}");
+    assert_eq!(error.message(), "parameter \"sno.partition_prefix\" could not be set to \"7\"");
+}
+
+#[test]
+fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
+    // The lock table takes what it can get of the server's spare memory, and keeps it.
+    let use_up = "DO $$ BEGIN
+                      FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
+                  EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
+    let builder = Server::builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
+    let server = builder.clone().start();
+    if server.connect().query_one("SHOW server_version_num", &[]).unwrap().get::<_, &str>(0) >= "170000" {
+        // The generators live in dynamic shared memory there, which grows.
+        return;
+    }
+    // CREATE EXTENSION loads the library, but takes no memory.
+    server.connect().batch_execute(use_up).unwrap();
+    let error = error(&mut server.connect(), "SELECT sno_new(1)");
+    assert_eq!(error.code().code(), "53200");
+    assert_eq!(error.message(), "out of shared memory for the generators of sno");
+    assert_eq!(error.hint(), Some("Add \"sno\" to \"shared_preload_libraries\" and restart the server."));
+
+    let server = builder.preload(true).start();
+    server.connect().batch_execute(use_up).unwrap();
+    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+}

@@ -1,0 +1,99 @@
+//! `sno_new` from many connections at once: never the same ID, in order, at the right time, in the right
+//! partition.
+
+use sno_tests::{Ids, Server, draw, in_parallel};
+
+#[test]
+fn a_server_that_preloads_nothing_generates_at_once() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let preloaded: String = client.query_one("SHOW shared_preload_libraries", &[]).unwrap().get(0);
+    assert_eq!(preloaded, "");
+    let metabyte: i32 = client.query_one("SELECT sno_metabyte(sno_new(1))", &[]).unwrap().get(0);
+    assert_eq!(metabyte, 1);
+}
+
+#[test]
+fn sixty_four_connections_draw_six_million_ids_and_none_twice() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).start();
+        let drawn = draw(&server, 64, if preload { 10_000 } else { 100_000 });
+        assert!(drawn.iter().all(Ids::is_ascending), "each connection's own IDs ascend");
+        let mut all: Ids = drawn.into_iter().collect();
+        assert_eq!(all.len(), if preload { 640_000 } else { 6_400_000 });
+        all.assert_distinct();
+        assert!(all.iter().all(|id| !id.tick_tock() && id.metabyte() == 1));
+    }
+}
+
+#[test]
+fn the_time_of_an_id_is_the_clock_s_to_the_tick() {
+    let server = Server::builder().start();
+    let outside: i64 = in_parallel(8, |_| {
+        let row = server.connect().query_one(
+            "SELECT count(*) FROM (SELECT clock_timestamp() AS earlier, sno_new() AS id, clock_timestamp() AS later
+                                   FROM generate_series(1, 100000)) calls
+             WHERE sno_time(id) NOT BETWEEN earlier - interval '4 ms' AND later
+                OR sno_time(id) <= earlier - interval '4 ms'",
+            &[],
+        );
+        row.unwrap().get::<_, i64>(0)
+    })
+    .into_iter()
+    .sum();
+    assert_eq!(outside, 0);
+}
+
+#[test]
+fn the_partition_is_the_prefix_and_the_pid() {
+    for (prefix, first, span) in [("42", 42 * 256, 255), ("42/12", 42 * 16, 15), ("42/16", 42, 1)] {
+        let server = Server::builder().conf("sno.partition_prefix", prefix).start();
+        let mut all: Ids = in_parallel(20, |_| {
+            let mut client = server.connect();
+            let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+            let mut ids = Ids::new();
+            ids.query(&mut client, "SELECT sno_new(1) FROM generate_series(1, 1000)").unwrap();
+            let partition = (first + pid % span) as u16;
+            assert!(ids.iter().all(|id| id.partition() == partition), "{prefix}, PID {pid}");
+            ids
+        })
+        .into_iter()
+        .collect();
+        all.assert_distinct();
+    }
+}
+
+#[test]
+fn the_sequence_stays_in_its_range() {
+    let server =
+        Server::builder().conf("sno.sequence_range", "100-163").conf("sno.partition_prefix", "7/16").start();
+    let mut all: Ids = draw(&server, 8, 2000).into_iter().collect();
+    all.assert_distinct();
+    assert!(all.iter().all(|id| (100..=163).contains(&id.sequence())));
+    // 16,000 IDs in pools of 64: at least 250 ticks, and hardly more while everyone draws.
+    let [first, last] = [all.iter().min(), all.iter().max()].map(|id| id.unwrap().tick().get());
+    assert!(last - first >= 249, "{} ticks", last - first);
+    let overflows: i64 = server
+        .connect()
+        .query_one("SELECT sum(overflows)::bigint FROM sno_generators WHERE waited > '0'", &[])
+        .unwrap()
+        .get(0);
+    assert!(overflows > 0);
+}
+
+#[test]
+fn ids_of_a_given_time_never_equal_live_ones() {
+    let server = Server::builder().conf("sno.partition_prefix", "3").start();
+    let mut all: Ids = in_parallel(8, |_| {
+        let mut ids = Ids::new();
+        let query = "SELECT CASE WHEN n % 2 = 0 THEN sno_new(1) ELSE sno_new(1, now()) END
+                     FROM generate_series(1, 10000) n";
+        ids.query(&mut server.connect(), query).unwrap();
+        ids
+    })
+    .into_iter()
+    .collect();
+    all.assert_distinct();
+    let ported = all.iter().filter(|id| id.partition() == 3 * 256 + 255).count();
+    assert_eq!(ported, 40_000);
+}
