@@ -7,6 +7,9 @@ set -euo pipefail
 umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Where rustup puts Rust, for shells that have not heard of it.
+if ! command -v cargo >/dev/null && [[ -x ${HOME:-}/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
+
 # Nobody's own client settings may leak into what happens here.
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGOPTIONS PGTZ PGDATESTYLE PGCLIENTENCODING
 
