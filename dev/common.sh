@@ -18,8 +18,8 @@ if [[ -z ${PG_CONFIG:-} ]]; then
     # A server built here goes before Debian's.
     PG_CONFIG=$PWD/target/servers/$PG/bin/pg_config
     [[ -x $PG_CONFIG ]] || PG_CONFIG=/usr/lib/postgresql/$PG/bin/pg_config
-else
-    PG_CONFIG=$(command -v "$PG_CONFIG") || { echo "no such pg_config: $PG_CONFIG" >&2; exit 1; }
+elif [[ $PG_CONFIG != */* ]]; then
+    PG_CONFIG=$(command -v "$PG_CONFIG" || echo "$PG_CONFIG")
 fi
 # A pg_config given by hand decides the major version.
 if [[ -x $PG_CONFIG ]]; then
