@@ -140,7 +140,7 @@ pub enum Hold {
         /// What the clock reads.
         tick: Tick,
     },
-    /// The clock is outside the epoch.
+    /// The clock is outside the epoch, or in its last tick, all numbers of which are taken.
     Clock(OutOfEpoch),
 }
 
@@ -346,6 +346,9 @@ impl Marks {
     }
 
     /// What to write before [`Marks::raise`]: both marks, one of them far enough ahead of the clock.
+    ///
+    /// One caller at a time, from here until the marks are raised. Of two at once, the one that writes last
+    /// may not know of the mark that the other raises, and a restart would fall back behind it.
     pub fn ahead(&self, tick_tock: bool, now: Tick) -> [Tick; 2] {
         let mut limits = [self.limit(false), self.limit(true)];
         let limit = &mut limits[tick_tock as usize];

@@ -33,6 +33,8 @@ impl Clock for Wall {
 enum Event {
     /// The clock moves by so many nanoseconds.
     Pass(i128),
+    /// The clock comes to where a slot's timeline is, or a tick before or after it: where rules meet.
+    Meet { slot: usize, tick_tock: bool, beside: i128 },
     /// So many claims on a slot.
     Claim { slot: usize, count: usize },
     /// A claim on a slot; if it has to wait, it does, and then claims again.
@@ -71,6 +73,8 @@ fn events(forward: u32) -> impl Strategy<Value = Event> {
     let slot = prop_oneof![3 => Just(0), 1 => 0..SLOTS];
     prop_oneof![
         8 => (distances(), sign).prop_map(|(distance, sign)| Event::Pass(sign * distance)),
+        2 => (slot.clone(), any::<bool>(), -1..=1_i128)
+            .prop_map(|(slot, tick_tock, beside)| Event::Meet { slot, tick_tock, beside }),
         8 => (slot.clone(), 1..6_usize).prop_map(|(slot, count)| Event::Claim { slot, count }),
         3 => slot.prop_map(|slot| Event::Insist { slot }),
         1 => ranges().prop_map(Event::Range),
@@ -302,6 +306,11 @@ impl Server {
     fn go_through(&mut self, event: Event) -> Result<(), TestCaseError> {
         match event {
             Event::Pass(nanos) => self.clock.0.set(self.clock.0.get() + nanos),
+            Event::Meet { slot, tick_tock, beside } => {
+                let mark = self.inherited.0[tick_tock as usize].get();
+                let latest = self.memories[slot].latest(tick_tock).map_or(mark, |latest| latest.max(mark));
+                self.clock.0.set(EPOCH + (latest as i128 + beside) * LENGTH);
+            }
             Event::Range(range) => self.range = range,
             Event::Claim { slot, count } => {
                 for _ in 0..count {
@@ -341,8 +350,10 @@ fn try_on<S: Strategy>(lives: S, law: impl Fn(S::Value) -> Result<Server, TestCa
     totals.get()
 }
 
-fn without_crashes(events: Vec<Event>) -> Vec<Event> {
-    events.into_iter().filter(|event| !matches!(event, Event::Crash { .. })).collect()
+/// Without what brings the clock back, or the server down.
+fn quiet(events: Vec<Event>) -> Vec<Event> {
+    let disturbs = |event: &Event| matches!(event, Event::Crash { .. } | Event::Meet { .. });
+    events.into_iter().filter(|event| !disturbs(event)).collect()
 }
 
 #[test]
@@ -360,7 +371,7 @@ fn no_life_brings_an_id_twice_or_a_needless_wait() {
 fn a_clock_that_goes_forward_is_never_waited_for_and_keeps_to_one_timeline() {
     let totals = try_on(lives(10), |(start, events)| {
         let mut server = Server::new(start);
-        server.live(without_crashes(events))?;
+        server.live(quiet(events))?;
         prop_assert!(server.memories.iter().all(|memory| memory.latest(true).is_none()));
         Ok(server)
     });
@@ -370,7 +381,7 @@ fn a_clock_that_goes_forward_is_never_waited_for_and_keeps_to_one_timeline() {
 #[test]
 fn the_first_step_back_is_never_waited_for() {
     let start = 1_767_225_600 * NANOS;
-    let halves = [(); 2].map(|()| prop::collection::vec(events(10), 1..100).prop_map(without_crashes));
+    let halves = [(); 2].map(|()| prop::collection::vec(events(10), 1..100).prop_map(quiet));
     let (waits, drifts) = try_on((halves, 0.0..1.0), |([before, after], part)| {
         let mut server = Server::new(start);
         server.live(before)?;
@@ -386,7 +397,7 @@ fn the_first_step_back_is_never_waited_for() {
 #[test]
 fn a_server_that_restarts_once_needs_no_wait() {
     let start = 1_767_225_600 * NANOS;
-    let halves = [(); 2].map(|()| prop::collection::vec(events(10), 1..100).prop_map(without_crashes));
+    let halves = [(); 2].map(|()| prop::collection::vec(events(10), 1..100).prop_map(quiet));
     let (waits, drifts) = try_on((halves, any::<bool>()), |([before, after], while_raising)| {
         let mut server = Server::new(start);
         server.live(before)?;
