@@ -743,6 +743,25 @@ fn marks_that_are_raised_while_others_claim() {
 }
 
 #[test]
+fn marks_never_fall() {
+    let tick = |number| Tick::new(number).unwrap();
+    loom::model(move || {
+        let marks = Arc::new(Marks::new([tick(100); 2], false));
+        let raises = [[tick(300), tick(100)], [tick(200), tick(400)]].map(|limits| {
+            let marks = marks.clone();
+            thread::spawn(move || {
+                marks.raise(limits);
+                assert!(marks.limit(false) >= limits[0] && marks.limit(true) >= limits[1]);
+            })
+        });
+        for raise in raises {
+            raise.join().unwrap();
+        }
+        assert_eq!([marks.limit(false), marks.limit(true)], [tick(300), tick(400)]);
+    });
+}
+
+#[test]
 fn after_a_restart_callers_start_above_the_marks() {
     let seen = Scene {
         limits: [500, 300],

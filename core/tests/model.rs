@@ -211,6 +211,7 @@ impl Server {
                     prop_assert_eq!(stamp.sequence, self.range.lower());
                     if now < tick {
                         prop_assert_ne!(stamp.tick_tock, this);
+                        prop_assert_eq!(self.marks.current(), stamp.tick_tock, "others would not follow");
                         self.drifts += 1;
                     } else {
                         let follows = current != this && self.free(slot, current, now);
