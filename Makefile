@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-faults demo demo-stop clean help
+.PHONY: all install uninstall test test-faults pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -24,6 +24,9 @@ test: ## run every test, on throwaway servers
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults
 
+pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
+	@dev/server $(@:pg%=%)
+
 demo: ## start a throwaway server and show what a sno does
 	@dev/demo
 
@@ -34,4 +37,4 @@ clean: ## remove what was built
 	@rm -rf target
 
 help: ## print this
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9 -]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
