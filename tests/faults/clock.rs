@@ -213,11 +213,9 @@ fn steps_and_crashes_under_load() {
             step(&server, ["-1", "+1", "-0.2"][round % 3]);
             load.wait([1, 4000][round % 2]);
             let before = server.recoveries();
-            if server.kill_backend(load.pid(round), sno_tests::SIGKILL) {
+            if load.kill(round, sno_tests::SIGKILL) {
                 tally::fault("kill -9 of a backend after a clock step");
-                while server.recoveries() == before {
-                    thread::sleep(Duration::from_millis(5));
-                }
+                load::wait_recovery(&server, before);
             }
         }
         load.wait(4000);

@@ -1,7 +1,7 @@
 //! Many connections at once: PIDs that fold onto shared generators, small pools.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sno_tests::{Ids, Server, in_parallel};
 
@@ -68,17 +68,16 @@ fn small_pools_give_what_they_can() {
     {
         let server =
             Server::builder().conf("sno.partition_prefix", "7/16").conf("sno.sequence_range", range).start();
-        // The machine may have other things to do: the best of three counts.
-        let mut best = 0.0_f64;
         let seconds = pick(1.5, 5.0);
         let query = format!("SELECT sno_new(1) FROM generate_series(1, {})", size * 10);
+        let mut best = (0.0, 0.0);
         let (ids, errors) = load::run(&server, connections, &query, "", |load| {
             for _ in 0..3 {
-                let (began, before) = (Instant::now(), load.drawn());
-                thread::sleep(Duration::from_secs_f64(seconds));
-                let rate = (load.drawn() - before) as f64 / began.elapsed().as_secs_f64();
-                best = best.max(rate / (250.0 * f64::from(size)));
-                if best >= 0.95 {
+                let before = load.drawn();
+                let (ticks, caught) = ticks_caught(Duration::from_secs_f64(seconds));
+                let used = (load.drawn() - before) as f64 / f64::from(size);
+                best = if used / caught > best.0 { (used / caught, used / ticks) } else { best };
+                if best.0 >= 0.95 {
                     break;
                 }
             }
@@ -88,14 +87,14 @@ fn small_pools_give_what_they_can() {
         tally::fault("crowds on pools of 4 and 64");
         tally::note(format!(
             "A pool of {size:2} with {connections:2} connections: {:.1} % of its {} IDs a second",
-            best * 100.0,
+            best.1 * 100.0,
             250 * size
         ));
         tally::prove(ids);
         assert!(
-            best >= 0.85,
+            best.0 >= 0.85,
             "{range}, {connections} connections: {:.0} % of what the pool allows",
-            best * 100.0
+            best.0 * 100.0
         );
     }
 }
@@ -103,4 +102,17 @@ fn small_pools_give_what_they_can() {
 fn range_of(text: &str) -> std::ops::RangeInclusive<u16> {
     let (lower, upper) = text.split_once('-').unwrap();
     lower.parse().unwrap()..=upper.parse().unwrap()
+}
+
+/// How many ticks pass in a while, and how many of them a thread sees that sleeps until each next one: on a
+/// machine that has other things to do, not all.
+fn ticks_caught(duration: Duration) -> (f64, f64) {
+    let began = Instant::now();
+    let mut caught = 0.0;
+    while began.elapsed() < duration {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set");
+        thread::sleep(Duration::from_micros(4000 - now.as_micros() as u64 % 4000));
+        caught += 1.0;
+    }
+    (began.elapsed().as_secs_f64() * 250.0, caught)
 }

@@ -18,15 +18,15 @@ fn backends_are_killed_while_they_generate() {
                 load.wait([1, 20_000, 60_000][round % 3]);
                 let before = server.recoveries();
                 // Two at a time: the second may be on its way out already.
+                let mut killed = 0;
                 for connection in [round, round + 1] {
-                    if server.kill_backend(load.pid(connection), SIGKILL) {
+                    if load.kill(connection, SIGKILL) {
+                        killed += 1;
                         tally::fault("kill -9 of a backend that generates");
                     }
                 }
-                let began = Instant::now();
-                while server.recoveries() == before {
-                    assert!(began.elapsed() < Duration::from_secs(60), "the server did not notice");
-                    thread::sleep(Duration::from_millis(5));
+                if killed > 0 {
+                    load::wait_recovery(&server, before);
                 }
             }
             load.wait(20_000);
@@ -60,15 +60,12 @@ fn the_writer_of_the_marks_is_killed() {
             let before = server.recoveries();
             let Some(pid) = writer(&server).filter(|pid| *pid > 0) else { continue };
             // It may have let go of the lock by now; in most cases it is still waiting for the disk.
-            if !server.kill_backend(pid, SIGKILL) {
+            if !load::kill(&server, pid, SIGKILL) {
                 continue;
             }
             caught += 1;
             tally::fault("kill -9 of the writer of the marks");
-            while server.recoveries() == before {
-                assert!(began.elapsed() < Duration::from_secs(200), "the server did not notice");
-                thread::sleep(Duration::from_millis(5));
-            }
+            load::wait_recovery(&server, before);
             load.wait(1);
         }
         load.wait(20_000);
@@ -91,13 +88,12 @@ fn the_postmaster_alone_is_killed() {
         let (drawn, errors) =
             load::run(&server, 4, "SELECT sno_new(1) FROM generate_series(1, 300000)", "", |load| {
                 load.wait(1);
-                let pids: Vec<i32> = (0..4).map(|connection| load.pid(connection)).collect();
                 server.kill_backend(server.postmaster_pid(), SIGKILL);
                 tally::fault("kill -9 of the postmaster alone");
                 // The rest follows, as the operating system's service manager would have it, in its own time.
                 thread::sleep(Duration::from_millis(300));
-                for pid in pids {
-                    server.kill_backend(pid, SIGQUIT);
+                for connection in 0..4 {
+                    load.kill(connection, SIGQUIT);
                 }
                 server.stop(Mode::Crash);
             });

@@ -40,9 +40,9 @@ impl Load<'_> {
         began.elapsed()
     }
 
-    /// The backend of one of the connections.
-    pub(crate) fn pid(&self, connection: usize) -> i32 {
-        self.pids[connection % self.pids.len()].load(Relaxed) as i32
+    /// Sends a signal to the backend of one of the connections; whether it was there to get it.
+    pub(crate) fn kill(&self, connection: usize, signal: i32) -> bool {
+        kill(self.server, self.pids[connection % self.pids.len()].load(Relaxed) as i32, signal)
     }
 
     /// The errors that came so far.
@@ -82,6 +82,22 @@ struct Stop<'a>(&'a AtomicBool);
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
+    }
+}
+
+/// Sends a signal to a process if it is one of the server's, and not by now another that got its number.
+pub(crate) fn kill(server: &Server, pid: i32, signal: i32) -> bool {
+    let folder = std::fs::read_link(format!("/proc/{pid}/cwd"));
+    pid > 0 && folder.is_ok_and(|folder| folder == server.data()) && server.kill_backend(pid, signal)
+}
+
+/// Waits until a server has started over, which it had done `before` times.
+#[track_caller]
+pub(crate) fn wait_recovery(server: &Server, before: usize) {
+    let began = Instant::now();
+    while server.recoveries() == before {
+        assert!(began.elapsed() < PATIENCE, "the server did not notice");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

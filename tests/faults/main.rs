@@ -50,6 +50,16 @@ fn code(client: &mut Client, query: &str) -> String {
     error(client, query).code().code().to_owned()
 }
 
+/// How a query ended that a termination may end: the SQLSTATE, or that of a terminated session, whose last words
+/// may be lost.
+#[track_caller]
+fn end(client: &mut Client, query: &str) -> String {
+    match client.batch_execute(query) {
+        Ok(()) => panic!("{query}: no error"),
+        Err(error) => error.code().map_or("57P01", |code| code.code()).to_owned(),
+    }
+}
+
 /// The one value that a query returns, as text.
 #[track_caller]
 fn text(client: &mut Client, query: &str) -> String {

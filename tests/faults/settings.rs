@@ -8,14 +8,14 @@ use sno_tests::{Ids, Server, in_parallel};
 
 use crate::{load, pick, tally};
 
-const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 500)";
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 100)";
 
 #[test]
 fn prefixes_and_ranges_change_under_load() {
     for preload in [false, true] {
         let server = Server::builder().preload(preload).start();
         let (ids, errors) = load::run(&server, 6, DRAW, "", |load| {
-            for round in 0..pick(8, 60) {
+            for round in 0..pick(7, 42) {
                 // Several of them lead to the same partitions, by different ways.
                 let (prefix, range) = [
                     ("7", "0-65535"),
@@ -30,7 +30,7 @@ fn prefixes_and_ranges_change_under_load() {
                 server.configure("sno.sequence_range", range);
                 server.reload();
                 tally::fault("settings changed under load");
-                thread::sleep(Duration::from_millis(100));
+                thread::sleep(Duration::from_millis(250));
             }
             server.configure("sno.partition_prefix", "7");
             server.configure("sno.sequence_range", "0-65535");

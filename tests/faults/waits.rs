@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sno_tests::postgres::Client;
 use sno_tests::{Ids, Server, in_parallel};
 
-use crate::{code, pick, tally, text};
+use crate::{code, end, pick, tally, text};
 
 const WAITERS: usize = 12;
 
@@ -43,7 +43,7 @@ fn endure(server: &Server, query: &str, event: &str) {
             let ended = in_parallel(WAITERS + 1, |number| {
                 if number < WAITERS {
                     let mut client = server.connect();
-                    assert_eq!(code(&mut client, query), expected);
+                    assert_eq!(end(&mut client, query), expected);
                     return Some(Instant::now());
                 }
                 let mut client = server.connect();
@@ -183,7 +183,7 @@ fn the_next_tick_is_waited_for() {
     for how in [("cancel", "57014"), ("terminate", "57P01")] {
         let ended = in_parallel(9, |number| {
             if number < 8 {
-                assert_eq!(code(&mut server.connect(), draw), how.1);
+                assert_eq!(end(&mut server.connect(), draw), how.1);
                 return Instant::now();
             }
             let mut client = server.connect();
