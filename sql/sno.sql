@@ -197,7 +197,7 @@ COMMENT ON COLUMN sno_generators.tick_tock IS 'timeline of its last ID';
 COMMENT ON COLUMN sno_generators.sequence IS 'sequence number of its last ID';
 COMMENT ON COLUMN sno_generators.safe_time IS 'it waits while the clock is before this time';
 COMMENT ON COLUMN sno_generators.drifts IS 'how often the clock went back and the timeline changed';
-COMMENT ON COLUMN sno_generators.overflows IS 'how often all sequence numbers of a tick were taken';
+COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick taken';
 COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for it, in total';
 
 CREATE FUNCTION sno_generator(
