@@ -64,6 +64,11 @@ CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ge(sno, sno) IS 'implementation of >= operator';
 
+CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
+    'restriction selectivity of <, <=, > and >= operators on sno';
+
 CREATE OPERATOR = (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
     COMMUTATOR = =, NEGATOR = <>,
@@ -81,28 +86,28 @@ COMMENT ON OPERATOR <> (sno, sno) IS 'not equal';
 CREATE OPERATOR < (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
     COMMUTATOR = >, NEGATOR = >=,
-    RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+    RESTRICT = sno_ineqsel, JOIN = scalarltjoinsel
 );
 COMMENT ON OPERATOR < (sno, sno) IS 'less than: made earlier, or before it in the same 4 ms';
 
 CREATE OPERATOR <= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
     COMMUTATOR = >=, NEGATOR = >,
-    RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+    RESTRICT = sno_ineqsel, JOIN = scalarlejoinsel
 );
 COMMENT ON OPERATOR <= (sno, sno) IS 'less than or equal';
 
 CREATE OPERATOR > (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
     COMMUTATOR = <, NEGATOR = <=,
-    RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+    RESTRICT = sno_ineqsel, JOIN = scalargtjoinsel
 );
 COMMENT ON OPERATOR > (sno, sno) IS 'greater than: made later, or after it in the same 4 ms';
 
 CREATE OPERATOR >= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
     COMMUTATOR = <=, NEGATOR = <,
-    RESTRICT = scalargesel, JOIN = scalargejoinsel
+    RESTRICT = sno_ineqsel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR >= (sno, sno) IS 'greater than or equal';
 
@@ -114,6 +119,15 @@ CREATE FUNCTION sno_cmp(sno, sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_cmp(sno, sno) IS 'less-equal-greater';
 
+CREATE FUNCTION sno_sortsupport(internal) RETURNS void
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_sortsupport(internal) IS 'sort support';
+
+-- Stable, since the length of a day depends on the time zone.
+CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'window RANGE support';
+
 CREATE OPERATOR FAMILY sno_ops USING btree;
 COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'order of sno, which is that of time';
 
@@ -123,8 +137,25 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     OPERATOR 3 =,
     OPERATOR 4 >=,
     OPERATOR 5 >,
-    FUNCTION 1 sno_cmp(sno, sno);
+    FUNCTION 1 sno_cmp(sno, sno),
+    FUNCTION 2 sno_sortsupport(internal),
+    FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean),
+    FUNCTION 4 btequalimage(oid);
 COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'order of sno, which is that of time';
+
+-- Skip scans came with PostgreSQL 18.
+DO $do$
+BEGIN
+    IF current_setting('server_version_num')::integer >= 180000 THEN
+        EXECUTE $sql$
+            CREATE FUNCTION sno_skipsupport(internal) RETURNS void
+                AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+        $sql$;
+        COMMENT ON FUNCTION sno_skipsupport(internal) IS 'skip support';
+        ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 6 (sno, sno) sno_skipsupport(internal);
+    END IF;
+END
+$do$;
 
 CREATE FUNCTION sno_hash(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -142,6 +173,51 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING hash FAMILY sno_ops AS
     FUNCTION 1 sno_hash(sno),
     FUNCTION 2 sno_hash_extended(sno, bigint);
 COMMENT ON OPERATOR CLASS sno_ops USING hash IS 'equality of sno';
+
+-- Small values for ranges of pages. Since IDs come in the order of time, so do those of a table that is only
+-- appended to.
+CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 brin_minmax_opcinfo(internal),
+    FUNCTION 2 brin_minmax_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_minmax_consistent(internal, internal, internal),
+    FUNCTION 4 brin_minmax_union(internal, internal, internal);
+COMMENT ON OPERATOR CLASS sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
+COMMENT ON OPERATOR FAMILY sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
+
+CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'BRIN multi minmax distance';
+
+CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 brin_minmax_multi_opcinfo(internal),
+    FUNCTION 2 brin_minmax_multi_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_minmax_multi_consistent(internal, internal, internal, integer),
+    FUNCTION 4 brin_minmax_multi_union(internal, internal, internal),
+    FUNCTION 5 brin_minmax_multi_options(internal),
+    FUNCTION 11 sno_brin_distance(sno, sno);
+COMMENT ON OPERATOR CLASS sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
+COMMENT ON OPERATOR FAMILY sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
+
+CREATE OPERATOR CLASS sno_bloom_ops FOR TYPE sno USING brin AS
+    OPERATOR 1 =,
+    FUNCTION 1 brin_bloom_opcinfo(internal),
+    FUNCTION 2 brin_bloom_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_bloom_consistent(internal, internal, internal, integer),
+    FUNCTION 4 brin_bloom_union(internal, internal, internal),
+    FUNCTION 5 brin_bloom_options(internal),
+    FUNCTION 11 sno_hash(sno);
+COMMENT ON OPERATOR CLASS sno_bloom_ops USING brin IS 'Bloom filter of the sno of each range of pages';
+COMMENT ON OPERATOR FAMILY sno_bloom_ops USING brin IS 'Bloom filter of the sno of each range of pages';
 
 --
 -- Aggregates
@@ -262,6 +338,50 @@ COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID not made before';
 CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID not made after';
+
+-- A half-open range of time is two conditions that any index can use: the planner replaces these functions by
+-- their bodies. There are no other such operators than < and >=, since a time is not an ID: no index
+-- knows an order between the two, and only on half-open ranges is the comparison exact.
+
+CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $1 < sno_lower($2);
+COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'implementation of < operator';
+
+CREATE FUNCTION sno_ge_time(sno, timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $1 >= sno_lower($2);
+COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'implementation of >= operator';
+
+CREATE FUNCTION time_gt_sno(timestamptz, sno) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $2 < sno_lower($1);
+COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'implementation of > operator';
+
+CREATE FUNCTION time_le_sno(timestamptz, sno) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $2 >= sno_lower($1);
+COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'implementation of <= operator';
+
+CREATE OPERATOR < (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = >, NEGATOR = >=
+);
+COMMENT ON OPERATOR < (sno, timestamptz) IS 'made before';
+
+CREATE OPERATOR >= (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time, COMMUTATOR = <=, NEGATOR = <
+);
+COMMENT ON OPERATOR >= (sno, timestamptz) IS 'made then or later';
+
+CREATE OPERATOR > (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno, COMMUTATOR = <, NEGATOR = <=
+);
+COMMENT ON OPERATOR > (timestamptz, sno) IS 'after it was made';
+
+CREATE OPERATOR <= (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno, COMMUTATOR = >=, NEGATOR = >
+);
+COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was made';
+
+CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE RETURN id >= sno_lower(since) AND id < sno_lower(until);
+COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'made since a time, and before another';
 
 --
 -- Casts, all explicit

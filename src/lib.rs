@@ -16,6 +16,11 @@ mod fields;
 mod hash;
 mod io;
 
+// Indexes and plans: sorts and btree, BRIN, row estimates.
+mod brin;
+mod estimate;
+mod sort;
+
 // The generator: settings, shared memory, marks that outlive a restart, waits, `sno_new`, what it shows.
 mod generate;
 mod marks;
