@@ -340,23 +340,40 @@ CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID not made after';
 
 -- A half-open range of time is two conditions that any index can use: the planner replaces these functions by
--- their bodies. There are no other such operators than < and >=, since a time is not an ID: no index
--- knows an order between the two, and only on half-open ranges is the comparison exact.
+-- their bodies, or their support functions do the same in less time. There are no other such operators than
+-- < and >=, since a time is not an ID: no index knows an order between the two, and only on half-open ranges
+-- is the comparison exact.
+
+CREATE FUNCTION sno_before_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_before_support(internal) IS 'planner support for < between sno and timestamptz';
+
+CREATE FUNCTION sno_since_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_since_support(internal) IS 'planner support for >= between sno and timestamptz';
+
+CREATE FUNCTION sno_between_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_between_support(internal) IS 'planner support for sno_between';
 
 CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $1 < sno_lower($2);
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_before_support
+    RETURN $1 < sno_lower($2);
 COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'implementation of < operator';
 
 CREATE FUNCTION sno_ge_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $1 >= sno_lower($2);
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_since_support
+    RETURN $1 >= sno_lower($2);
 COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'implementation of >= operator';
 
 CREATE FUNCTION time_gt_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $2 < sno_lower($1);
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_before_support
+    RETURN $2 < sno_lower($1);
 COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'implementation of > operator';
 
 CREATE FUNCTION time_le_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN $2 >= sno_lower($1);
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_since_support
+    RETURN $2 >= sno_lower($1);
 COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'implementation of <= operator';
 
 CREATE OPERATOR < (
@@ -380,7 +397,8 @@ CREATE OPERATOR <= (
 COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was made';
 
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE PARALLEL SAFE RETURN id >= sno_lower(since) AND id < sno_lower(until);
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE SUPPORT sno_between_support
+    RETURN id >= sno_lower(since) AND id < sno_lower(until);
 COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'made since a time, and before another';
 
 --

@@ -72,10 +72,18 @@ unsafe fn estimate(
         let this = Side::of(operator, column_first).map(|side| Bound { side, value: Value::of(other) });
         let share = this.map_or(ONE_BOUND, |this| {
             let mut range = Range::default();
-            for_each_before(column.rel, operands, &mut |node| {
-                if let Some(bound) = sibling(root, estimator, column.rel, expression, node) {
-                    range.narrow(bound.side.upper, bound.share(root, &mut column));
-                }
+            let mut first = true;
+            for_each_before(column.rel, operands, &mut |condition| {
+                let Some(sibling) = Sibling::of(root, estimator, column.rel, expression, condition) else {
+                    return;
+                };
+                // The first one stands for itself, and has been estimated most of the time.
+                let share = match sibling.estimated.filter(|_| first) {
+                    Some(share) => Share((share != ONE_BOUND).then_some(share)),
+                    None => sibling.bound(root).share(root, &mut column),
+                };
+                range.narrow(sibling.side.upper, share);
+                first = false;
             });
             let before = range.share(&column);
             range.narrow(this.side.upper, this.share(root, &mut column));
@@ -135,7 +143,7 @@ struct Bound {
 #[derive(Clone, Copy)]
 struct Side {
     operator: Oid,
-    procedure: Oid,
+    function: pg_sys::FmgrInfo,
     upper: bool,
     inclusive: bool,
 }
@@ -167,7 +175,7 @@ impl Side {
             ]
             .into_iter()
             .find_map(|(known, side)| (known == address).then_some(side))?;
-            Some(Self { operator, procedure, upper, inclusive })
+            Some(Self { operator, function, upper, inclusive })
         }
     }
 
@@ -230,8 +238,7 @@ unsafe fn known_share(
     let mut common = 0.0;
     // SAFETY: the column has statistics; the function information, the probe and the value outlive the calls.
     unsafe {
-        let mut function = pg_sys::FmgrInfo::default();
-        pg_sys::fmgr_info(side.procedure, &mut function);
+        let mut function = side.function;
         let of_common =
             pg_sys::mcv_selectivity(column, &mut function, pg_sys::InvalidOid, constant, true, &mut common);
         // PostgreSQL's search finds the bucket, and looks up the column's present ends in an index if it is
@@ -305,35 +312,55 @@ unsafe extern "C-unwind" fn listen(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
     holds.into_datum()
 }
 
-/// A condition as a bound of the same column.
-unsafe fn sibling(
-    root: *mut pg_sys::PlannerInfo,
-    estimator: Oid,
-    relation: *mut pg_sys::RelOptInfo,
-    column: *mut pg_sys::Node,
-    node: *mut pg_sys::Node,
-) -> Option<Bound> {
-    // SAFETY: nodes of the planner's, told apart by their tags.
-    unsafe {
-        if (*node).type_ != NodeTag::T_OpExpr {
-            return None;
+/// Another condition on the column.
+struct Sibling {
+    side: Side,
+    other: *mut pg_sys::Node,
+    /// As the planner keeps it.
+    estimated: Option<f64>,
+}
+
+impl Sibling {
+    unsafe fn of(
+        root: *mut pg_sys::PlannerInfo,
+        estimator: Oid,
+        relation: *mut pg_sys::RelOptInfo,
+        column: *mut pg_sys::Node,
+        condition: *mut pg_sys::Node,
+    ) -> Option<Self> {
+        // SAFETY: nodes of the planner's, told apart by their tags.
+        unsafe {
+            let node = clause(condition);
+            if (*node).type_ != NodeTag::T_OpExpr {
+                return None;
+            }
+            let expression = &*node.cast::<pg_sys::OpExpr>();
+            if pg_sys::get_oprrest(expression.opno) != estimator {
+                return None;
+            }
+            let operands = [0, 1].map(|n| pg_sys::list_nth(expression.args, n).cast::<pg_sys::Node>());
+            let column_first = pg_sys::equal(operands[0].cast(), column.cast());
+            let other = operands[usize::from(column_first)];
+            if !column_first && !pg_sys::equal(operands[1].cast(), column.cast()) {
+                return None;
+            }
+            // A bound that differs from row to row is none.
+            if (*other).type_ != NodeTag::T_Const
+                && pg_sys::bms_is_member((*relation).relid as c_int, pg_sys::pull_varnos(root, other))
+            {
+                return None;
+            }
+            let estimated = ((*condition).type_ == NodeTag::T_RestrictInfo)
+                .then(|| (*condition.cast::<pg_sys::RestrictInfo>()).norm_selec)
+                .filter(|share| (0.0..=1.0).contains(share));
+            Some(Self { side: Side::of(expression.opno, column_first)?, other, estimated })
         }
-        let expression = &*node.cast::<pg_sys::OpExpr>();
-        if pg_sys::get_oprrest(expression.opno) != estimator {
-            return None;
-        }
-        let operands = [0, 1].map(|n| pg_sys::list_nth(expression.args, n).cast::<pg_sys::Node>());
-        let column_first = pg_sys::equal(operands[0].cast(), column.cast());
-        let other = operands[usize::from(column_first)];
-        if !column_first && !pg_sys::equal(operands[1].cast(), column.cast()) {
-            return None;
-        }
-        // A bound that differs from row to row is none.
-        if pg_sys::bms_is_member((*relation).relid as c_int, pg_sys::pull_varnos(root, other)) {
-            return None;
-        }
-        let side = Side::of(expression.opno, column_first)?;
-        Some(Bound { side, value: Value::of(pg_sys::estimate_expression_value(root, other)) })
+    }
+
+    unsafe fn bound(&self, root: *mut pg_sys::PlannerInfo) -> Bound {
+        // SAFETY: an expression that is compared with a sno.
+        let value = unsafe { Value::of(pg_sys::estimate_expression_value(root, self.other)) };
+        Bound { side: self.side, value }
     }
 }
 
@@ -369,7 +396,6 @@ unsafe fn for_each_before(
                     .take_while(|node| !is_this(node))
                     .filter(|node| pg_sys::bms_equal(relations(*node), relations(this))),
             )
-            .map(|node| clause(node))
             .for_each(call);
     }
 }
@@ -388,9 +414,10 @@ unsafe fn holding(
             if is_with(clause, operands) {
                 return Some(before);
             }
-            before.push(clause);
+            before.push(node);
         }
-        before.into_iter().filter(|&node| (*node).type_ == NodeTag::T_BoolExpr).find_map(|node| {
+        let below = before.into_iter().map(|node| clause(node));
+        below.filter(|&node| (*node).type_ == NodeTag::T_BoolExpr).find_map(|node| {
             let expression = &*node.cast::<pg_sys::BoolExpr>();
             let all = expression.boolop == pg_sys::BoolExprType::AND_EXPR;
             let parts = PgList::<pg_sys::Node>::from_pg(expression.args);

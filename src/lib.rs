@@ -16,9 +16,10 @@ mod fields;
 mod hash;
 mod io;
 
-// Indexes and plans: sorts and btree, BRIN, row estimates.
+// Indexes and plans: sorts and btree, BRIN, comparisons with times, row estimates.
 mod brin;
 mod estimate;
+mod simplify;
 mod sort;
 
 // The generator: settings, shared memory, marks that outlive a restart, waits, `sno_new`, what it shows.
