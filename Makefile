@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-index demo demo-stop clean help
+.PHONY: all install uninstall test test-index test-faults pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -24,6 +24,12 @@ test: ## run every test, on throwaway servers
 test-index: ## check btree indexes of ten million rows, entry by entry
 	@SNO_INDEX_ROWS=10000000 dev/staged cargo test --package sno-tests --test indexes
 
+test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
+	@dev/test-faults
+
+pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
+	@dev/server $(@:pg%=%)
+
 demo: ## start a throwaway server and show what a sno does
 	@dev/demo
 
@@ -34,4 +40,4 @@ clean: ## remove what was built
 	@rm -rf target
 
 help: ## print this
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9 -]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'

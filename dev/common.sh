@@ -7,16 +7,20 @@ set -euo pipefail
 umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Where rustup puts Rust, for shells that have not heard of it.
+if ! command -v cargo >/dev/null && [[ -x ${HOME:-}/.cargo/bin/cargo ]]; then PATH=$HOME/.cargo/bin:$PATH; fi
+
 # Nobody's own client settings may leak into what happens here.
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGOPTIONS PGTZ PGDATESTYLE PGCLIENTENCODING
 
 PG=${PG:-15}
 if [[ -z ${PG_CONFIG:-} ]]; then
-    # A server built here goes before Debian's.
+    # A server built here (dev/server) goes before Debian's, and will be built where Debian has none.
     PG_CONFIG=$PWD/target/servers/$PG/bin/pg_config
-    [[ -x $PG_CONFIG ]] || PG_CONFIG=/usr/lib/postgresql/$PG/bin/pg_config
-else
-    PG_CONFIG=$(command -v "$PG_CONFIG") || { echo "no such pg_config: $PG_CONFIG" >&2; exit 1; }
+    debian=/usr/lib/postgresql/$PG/bin/pg_config
+    if [[ ! -x $PG_CONFIG ]] && [[ $PG != 1[78] || -x $debian ]]; then PG_CONFIG=$debian; fi
+elif [[ $PG_CONFIG != */* ]]; then
+    PG_CONFIG=$(command -v "$PG_CONFIG" || echo "$PG_CONFIG")
 fi
 # A pg_config given by hand decides the major version.
 if [[ -x $PG_CONFIG ]]; then

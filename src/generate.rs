@@ -126,9 +126,12 @@ fn generate(metabyte: i32) -> Sno {
                 }
                 Err(Hold::Overflow { until }) => {
                     session.slot.note_overflow();
-                    wait(&session, Event::Tick, micros_until(until));
+                    // No longer than a tick, though the clock may have stepped back just now.
+                    wait(&session, Event::Tick, micros_until(until).min(TICK));
                 }
                 Err(Hold::Regression { until, .. }) => {
+                    // The view shows what is waited for, even if no ID was made yet.
+                    session.slot.note_partition(session.partition);
                     let micros = micros_until(until);
                     clock_wait.permit(until, micros)?;
                     wait(&session, Event::Clock, micros);
@@ -140,6 +143,9 @@ fn generate(metabyte: i32) -> Sno {
     };
     generate().unwrap_or_else(|error: Error| error.raise())
 }
+
+/// Microseconds in a tick.
+const TICK: u64 = 1_000_000 / Tick::PER_SECOND;
 
 fn micros_until(tick: Tick) -> u64 {
     let now = std::time::SystemTime::now();

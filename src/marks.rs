@@ -39,28 +39,34 @@ use crate::{
 /// Relative to the data directory, where every backend runs.
 const PATH: &str = "sno.marks";
 
+/// The file's length: two records.
+const WHOLE: u64 = 2 * record::LENGTH as u64;
+
 /// How long a backend that renews early keeps the others from trying, in milliseconds.
 const CLAIM: u64 = 200;
 
-/// How long to wait for another writer before looking again, in microseconds.
-const BUSY: u64 = 1000;
+/// How long to wait for another writer before looking again, in microseconds: at first, and at most.
+const BUSY: [u64; 2] = [500, 50_000];
 
 /// Takes up where an earlier run ended. Does nothing if another backend has done so.
 pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
-    let mut file = open()?;
+    let file = open()?;
+    let mut busy = Busy::default();
     while !try_lock(&file)? {
-        nap(Event::Marks, BUSY);
+        busy.wait();
     }
     if shared.ready.load(Acquire) {
         return Ok(());
     }
     let now = SystemClock.now().map_err(Error::clock_outside_epoch)?;
     let mut content = Vec::new();
-    file.read_to_end(&mut content).map_err(|error| Error::marks_io(PATH, "read", &error))?;
+    // What follows is none of ours, nor need it have an end.
+    (&file).take(WHOLE).read_to_end(&mut content).map_err(|error| Error::marks_io(PATH, "read", &error))?;
     let record = match Record::newest(&content) {
         Some(record) => record,
-        // No ID was handed out before the first record was complete.
-        None if content.is_empty() => {
+        // No ID was handed out before the first record was complete: who was to write it died, or met a
+        // full disk, and a crash of the machine may leave zeros.
+        None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => {
             Record { system: system(), limits: [now; 2], serial: 0, current: false }
         }
         None => return Err(Error::marks_corrupted(PATH)),
@@ -96,14 +102,32 @@ fn system() -> u64 {
 /// Raises the mark of a timeline to `now` and beyond: by writing it, or by waiting for who does.
 pub(crate) fn renew(shared: &Shared, tick_tock: bool, now: Tick) -> Result<(), Error> {
     let file = open()?;
+    let mut busy = Busy::default();
     while shared.marks.limit(tick_tock) < now {
         if try_lock(&file)? {
             write(shared, &file, tick_tock, now)?;
         } else {
-            nap(Event::Marks, BUSY);
+            busy.wait();
         }
     }
     Ok(())
+}
+
+/// Waits for another writer: briefly at first, since a write is short, then longer, since its disk has
+/// stopped.
+struct Busy(u64);
+
+impl Default for Busy {
+    fn default() -> Self {
+        Self(BUSY[0])
+    }
+}
+
+impl Busy {
+    fn wait(&mut self) {
+        nap(Event::Marks, self.0);
+        self.0 = (self.0 * 2).min(BUSY[1]);
+    }
 }
 
 /// Raises the mark of a timeline before anyone has to wait for it, unless another backend is at it. A
@@ -165,12 +189,14 @@ fn write(shared: &Shared, file: &File, tick_tock: bool, now: Tick) -> Result<(),
 }
 
 fn put(file: &File, record: &Record) -> io::Result<()> {
-    let whole = 2 * record::LENGTH as u64;
-    let is_new = file.metadata()?.len() < whole;
+    let length = file.metadata()?.len();
+    let is_new = length < WHOLE;
     if is_new {
-        // Both places at once, so that later writes need no more room.
-        file.write_all_at(&[b' '; 2 * record::LENGTH], 0)?;
+        // Both places at once, so that later writes need no more room; what there is stays.
+        file.write_all_at(&[b' '; WHOLE as usize][length as usize..], length)?;
     }
+    // Who made the file may have died before its name was on disk.
+    let is_new = is_new || record.serial <= 2;
     file.write_all_at(&record.encode(), record.offset())?;
     // SAFETY: plain calls, which honour the setting fsync.
     let synced = unsafe {

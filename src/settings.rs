@@ -30,6 +30,10 @@ static PREFIX_TEXT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>:
 static RANGE_TEXT: GucSetting<Option<CString>> = GucSetting::<Option<CString>>::new(Some(c"0-65535"));
 static MAX_WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 
+/// The library may be loaded in the middle of a parallel operation, by its leader or a worker; without this
+/// flag PostgreSQL would drop the values that are waiting for their definitions then.
+const IN_PARALLEL: GucFlags = GucFlags::from_bits_retain(pg_sys::GUC_ALLOW_IN_PARALLEL as i32);
+
 /// Stands before a value that PostgreSQL dropped; no value of ours starts like this.
 const NOT_HONOURED: &str = "not honoured: ";
 
@@ -85,7 +89,7 @@ pub(crate) fn define() {
         0,
         i32::MAX,
         GucContext::Userset,
-        GucFlags::UNIT_MS,
+        GucFlags::UNIT_MS | IN_PARALLEL,
     );
     // SAFETY: a plain call with a static text.
     unsafe { pg_sys::MarkGUCPrefixReserved(c"sno".as_ptr()) };
@@ -108,7 +112,7 @@ fn define_text<T: std::str::FromStr<Err: ToString>>(
             long,
             setting,
             GucContext::Sighup,
-            GucFlags::empty(),
+            IN_PARALLEL,
             Some(check::<T>),
             Some(assign),
             None,

@@ -44,13 +44,8 @@ impl Record {
 
     /// The record in a page, if it is whole.
     pub fn decode(page: &[u8]) -> Option<Self> {
-        let line = core::str::from_utf8(page.get(..LENGTH)?).ok()?.trim_ascii_end();
-        let (fields, checksum) = line.split_once(CHECKSUM)?;
-        if checksum.len() != 8
-            || u32::from_str_radix(checksum, 16).ok()? != crc32fast::hash(fields.as_bytes())
-        {
-            return None;
-        }
+        let page = page.get(..LENGTH)?;
+        let (fields, _) = core::str::from_utf8(page).ok()?.split_once(CHECKSUM)?;
         let mut words = fields.strip_prefix("sno-marks 1 ")?.split(' ');
         let mut field = |name| {
             let (key, value) = words.next()?.split_once('=')?;
@@ -62,7 +57,8 @@ impl Record {
             current: field("current")? == 1,
             system: field("system")?,
         };
-        words.next().is_none().then_some(record)
+        // Numbers can be spelt in many ways, but were written in one; so was the checksum.
+        (record.encode() == page).then_some(record)
     }
 
     /// The newer of the whole records in a file.
@@ -132,6 +128,26 @@ mod tests {
             torn[place] ^= 1;
             assert_eq!(Record::decode(&torn), None, "byte {place}");
         }
+    }
+
+    #[test]
+    fn a_record_is_spelt_in_one_way() {
+        let page = |line: &str| {
+            let line = format!("{line}{CHECKSUM}{:08x}", crc32fast::hash(line.as_bytes()));
+            format!("{line:width$}\n", width = LENGTH - 1).into_bytes()
+        };
+        let line = RECORD.to_string();
+        assert_eq!(page(&line), RECORD.encode());
+        for other in [
+            line.replace("=7", "=+7"),
+            line.replace("=7", "=07"),
+            line.replace("current=1", "current=2"),
+            format!("{line} more=1"),
+        ] {
+            assert_eq!(Record::decode(&page(&other)), None, "{other}");
+        }
+        let tab = RECORD.encode().map(|byte| if byte == b'\n' { b'\t' } else { byte });
+        assert_eq!(Record::decode(&tab), None);
     }
 
     #[test]

@@ -19,10 +19,13 @@
 //! | earlier, but after `left[other]` | raises `left[this]` to `W`'s tick, then enters the other timeline: no wait |
 //! | earlier than both | waits until the clock reaches `W`'s tick or passes `left[other]`, whichever comes first |
 //!
-//! A compare-and-swap that fails starts over. Why no `(tick, tick-tock, sequence)` comes twice: within a
-//! timeline `W` only grows; a timeline is entered again only past the tick at which it was last left,
-//! since `left` is raised *before* the word that leaves it is published; and a caller with an outdated
-//! `left` has an outdated `W` too, so its compare-and-swap fails.
+//! A compare-and-swap that fails starts over. So does a claim that would have to wait but finds that `W`
+//! has moved on meanwhile: a wait may be needless if it was judged by an outdated word.
+//!
+//! Why no `(tick, tick-tock, sequence)` comes twice: within a timeline `W` only grows; a timeline is
+//! entered again only past the tick at which it was last left, since `left` is raised *before* the word
+//! that leaves it is published; and a caller with an outdated `left` has an outdated `W` too, so its
+//! compare-and-swap fails.
 //!
 //! `left` may be raised by a caller whose compare-and-swap then fails. That is harmless: it names a tick
 //! that its timeline had in fact reached, and is read only from the other timeline.
@@ -137,7 +140,7 @@ pub enum Hold {
         /// What the clock reads.
         tick: Tick,
     },
-    /// The clock is outside the epoch.
+    /// The clock is outside the epoch, or in its last tick, all numbers of which are taken.
     Clock(OutOfEpoch),
 }
 
@@ -155,17 +158,30 @@ impl Slot {
                 Ok(now) => now,
                 Err(error) => return Err(Hold::Clock(error)),
             };
-            if now == tick {
+            let hold = if now == tick {
                 let next = (sequence as u32 + 1).max(range.lower() as u32);
-                if next > range.upper() as u32 {
-                    return Err(Hold::Overflow { until: tick.saturating_add(1) });
+                if next <= range.upper() as u32 {
+                    let next = next as u16;
+                    if self.swap(word, pack(tick, this, next)) {
+                        return Ok(Stamp { tick, tick_tock: this, sequence: next, entered: false });
+                    }
+                    continue;
                 }
-                let next = next as u16;
-                if self.swap(word, pack(tick, this, next)) {
-                    return Ok(Stamp { tick, tick_tock: this, sequence: next, entered: false });
+                match Tick::new(tick.get() + 1) {
+                    Some(until) => Hold::Overflow { until },
+                    // No clock will ever read a tick after the last.
+                    None => Hold::Clock(OutOfEpoch::After),
                 }
-            } else if let Some(stamp) = self.enter(word, left, now, range, marks)? {
-                return Ok(stamp);
+            } else {
+                match self.enter(word, left, now, range, marks) {
+                    Ok(Some(stamp)) => return Ok(stamp),
+                    Ok(None) => continue,
+                    Err(hold) => hold,
+                }
+            };
+            // Without a compare-and-swap, this is where an outdated word shows.
+            if self.word.load(Relaxed) == word {
+                return Err(hold);
             }
         }
     }
@@ -330,6 +346,9 @@ impl Marks {
     }
 
     /// What to write before [`Marks::raise`]: both marks, one of them far enough ahead of the clock.
+    ///
+    /// One caller at a time, from here until the marks are raised. Of two at once, the one that writes last
+    /// may not know of the mark that the other raises, and a restart would fall back behind it.
     pub fn ahead(&self, tick_tock: bool, now: Tick) -> [Tick; 2] {
         let mut limits = [self.limit(false), self.limit(true)];
         let limit = &mut limits[tick_tock as usize];

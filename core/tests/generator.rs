@@ -128,6 +128,15 @@ fn a_clock_outside_the_epoch_is_an_error() {
 }
 
 #[test]
+fn after_the_last_tick_there_is_nothing_to_wait_for() {
+    let bench = Bench::new(Tick::MAX.get(), "0-3");
+    for sequence in 0..=3 {
+        assert_eq!(bench.claim(), Ok((Tick::MAX.get(), false, sequence)));
+    }
+    assert_eq!(bench.claim(), Err(Hold::Clock(OutOfEpoch::After)));
+}
+
+#[test]
 fn no_tick_above_its_mark() {
     let mut bench = Bench::new(100, "0-65535");
     bench.marks = Marks::new([tick(101), tick(50)], false);

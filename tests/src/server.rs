@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Output};
+use std::process::{Child, Output, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -196,7 +196,7 @@ impl Server {
         command
             .arg("-D")
             .arg(&self.data)
-            .stdin(std::process::Stdio::null())
+            .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))
             .stderr(log)
             // Ctrl-C is for the tests; the server hears of it when they end.
@@ -412,24 +412,19 @@ impl Server {
         self.connected(self.config().options(options))
     }
 
-    /// What `psql` makes of some SQL: unaligned, rows only, stopping at the first error.
+    /// What `psql` makes of some SQL that is typed in: unaligned, rows only, stopping at the first error.
     #[must_use]
     pub fn psql(&self, sql: &str) -> Output {
-        system::client_command("psql")
-            .args([
-                "-X",
-                "-q",
-                "-A",
-                "-t",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-d",
-                &self.connection_string(),
-                "-c",
-                sql,
-            ])
-            .output()
-            .expect("psql")
+        let mut psql = system::client_command("psql")
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.connection_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("psql");
+        // It may have gone already, after an error.
+        let _ = psql.stdin.take().expect("a pipe").write_all(sql.as_bytes());
+        psql.wait_with_output().expect("psql")
     }
 
     /// The data folder.

@@ -66,8 +66,9 @@ ALTER SYSTEM SET sno.sequence_range = '0-2';
 \echo :LAST_ERROR_SQLSTATE
 ALTER SYSTEM SET sno.sequence_range = '0-65536';
 ALTER SYSTEM SET sno.sequence_range = '100';
+\set VERBOSITY sqlstate
 SET sno.max_clock_wait = -1;
-\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
 SET sno.max_clock_wait = '1min';
 SHOW sno.max_clock_wait;
 SET sno.no_such_setting = 1;

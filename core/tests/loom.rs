@@ -1,0 +1,840 @@
+//! Every interleaving of callers that share generators, weak memory included:
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom
+//! ```
+//!
+//! Scenes with too many interleavings limit how often a thread is interrupted without need; a limit for all
+//! of them, where a large one is as good as none, is `LOOM_MAX_PREEMPTIONS`. `--ignored` plays some minutes more.
+//!
+//! There is one system clock. It reads the ticks of a script, one after another, and threads step it from
+//! each to the next at any moment. What the callers got is then held against [`Rules`]: there has to be an
+//! order, one caller after another, in which each outcome is what the rules allow at that point. So a
+//! stamp never comes twice, and a caller waits only if it has to.
+//!
+//! A caller's place in that order is open only as far as it could not have known better. What a thread did
+//! before it stepped the clock comes before whatever others do with a later reading. To tell whether the
+//! state machine needs help from that, each test runs twice: the second time the clock carries no news from
+//! thread to thread beyond what it reads.
+#![cfg(loom)]
+
+use std::{cell::Cell, collections::HashSet, sync::Mutex};
+
+use loom::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+use sno_core::{Hold, Marks, SequenceRange, Slot, Stamp, Tick};
+
+/// What a claim may do, as plain as it can be said.
+#[derive(Clone, Debug)]
+struct Rules {
+    limits: [u64; 2],
+    slots: Vec<State>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    tick: u64,
+    tick_tock: bool,
+    /// As a wide number, so that a used-up pool needs no case of its own.
+    sequence: u32,
+    /// The highest tick that each timeline has ever been at.
+    reached: [u64; 2],
+}
+
+impl Rules {
+    /// The state after an event; `None` if it may not happen now.
+    fn after(&self, event: &Event) -> Option<Self> {
+        let mut next = self.clone();
+        match event.what {
+            What::Raise { tick_tock, to } => {
+                let limit = &mut next.limits[tick_tock as usize];
+                *limit = to.max(*limit);
+            }
+            What::Claim { slot, range, now, outcome } => {
+                let State { tick, tick_tock: this, sequence, reached } = self.slots[slot];
+                let free = |tick_tock: bool| now > reached[tick_tock as usize];
+                match outcome {
+                    Ok(Stamp { tick: entered, tick_tock, sequence: number, .. }) => {
+                        if entered.get() != now {
+                            return None;
+                        }
+                        let (number, lower) = (number as u32, range.lower() as u32);
+                        let as_it_should = if now == tick {
+                            tick_tock == this && number == lower.max(sequence + 1)
+                        } else {
+                            free(tick_tock)
+                                && number == lower
+                                && now <= self.limits[tick_tock as usize]
+                                // Whoever can stay may leave too, for the timeline that others are on.
+                                && (now > tick || tick_tock != this)
+                        };
+                        if !as_it_should || number > range.upper() as u32 {
+                            return None;
+                        }
+                        let state = &mut next.slots[slot];
+                        (state.tick, state.tick_tock, state.sequence) = (now, tick_tock, number);
+                        let reached = &mut state.reached[tick_tock as usize];
+                        *reached = now.max(*reached);
+                    }
+                    Err(Hold::Overflow { until }) => {
+                        let used_up = now == tick && sequence >= range.upper() as u32;
+                        if !used_up || until.get() != now + 1 {
+                            return None;
+                        }
+                    }
+                    Err(Hold::Regression { now: read, until }) => {
+                        let past = now < tick && !free(!this);
+                        let end = tick.min(reached[!this as usize] + 1);
+                        if !past || read.get() != now || until.get() != end {
+                            return None;
+                        }
+                    }
+                    Err(Hold::Mark { tick_tock, tick: wanted }) => {
+                        let barred = now != tick && free(tick_tock) && now > self.limits[tick_tock as usize];
+                        if !barred || wanted.get() != now {
+                            return None;
+                        }
+                    }
+                    Err(Hold::Clock(_)) => return None,
+                }
+            }
+        }
+        Some(next)
+    }
+
+    /// Whether the events that are left can happen one after another.
+    fn explain(&self, events: &[Event], done: u32) -> bool {
+        done.count_ones() as usize == events.len()
+            || events.iter().enumerate().any(|(id, event)| {
+                done & 1 << id == 0
+                    && event.before & !done == 0
+                    && self.after(event).is_some_and(|next| next.explain(events, done | 1 << id))
+            })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    what: What,
+    /// The events, as bits, that surely come before this one.
+    before: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Claim { slot: usize, range: SequenceRange, now: u64, outcome: Result<Stamp, Hold> },
+    Raise { tick_tock: bool, to: u64 },
+}
+
+/// What all threads of one execution share.
+struct World {
+    slots: Vec<Slot>,
+    marks: Marks,
+    script: &'static [u64],
+    /// Where in the script the clock is.
+    place: AtomicUsize,
+    /// Whether to step and read the clock is to hand on and take up all that was seen before.
+    news: bool,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    events: Vec<Event>,
+    /// For each place of the script the events that its readers know of.
+    known: Vec<u32>,
+}
+
+/// One thread's view of the world.
+struct Caller {
+    world: Arc<World>,
+    /// The events that came before whatever this thread does next.
+    known: Cell<u32>,
+}
+
+impl Caller {
+    fn learn(&self, events: u32) {
+        self.known.set(self.known.get() | events);
+    }
+
+    fn log(&self, event: Event) {
+        let mut log = self.world.log.lock().unwrap();
+        self.learn(1 << log.events.len());
+        log.events.push(event);
+    }
+
+    /// Lets the clock go on to the next tick of the script.
+    fn step(&self) {
+        let World { place, news, log, .. } = &*self.world;
+        let from = place.fetch_add(1, if *news { Ordering::AcqRel } else { Ordering::Relaxed });
+        self.news(from, &mut log.lock().unwrap(), *news);
+    }
+
+    /// The same, but only from this place.
+    fn step_from(&self, from: usize) {
+        let World { place, news, log, .. } = &*self.world;
+        let order = if *news { Ordering::AcqRel } else { Ordering::Relaxed };
+        if place.compare_exchange(from, from + 1, order, Ordering::Relaxed).is_ok() {
+            self.news(from, &mut log.lock().unwrap(), *news);
+        }
+    }
+
+    fn news(&self, from: usize, log: &mut Log, news: bool) {
+        if news {
+            self.learn(log.known[from]);
+            log.known[from + 1] = self.known.get();
+        }
+    }
+
+    fn read(&self) -> u64 {
+        let World { place, script, news, log, .. } = &*self.world;
+        let place = place.load(if *news { Ordering::Acquire } else { Ordering::Relaxed });
+        if *news {
+            self.learn(log.lock().unwrap().known[place]);
+        }
+        script[place]
+    }
+
+    fn claim_from(&self, slot: usize, range: SequenceRange) -> Result<Stamp, Hold> {
+        let World { slots, marks, .. } = &*self.world;
+        // Of the last reading, which is the one that counts.
+        let reading = Cell::new((0, 0));
+        let clock = || {
+            let now = self.read();
+            reading.set((now, self.known.get()));
+            Ok(Tick::new(now).unwrap())
+        };
+        let outcome = slots[slot].claim(&clock, range, marks);
+        let (now, before) = reading.get();
+        self.log(Event { what: What::Claim { slot, range, now, outcome }, before });
+        outcome
+    }
+
+    fn claim(&self) -> Result<Stamp, Hold> {
+        self.claim_from(0, POOL)
+    }
+
+    /// Claims; if a mark is in the way, raises it and claims again.
+    fn claim_with_marks(&self) -> Result<Stamp, Hold> {
+        let outcome = self.claim();
+        if let Err(Hold::Mark { tick_tock, tick }) = outcome {
+            let World { marks, .. } = &*self.world;
+            let limits = marks.ahead(tick_tock, tick);
+            marks.raise(limits);
+            let to = limits[tick_tock as usize].get();
+            self.log(Event { what: What::Raise { tick_tock, to }, before: self.known.get() });
+            return self.claim();
+        }
+        outcome
+    }
+}
+
+/// Four numbers a tick: soon used up.
+const POOL: SequenceRange = match SequenceRange::new(0, 3) {
+    Ok(range) => range,
+    Err(_) => unreachable!(),
+};
+
+/// Numbers of their own.
+const OTHER_POOL: SequenceRange = match SequenceRange::new(2, 5) {
+    Ok(range) => range,
+    Err(_) => unreachable!(),
+};
+
+type Act = fn(&Caller);
+
+/// Who does what at the same time.
+struct Scene {
+    slots: usize,
+    limits: [u64; 2],
+    /// Whether the slots resume at the marks.
+    resume: bool,
+    script: &'static [u64],
+    /// Before the threads start.
+    first: Act,
+    threads: &'static [Act],
+    /// After all threads have ended.
+    last: Act,
+    /// How often threads may be interrupted in one execution; as often as can be if `None`.
+    interruptions: Option<usize>,
+}
+
+/// One slot without limits, and a clock that stands still.
+const PLAIN: Scene = Scene {
+    slots: 1,
+    limits: [Tick::MAX.get(); 2],
+    resume: false,
+    script: &[100],
+    first: |_| (),
+    threads: &[],
+    last: |_| (),
+    interruptions: None,
+};
+
+/// What happened at all, in any execution: a test that never got where it wanted proves nothing.
+#[derive(Default, Debug)]
+struct Seen {
+    executions: usize,
+    overflows: usize,
+    regressions: usize,
+    marks: usize,
+    /// Stamps on the second timeline.
+    second: usize,
+}
+
+impl Scene {
+    /// Plays the scene in every order.
+    fn play(self) -> Seen {
+        let mut seen = Seen::default();
+        for news in [true, false] {
+            self.play_with(news, &mut seen);
+        }
+        println!("{seen:?}");
+        seen
+    }
+
+    fn play_with(&self, news: bool, seen: &mut Seen) {
+        let Self { slots, limits, resume, script, first, threads, last, interruptions } = *self;
+        let counts = std::sync::Arc::new(Mutex::new(std::mem::take(seen)));
+        let counted = counts.clone();
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = builder.preemption_bound.or(interruptions);
+        builder.check(move || {
+            let ticks = limits.map(|limit| Tick::new(limit).unwrap());
+            let world = Arc::new(World {
+                slots: (0..slots).map(|_| Slot::default()).collect(),
+                marks: Marks::new(ticks, false),
+                script,
+                place: AtomicUsize::new(0),
+                news,
+                log: Mutex::new(Log { events: Vec::new(), known: vec![0; script.len()] }),
+            });
+            let mut state = State { tick: 0, tick_tock: false, sequence: u16::MAX.into(), reached: [0; 2] };
+            if resume {
+                world.slots.iter().for_each(|slot| slot.resume(&world.marks));
+                (state.tick, state.reached) = (limits[0], limits);
+            }
+            let main = Caller { world: world.clone(), known: Cell::new(0) };
+            first(&main);
+            let started: Vec<_> = threads[1..]
+                .iter()
+                .map(|act| {
+                    let caller = Caller { world: world.clone(), known: main.known.clone() };
+                    thread::spawn(move || {
+                        act(&caller);
+                        caller.known.get()
+                    })
+                })
+                .collect();
+            threads[0](&main);
+            for thread in started {
+                main.learn(thread.join().unwrap());
+            }
+            last(&main);
+
+            let log = world.log.lock().unwrap();
+            let rules = Rules { limits, slots: vec![state; slots] };
+            assert!(rules.explain(&log.events, 0), "no order explains {:#?}", log.events);
+            assert_unique(&log.events);
+            count(&log.events, &mut counted.lock().unwrap());
+        });
+        *seen = std::mem::take(&mut *counts.lock().unwrap());
+    }
+}
+
+/// Follows from the rules, and is worth a check that shares nothing with them.
+fn assert_unique(events: &[Event]) {
+    let mut stamps = HashSet::new();
+    for event in events {
+        if let What::Claim { slot, outcome: Ok(stamp), .. } = event.what {
+            let fresh = stamps.insert((slot, stamp.tick, stamp.tick_tock, stamp.sequence));
+            assert!(fresh, "{stamp:?} twice in {events:#?}");
+        }
+    }
+}
+
+fn count(events: &[Event], seen: &mut Seen) {
+    seen.executions += 1;
+    for event in events {
+        let What::Claim { outcome, .. } = event.what else { continue };
+        match outcome {
+            Ok(stamp) => seen.second += stamp.tick_tock as usize,
+            Err(Hold::Overflow { .. }) => seen.overflows += 1,
+            Err(Hold::Regression { .. }) => seen.regressions += 1,
+            Err(Hold::Mark { .. }) => seen.marks += 1,
+            Err(Hold::Clock(_)) => (),
+        }
+    }
+}
+
+/// Claims, and has to get a stamp.
+fn take(caller: &Caller) {
+    caller.claim().unwrap();
+}
+
+/// Claims, and has to get a stamp or to be told to wait.
+fn ask(caller: &Caller) {
+    let _ = caller.claim();
+}
+
+#[test]
+fn callers_in_one_tick_take_one_number_each() {
+    let seen = Scene { first: take, threads: &[take, take, take], ..PLAIN }.play();
+    assert_eq!((seen.overflows, seen.regressions, seen.second), (0, 0, 0));
+}
+
+#[test]
+fn callers_with_different_pools_take_one_number_each() {
+    fn other(caller: &Caller) {
+        caller.claim_from(0, OTHER_POOL).unwrap();
+    }
+    Scene {
+        threads: &[
+            |caller| {
+                other(caller);
+                other(caller);
+            },
+            |caller| {
+                ask(caller);
+                ask(caller);
+            },
+        ],
+        ..PLAIN
+    }
+    .play();
+}
+
+#[test]
+fn a_clock_that_goes_forward_never_makes_anyone_wait() {
+    let seen = Scene {
+        script: &[100, 101, 105],
+        first: take,
+        threads: &[
+            |caller| {
+                caller.step();
+                take(caller);
+                caller.step();
+                take(caller);
+            },
+            |caller| {
+                take(caller);
+                take(caller);
+            },
+        ],
+        ..PLAIN
+    }
+    .play();
+    assert_eq!((seen.overflows, seen.regressions, seen.second), (0, 0, 0));
+}
+
+#[test]
+fn three_callers_enter_a_tick_one_by_one() {
+    let seen = Scene {
+        script: &[100, 101],
+        first: take,
+        threads: &[take, take, |caller| {
+            caller.step();
+            take(caller);
+        }],
+        interruptions: Some(4),
+        ..PLAIN
+    }
+    .play();
+    assert_eq!((seen.overflows, seen.regressions, seen.second), (0, 0, 0));
+}
+
+#[test]
+fn a_used_up_pool_holds_those_who_come_late_until_the_next_tick() {
+    let seen = Scene {
+        script: &[100, 101],
+        first: |caller| (0..3).for_each(|_| take(caller)),
+        threads: &[ask, ask, ask],
+        last: |caller| {
+            caller.step();
+            take(caller);
+        },
+        ..PLAIN
+    }
+    .play();
+    assert_eq!((seen.overflows, seen.regressions), (2 * seen.executions, 0));
+}
+
+#[test]
+fn a_pool_that_is_used_up_while_the_clock_goes_on() {
+    let seen = Scene {
+        script: &[100, 101],
+        first: |caller| (0..3).for_each(|_| take(caller)),
+        threads: &[
+            |caller| {
+                ask(caller);
+                caller.step();
+                take(caller);
+            },
+            |caller| {
+                ask(caller);
+                ask(caller);
+            },
+        ],
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.overflows > 0 && seen.regressions == 0);
+}
+
+#[test]
+fn no_one_waits_for_a_pool_that_the_clock_went_on_from_and_came_back_to() {
+    let seen = Scene {
+        script: &[100, 105, 100],
+        first: |caller| (0..4).for_each(|_| take(caller)),
+        threads: &[
+            |caller| {
+                caller.step();
+                take(caller);
+                caller.step();
+            },
+            ask,
+        ],
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.overflows > 0 && seen.regressions == 0 && seen.second > 0);
+}
+
+#[test]
+fn the_first_step_back_makes_no_one_wait() {
+    let seen = Scene {
+        script: &[1000, 900, 901],
+        first: take,
+        threads: &[
+            |caller| {
+                caller.step();
+                take(caller);
+                caller.step();
+                take(caller);
+            },
+            |caller| {
+                take(caller);
+                take(caller);
+            },
+        ],
+        last: take,
+        interruptions: Some(4),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.second > 0 && seen.overflows + seen.regressions == 0);
+}
+
+#[test]
+fn three_callers_meet_the_first_step_back() {
+    let seen = Scene {
+        script: &[1000, 900],
+        first: take,
+        threads: &[take, take, |caller| {
+            caller.step();
+            take(caller);
+        }],
+        interruptions: Some(3),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.second > 0 && seen.overflows + seen.regressions == 0);
+}
+
+#[test]
+fn a_second_step_back_waits_for_the_nearer_end() {
+    let seen = Scene {
+        script: &[1000, 900, 950, 940, 950],
+        first: |caller| {
+            take(caller);
+            caller.step();
+            take(caller);
+        },
+        threads: &[
+            |caller| {
+                caller.step();
+                ask(caller);
+                caller.step();
+            },
+            |caller| {
+                ask(caller);
+                ask(caller);
+            },
+        ],
+        last: |caller| {
+            caller.step();
+            ask(caller);
+        },
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.regressions > 0 && seen.overflows == 0);
+}
+
+#[test]
+fn back_and_past_where_the_first_timeline_was_left_there_is_no_wait() {
+    let seen = Scene {
+        script: &[1000, 900, 2000, 1001, 1000, 1001],
+        first: |caller| {
+            take(caller);
+            caller.step();
+            take(caller);
+        },
+        threads: &[
+            |caller| {
+                caller.step();
+                take(caller);
+                caller.step();
+                ask(caller);
+            },
+            |caller| {
+                ask(caller);
+                caller.step_from(3);
+                ask(caller);
+            },
+        ],
+        interruptions: Some(4),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.regressions > 0);
+}
+
+#[test]
+fn a_step_back_and_forward_again_across_both_timelines() {
+    let seen = Scene {
+        script: &[1000, 900, 1000, 1001, 950],
+        first: take,
+        threads: &[
+            |caller| {
+                caller.step();
+                ask(caller);
+                caller.step();
+                ask(caller);
+            },
+            |caller| {
+                ask(caller);
+                caller.step_from(2);
+                ask(caller);
+            },
+        ],
+        last: |caller| {
+            ask(caller);
+        },
+        interruptions: Some(4),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.second > 0);
+}
+
+#[test]
+fn a_timeline_is_entered_again_only_past_where_it_was_left() {
+    // The second thread may have judged by the state of the first tick all along.
+    let seen = Scene {
+        script: &[1000, 900, 1100, 1050, 1000],
+        first: take,
+        threads: &[
+            |caller| {
+                for _ in 0..4 {
+                    caller.step();
+                    ask(caller);
+                }
+            },
+            |caller| {
+                ask(caller);
+            },
+        ],
+        interruptions: Some(3),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.second > 0 && seen.regressions > 0);
+}
+
+#[test]
+fn callers_follow_to_the_timeline_that_others_are_on() {
+    let seen = Scene {
+        slots: 2,
+        script: &[1000, 900, 901, 902],
+        first: |caller| {
+            take(caller);
+        },
+        threads: &[
+            |caller| {
+                caller.step();
+                take(caller);
+                caller.step();
+            },
+            |caller| {
+                caller.claim_from(1, POOL).unwrap();
+                caller.claim_from(1, POOL).unwrap();
+            },
+        ],
+        last: |caller| {
+            caller.step();
+            // Past where the first timeline was left nowhere but on slot 1, and never back.
+            let stamp = caller.claim().unwrap();
+            assert!(stamp.tick_tock);
+            caller.claim_from(1, POOL).unwrap();
+        },
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.second > 0 && seen.overflows + seen.regressions == 0);
+}
+
+#[test]
+fn two_callers_follow_at_once() {
+    let seen = Scene {
+        slots: 2,
+        script: &[500, 1000, 900, 901],
+        first: |caller| {
+            caller.claim_from(1, POOL).unwrap();
+            caller.step();
+            take(caller);
+            caller.step();
+            take(caller);
+        },
+        threads: &[
+            |caller| {
+                caller.step();
+                caller.claim_from(1, POOL).unwrap();
+            },
+            |caller| {
+                caller.claim_from(1, POOL).unwrap();
+                caller.claim_from(1, POOL).unwrap();
+            },
+        ],
+        last: |caller| assert!(caller.claim_from(1, POOL).unwrap().tick_tock),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.second > 0 && seen.overflows + seen.regressions == 0);
+}
+
+#[test]
+fn marks_that_are_raised_while_others_claim() {
+    let seen = Scene {
+        limits: [100, 50],
+        script: &[100, 101, 60],
+        first: take,
+        threads: &[
+            |caller| {
+                caller.step();
+                caller.claim_with_marks().unwrap();
+                caller.step();
+                let _ = caller.claim_with_marks();
+            },
+            |caller| {
+                let _ = caller.claim_with_marks();
+            },
+        ],
+        interruptions: Some(2),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.marks > 0 && seen.second > 0 && seen.regressions == 0);
+}
+
+#[test]
+fn marks_never_fall() {
+    let tick = |number| Tick::new(number).unwrap();
+    loom::model(move || {
+        let marks = Arc::new(Marks::new([tick(100); 2], false));
+        let raises = [[tick(300), tick(100)], [tick(200), tick(400)]].map(|limits| {
+            let marks = marks.clone();
+            thread::spawn(move || {
+                marks.raise(limits);
+                assert!(marks.limit(false) >= limits[0] && marks.limit(true) >= limits[1]);
+            })
+        });
+        for raise in raises {
+            raise.join().unwrap();
+        }
+        assert_eq!([marks.limit(false), marks.limit(true)], [tick(300), tick(400)]);
+    });
+}
+
+#[test]
+fn after_a_restart_callers_start_above_the_marks() {
+    let seen = Scene {
+        limits: [500, 300],
+        resume: true,
+        script: &[300, 301, 500],
+        threads: &[
+            |caller| {
+                let _ = caller.claim_with_marks();
+                caller.step();
+                let _ = caller.claim_with_marks();
+            },
+            |caller| {
+                let _ = caller.claim_with_marks();
+                caller.step();
+                let _ = caller.claim_with_marks();
+            },
+        ],
+        interruptions: Some(3),
+        ..PLAIN
+    }
+    .play();
+    assert!(seen.marks > 0 && seen.second > 0 && seen.regressions > 0 && seen.overflows > 0);
+}
+
+/// All histories of a clock that reads one of these ticks at a time.
+fn histories(ticks: &[u64], length: u32) -> impl Iterator<Item = &'static [u64]> {
+    (0..ticks.len().pow(length)).map(move |mut number| {
+        let script: Vec<u64> = (0..length)
+            .map(|_| {
+                let tick = ticks[number % ticks.len()];
+                number /= ticks.len();
+                tick
+            })
+            .collect();
+        &*script.leak()
+    })
+}
+
+fn step_and_ask(caller: &Caller) {
+    caller.step();
+    ask(caller);
+}
+
+fn two_callers_in_every_history(length: u32, interruptions: usize) {
+    for script in histories(&[100, 101, 102], length) {
+        let threads: &[Act] = &[
+            |caller| (1..caller.world.script.len()).for_each(|_| step_and_ask(caller)),
+            |caller| {
+                ask(caller);
+                ask(caller);
+            },
+        ];
+        Scene { script, first: ask, threads, interruptions: Some(interruptions), ..PLAIN }.play();
+    }
+}
+
+#[test]
+fn two_callers_in_every_short_history() {
+    two_callers_in_every_history(4, 2);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn two_callers_in_every_longer_history() {
+    two_callers_in_every_history(5, 3);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn three_callers_in_every_history() {
+    for script in histories(&[100, 101, 102], 4) {
+        let threads: &[Act] =
+            &[|caller| (1..caller.world.script.len()).for_each(|_| step_and_ask(caller)), ask, ask];
+        Scene { script, first: ask, threads, interruptions: Some(2), ..PLAIN }.play();
+    }
+}

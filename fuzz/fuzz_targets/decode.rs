@@ -1,0 +1,34 @@
+//! Any bytes as the text of an ID: what is one, what is not, and where the first wrong character stands.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sno_core::{Sno, decode};
+
+const ALPHABET: &[u8] = b"23456789abcdefghijklmnopqrstuvwx";
+
+/// Base32 as it is taught: one character after another. `Err` is the place of the first wrong one, or
+/// nothing if the length is wrong.
+fn by_the_book(text: &[u8]) -> Result<[u8; 10], Option<usize>> {
+    if text.len() != 16 {
+        return Err(None);
+    }
+    let mut number = 0_u128;
+    for (place, byte) in text.iter().enumerate() {
+        let value = ALPHABET.iter().position(|letter| letter == byte).ok_or(Some(place))?;
+        number = number << 5 | value as u128;
+    }
+    Ok(std::array::from_fn(|place| (number >> (72 - 8 * place)) as u8))
+}
+
+fuzz_target!(|text: &[u8]| {
+    let decoded = decode(text);
+    assert_eq!(decoded.map_err(|error| error.position()), by_the_book(text));
+    assert_eq!(Sno::parse_bytes(text).map(Sno::to_bytes), decoded);
+    if let Ok(bytes) = decoded {
+        assert_eq!(Sno::from_bytes(bytes).to_text(), text);
+    }
+    if let Ok(text) = str::from_utf8(text) {
+        assert_eq!(text.parse(), decoded.map(Sno::from_bytes));
+    }
+});

@@ -1,0 +1,225 @@
+//! Clocks that step, forward and back, under load and across restarts.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::{Ids, Mode, Server};
+
+use crate::{code, error, load, pick, tally, text};
+
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 2000)";
+
+/// Waits for nothing: a wait that is not needed is an error.
+const IMPATIENT: &str = "-c sno.max_clock_wait=0";
+
+/// A server that has lived for a while: on a new one, the marks of both timelines start at its first ID, so that
+/// a step to before that time has to wait.
+fn server(prefix: &str) -> Server {
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", prefix).start();
+    server.set_clock("-300000");
+    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    server.set_clock("+0");
+    server
+}
+
+fn step(server: &Server, offset: &str) {
+    server.set_clock(offset);
+    tally::fault("clock steps");
+}
+
+#[test]
+fn one_second_back_under_load_needs_no_wait() {
+    for prefix in ["3/16", "3"] {
+        let server = server(prefix);
+        let (ids, errors) = load::run(&server, 4, DRAW, IMPATIENT, |load| {
+            load.wait(20_000);
+            step(&server, "-1");
+            let took = load.wait(20_000);
+            assert!(took < Duration::from_secs(5), "{took:?}");
+        });
+        load::only(&errors, &[]);
+        assert!(ids.iter().any(|id| id.tick_tock()) && ids.iter().any(|id| !id.tick_tock()));
+        tally::prove(ids);
+    }
+}
+
+/// Once the time is past that the clock went back over, the next step back is free again.
+#[test]
+fn steps_back_with_time_between_them_never_wait() {
+    let server = server("3");
+    let (ids, errors) = load::run(&server, 4, DRAW, IMPATIENT, |load| {
+        for round in 1..=pick(3, 20) {
+            load.wait(1000);
+            step(&server, &format!("{}", f64::from(round) * -0.5));
+            // Half a second to be past the time that was left, and two for the marks of both timelines.
+            thread::sleep(Duration::from_millis(3000));
+        }
+        load.wait(1000);
+    });
+    load::only(&errors, &[]);
+    tally::prove(ids);
+}
+
+#[test]
+fn back_an_hour_once_and_then_again() {
+    let server = server("3/16");
+    let mut client = server.connect();
+    let mut ids = Ids::new();
+    ids.query(&mut client, DRAW).unwrap();
+    step(&server, "-3600");
+    let mut impatient = server.connect_with(IMPATIENT);
+    ids.query(&mut impatient, DRAW).unwrap();
+    step(&server, "-7200");
+    let began = Instant::now();
+    let error = error(&mut client, "SELECT sno_new(1)");
+    assert!(began.elapsed() < Duration::from_secs(1), "at once, not after {:?}", began.elapsed());
+    assert_eq!(error.code().code(), "55000");
+    let detail = error.detail().unwrap();
+    assert!(detail.contains(" s ahead of the clock; \"sno.max_clock_wait\" is 10.000 s."), "{detail}");
+    let ahead: f64 = detail.split(", which is ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((3590.0..=3600.0).contains(&ahead), "{detail}");
+    // And the view says why.
+    let row = "SELECT (safe_time > clock_timestamp() + '3590 s' AND safe_time <= clock_timestamp() + '3600 s'
+                       AND last_time > clock_timestamp() + '3590 s' AND drifts = 1)::text FROM sno_generators";
+    assert_eq!(text(&mut client, row), "true");
+    step(&server, "+0");
+    ids.query(&mut client, DRAW).unwrap();
+    tally::prove(ids);
+}
+
+/// The same after a restart, when no ID has been made yet: the view says why, all the same.
+#[test]
+fn a_long_step_back_during_a_restart_shows_in_the_view() {
+    let server = server("3/16");
+    server.connect().batch_execute(DRAW).unwrap();
+    server.stop(Mode::Fast);
+    // Before everything that the server has seen.
+    step(&server, "-400000");
+    server.start();
+    let mut client = server.connect();
+    // Nothing was generated yet.
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_generators"), "0");
+    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
+    let row =
+        "SELECT count(*) FROM sno_generators WHERE safe_time > clock_timestamp() + '1 day' AND partition = 3";
+    assert_eq!(text(&mut client, row), "1");
+}
+
+#[test]
+fn forward_a_day_and_back_and_then_back_a_second() {
+    for prefix in ["3/16", "3"] {
+        let server = server(prefix);
+        let (ids, errors) = load::run(&server, 3, DRAW, "", |load| {
+            load.wait(5000);
+            step(&server, "+86400");
+            load.wait(20_000);
+            step(&server, "+0");
+            // No wait for this one.
+            load.wait(20_000);
+            thread::sleep(Duration::from_millis(1500));
+            step(&server, "-1");
+            let began = Instant::now();
+            thread::sleep(Duration::from_millis(200));
+            load.wait(20_000);
+            assert!(began.elapsed() < Duration::from_secs(6), "a second, not {:?}", began.elapsed());
+        });
+        load::only(&errors, &[]);
+        tally::prove(ids);
+    }
+}
+
+/// An ordinary generator of random numbers, so that a run can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+fn seed() -> Random {
+    let seed = std::env::var("SNO_FAULT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        now.as_nanos() as u64 | 1
+    });
+    println!("SNO_FAULT_SEED={seed}");
+    Random(seed)
+}
+
+/// Steps of a millisecond to a few seconds in both directions, many of them before the last one is over.
+#[test]
+fn a_clock_that_staggers_under_load() {
+    for prefix in ["3/16", "3"] {
+        let server = server(prefix);
+        let mut random = seed();
+        let (ids, errors) = load::run(&server, 4, DRAW, "", |load| {
+            for _ in 0..pick(20, 250) {
+                let size = [5, 50, 500, 3000][random.below(4) as usize];
+                let millis = random.below(2 * size + 1) as i64 - size as i64;
+                step(&server, &format!("{:+.3}", millis as f64 / 1000.0));
+                thread::sleep(Duration::from_millis(random.below(500)));
+            }
+            step(&server, "+0");
+            load.wait(20_000);
+        });
+        load::only(&errors, &[]);
+        tally::prove(ids);
+    }
+}
+
+/// Steps and restarts of all kinds, in any order; without load at the moment of the step, so that each start
+/// meets the marks of a clock that has changed.
+#[test]
+fn a_clock_that_staggers_across_restarts() {
+    let server = server("3/16");
+    let mut random = seed();
+    let mut ids = Ids::new();
+    for _ in 0..pick(5, 40) {
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        let mode = [Mode::Fast, Mode::Immediate, Mode::Crash][random.below(3) as usize];
+        let offset = format!("{:+.3}", random.below(4000) as f64 / 1000.0 - 2.0);
+        match random.below(3) {
+            0 => {
+                step(&server, &offset);
+                server.restart(mode);
+            }
+            1 => {
+                server.restart(mode);
+                step(&server, &offset);
+            }
+            _ => {
+                server.stop(mode);
+                step(&server, &offset);
+                server.start();
+            }
+        }
+        tally::fault("restarts with a clock that steps");
+        ids.query(&mut server.connect(), DRAW).unwrap();
+    }
+    tally::prove(ids);
+}
+
+/// Under load as well.
+#[test]
+fn steps_and_crashes_under_load() {
+    let server = server("3");
+    let (ids, errors) = load::run(&server, 4, DRAW, "", |load| {
+        for round in 0..pick(2, 15) {
+            load.wait(4000);
+            step(&server, ["-1", "+1", "-0.2"][round % 3]);
+            load.wait([1, 4000][round % 2]);
+            let before = server.recoveries();
+            if load.kill(round, sno_tests::SIGKILL) {
+                tally::fault("kill -9 of a backend after a clock step");
+                load::wait_recovery(&server, before);
+            }
+        }
+        load.wait(4000);
+    });
+    load::only(&errors, &load::DOWN);
+    tally::prove(ids);
+}

@@ -1,0 +1,118 @@
+//! Many connections at once: PIDs that fold onto shared generators, small pools.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use sno_tests::{Ids, Server, in_parallel};
+
+use crate::{load, pick, tally};
+
+#[test]
+fn three_hundred_connections_share_the_generators() {
+    for (prefix, generators) in [("7", 255), ("7/12", 15), ("7/16", 1)] {
+        let server =
+            Server::builder().conf("max_connections", "400").conf("sno.partition_prefix", prefix).start();
+        // Everyone is connected before anyone draws.
+        let each = pick(4_000, 70_000);
+        let clients: Vec<_> = (0..300).map(|_| std::sync::Mutex::new(server.connect())).collect();
+        let all: Ids = in_parallel(300, |number| {
+            let mut ids = Ids::new();
+            let query = format!("SELECT sno_new(1) FROM generate_series(1, {each})");
+            ids.query(&mut clients[number].lock().unwrap(), &query).unwrap();
+            assert!(ids.is_ascending());
+            ids
+        })
+        .into_iter()
+        .collect();
+        assert_eq!(all.len(), 300 * each);
+        let mut partitions: Vec<u16> = all.iter().map(|id| id.partition()).collect();
+        partitions.sort_unstable();
+        partitions.dedup();
+        assert!(partitions.len() <= generators, "{prefix}: {} partitions", partitions.len());
+        assert!(partitions.len() > generators / 2, "{prefix}: {} partitions", partitions.len());
+        tally::fault("crowds of 300 connections on 255, 15 or 1 generators");
+        tally::prove(all);
+    }
+}
+
+#[test]
+fn a_flood_from_all_generators() {
+    let server = Server::builder().start();
+    let query = "SELECT sno_new(1) FROM generate_series(1, 500000)";
+    let (ids, errors) = load::run(&server, 4, query, "", |load| {
+        while load.drawn() < pick(2_000_000, 45_000_000) {
+            load.wait(1);
+        }
+    });
+    load::only(&errors, &[]);
+    tally::prove(ids);
+}
+
+#[test]
+fn a_flood_from_one_generator() {
+    let server = Server::builder().conf("sno.partition_prefix", "9/16").start();
+    let query = "SELECT sno_new(1) FROM generate_series(1, 500000)";
+    let (ids, errors) = load::run(&server, 4, query, "", |load| {
+        while load.drawn() < pick(2_000_000, 45_000_000) {
+            load.wait(1);
+        }
+    });
+    load::only(&errors, &[]);
+    tally::prove(ids);
+}
+
+/// Small pools make callers wait for the next tick: correct, and no slower than the pool allows.
+#[test]
+fn small_pools_give_what_they_can() {
+    for (range, size, connections) in [("0-3", 4, 1), ("0-3", 4, 8), ("500-563", 64, 1), ("500-563", 64, 24)]
+    {
+        let server =
+            Server::builder().conf("sno.partition_prefix", "7/16").conf("sno.sequence_range", range).start();
+        let seconds = pick(1.5, 5.0);
+        let query = format!("SELECT sno_new(1) FROM generate_series(1, {})", size * 10);
+        let mut best = (0.0, 0.0);
+        let (ids, errors) = load::run(&server, connections, &query, "", |load| {
+            for _ in 0..3 {
+                let before = load.drawn();
+                let (ticks, caught) = ticks_caught(Duration::from_secs_f64(seconds));
+                let used = (load.drawn() - before) as f64 / f64::from(size);
+                best = if used / caught > best.0 { (used / caught, used / ticks) } else { best };
+                if best.0 >= 0.95 {
+                    break;
+                }
+            }
+        });
+        load::only(&errors, &[]);
+        assert!(ids.iter().all(|id| range_of(range).contains(&id.sequence())));
+        tally::fault("crowds on pools of 4 and 64");
+        tally::note(format!(
+            "A pool of {size:2} with {connections:2} connections: {:.1} % of its {} IDs a second",
+            best.1 * 100.0,
+            250 * size
+        ));
+        tally::prove(ids);
+        assert!(
+            best.0 >= 0.85,
+            "{range}, {connections} connections: {:.0} % of what the pool allows",
+            best.0 * 100.0
+        );
+    }
+}
+
+fn range_of(text: &str) -> std::ops::RangeInclusive<u16> {
+    let (lower, upper) = text.split_once('-').unwrap();
+    lower.parse().unwrap()..=upper.parse().unwrap()
+}
+
+/// How many ticks pass in a while, and how many of them a thread sees that sleeps until each next one: on a
+/// machine that has other things to do, not all.
+fn ticks_caught(duration: Duration) -> (f64, f64) {
+    let began = Instant::now();
+    let mut caught = 0.0;
+    while began.elapsed() < duration {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set");
+        thread::sleep(Duration::from_micros(4000 - now.as_micros() as u64 % 4000));
+        caught += 1.0;
+    }
+    (began.elapsed().as_secs_f64() * 250.0, caught)
+}

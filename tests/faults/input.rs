@@ -1,0 +1,238 @@
+//! Input that wants to hurt: every function with every argument at and past its bounds, binary `COPY` of wrong
+//! lengths. Nothing crashes, nothing panics, every error is one that was meant.
+
+use std::io::Write as _;
+
+use sno_tests::Server;
+use sno_tests::postgres::Client;
+
+use crate::{code, tally, text};
+
+/// Values at and past the bounds of each type.
+fn values(of: &str) -> &'static [&'static str] {
+    match of {
+        "integer" => &["NULL", "-2147483648", "-1", "0", "1", "255", "256", "65535", "65536", "2147483647"],
+        "bigint" => &["NULL", "-9223372036854775808", "0", "9223372036854775807"],
+        "boolean" => &["NULL", "false", "true"],
+        "timestamptz" => &[
+            "NULL",
+            "'-infinity'",
+            "'4713-01-01 BC'",
+            "'2009-12-31 23:59:59.999999+00'",
+            "'2010-01-01 00:00+00'",
+            "'2024-02-29 12:00+00'",
+            "'2079-09-07 15:47:35.551999+00'",
+            "'2079-09-07 15:47:35.552+00'",
+            "'294276-12-31 23:59:59.999999+00'",
+            "'infinity'",
+        ],
+        "sno" => &[
+            "NULL",
+            "'2222222222222222'",
+            "'2222222222222223'",
+            "'9q7k4op826n2g222'",
+            "'xxxxxxxxxxxxxxxw'",
+            "'xxxxxxxxxxxxxxxx'",
+            "'\\x00000000000000000000'",
+            "'\\xffffffffffffffffffff'",
+        ],
+        "text" | "cstring" => &[
+            "NULL",
+            "''",
+            "' '",
+            "'222222222222222'",
+            "'22222222222222222'",
+            "'222222222222222X'",
+            "'222222222222222y'",
+            "' 2222222222222222'",
+            "'222222222222222é'",
+            "'éééééééé'",
+            "'\\x'",
+            "'\\x0000000000000000000'",
+            "'\\x0000000000000000000g'",
+            "'\\x000000000000000000000'",
+            "'\\X00000000000000000000'",
+            "repeat('x', 1000000)",
+            "repeat('é', 1000000)",
+            "chr(1) || repeat('2', 15)",
+        ],
+        "bytea" => &[
+            "NULL",
+            "''",
+            "'\\x00'",
+            "'\\x000000000000000000'",
+            "'\\x00000000000000000000'",
+            "'\\x0000000000000000000000'",
+            "decode(repeat('ff', 1000000), 'hex')",
+        ],
+        "uuid" => &[
+            "NULL",
+            "'00000000-0000-0000-0000-000000000000'",
+            "'ffffffff-ffff-ffff-ffff-ffffffffffff'",
+            "'32323232-3232-3232-3232-323232323232'",
+            "'32323232-3232-3232-3232-323232323279'",
+            "'78787878-7878-7878-7878-787878787878'",
+        ],
+        "interval" => &["NULL", "'-1 us'", "'0'", "'4 ms'", "'178000000 years'", "'-178000000 years'"],
+        other => panic!("no values of {other}"),
+    }
+}
+
+/// All combinations of one value for each argument.
+fn calls(name: &str, types: &[String]) -> Vec<String> {
+    let mut lists = vec![String::new()];
+    for (place, of) in types.iter().enumerate() {
+        let comma = if place == 0 { "" } else { ", " };
+        lists = lists
+            .iter()
+            .flat_map(|list| values(of).iter().map(move |value| format!("{list}{comma}{value}::{of}")))
+            .collect();
+    }
+    lists.into_iter().map(|list| format!("{name}({list})")).collect()
+}
+
+/// All functions of the extension that SQL can call, as the catalog has them.
+#[test]
+fn every_function_with_every_argument_at_its_bounds() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let pid = text(&mut client, "SELECT pg_backend_pid()");
+    let functions = client
+        .query(
+            "SELECT p.proname::text, ARRAY(SELECT format_type(t, NULL)
+                                           FROM unnest(p.proargtypes) WITH ORDINALITY a (t, n) ORDER BY n)
+             FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+             JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+             WHERE e.extname = 'sno' AND p.prokind = 'f' AND NOT p.proargtypes::oid[] && '{internal, cstring}'::regtype[]::oid[]",
+            &[],
+        )
+        .unwrap();
+    assert!(functions.len() > 25, "{} functions", functions.len());
+    let (mut done, mut refused) = (0, 0);
+    for row in functions {
+        let types: Vec<String> = row.get::<_, Vec<String>>(1);
+        let types: Vec<String> =
+            types.iter().map(|of| of.replace("timestamp with time zone", "timestamptz")).collect();
+        let mut calls = calls(row.get(0), &types);
+        calls.dedup();
+        // In one statement for each call, inside one that catches, so that many go in one round trip.
+        for chunk in calls.chunks(500) {
+            let list = chunk.iter().map(|call| format!("$q${call}$q$")).collect::<Vec<_>>().join(", ");
+            let query = format!(
+                "DO $$ DECLARE call text; code text; codes text[] := '{{}}'; BEGIN
+                     FOREACH call IN ARRAY ARRAY[{list}]::text[] LOOP
+                         BEGIN EXECUTE 'SELECT * FROM ' || call;
+                         EXCEPTION WHEN OTHERS THEN
+                             GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE;
+                             codes := codes || code;
+                             IF code NOT IN ('22003', '22008', '22P02', '22P03', '22013') THEN
+                                 RAISE EXCEPTION '%: % %', call, code, SQLERRM;
+                             END IF;
+                         END;
+                     END LOOP;
+                     PERFORM set_config('test.refused', cardinality(codes)::text, false);
+                 END $$"
+            );
+            client.batch_execute(&query).unwrap_or_else(|e| panic!("{e:?}"));
+            refused += text(&mut client, "SELECT current_setting('test.refused')").parse::<usize>().unwrap();
+            done += chunk.len();
+        }
+    }
+    // The casts from text, as the catalog has no arguments for them.
+    for value in values("text").iter().filter(|value| **value != "NULL") {
+        assert_eq!(code(&mut client, &format!("SELECT ({value})::text::sno")), "22P02", "{value}");
+        done += 1;
+        refused += 1;
+    }
+    assert_eq!(text(&mut client, "SELECT pg_backend_pid()"), pid, "it is still the same backend");
+    assert!(done > 2000 && refused > 500, "{done} calls, {refused} refused");
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+    tally::note(format!("{done} calls with arguments at and past their bounds, {refused} of them refused"));
+}
+
+/// The codes that the documentation names, one by one.
+#[test]
+fn each_bound_has_its_error() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    for (call, expected) in [
+        ("sno_new(-1)", "22003"),
+        ("sno_new(256)", "22003"),
+        ("sno_new(0, '2009-12-31 23:59:59.999999+00')", "22008"),
+        ("sno_new(0, '2079-09-07 15:47:35.552+00')", "22008"),
+        ("sno_new(0, 'infinity')", "22008"),
+        ("sno_new(0, '-infinity')", "22008"),
+        ("sno_new(256, 'infinity')", "22003"),
+        ("sno_make(now(), 256, 0, 0)", "22003"),
+        ("sno_make(now(), 0, 65536, 0)", "22003"),
+        ("sno_make(now(), 0, 0, 65536)", "22003"),
+        ("sno_make(now(), 0, 0, -1)", "22003"),
+        ("sno_make('1970-01-01', 0, 0, 0)", "22008"),
+        ("sno_with_metabyte(sno_new(), 256)", "22003"),
+        ("sno_with_metabyte(sno_new(), -1)", "22003"),
+        ("'\\x00'::bytea::sno", "22P03"),
+        ("''::bytea::sno", "22P03"),
+        ("'00000000-0000-0000-0000-000000000000'::uuid::sno", "22P02"),
+    ] {
+        assert_eq!(code(&mut client, &format!("SELECT {call}")), expected, "{call}");
+    }
+    for (call, expected) in [
+        ("sno_new(NULL) IS NULL", "t"),
+        ("sno_new(1, NULL) IS NULL", "t"),
+        ("sno_new(NULL, now()) IS NULL", "t"),
+        ("sno_make(now(), 0, 0, 0, NULL) IS NULL", "t"),
+        ("sno_metabyte(sno_new(0)) + sno_metabyte(sno_new(255))", "255"),
+        (
+            "sno_time(sno_make('2079-09-07 15:47:35.551999+00', 255, 65535, 65535, true)) AT TIME ZONE 'UTC'",
+            "2079-09-07 15:47:35.548",
+        ),
+        ("sno_make('2079-09-07 15:47:35.551999+00', 255, 65535, 65535, true)", "xxxxxxxxxxxxxxxx"),
+        ("sno_make('2010-01-01+00', 0, 0, 0)", "2222222222222222"),
+        ("sno_lower('-infinity')", "2222222222222222"),
+        ("sno_upper('infinity')", "xxxxxxxxxxxxxxxx"),
+    ] {
+        assert_eq!(text(&mut client, &format!("SELECT {call}")), expected, "{call}");
+    }
+}
+
+fn copy(client: &mut Client, fields: &[&[u8]]) -> Result<u64, String> {
+    let mut writer = client.copy_in("COPY t FROM STDIN (FORMAT binary)").unwrap();
+    writer.write_all(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0").unwrap();
+    for field in fields {
+        writer.write_all(&1_i16.to_be_bytes()).unwrap();
+        writer.write_all(field).unwrap();
+    }
+    writer.write_all(&(-1_i16).to_be_bytes()).unwrap();
+    writer.finish().map_err(|error| error.code().map_or("none".into(), |code| code.code().to_owned()))
+}
+
+#[test]
+fn binary_copy_with_wrong_lengths() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.batch_execute("CREATE TABLE t (id sno)").unwrap();
+    for length in [0_i32, 1, 9, 11, 12, 1000, 100_000] {
+        let mut field = length.to_be_bytes().to_vec();
+        field.resize(4 + length as usize, b'2');
+        assert_eq!(copy(&mut client, &[&field]), Err("22P03".into()), "{length} bytes");
+    }
+    // Lengths that lie.
+    for (length, there) in [(i32::MAX, 10), (-2, 0), (i32::MIN, 10)] {
+        let mut field = length.to_be_bytes().to_vec();
+        field.resize(4 + there, b'2');
+        let code = copy(&mut client, &[&field]).unwrap_err();
+        assert!(
+            ["22P03", "22P04", "08P01", "XX000", "53200", "54000"].contains(&code.as_str()),
+            "{length}, {there} bytes: {code}"
+        );
+        assert_eq!(text(&mut client, "SELECT 1"), "1", "the session goes on");
+    }
+    // And the right ones: ten bytes, whatever they are, and NULL.
+    let field = [&10_i32.to_be_bytes()[..], &[0xff; 10]].concat();
+    assert_eq!(copy(&mut client, &[&field, &(-1_i32).to_be_bytes()]), Ok(2));
+    assert_eq!(
+        text(&mut client, "SELECT string_agg(coalesce(id::text, 'NULL'), ' ') FROM t"),
+        "xxxxxxxxxxxxxxxx NULL"
+    );
+    assert!(!server.log().contains("panicked"));
+}

@@ -1,0 +1,146 @@
+//! A server under load: connections that draw IDs without a pause, and come back whenever they are thrown out.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::NoTls;
+use sno_tests::{Ids, Server};
+
+/// The longest that a load may stand still before the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the body of a [`run`] sees of its load.
+pub(crate) struct Load<'a> {
+    pub(crate) server: &'a Server,
+    drawn: AtomicU64,
+    stop: AtomicBool,
+    /// The PIDs of the backends that draw, by connection.
+    pids: Vec<AtomicU64>,
+    /// How often each SQLSTATE came.
+    errors: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Load<'_> {
+    /// How many IDs were drawn so far.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn.load(Relaxed)
+    }
+
+    /// Waits until that many more IDs are drawn; how long that took.
+    #[track_caller]
+    pub(crate) fn wait(&self, more: u64) -> Duration {
+        let (began, goal) = (Instant::now(), self.drawn() + more);
+        while self.drawn() < goal {
+            assert!(began.elapsed() < PATIENCE, "no IDs for {PATIENCE:?}: {:?}", self.errors());
+            thread::sleep(Duration::from_millis(2));
+        }
+        began.elapsed()
+    }
+
+    /// Sends a signal to the backend of one of the connections; whether it was there to get it.
+    pub(crate) fn kill(&self, connection: usize, signal: i32) -> bool {
+        kill(self.server, self.pids[connection % self.pids.len()].load(Relaxed) as i32, signal)
+    }
+
+    /// The errors that came so far.
+    pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
+        self.errors.lock().unwrap().clone()
+    }
+
+    fn draw(&self, connection: usize, query: &str, options: &str) -> Ids {
+        let mut ids = Ids::new();
+        while !self.stop.load(Relaxed) {
+            let Ok(mut client) = self.server.config().options(options).connect(NoTls) else {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            let Ok(row) = client.query_one("SELECT pg_backend_pid()", &[]) else { continue };
+            self.pids[connection].store(row.get::<_, i32>(0) as u64, Relaxed);
+            while !self.stop.load(Relaxed) {
+                let before = ids.len();
+                let result = ids.query(&mut client, query);
+                self.drawn.fetch_add((ids.len() - before) as u64, Relaxed);
+                if let Err(error) = result {
+                    let code = error.code().map_or("connection lost", |code| code.code()).to_owned();
+                    *self.errors.lock().unwrap().entry(code).or_default() += 1;
+                    if client.is_closed() || client.batch_execute("SELECT 1").is_err() {
+                        break;
+                    }
+                    thread::sleep(Duration::from_millis(2));
+                }
+            }
+        }
+        ids
+    }
+}
+
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Sends a signal to a process if it is one of the server's, and not by now another that got its number.
+pub(crate) fn kill(server: &Server, pid: i32, signal: i32) -> bool {
+    let folder = std::fs::read_link(format!("/proc/{pid}/cwd"));
+    pid > 0 && folder.is_ok_and(|folder| folder == server.data()) && server.kill_backend(pid, signal)
+}
+
+/// Waits until a server has started over, which it had done `before` times.
+#[track_caller]
+pub(crate) fn wait_recovery(server: &Server, before: usize) {
+    let began = Instant::now();
+    while server.recoveries() == before {
+        assert!(began.elapsed() < PATIENCE, "the server did not notice");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The usual load: a few thousand IDs at a time, so that faults meet many beginnings and ends.
+pub(crate) const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 20000)";
+
+/// Draws IDs on so many connections for as long as `body` runs; all of them, and the errors that came.
+#[track_caller]
+pub(crate) fn run(
+    server: &Server,
+    connections: usize,
+    query: &str,
+    options: &str,
+    body: impl FnOnce(&Load<'_>),
+) -> (Ids, BTreeMap<String, u64>) {
+    let load = Load {
+        server,
+        drawn: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        pids: (0..connections).map(|_| AtomicU64::new(0)).collect(),
+        errors: Mutex::default(),
+    };
+    let ids = thread::scope(|scope| {
+        let threads: Vec<_> = (0..connections)
+            .map(|connection| {
+                let load = &load;
+                scope.spawn(move || load.draw(connection, query, options))
+            })
+            .collect();
+        let stop = Stop(&load.stop);
+        load.wait(1);
+        body(&load);
+        drop(stop);
+        threads.into_iter().map(|thread| thread.join().expect("a connection's thread")).collect()
+    });
+    (ids, load.errors.into_inner().unwrap())
+}
+
+/// Checks that no other errors came than these SQLSTATEs.
+#[track_caller]
+pub(crate) fn only(errors: &BTreeMap<String, u64>, allowed: &[&str]) {
+    assert!(errors.keys().all(|code| allowed.contains(&code.as_str())), "{errors:?}");
+}
+
+/// What sessions see of a server that goes down or recovers.
+pub(crate) const DOWN: [&str; 5] = ["connection lost", "57P01", "57P02", "57P03", "08006"];

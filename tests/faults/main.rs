@@ -1,0 +1,71 @@
+//! The fault suite: everything that could make a server hand out an ID twice, done to real servers.
+//!
+//! One file for each kind of fault. Each test collects all IDs that were drawn and proves them distinct; at the end
+//! the suite says how many IDs and faults there were, and how long they took.
+//!
+//! The short form is part of `make test`. `make test-faults` runs the long one (`SNO_FAULTS=long`): the same
+//! tests, with more of everything.
+
+mod load;
+mod tally;
+
+mod clock;
+mod connections;
+mod cost;
+mod input;
+mod kills;
+mod marks_file;
+mod memory;
+mod restarts;
+mod servers;
+mod settings;
+mod sql;
+mod standby;
+mod waits;
+
+use sno_tests::postgres::{Client, error::DbError};
+
+/// Whether this is the long form.
+fn long() -> bool {
+    std::env::var("SNO_FAULTS").is_ok_and(|form| form == "long")
+}
+
+/// One number for the short form, another for the long.
+fn pick<T>(short: T, long_form: T) -> T {
+    if long() { long_form } else { short }
+}
+
+/// The error of a query that has to fail.
+#[track_caller]
+fn error(client: &mut Client, query: &str) -> DbError {
+    match client.batch_execute(query) {
+        Ok(()) => panic!("{query}: no error"),
+        Err(error) => error.as_db_error().unwrap_or_else(|| panic!("{query}: {error}")).clone(),
+    }
+}
+
+/// The SQLSTATE of a query that has to fail.
+#[track_caller]
+fn code(client: &mut Client, query: &str) -> String {
+    error(client, query).code().code().to_owned()
+}
+
+/// How a query ended that a termination may end: the SQLSTATE, or that of a terminated session, whose last words
+/// may be lost.
+#[track_caller]
+fn end(client: &mut Client, query: &str) -> String {
+    match client.batch_execute(query) {
+        Ok(()) => panic!("{query}: no error"),
+        Err(error) => error.code().map_or("57P01", |code| code.code()).to_owned(),
+    }
+}
+
+/// The one value that a query returns, as text.
+#[track_caller]
+fn text(client: &mut Client, query: &str) -> String {
+    use sno_tests::postgres::SimpleQueryMessage::Row;
+
+    let messages = client.simple_query(query).unwrap_or_else(|e| panic!("{query}: {e:?}"));
+    let value = messages.iter().find_map(|message| if let Row(row) = message { row.get(0) } else { None });
+    value.unwrap_or_else(|| panic!("{query}: no value")).to_owned()
+}

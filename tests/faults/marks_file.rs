@@ -1,0 +1,346 @@
+//! The file of the marks: unwritable, on a full disk, torn, missing, blank, another server's.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::error::DbError;
+use sno_tests::sno_core::record::{LENGTH, Record};
+use sno_tests::{Ids, Mode, Server};
+
+use crate::{code, error, load, tally};
+
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
+
+/// One generator for all backends, so that what could come twice does.
+fn server() -> Server {
+    Server::builder().conf("sno.partition_prefix", "3/16").start()
+}
+
+fn marks(server: &Server) -> PathBuf {
+    server.data().join("sno.marks")
+}
+
+fn record(server: &Server) -> Record {
+    Record::newest(&fs::read(marks(server)).unwrap()).unwrap()
+}
+
+/// Draws until the marks run out; the error that comes then.
+#[track_caller]
+fn run_out(server: &Server, ids: &mut Ids) -> DbError {
+    let began = Instant::now();
+    let mut client = server.connect();
+    loop {
+        if let Err(error) = ids.query(&mut client, DRAW) {
+            let took = began.elapsed();
+            assert!(took < Duration::from_millis(2600), "at the mark, not {took:?} later");
+            return error.as_db_error().unwrap().clone();
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "no error");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Gives a file the owner that the server's files have.
+fn chown(server: &Server, path: &std::path::Path) {
+    let owner = fs::metadata(server.data()).unwrap();
+    std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())).unwrap();
+}
+
+#[test]
+fn unwritable() {
+    let server = server();
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    fs::set_permissions(marks(&server), Permissions::from_mode(0o400)).unwrap();
+    tally::fault("marks that can't be written");
+    let error = run_out(&server, &mut ids);
+    assert_eq!(error.code().code(), "58030");
+    assert_eq!(error.message(), "could not open file \"sno.marks\": Permission denied (os error 13)");
+    assert_eq!(error.detail(), Some("Without it, IDs could repeat after a restart."));
+    // Seen in the log before anyone felt it.
+    assert!(server.log().contains("LOG:  could not open file \"sno.marks\""), "{}", server.log());
+    // No restart helps, and nothing is made up.
+    server.restart(Mode::Immediate);
+    assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "58030");
+    fs::set_permissions(marks(&server), Permissions::from_mode(0o600)).unwrap();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+
+    // A folder in its place.
+    fs::remove_file(marks(&server)).unwrap();
+    fs::create_dir(marks(&server)).unwrap();
+    chown(&server, &marks(&server));
+    tally::fault("marks that can't be written");
+    assert_eq!(run_out(&server, &mut ids).code().code(), "58030");
+    fs::remove_dir(marks(&server)).unwrap();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    tally::prove(ids);
+}
+
+/// `/dev/full` stands for a disk that is full when the file has to be made anew.
+#[test]
+fn a_full_disk_while_the_server_runs() {
+    let server = server();
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    fs::remove_file(marks(&server)).unwrap();
+    symlink("/dev/full", marks(&server)).unwrap();
+    tally::fault("disks that are full");
+    let error = run_out(&server, &mut ids);
+    assert_eq!(error.code().code(), "53100");
+    assert_eq!(error.message(), "could not write file \"sno.marks\": No space left on device (os error 28)");
+    // A start does not read such a file for ever.
+    server.restart(Mode::Immediate);
+    let mut client = server.connect();
+    client.batch_execute("SET statement_timeout = '5s'").unwrap();
+    assert_ne!(code(&mut client, "SELECT sno_new(1)"), "57014");
+    fs::remove_file(marks(&server)).unwrap();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    tally::prove(ids);
+}
+
+/// A file system of its own for the marks, so small that it is full at once.
+struct Disk {
+    folder: tempfile::TempDir,
+    target: PathBuf,
+}
+
+impl Disk {
+    /// `None` if this is not allowed here.
+    fn new(server: &Server, size: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount = |arguments: &[&str]| {
+            Command::new("mount").args(arguments).output().is_ok_and(|o| o.status.success())
+        };
+        let path = folder.path().to_str().unwrap().to_owned();
+        if !mount(&["-t", "tmpfs", "-o", &format!("size={size},mode=755"), "none", &path]) {
+            println!("skipped: mounting a small file system takes root and the right to mount");
+            return None;
+        }
+        let disk = Self { target: marks(server), folder };
+        let file = disk.file();
+        fs::write(&file, "").unwrap();
+        chown(server, &file);
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        fs::write(&disk.target, "").unwrap();
+        assert!(mount(&["--bind", file.to_str().unwrap(), disk.target.to_str().unwrap()]));
+        Some(disk)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("sno.marks")
+    }
+
+    fn resize(&self, size: &str) {
+        let resized = Command::new("mount")
+            .args(["-o", &format!("remount,size={size}"), self.folder.path().to_str().unwrap()])
+            .status();
+        assert!(resized.unwrap().success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Whatever still has the file open keeps it; the names go.
+        for path in [&self.target, &self.folder.path().to_owned()] {
+            let _ = Command::new("umount").arg("-l").arg(path).status();
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_when_the_file_is_made() {
+    let server = server();
+    // Room for one of two pages.
+    let Some(disk) = Disk::new(&server, "4k") else { return };
+    tally::fault("disks that are full");
+    let mut ids = Ids::new();
+    let mut client = server.connect();
+    for _ in 0..3 {
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
+    }
+    // What was left behind does no harm, neither as long as the disk is full nor afterwards.
+    server.restart(Mode::Immediate);
+    assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "53100");
+    disk.resize("1m");
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.restart(Mode::Crash);
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    tally::prove(ids);
+}
+
+/// The file has its room from the beginning: a disk that fills up later stops nobody.
+#[test]
+fn a_disk_that_fills_up_later() {
+    let server = server();
+    let Some(disk) = Disk::new(&server, "16k") else { return };
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    let filler = fs::write(disk.folder.path().join("filler"), vec![1; 100_000]);
+    assert!(filler.is_err(), "the disk is full");
+    tally::fault("disks that are full");
+    for _ in 0..4 {
+        thread::sleep(Duration::from_millis(1000));
+        ids.query(&mut server.connect(), DRAW).unwrap();
+    }
+    server.restart(Mode::Crash);
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    tally::prove(ids);
+}
+
+#[test]
+fn a_write_that_was_torn() {
+    for length in [1, 100, 512, 2000] {
+        let server = server();
+        let mut ids = Ids::new();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        thread::sleep(Duration::from_millis(1200));
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        server.stop(Mode::Crash);
+        // The next record, as a crash of the machine would leave it: in part.
+        let old = record(&server);
+        let next =
+            Record { serial: old.serial + 1, limits: old.limits.map(|tick| tick.saturating_add(500)), ..old };
+        let mut file = fs::read(marks(&server)).unwrap();
+        file[next.offset() as usize..][..length].copy_from_slice(&next.encode()[..length]);
+        fs::write(marks(&server), file).unwrap();
+        tally::fault("marks that were torn");
+        server.start();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        tally::prove(ids);
+    }
+}
+
+#[test]
+fn no_whole_record_at_all() {
+    let server = server();
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.stop(Mode::Fast);
+    let mut torn = fs::read(marks(&server)).unwrap();
+    torn.retain(|byte| *byte != b'=');
+    for damage in [&b"sno-marks 1 serial="[..], &torn, &[0xff; 2 * LENGTH]] {
+        fs::write(marks(&server), damage).unwrap();
+        tally::fault("marks that were torn");
+        server.start();
+        let error = error(&mut server.connect(), "SELECT sno_new(1)");
+        assert_eq!(error.code().code(), "XX001");
+        assert_eq!(error.message(), "file \"sno.marks\" holds no whole record");
+        assert!(error.hint().unwrap().contains("remove the file"));
+        // It stays as it is, for people to look at.
+        assert_eq!(fs::read(marks(&server)).unwrap(), damage);
+        server.stop(Mode::Fast);
+    }
+    // As the hint says.
+    fs::remove_file(marks(&server)).unwrap();
+    server.start();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    tally::prove(ids);
+}
+
+/// What is there when the first writer was killed before its first record was complete, so that nobody has
+/// drawn an ID yet: nothing, blanks, zeros from a crash of the machine, and part of them.
+#[test]
+fn a_file_without_its_first_record() {
+    let server = server();
+    let mut ids = Ids::new();
+    for content in [
+        vec![],
+        vec![b' '; 1000],
+        vec![b' '; LENGTH],
+        vec![b' '; 2 * LENGTH],
+        vec![0; LENGTH],
+        vec![0; 2 * LENGTH],
+    ] {
+        fs::write(marks(&server), &content).unwrap();
+        chown(&server, &marks(&server));
+        tally::fault("marks without a first record");
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        server.restart(Mode::Crash);
+        // The clock has not gone back, so the present time is right.
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        thread::sleep(Duration::from_millis(2100));
+        server.stop(Mode::Crash);
+        fs::remove_file(marks(&server)).unwrap();
+        server.start();
+    }
+    tally::prove(ids);
+}
+
+#[test]
+fn missing() {
+    let server = server();
+    let (ids, errors) = load::run(&server, 3, DRAW, "", |load| {
+        for mode in [Mode::Immediate, Mode::Crash] {
+            load.wait(1000);
+            // Removed while it is in use: the next writer makes it anew, with all that it has to say.
+            fs::remove_file(marks(&server)).unwrap();
+            tally::fault("marks that were removed");
+            thread::sleep(Duration::from_millis(1300));
+            assert_eq!(fs::metadata(marks(&server)).unwrap().len(), 2 * LENGTH as u64);
+            server.restart(mode);
+            load.wait(1000);
+        }
+        // Removed while the server is down: it starts from the present time.
+        server.stop(Mode::Fast);
+        fs::remove_file(marks(&server)).unwrap();
+        tally::fault("marks that were removed");
+        server.start();
+        load.wait(1000);
+    });
+    load::only(&errors, &load::DOWN);
+    tally::prove(ids);
+}
+
+/// A file that was cut to its older record keeps it, whoever gets killed while it is mended.
+#[test]
+fn cut_to_one_record() {
+    let server = server();
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    thread::sleep(Duration::from_millis(1200));
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.stop(Mode::Fast);
+    let record = record(&server);
+    let file = fs::read(marks(&server)).unwrap();
+    fs::write(marks(&server), &file[..LENGTH]).unwrap();
+    let kept = Record::newest(&file[..LENGTH]).unwrap();
+    tally::fault("marks that were torn");
+    server.start();
+    // Reading alone writes nothing, and the first write puts its record beside the one that is there.
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    let records = fs::read(marks(&server)).unwrap();
+    assert!(Record::newest(&records).unwrap().serial > kept.serial.min(record.serial));
+    assert_eq!(Record::newest(&records[..LENGTH]).map(|r| r.serial >= kept.serial), Some(true));
+    tally::prove(ids);
+}
+
+/// A file of another system says nothing of this one's IDs, but what it says is not gone below either.
+#[test]
+fn another_server_s() {
+    let server = server();
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    for (system, ahead) in [(1, -1_000_000_i64), (1, 500)] {
+        thread::sleep(Duration::from_millis(2100));
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        server.stop(Mode::Fast);
+        let ours = record(&server);
+        let limits = ours
+            .limits
+            .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
+        let theirs = Record { system: ours.system + system, limits, serial: 1_000_000, ..ours };
+        let mut file = vec![b' '; 2 * LENGTH];
+        file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
+        fs::write(marks(&server), file).unwrap();
+        tally::fault("marks of another server");
+        server.start();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        assert_eq!(record(&server).system, ours.system, "and now they are its own");
+    }
+    tally::prove(ids);
+}

@@ -1,0 +1,81 @@
+//! Memory: what a backend holds after millions of calls is what it held before.
+
+use sno_tests::Server;
+
+use crate::{pick, tally, text};
+
+/// Memory of a process that is its own, in kilobytes.
+fn memory(pid: i32) -> i64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn millions_of_calls_leave_nothing_behind() {
+    let server = Server::builder().conf("work_mem", "4MB").conf("jit", "off").start();
+    let calls = pick(200_000, 10_000_000);
+    for (call, share) in [
+        ("count(sno_new(1))", 1),
+        ("count(sno_new(1, now()))", 1),
+        ("count(sno_inspect(sno_new(1)))", 1),
+        ("count(sno_new(1)::text::sno)", 1),
+        ("count(sno_new(1)::bytea::sno::uuid::sno)", 1),
+        ("count(sno_send(sno_new(1)))", 1),
+        ("min(sno_new(1)), max(sno_new(1))", 1),
+        ("count(sno_make(now(), 1, 2, 3) < sno_with_metabyte(sno_lower(now()), n % 256))", 1),
+        (
+            "count(hashtext(sno_new(1)::text)::bigint + sno_hash(sno_new(2))), sum(sno_hash_extended(sno_new(3), n) % 2)",
+            1,
+        ),
+        ("count(sno_generator())", 10),
+        ("count((SELECT count(*) FROM sno_generators WHERE n > 0))", 200),
+    ] {
+        let mut client = server.connect();
+        let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+        let query = |calls: usize| format!("SELECT {call} FROM generate_series(1, {calls}) n");
+        // Everything that a backend loads once, it has loaded.
+        client.batch_execute(&query(1000)).unwrap();
+        client.batch_execute(&query(1000)).unwrap();
+        let before = memory(pid);
+        // In pieces, since what generate_series itself stores is not what is looked for.
+        for _ in 0..10 {
+            client.batch_execute(&query(calls / share / 10)).unwrap();
+        }
+        let more = memory(pid) - before;
+        assert!(more < 1024, "{call}: {more} kB more after {} calls", calls / share);
+    }
+    tally::note(format!("No leak in {calls} calls of each function"));
+}
+
+#[test]
+fn millions_of_errors_leave_nothing_behind() {
+    let server = Server::builder().start();
+    let rounds = pick(5_000, 300_000);
+    let mut client = server.connect();
+    let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    for call in [
+        "sno_new(256)",
+        "sno_new(1, 'infinity')",
+        "'2222'::text::sno",
+        "'222222222222222y'::text::sno",
+        "'\\x00'::bytea::sno",
+        "gen_random_uuid()::sno",
+        "sno_make('1970-01-01', 0, 0, 0)",
+        "sno_make(now(), 0, 65536, 0)",
+    ] {
+        let query = |rounds: usize| {
+            format!(
+                "DO $$ BEGIN FOR n IN 1..{rounds} LOOP
+                     BEGIN PERFORM {call}; RAISE 'no error'; EXCEPTION WHEN data_exception THEN NULL; END;
+                 END LOOP; END $$"
+            )
+        };
+        client.batch_execute(&query(1000)).unwrap();
+        let before = memory(pid);
+        client.batch_execute(&query(rounds)).unwrap();
+        let more = memory(pid) - before;
+        assert!(more < 1024, "{call}: {more} kB more after {rounds} errors");
+    }
+    assert_eq!(text(&mut client, "SELECT sno_metabyte(sno_new(7))"), "7");
+}
