@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-faults pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-index test-faults pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -20,6 +20,9 @@ uninstall: ## take it out again
 
 test: ## run every test, on throwaway servers
 	@dev/test
+
+test-index: ## check btree indexes of ten million rows, entry by entry
+	@SNO_INDEX_ROWS=10000000 dev/staged cargo test --package sno-tests --test indexes
 
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults

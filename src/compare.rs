@@ -16,7 +16,7 @@ macro_rules! comparison {
         finfo!($name);
         $(#[$attr])*
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $name(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+        pub(crate) unsafe extern "C-unwind" fn $name(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             // SAFETY: declared in SQL with two arguments of type sno.
             let (left, right): (Sno, Sno) = unsafe {
                 let mut args = Args::new(fcinfo);

@@ -16,6 +16,12 @@ mod fields;
 mod hash;
 mod io;
 
+// Indexes and plans: sorts and btree, BRIN, comparisons with times, row estimates.
+mod brin;
+mod estimate;
+mod simplify;
+mod sort;
+
 // The generator: settings, shared memory, marks that outlive a restart, waits, `sno_new`, what it shows.
 mod generate;
 mod marks;

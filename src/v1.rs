@@ -160,6 +160,13 @@ impl Returned for i64 {
     }
 }
 
+impl Returned for f64 {
+    #[inline(always)]
+    fn into_datum(self) -> pg_sys::Datum {
+        self.to_bits().into()
+    }
+}
+
 impl Argument for bool {
     #[inline(always)]
     unsafe fn from_datum(datum: pg_sys::Datum) -> Self {

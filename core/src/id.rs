@@ -180,9 +180,47 @@ impl Sno {
         base32::encode(self.0)
     }
 
+    /// The next larger one of all IDs, or none after [`Sno::MAX`].
+    #[inline]
+    pub const fn successor(self) -> Option<Self> {
+        match self.number() {
+            n if n == Self::MAX.number() => None,
+            n => Some(Self::from_number(n + 1)),
+        }
+    }
+
+    /// The next smaller one of all IDs, or none before [`Sno::MIN`].
+    #[inline]
+    pub const fn predecessor(self) -> Option<Self> {
+        match self.number() {
+            0 => None,
+            n => Some(Self::from_number(n - 1)),
+        }
+    }
+
+    /// How far apart two IDs are in their order, in ticks; what comes after the tick is the fraction.
+    #[inline]
+    pub const fn distance(self, other: Self) -> f64 {
+        const TICK: f64 = (1_u64 << (80 - Tick::BITS)) as f64;
+        self.number().abs_diff(other.number()) as f64 / TICK
+    }
+
+    /// The ID as one number of 80 bits.
+    #[inline]
+    const fn number(self) -> u128 {
+        let (high, low) = self.key();
+        (high as u128) << 16 | low as u128
+    }
+
+    #[inline]
+    const fn from_number(number: u128) -> Self {
+        let [_, _, _, _, _, _, a, b, c, d, e, f, g, h, i, j] = number.to_be_bytes();
+        Self([a, b, c, d, e, f, g, h, i, j])
+    }
+
     /// The ID as two numbers that compare as it does, most significant first.
     #[inline]
-    const fn key(self) -> (u64, u16) {
+    pub(crate) const fn key(self) -> (u64, u16) {
         let [a, b, c, d, e, f, g, h, ..] = self.0;
         (u64::from_be_bytes([a, b, c, d, e, f, g, h]), self.sequence())
     }

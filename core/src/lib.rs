@@ -30,6 +30,7 @@
 //!   [partition](Prefix::partition) of its own.
 //! * To share a generator between processes: a [`Slot`] in shared memory, and [`Marks`] for what has to
 //!   outlive a restart. This is how the PostgreSQL extension works.
+//! * To sort them by the million: an [`Abbreviation`] of 64 bits.
 //!
 //! # Features
 //!
@@ -40,6 +41,7 @@
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![deny(missing_docs, unsafe_code)]
 
+mod abbreviation;
 mod base32;
 mod clock;
 mod generator;
@@ -52,6 +54,7 @@ mod serde;
 mod slot;
 mod tick;
 
+pub use abbreviation::{Abbreviation, Variety};
 pub use base32::{ParseError, decode, encode};
 pub use clock::Clock;
 #[cfg(feature = "std")]

@@ -1,0 +1,129 @@
+-- Row estimates: as good as those of a timestamptz, whose conditions run beside.
+
+CREATE TABLE s (id sno PRIMARY KEY);
+CREATE TABLE t (id timestamptz PRIMARY KEY);
+-- One row in 10 s, all of which ANALYZE looks at: about 40 minutes to a bucket of the histogram.
+INSERT INTO s SELECT sno_make('2026-01-01 00:00Z'::timestamptz + n * interval '10 s', n % 256, 42 << 8, 0)
+    FROM generate_series(0, 24999) n;
+INSERT INTO t SELECT sno_time(id) FROM s;
+VACUUM ANALYZE s, t;
+-- In order, in time, unique.
+SELECT correlation, n_distinct, null_frac, array_length(bounds, 1), sno_time(bounds[1]), sno_time(bounds[101])
+FROM pg_stats, CAST(histogram_bounds::text AS sno[]) bounds WHERE tablename = 's';
+
+CREATE FUNCTION estimate(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+    RETURN plan->0->'Plan'->'Plan Rows';
+END
+$$;
+-- Conditions that mean the same on both; good: within 1.5 of the truth or of timestamptz.
+CREATE FUNCTION judge(condition text, OUT rows bigint, OUT "of sno is" text) LANGUAGE plpgsql AS $$
+DECLARE
+    ours bigint := estimate('SELECT FROM s WHERE ' || condition);
+    other bigint := estimate('SELECT FROM t WHERE ' || replace(condition, 'sno_between(id, ', 'between_times(id, '));
+BEGIN
+    EXECUTE 'SELECT count(*) FROM s WHERE ' || condition INTO rows;
+    "of sno is" := CASE WHEN greatest(rows, 1) / 1.5 <= ours AND ours <= greatest(rows, 1) * 1.5 THEN 'true'
+        WHEN other / 1.5 <= ours AND ours <= other * 1.5 THEN 'as for timestamptz'
+        ELSE format('%s, for timestamptz %s', ours, other) END;
+END
+$$;
+CREATE FUNCTION between_times(id timestamptz, since timestamptz, until timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE RETURN id >= since AND id < until;
+
+SELECT condition, judge.* FROM unnest(ARRAY[
+    $$id >= '2026-01-02 00:00Z'::timestamptz$$,
+    $$id < '2026-01-02 00:00Z'::timestamptz$$,
+    $$'2026-01-02 00:00Z'::timestamptz <= id$$,
+    $$'2026-01-02 00:00Z'::timestamptz > id$$,
+    -- a day, an hour, ten minutes
+    $$id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-03 00:00Z'::timestamptz$$,
+    $$id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 01:00Z'::timestamptz$$,
+    $$id < '2026-01-02 00:10Z'::timestamptz AND id >= '2026-01-02 00:00Z'::timestamptz$$,
+    $$sno_between(id, '2026-01-02 00:00Z', '2026-01-02 00:10Z')$$,
+    -- redundant, empty, alternative
+    $$id >= '2026-01-01 00:00Z'::timestamptz AND id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 01:00Z'::timestamptz AND id < now()$$,
+    $$id >= '2026-01-03 00:00Z'::timestamptz AND id < '2026-01-02 00:00Z'::timestamptz$$,
+    $$sno_between(id, '2026-01-02 00:00Z', '2026-01-02 00:10Z') OR sno_between(id, '2026-01-03 00:00Z', '2026-01-03 00:10Z')$$,
+    $$NOT sno_between(id, '2026-01-02 00:00Z', '2026-01-02 00:10Z')$$,
+    -- the ends, and past them
+    $$id >= '2026-01-03 20:00Z'::timestamptz$$,
+    $$id >= '2026-01-03 20:26:30Z'::timestamptz$$,
+    $$id >= '2026-01-03 20:00Z'::timestamptz AND id < '2026-01-03 20:10Z'::timestamptz$$,
+    $$id >= '2026-01-04 00:00Z'::timestamptz$$,
+    $$id >= '2026-01-04 00:00Z'::timestamptz AND id < '2026-01-04 01:00Z'::timestamptz$$,
+    $$id < '2026-01-01 00:10Z'::timestamptz$$,
+    $$id < '2025-01-01 00:00Z'::timestamptz$$,
+    $$id >= '-infinity'::timestamptz AND id < 'infinity'::timestamptz$$,
+    $$sno_between(id, '2025-12-31 00:00Z', '2026-01-01 00:10Z')$$,
+    $$id < NULL::timestamptz$$,
+    -- known only when the query runs, or not before
+    $$id >= now() - interval '1 hour'$$,
+    $$id < now() AND id >= '2026-01-02 00:00Z'::timestamptz$$,
+    $$id >= (SELECT '2026-01-02 00:00Z'::timestamptz)$$,
+    $$id >= (SELECT '2026-01-02 00:00Z'::timestamptz) AND id < (SELECT '2026-01-02 00:10Z'::timestamptz)$$
+]) condition, judge(condition);
+
+-- Rows that came after ANALYZE: the ends are looked up in the index.
+INSERT INTO s SELECT sno_make('2026-01-03 22:00Z'::timestamptz + n * interval '10 s', 0, 42 << 8, 0) FROM generate_series(0, 359) n;
+INSERT INTO t SELECT '2026-01-03 22:00Z'::timestamptz + n * interval '10 s' FROM generate_series(0, 359) n;
+SELECT estimate($$SELECT FROM s WHERE id >= '2026-01-03 22:00Z'::timestamptz$$) BETWEEN
+    estimate($$SELECT FROM t WHERE id >= '2026-01-03 22:00Z'::timestamptz$$) / 1.5 AND
+    estimate($$SELECT FROM t WHERE id >= '2026-01-03 22:00Z'::timestamptz$$) * 1.5 AS as_for_timestamptz;
+
+-- (sno, sno), both inclusive or not.
+SELECT n, estimate(format('SELECT FROM s WHERE id %s %L AND id %s %L', low, sno_lower('2026-01-02 00:00Z'), high, sno_lower('2026-01-02 01:00Z'))) BETWEEN 240 AND 540 AS good
+FROM (VALUES (1, '>=', '<'), (2, '>', '<='), (3, '>', '<'), (4, '>=', '<=')) v(n, low, high);
+
+-- Generic plans, and bounds from another table.
+SET plan_cache_mode = force_generic_plan;
+PREPARE s_one (timestamptz) AS SELECT FROM s WHERE id >= $1;
+PREPARE t_one (timestamptz) AS SELECT FROM t WHERE id >= $1;
+PREPARE s_two (timestamptz, timestamptz) AS SELECT FROM s WHERE id >= $1 AND id < $2;
+PREPARE t_two (timestamptz, timestamptz) AS SELECT FROM t WHERE id >= $1 AND id < $2;
+SELECT round(estimate('EXECUTE s_one (now())')::numeric / estimate('EXECUTE t_one (now())'), 1) AS one,
+       round(estimate('EXECUTE s_two (now(), now())')::numeric / estimate('EXECUTE t_two (now(), now())'), 1) AS two;
+RESET plan_cache_mode;
+CREATE TABLE w AS SELECT '2026-01-02 00:00Z'::timestamptz + n * interval '1 hour' AS at FROM generate_series(1, 10) n;
+ANALYZE w;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+CREATE FUNCTION inner_rows(tab text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    EXECUTE format('EXPLAIN (FORMAT json) SELECT FROM w JOIN %I ON id >= at AND id < at + interval ''1 hour''', tab) INTO plan;
+    RETURN plan->0->'Plan'->'Plans'->1->'Plan Rows';
+END
+$$;
+-- (timestamptz's bounds are not paired here)
+SELECT inner_rows('s') BETWEEN 1 AND inner_rows('t') AS nested_loop;
+RESET ALL;
+
+-- Values that are common, and nulls.
+CREATE TABLE refs AS
+    SELECT CASE WHEN n % 10 = 0 THEN NULL
+        ELSE sno_make('2026-01-01 00:00Z'::timestamptz + least(n % 7, 3) * interval '1 hour' + (n % 7 / 6) * n * interval '1 s', 0, 0, 0) END AS id
+    FROM generate_series(1, 20000) n;
+ANALYZE refs;
+SELECT condition, estimate('SELECT FROM refs WHERE ' || condition) BETWEEN rows / 1.5 AND rows * 1.5 AS good
+FROM (VALUES
+    ($$id < '2026-01-01 01:00Z'::timestamptz$$, (SELECT count(*) FROM refs WHERE id < '2026-01-01 01:00Z'::timestamptz)),
+    ($$id >= '2026-01-01 01:00Z'::timestamptz$$, (SELECT count(*) FROM refs WHERE id >= '2026-01-01 01:00Z'::timestamptz)),
+    ($$sno_between(id, '2026-01-01 00:30Z', '2026-01-01 02:30Z')$$, (SELECT count(*) FROM refs WHERE sno_between(id, '2026-01-01 00:30Z', '2026-01-01 02:30Z'))),
+    ($$sno_between(id, '2026-01-01 04:00Z', '2026-01-01 06:00Z')$$, (SELECT count(*) FROM refs WHERE sno_between(id, '2026-01-01 04:00Z', '2026-01-01 06:00Z')))
+) v(condition, rows);
+
+-- Without statistics.
+CREATE TABLE unknown_s (id sno);
+CREATE TABLE unknown_t (id timestamptz);
+SELECT estimate('SELECT FROM unknown_s WHERE id >= now()') > 1 AS one, estimate('SELECT FROM unknown_s WHERE sno_between(id, now(), now())') >= 1 AS two;
+
+-- Where the conditions are made up for an estimate.
+SELECT count(*) FROM s WHERE id >= ANY (ARRAY[sno_lower('2026-01-02 00:00Z')]);
+
+DROP TABLE s, t, w, refs, unknown_s, unknown_t;
+DROP FUNCTION estimate, judge, between_times, inner_rows;

@@ -1,0 +1,156 @@
+-- Partitions by time: made, looked at, kept up, expired.
+
+\set SHOW_CONTEXT never
+
+CREATE TABLE events (
+    id sno PRIMARY KEY DEFAULT sno_new(1),
+    n integer CHECK (n > 0),
+    at timestamptz GENERATED ALWAYS AS (sno_time(id)) STORED
+) PARTITION BY RANGE (id);
+CREATE INDEX events_n ON events (n);
+
+-- A month each; again, nothing is missing.
+SELECT sno_create_partitions('events', '1 month', '2026-01-15 00:00Z', '2026-04-01 00:00Z');
+SELECT sno_create_partitions('events', '1 month', '2026-01-15 00:00Z', '2026-04-01 00:00Z');
+SELECT * FROM sno_partitions('events');
+INSERT INTO events (id, n) SELECT sno_make('2026-01-15 00:00Z'::timestamptz + n * interval '1 day', 1, 1, n), n FROM generate_series(1, 70) n;
+SELECT tableoid::regclass, count(*), min(at), max(at) FROM events GROUP BY 1 ORDER BY 1;
+\d events_20260101
+
+-- Another width from now on; what lies between is filled.
+SELECT sno_create_partitions('events', '1 week', '2026-03-30 00:00Z', '2026-04-10 00:00Z');
+SELECT sno_create_partitions('events', '1 month', '2026-04-01 00:00Z', '2026-04-02 00:00Z');
+SELECT sno_create_partitions('events', '6 hours', '2026-05-01 00:00Z', '2026-05-01 12:00Z');
+SELECT sno_create_partitions('events', '3 months', '2026-06-01 00:00Z', '2026-06-02 00:00Z');
+SELECT * FROM sno_partitions('events');
+
+-- Spans start at midnight UTC, on Mondays, or with the month, in every time zone.
+SET timezone = 'America/New_York';
+SELECT width, s.since AT TIME ZONE 'UTC' AS since, s.until AT TIME ZONE 'UTC' AS until
+FROM unnest('{1 day,1 week,1 month,3 months,1 year,90 minutes}'::interval[]) width,
+    sno_partition_spans(width, '2026-11-21 00:00Z', '2026-11-21 01:00Z') s;
+RESET timezone;
+
+-- Old ones are detached, and keep their rows; dropped they are only if the call says so.
+SELECT sno_expire_partitions('events', '2026-02-15 00:00Z');
+SELECT count(*) FROM events_20260101;
+SELECT sno_create_partitions('events', '1 month', '2026-01-15 00:00Z', '2026-01-16 00:00Z');
+SELECT sno_expire_partitions('events', '2026-03-01 00:00Z', drop_them => true);
+SELECT to_regclass('events_20260201'), count(*) FROM events;
+SELECT sno_expire_partitions('events', '2026-03-01 00:00Z', drop_them => true);
+
+-- Upkeep in one call, for any scheduler.
+CREATE TABLE log (id sno DEFAULT sno_new(1)) PARTITION BY RANGE (id);
+SELECT action, count(*), bool_and(partition ~ '^public.log_\d{8}$') FROM sno_maintain_partitions('log', '1 day') GROUP BY 1;
+SELECT count(*) FROM sno_maintain_partitions('log', '1 day');
+INSERT INTO log DEFAULT VALUES;
+SELECT count(*) FROM sno_create_partitions('log', '1 day', now() - interval '5 days', now());
+SELECT action, count(*) FROM sno_maintain_partitions('log', '1 day', ahead => 4, retention => '3 days') GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM sno_create_partitions('log', '1 week', now() - interval '20 weeks', now() - interval '10 weeks');
+SELECT action, count(*) BETWEEN 9 AND 12 AS "all" FROM sno_maintain_partitions('log', '1 day', ahead => 4, retention => '3 days', drop_expired => true) GROUP BY 1;
+SELECT count(*) FROM sno_maintain_partitions('log', '1 day', ahead => 0);
+
+-- Other schemas, odd names, other search paths.
+CREATE SCHEMA "My Schema";
+CREATE TABLE "My Schema"."My ""Log" (id sno) PARTITION BY RANGE (id);
+SELECT sno_create_partitions('"My Schema"."My ""Log"', '1 day', '2026-01-01 00:00Z', '2026-01-02 00:00Z');
+SET search_path = "My Schema";
+SELECT public.sno_create_partitions('"My ""Log"', '1 day', '2026-01-02 00:00Z', '2026-01-03 00:00Z');
+SELECT * FROM public.sno_partitions('"My ""Log"');
+SELECT public.sno_expire_partitions('"My ""Log"', '2026-01-02 00:00Z', true);
+-- the setting is the caller's again
+SHOW search_path;
+RESET search_path;
+
+-- Whoever calls, the partitions belong to the owner of the table.
+CREATE ROLE regress_sno_owner;
+CREATE ROLE regress_sno_other;
+GRANT CREATE ON SCHEMA public TO regress_sno_owner;
+CREATE TABLE owned (id sno) PARTITION BY RANGE (id);
+ALTER TABLE owned OWNER TO regress_sno_owner;
+SELECT sno_create_partitions('owned', '1 day', '2026-01-01 00:00Z', '2026-01-02 00:00Z');
+SET ROLE regress_sno_owner;
+SELECT sno_create_partitions('owned', '1 day', '2026-01-02 00:00Z', '2026-01-03 00:00Z');
+SET ROLE regress_sno_other;
+SELECT sno_create_partitions('owned', '1 day', '2026-01-03 00:00Z', '2026-01-04 00:00Z');
+SELECT sno_expire_partitions('owned', '2026-01-03 00:00Z', true);
+RESET ROLE;
+SELECT relname, relowner::regrole FROM pg_class WHERE relname LIKE 'owned%' ORDER BY 1;
+
+-- Bounds made by hand, and a default partition.
+CREATE TABLE hand (id sno) PARTITION BY RANGE (id);
+CREATE TABLE hand_old PARTITION OF hand FOR VALUES FROM (MINVALUE) TO (sno_lower('2026-01-01 00:00Z'));
+CREATE TABLE hand_middle PARTITION OF hand FOR VALUES FROM ('9dahau222222222a') TO ('9dahau22222222aa');
+CREATE TABLE hand_new PARTITION OF hand FOR VALUES FROM (sno_lower('2027-01-01 00:00Z')) TO (MAXVALUE);
+CREATE TABLE hand_rest PARTITION OF hand DEFAULT;
+SELECT * FROM sno_partitions('hand');
+-- rows in the default partition stand in the way
+INSERT INTO hand VALUES (sno_lower('2026-05-01 00:00Z'));
+SELECT sno_create_partitions('hand', '1 year', '2025-01-01 00:00Z', '2028-01-01 00:00Z');
+DELETE FROM hand;
+SELECT sno_create_partitions('hand', '1 year', '2025-01-01 00:00Z', '2028-01-01 00:00Z');
+DROP TABLE hand_middle;
+SELECT sno_create_partitions('hand', '1 year', '2025-01-01 00:00Z', '2028-01-01 00:00Z');
+SELECT sno_expire_partitions('hand', '2026-01-01 00:00Z');
+
+-- Bad arguments.
+CREATE PROCEDURE fails(statement text) LANGUAGE plpgsql AS $$
+DECLARE
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE statement;
+    RAISE INFO 'no error: %', statement;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RAISE INFO E'%: %\n  %  %', SQLSTATE, message, detail, hint;
+END
+$$;
+\set VERBOSITY terse
+CREATE TABLE plain (id sno);
+CREATE TABLE by_time (at timestamptz) PARTITION BY RANGE (at);
+CREATE TABLE by_two (id sno, n integer) PARTITION BY RANGE (id, n);
+CREATE TABLE by_hash (id sno) PARTITION BY HASH (id);
+CREATE TABLE by_expression (id sno) PARTITION BY RANGE (sno_with_metabyte(id, 0));
+CALL fails('SELECT sno_create_partitions(''plain'', ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''by_time'', ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''by_two'', ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''by_hash'', ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''by_expression'', ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(NULL, ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(0, ''1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''log'', NULL, now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''0'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''-1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''1 month 1 day'', now(), now() + ''1 day'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''1 day'', ''2026-01-02 00:00Z'', ''2026-01-01 00:00Z'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''1 day'', ''2009-12-31 00:00Z'', ''2010-01-02 00:00Z'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''1 month'', ''2079-01-01 00:00Z'', ''infinity'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''1 month'', ''-infinity'', ''2079-01-01 00:00Z'')');
+CALL fails('SELECT sno_create_partitions(''log'', ''1 second'', ''2026-01-01 00:00Z'', ''2027-01-01 00:00Z'')');
+CALL fails('SELECT sno_expire_partitions(''plain'', ''2026-01-01 00:00Z'')');
+CALL fails('SELECT sno_expire_partitions(''log'', NULL)');
+CALL fails('SELECT sno_expire_partitions(''log'', ''2026-01-01 00:00Z'', NULL)');
+CALL fails('SELECT sno_expire_partitions(''log'', ''infinity'', true)');
+CALL fails('SELECT sno_maintain_partitions(''log'', ''1 day'', -1)');
+CALL fails('SELECT sno_maintain_partitions(''log'', ''1 day'', NULL)');
+CALL fails('SELECT sno_maintain_partitions(''log'', ''1 day'', retention => ''0'')');
+CALL fails('SELECT sno_maintain_partitions(''log'', ''1 day'', drop_expired => true)');
+CALL fails('SELECT sno_maintain_partitions(''log'', ''1 day'', retention => ''1 day'', drop_expired => NULL)');
+-- A partition that others refer to stays, and so do all.
+CREATE VIEW april AS SELECT * FROM events_20260301;
+CALL fails('SELECT sno_expire_partitions(''events'', ''2026-05-01 00:00Z'', true)');
+SELECT count(*) FROM sno_partitions('events');
+-- A name that leaves no room.
+CREATE TABLE a_table_with_a_name_of_fifty_characters_or_even_more (id sno) PARTITION BY RANGE (id);
+CALL fails('SELECT sno_create_partitions(''a_table_with_a_name_of_fifty_characters_or_even_more'', ''1 day'', now(), now() + ''1 day'')');
+
+DROP VIEW april;
+SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ '^log_' AND NOT relispartition;
+DROP TABLE events, events_20260101, log, owned, hand, hand_old, plain, by_time, by_two, by_hash, by_expression, a_table_with_a_name_of_fifty_characters_or_even_more;
+DROP SCHEMA "My Schema" CASCADE;
+DO $$ DECLARE t text; BEGIN FOR t IN SELECT oid::regclass FROM pg_class WHERE relname ~ '^log_\d' LOOP EXECUTE 'DROP TABLE ' || t; END LOOP; END $$;
+DROP PROCEDURE fails;
+REVOKE CREATE ON SCHEMA public FROM regress_sno_owner;
+DROP ROLE regress_sno_owner, regress_sno_other;

@@ -1,0 +1,162 @@
+-- Ranges of time on an ID: operators with timestamptz, and the plans that they allow.
+
+-- A plan as text, the same on every version.
+CREATE FUNCTION plan(query text, options text DEFAULT 'costs off') RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
+        CONTINUE WHEN line ~ 'Index Searches|Heap Fetches|Planning|Memory|Buffers|Storage:';
+        CONTINUE WHEN line ~ 'Index Cond: \(id IS NOT NULL\)';
+        line := regexp_replace(line, ' \(returns \$\d\)', '');
+        line := regexp_replace(line, '\(InitPlan 1\)\.col1', '$0', 'g');
+        line := regexp_replace(line, '\(\(id IS NOT NULL\) AND (\(.*\))\)$', '\1');
+        RETURN NEXT regexp_replace(line, 'rows=(\d+)\.00', 'rows=\1', 'g');
+    END LOOP;
+END
+$$;
+
+-- One ID a minute for a week.
+CREATE TABLE events (id sno PRIMARY KEY, n integer NOT NULL);
+INSERT INTO events
+    SELECT sno_make('2026-11-01 00:00Z'::timestamptz + n * interval '1 min', n % 4, 42 << 8, 0), n
+    FROM generate_series(0, 7 * 24 * 60 - 1) n;
+VACUUM ANALYZE events;
+
+-- Each form of condition is an index condition, of index-only scans here.
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT plan('SELECT id FROM events WHERE id >= ''2026-11-03 00:00Z''::timestamptz');
+SELECT plan('SELECT id FROM events WHERE id < ''2026-11-03 00:00Z''::timestamptz');
+SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz <= id');
+SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz > id');
+SELECT plan('SELECT id FROM events WHERE id >= now() - interval ''1 hour''');
+SELECT plan('SELECT id FROM events WHERE id >= now() - interval ''2 hours'' AND id < now() - interval ''1 hour''');
+SELECT plan('SELECT id FROM events WHERE sno_between(id, ''2026-11-03 00:00Z'', ''2026-11-04 00:00Z'')');
+SELECT plan('SELECT id FROM events WHERE sno_between(id, now(), ''infinity'')');
+SELECT plan('SELECT id FROM events WHERE id BETWEEN sno_lower(''2026-11-03 00:00Z'') AND sno_upper(''2026-11-04 00:00Z'')');
+SELECT plan('SELECT id FROM events WHERE NOT id < ''2026-11-03 00:00Z''::timestamptz');
+SELECT plan('SELECT id FROM events WHERE id >= (SELECT max(at) FROM (VALUES (''2026-11-03 00:00Z''::timestamptz)) v(at))');
+PREPARE hour (timestamptz) AS SELECT id FROM events WHERE id >= $1 AND id < $1 + interval '1 hour';
+SET plan_cache_mode = force_generic_plan;
+SELECT plan('EXECUTE hour (''2026-11-03 00:00Z'')');
+RESET plan_cache_mode;
+-- A nested loop over times.
+SELECT plan('SELECT id FROM (VALUES (''2026-11-03 00:00Z''::timestamptz), (''2026-11-04 00:00Z'')) v(at), events
+    WHERE id >= at AND id < at + interval ''1 hour''');
+-- The last ones, and the page after one: as many index entries as rows.
+SELECT plan('SELECT id FROM events ORDER BY id DESC LIMIT 50', 'analyze, costs off, timing off, summary off');
+SELECT plan('SELECT id FROM events WHERE id < sno_lower(''2026-11-03 00:00Z'') ORDER BY id DESC LIMIT 50',
+    'analyze, costs off, timing off, summary off');
+SELECT plan('SELECT max(id) FROM events', 'analyze, costs off, timing off, summary off');
+SELECT plan('SELECT max(id) FROM events WHERE id < ''2026-11-03 00:00Z''::timestamptz', 'analyze, costs off, timing off, summary off');
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+
+-- They are exact, at the edges too.
+SELECT count(*) FILTER (WHERE id >= '2026-11-03 00:00Z'::timestamptz) AS since,
+       count(*) FILTER (WHERE id < '2026-11-03 00:00Z'::timestamptz) AS before,
+       count(*) FILTER (WHERE '2026-11-03 00:00Z'::timestamptz <= id) AS not_after,
+       count(*) FILTER (WHERE '2026-11-03 00:00Z'::timestamptz > id) AS after,
+       count(*) FILTER (WHERE sno_between(id, '2026-11-03 00:00Z', '2026-11-04 00:00Z')) AS day,
+       count(*) FILTER (WHERE sno_between(id, '2026-11-04 00:00Z', '2026-11-03 00:00Z')) AS inverted
+FROM events;
+SELECT at, id >= at AS since, id < at AS before, at <= id AS not_after, at > id AS after
+FROM (VALUES (sno_make('2026-11-03 00:00:00.004Z', 255, 65535, 65535, true))) v(id),
+    unnest(ARRAY['-infinity', '2009-12-31 23:59:59Z', '2026-11-03 00:00:00.003999Z', '2026-11-03 00:00:00.004Z',
+        '2026-11-03 00:00:00.004001Z', '2026-11-03 00:00:00.008Z', '2080-01-01 00:00Z', 'infinity', NULL]::timestamptz[]) at;
+-- They are what the times say, for random IDs and times to 4 ms.
+SELECT count(*) AS pairs,
+       count(*) FILTER (WHERE (id >= at) IS DISTINCT FROM (sno_time(id) >= at)
+           OR (id < at) IS DISTINCT FROM (sno_time(id) < at)
+           OR (at <= id) IS DISTINCT FROM (at <= sno_time(id))
+           OR (at > id) IS DISTINCT FROM (at > sno_time(id))
+           OR sno_between(id, at, at + '1 day') IS DISTINCT FROM (sno_time(id) >= at AND sno_time(id) < at + '1 day')) AS wrong
+FROM (SELECT decode(substr(md5(n::text), 1, 20), 'hex')::sno AS id FROM generate_series(1, 300) n) ids,
+     (SELECT sno_time(decode(substr(md5(n::text), 1, 20), 'hex')::sno) + (n % 3 - 1) * interval '0.001 s' AS at
+      FROM generate_series(1, 300) n
+      UNION ALL SELECT unnest(ARRAY['-infinity', '2010-01-01 00:00Z', 'infinity', NULL]::timestamptz[])) times;
+-- Times beyond the epoch are its ends: the ID of all ones is later than any time.
+SELECT 'xxxxxxxxxxxxxxxx'::sno >= 'infinity'::timestamptz AS later, 'xxxxxxxxxxxxxxxw'::sno >= 'infinity'::timestamptz AS others;
+SELECT '2222222222222222'::sno < '-infinity'::timestamptz AS before;
+-- Nulls, as in any comparison; sno_between is an AND of two.
+SELECT NULL::sno < now() AS a, '2222222222222222'::sno < NULL::timestamptz AS b, sno_between(NULL, now(), now()) AS c,
+       sno_between('2222222222222222', NULL, '2026-01-01 00:00Z') AS d, sno_between('xxxxxxxxxxxxxxxx', NULL, '2026-01-01 00:00Z') AS e,
+       sno_between('2222222222222222', '2026-01-01 00:00Z', NULL) AS f, sno_between(sno_new(), NULL, now() - interval '1 hour') AS g;
+-- An ID that is work or has effects is looked at once.
+SELECT plan('SELECT sno_between(sno_new(), now(), now())', 'verbose, costs off');
+SELECT plan('SELECT sno_new() >= now()', 'verbose, costs off');
+
+-- There is no order between the two types, so these say so.
+SELECT '2222222222222222'::sno > now();
+SELECT '2222222222222222'::sno = now();
+SELECT ('2222222222222222'::sno, 1) >= (now(), 1);
+-- Elements of an array are compared one by one.
+SELECT count(*) FROM events WHERE id >= ANY (ARRAY['2026-11-07 00:00Z', '2026-11-06 00:00Z']::timestamptz[]);
+SELECT count(*) FROM events WHERE id < ALL (ARRAY['2026-11-07 00:00Z', '2026-11-06 00:00Z']::timestamptz[]);
+SELECT plan('SELECT id FROM events WHERE (id, n) < (''9q7k4op826n2g222'', 5)');
+
+-- Times in windows, groups and buckets.
+SELECT date_trunc('day', sno_time(id)) AS day, count(*) FROM events GROUP BY 1 ORDER BY 1;
+SELECT date_bin('2 days', sno_time(id), '2026-11-01 00:00Z') AS bin, count(*) FROM events GROUP BY 1 ORDER BY 1;
+SELECT sno_time(id), count(*) OVER last, count(*) OVER around, count(*) OVER fixed
+FROM events WHERE id < '2026-11-01 00:05Z'::timestamptz
+WINDOW last AS (ORDER BY id RANGE BETWEEN '2 minutes' PRECEDING AND CURRENT ROW),
+       around AS (ORDER BY id DESC RANGE BETWEEN '1 minute' PRECEDING AND '1 minute' FOLLOWING),
+       fixed AS (ORDER BY id RANGE BETWEEN UNBOUNDED PRECEDING AND '0 minutes' FOLLOWING)
+ORDER BY id;
+-- the same as by the times, with days whose length depends on the time zone
+SET timezone = 'America/New_York';
+SELECT count(*) FILTER (WHERE by_id <> by_time) AS different, sum(by_id) FROM (
+    SELECT count(*) OVER (ORDER BY id RANGE BETWEEN '1 day' PRECEDING AND '3 hours' FOLLOWING) AS by_id,
+           count(*) OVER (ORDER BY sno_time(id) RANGE BETWEEN '1 day' PRECEDING AND '3 hours' FOLLOWING) AS by_time
+    FROM events) frames;
+RESET timezone;
+SELECT count(*) OVER (ORDER BY id RANGE BETWEEN '-1 day' PRECEDING AND CURRENT ROW) FROM events;
+
+-- Partitions of time are pruned: by constants when a query is planned, by others when it runs.
+CREATE TABLE log (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM ('2222222222222222') TO ('9pdbrg2222222222');
+CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (sno_lower('2026-11-01 00:00Z')) TO (sno_lower('2026-11-03 00:00Z'));
+CREATE TABLE log_3 PARTITION OF log FOR VALUES FROM (sno_lower('2026-11-03 00:00Z')) TO (sno_lower('2026-11-05 00:00Z'));
+CREATE TABLE log_4 PARTITION OF log FOR VALUES FROM (sno_lower('2026-11-05 00:00Z')) TO (sno_lower('infinity'));
+INSERT INTO log SELECT * FROM events;
+ANALYZE log;
+SELECT tableoid::regclass, count(*) FROM log GROUP BY 1 ORDER BY 1;
+SELECT plan('SELECT * FROM log WHERE id >= ''2026-11-05 00:00Z''::timestamptz');
+SELECT plan('SELECT * FROM log WHERE sno_between(id, ''2026-11-02 00:00Z'', ''2026-11-03 00:00Z'')');
+SELECT plan('SELECT * FROM log WHERE id >= ''2026-11-04 00:00Z''::timestamptz AND id < ''2026-11-05 00:00Z''::timestamptz');
+-- stable at run time
+CREATE FUNCTION today() RETURNS timestamptz STABLE LANGUAGE plpgsql AS 'BEGIN RETURN ''2026-11-05 12:00Z''; END';
+SELECT plan('SELECT * FROM log WHERE id >= today() AND id < today() + interval ''1 hour''', 'analyze, costs off, timing off, summary off');
+SET plan_cache_mode = force_generic_plan;
+PREPARE log_hour (timestamptz) AS SELECT * FROM log WHERE sno_between(id, $1, $1 + '1 hour');
+SELECT plan('EXECUTE log_hour (''2026-11-04 00:00Z'')');
+RESET plan_cache_mode;
+-- by hash, joined partition by partition
+CREATE TABLE a (id sno) PARTITION BY HASH (id);
+CREATE TABLE a_0 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE a_1 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE b (id sno) PARTITION BY HASH (id);
+CREATE TABLE b_0 PARTITION OF b FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE b_1 PARTITION OF b FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO a SELECT id FROM events;
+INSERT INTO b SELECT id FROM events WHERE n % 2 = 0;
+ANALYZE a, b;
+SET enable_partitionwise_join = on;
+SELECT plan('SELECT count(*) FROM a JOIN b USING (id)');
+SELECT count(*) FROM a JOIN b USING (id);
+SELECT plan('SELECT * FROM a WHERE id = ''9q7k4op826n2g222''');
+RESET enable_partitionwise_join;
+
+-- A metabyte and a time: an index on both.
+CREATE INDEX events_metabyte ON events (sno_metabyte(id), id);
+ANALYZE events;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) = 3 AND id >= ''2026-11-07 00:00Z''::timestamptz');
+SELECT count(*) FROM events WHERE sno_metabyte(id) = 3 AND id >= '2026-11-07 00:00Z'::timestamptz;
+RESET ALL;
+
+DROP TABLE events, log, a, b;
+DROP FUNCTION plan, today;
