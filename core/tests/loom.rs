@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Scenes with too many interleavings limit how often a thread is interrupted without need; a limit for all
-//! of them, where a large one is as good as none, is `LOOM_MAX_PREEMPTIONS`. `--ignored` plays some minutes more.
+//! of them, where a large one is as good as none, is `LOOM_MAX_PREEMPTIONS`. `--ignored` takes much longer.
 //!
 //! There is one system clock. It reads the ticks of a script, one after another, and threads step it from
 //! each to the next at any moment. What the callers got is then held against [`Rules`]: there has to be an
@@ -824,13 +824,13 @@ fn two_callers_in_every_short_history() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes half an hour"]
 fn two_callers_in_every_longer_history() {
     two_callers_in_every_history(5, 3);
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes half an hour"]
 fn three_callers_in_every_history() {
     for script in histories(&[100, 101, 102], 4) {
         let threads: &[Act] =
