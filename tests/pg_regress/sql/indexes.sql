@@ -3,15 +3,6 @@
 -- Plans that are forced look expensive enough to be compiled.
 SET jit = off;
 
-SELECT amname, opcname, opcdefault, amvalidate(c.oid)
-FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE opcintype = 'sno'::regtype ORDER BY 1, 2;
--- Every object has a comment.
-SELECT pg_describe_object(classid, objid, objsubid)
-FROM pg_depend d
-WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno') AND deptype = 'e'
-  AND obj_description(objid, (SELECT relname FROM pg_class WHERE oid = classid)) IS NULL
-ORDER BY 1;
-
 -- IDs of all sorts: of one tick, of one hour, of the whole epoch, its ends, nulls, many of one.
 SELECT setseed(0.5);
 CREATE TABLE ids (id sno, n serial);
