@@ -2,7 +2,7 @@
 //! the application's own, and are made by the server without repeats.
 //!
 //! This is the glue between PostgreSQL and [`sno_core`], where the ID and its generator live. Each room
-//! holds one concern; the SQL that names these functions is `sql/sno.sql`, in the same order.
+//! holds one concern. The SQL that names their functions, object by object, is `sql/sno.sql`.
 
 // The border: arguments and results, errors with their SQLSTATEs.
 mod errors;

@@ -23,7 +23,8 @@ mod sql;
 mod standby;
 mod waits;
 
-use sno_tests::postgres::{Client, error::DbError};
+use sno_tests::postgres::Client;
+use sno_tests::{code, error};
 
 /// Whether this is the long form.
 fn long() -> bool {
@@ -33,21 +34,6 @@ fn long() -> bool {
 /// One number for the short form, another for the long.
 fn pick<T>(short: T, long_form: T) -> T {
     if long() { long_form } else { short }
-}
-
-/// The error of a query that has to fail.
-#[track_caller]
-fn error(client: &mut Client, query: &str) -> DbError {
-    match client.batch_execute(query) {
-        Ok(()) => panic!("{query}: no error"),
-        Err(error) => error.as_db_error().unwrap_or_else(|| panic!("{query}: {error}")).clone(),
-    }
-}
-
-/// The SQLSTATE of a query that has to fail.
-#[track_caller]
-fn code(client: &mut Client, query: &str) -> String {
-    error(client, query).code().code().to_owned()
 }
 
 /// How a query ended that a termination may end: the SQLSTATE, or that of a terminated session, whose last words

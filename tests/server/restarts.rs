@@ -1,13 +1,8 @@
 //! What a restart keeps: no ID of before it comes again, whatever the clock did.
 
-use sno_tests::postgres::Client;
-use sno_tests::{Ids, Mode, Server};
+use sno_tests::{Ids, Mode, Server, code};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
-
-fn code(client: &mut Client, query: &str) -> String {
-    client.batch_execute(query).unwrap_err().code().unwrap().code().to_owned()
-}
 
 /// A server whose clock can be moved, with one generator for all of its backends, so that every session goes
 /// on where the one before it stopped.

@@ -1,16 +1,7 @@
 //! Settings fail closed: whatever a server can't honour stops `sno_new`, and never means another prefix.
 
-use sno_tests::postgres::{Client, error::DbError};
-use sno_tests::{Mode, Server};
-
-/// The error of a query that has to fail.
-#[track_caller]
-fn error(client: &mut Client, query: &str) -> DbError {
-    match client.batch_execute(query) {
-        Ok(()) => panic!("{query}: no error"),
-        Err(error) => error.as_db_error().unwrap_or_else(|| panic!("{query}: {error}")).clone(),
-    }
-}
+use sno_tests::postgres::Client;
+use sno_tests::{Mode, Server, error};
 
 #[track_caller]
 fn assert_refused(client: &mut Client, message: &str, detail: &str) {
@@ -147,7 +138,7 @@ fn a_preloaded_library_refuses_such_sessions_at_once() {
     let error = config.options("-c sno.partition_prefix=7").connect(sno_tests::postgres::NoTls);
     let error = error.err().expect("no connection");
     assert_eq!(error.code().unwrap().code(), "55P02");
-    let error = self::error(&mut server.connect(), "ALTER ROLE postgres SET sno.partition_prefix = '7'");
+    let error = sno_tests::error(&mut server.connect(), "ALTER ROLE postgres SET sno.partition_prefix = '7'");
     assert_eq!(error.code().code(), "55P02");
     assert_eq!(partition(&mut server.connect()), 5);
 }

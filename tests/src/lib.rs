@@ -6,10 +6,12 @@
 //! The tests need the private copy of a server that `dev/staged` makes: run them with `make test`, or one by one
 //! with `dev/staged cargo test -p sno-tests --test <file> [name]`.
 
+mod answers;
 mod ids;
 mod server;
 mod system;
 
+pub use answers::{code, error};
 pub use ids::{Ids, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
