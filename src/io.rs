@@ -9,14 +9,14 @@
 //!
 //! The second is what drivers send when a program binds the ten raw bytes. Output is always the first.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 
 use pgrx::pg_sys;
 use sno_core::Sno;
 
 use crate::{
     errors::Error,
-    v1::{Args, Returned as _, finfo, v1},
+    v1::{Args, Returned as _, finfo, palloc, v1},
 };
 
 fn parse(text: &[u8]) -> Result<Sno, Error> {
@@ -64,9 +64,6 @@ finfo!(sno_out);
 /// `sno_out(sno) → cstring`
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sno_out(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    unsafe extern "C-unwind" {
-        fn palloc(size: usize) -> *mut c_void;
-    }
     // SAFETY: the argument is a sno; 17 bytes are allocated and written; nothing here needs dropping if
     // the allocation jumps out.
     unsafe {

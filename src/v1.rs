@@ -53,7 +53,7 @@ pub(crate) use {finfo, v1};
 unsafe extern "C-unwind" {
     // Without pgrx's wrapper, which takes longer than the allocation itself. An out-of-memory error
     // jumps over the caller's frame, so that frame must not hold anything to drop.
-    fn palloc(size: usize) -> *mut c_void;
+    pub(crate) fn palloc(size: usize) -> *mut c_void;
 }
 
 /// The arguments of a call, one after another.
