@@ -21,6 +21,7 @@ use sno_core::Sno;
 
 use crate::{
     compare::{sno_ge, sno_gt, sno_le, sno_lt},
+    remember::Remembered,
     v1::{Args, Argument, Returned, finfo},
 };
 
@@ -143,7 +144,6 @@ struct Bound {
 #[derive(Clone, Copy)]
 struct Side {
     operator: Oid,
-    function: pg_sys::FmgrInfo,
     upper: bool,
     inclusive: bool,
 }
@@ -157,25 +157,29 @@ enum Value {
 
 impl Side {
     unsafe fn of(operator: Oid, column_first: bool) -> Option<Self> {
+        static SIDES: Remembered<Side> = Remembered::new();
+
         // SAFETY: look-ups of an operator that exists.
         unsafe {
             let operator = if column_first { operator } else { pg_sys::get_commutator(operator) };
-            let procedure = pg_sys::get_opcode(operator);
-            let mut function = pg_sys::FmgrInfo::default();
-            if procedure == pg_sys::InvalidOid {
-                return None;
-            }
-            pg_sys::fmgr_info(procedure, &mut function);
-            let address = function.fn_addr? as usize;
-            let (upper, inclusive) = [
-                (sno_lt as *const () as usize, (true, false)),
-                (sno_le as *const () as usize, (true, true)),
-                (sno_gt as *const () as usize, (false, false)),
-                (sno_ge as *const () as usize, (false, true)),
-            ]
-            .into_iter()
-            .find_map(|(known, side)| (known == address).then_some(side))?;
-            Some(Self { operator, function, upper, inclusive })
+            SIDES.get(operator, || {
+                let procedure = pg_sys::get_opcode(operator);
+                if procedure == pg_sys::InvalidOid {
+                    return None;
+                }
+                let mut function = pg_sys::FmgrInfo::default();
+                pg_sys::fmgr_info(procedure, &mut function);
+                let address = function.fn_addr? as usize;
+                let (upper, inclusive) = [
+                    (sno_lt as *const () as usize, (true, false)),
+                    (sno_le as *const () as usize, (true, true)),
+                    (sno_gt as *const () as usize, (false, false)),
+                    (sno_ge as *const () as usize, (false, true)),
+                ]
+                .into_iter()
+                .find_map(|(known, side)| (known == address).then_some(side))?;
+                Some(Self { operator, upper, inclusive })
+            })
         }
     }
 
@@ -226,63 +230,179 @@ fn nulls(column: &pg_sys::VariableStatData) -> f64 {
     })
 }
 
-/// What PostgreSQL's `scalarineqsel` does, and then the place of the value in its bucket.
+/// What PostgreSQL's `scalarineqsel` does, with the place of the value in its bucket.
 unsafe fn known_share(
     root: *mut pg_sys::PlannerInfo,
     column: &mut pg_sys::VariableStatData,
     side: Side,
     value: Sno,
 ) -> f64 {
-    let constant = Datum::from(value.as_bytes().as_ptr());
-    let mut probe = Probe { side, value, below: None, above: None };
-    let mut common = 0.0;
-    // SAFETY: the column has statistics; the function information, the probe and the value outlive the calls.
+    // SAFETY: the column has statistics.
     unsafe {
-        let mut function = side.function;
-        let of_common =
-            pg_sys::mcv_selectivity(column, &mut function, pg_sys::InvalidOid, constant, true, &mut common);
-        // PostgreSQL's search finds the bucket, and looks up the column's present ends in an index if it is
-        // the first or the last. The values that it compares with are those that the bucket lies between.
-        function.fn_addr = Some(listen);
-        function.fn_extra = ptr::from_mut(&mut probe).cast();
-        let mut of_others = pg_sys::ineq_histogram_selectivity(
-            root,
-            column,
-            side.operator,
-            &mut function,
-            !side.upper,
-            side.inclusive,
-            pg_sys::InvalidOid,
-            constant,
-            column.vartype,
-        );
-        if of_others < 0.0 {
-            of_others = 0.5;
-        } else if let (Some(below), Some(above)) = (probe.below, probe.above) {
-            // The middle of the bucket has been taken.
-            let offset = value.distance(below) / above.distance(below) - 0.5;
-            let offset = offset / f64::from(buckets(column));
-            of_others = (of_others + if side.upper { offset } else { -offset }).clamp(0.0, 1.0);
-        }
+        let (of_common, common) = common_values(column, side, value);
+        let of_others = match Histogram::of(column) {
+            Some(histogram) => match histogram.inner_bucket(value) {
+                Some(number) => histogram.share(column, side, value, number),
+                None => histogram.share_at_an_end(root, column, side, value),
+            },
+            None => 0.5,
+        };
         (of_others * (1.0 - nulls(column) - common) + of_common).clamp(0.0, 1.0)
     }
 }
 
-/// Number of the histogram's buckets.
-unsafe fn buckets(column: &pg_sys::VariableStatData) -> c_int {
-    let mut slot = pg_sys::AttStatsSlot::default();
-    // SAFETY: the column has statistics with a histogram.
+/// The share of the common values that satisfy the condition, and of all of them.
+unsafe fn common_values(column: &mut pg_sys::VariableStatData, side: Side, value: Sno) -> (f64, f64) {
+    // SAFETY: the column has statistics; the function information and the value outlive the call.
     unsafe {
-        let found = pg_sys::get_attstatsslot(
-            &mut slot,
-            column.statsTuple,
-            pg_sys::STATISTIC_KIND_HISTOGRAM as c_int,
-            pg_sys::InvalidOid,
-            pg_sys::ATTSTATSSLOT_VALUES as c_int,
-        );
-        let buckets = if found { slot.nvalues - 1 } else { 1 };
-        pg_sys::free_attstatsslot(&mut slot);
-        buckets
+        if statistics(column, pg_sys::STATISTIC_KIND_MCV).is_none() {
+            return (0.0, 0.0);
+        }
+        let mut function = pg_sys::FmgrInfo::default();
+        pg_sys::fmgr_info(pg_sys::get_opcode(side.operator), &mut function);
+        let constant = Datum::from(value.as_bytes().as_ptr());
+        let mut common = 0.0;
+        let of_common =
+            pg_sys::mcv_selectivity(column, &mut function, pg_sys::InvalidOid, constant, true, &mut common);
+        (of_common, common)
+    }
+}
+
+/// Which of a column's kinds of statistics is of this kind.
+unsafe fn statistics(column: &pg_sys::VariableStatData, kind: u32) -> Option<u32> {
+    // SAFETY: a row of pg_statistic.
+    let row = unsafe { &*pg_sys::GETSTRUCT(column.statsTuple).cast::<pg_sys::FormData_pg_statistic>() };
+    let kinds = [row.stakind1, row.stakind2, row.stakind3, row.stakind4, row.stakind5];
+    kinds.into_iter().zip(0..).find_map(|(found, number)| (found as u32 == kind).then_some(number))
+}
+
+/// The values between which a column's rows lie in buckets of one size; those without the common values.
+struct Histogram<'a>(&'a [Sno]);
+
+impl Histogram<'_> {
+    unsafe fn of(column: &pg_sys::VariableStatData) -> Option<Self> {
+        /// `sizeof(ArrayType)` with one dimension, aligned.
+        const HEADER: usize = 24;
+
+        // SAFETY: the column has statistics, which stay where they are until they are released; in an array,
+        // values of a fixed length without alignment lie one after another, which its size confirms.
+        unsafe {
+            let number = statistics(column, pg_sys::STATISTIC_KIND_HISTOGRAM)?;
+            let mut missing = true;
+            let values = pg_sys::SysCacheGetAttr(
+                pg_sys::SysCacheIdentifier::STATRELATTINH as c_int,
+                column.statsTuple,
+                (pg_sys::Anum_pg_statistic_stavalues1 + number) as pg_sys::AttrNumber,
+                &mut missing,
+            );
+            if missing {
+                return None;
+            }
+            let array = pg_sys::pg_detoast_datum(values.cast_mut_ptr());
+            let start = array.cast::<u8>().add(HEADER).cast::<Sno>();
+            let one_dimension = array.cast::<pg_sys::ArrayType>().read();
+            let length = pgrx::varsize_any(array).checked_sub(HEADER)? / size_of::<Sno>();
+            let whole = one_dimension.ndim == 1
+                && one_dimension.dataoffset == 0
+                && pgrx::varsize_any(array) == HEADER + length * size_of::<Sno>();
+            (whole && length >= 2).then(|| Self(std::slice::from_raw_parts(start, length)))
+        }
+    }
+
+    fn buckets(&self) -> f64 {
+        (self.0.len() - 1) as f64
+    }
+
+    /// The number of the bucket that holds a value, neither the first nor the last.
+    fn inner_bucket(&self, value: Sno) -> Option<usize> {
+        let number = self.0.partition_point(|bound| *bound < value).checked_sub(1)?;
+        (1..self.0.len() - 2).contains(&number).then_some(number)
+    }
+
+    /// Share of the rows for which the condition holds.
+    unsafe fn share(
+        &self,
+        column: &mut pg_sys::VariableStatData,
+        side: Side,
+        value: Sno,
+        number: usize,
+    ) -> f64 {
+        let [below, above] = [self.0[number], self.0[number + 1]];
+        let up_to = (number as f64 + value.distance(below) / above.distance(below)) / self.buckets();
+        // The value itself is counted, as are its repetitions.
+        let without = if side.upper == side.inclusive {
+            0.0
+        } else {
+            // SAFETY: the column has statistics.
+            unsafe { one_value(column) }
+        };
+        let below = (up_to - without).clamp(0.0, 1.0);
+        if side.upper { below } else { 1.0 - below }
+    }
+
+    /// The same in the first and the last bucket, and beyond: PostgreSQL's own search looks up the column's
+    /// present ends in an index then. The values that it compares with are those that the bucket lies between.
+    unsafe fn share_at_an_end(
+        &self,
+        root: *mut pg_sys::PlannerInfo,
+        column: &mut pg_sys::VariableStatData,
+        side: Side,
+        value: Sno,
+    ) -> f64 {
+        let mut probe = Probe { side, value, below: None, above: None };
+        let mut function = pg_sys::FmgrInfo {
+            fn_addr: Some(listen),
+            fn_extra: ptr::from_mut(&mut probe).cast(),
+            fn_nargs: 2,
+            fn_strict: true,
+            ..Default::default()
+        };
+        // SAFETY: the column has a histogram; the function information, the probe and the value outlive the
+        // call.
+        let share = unsafe {
+            pg_sys::ineq_histogram_selectivity(
+                root,
+                column,
+                side.operator,
+                &mut function,
+                !side.upper,
+                side.inclusive,
+                pg_sys::InvalidOid,
+                Datum::from(value.as_bytes().as_ptr()),
+                column.vartype,
+            )
+        };
+        match (probe.below, probe.above) {
+            _ if share < 0.0 => 0.5,
+            (Some(below), Some(above)) => {
+                // The middle of the bucket has been taken.
+                let offset = (value.distance(below) / above.distance(below) - 0.5) / self.buckets();
+                (share + if side.upper { offset } else { -offset }).clamp(0.0, 1.0)
+            }
+            _ => share,
+        }
+    }
+}
+
+/// Share of the rows that one value has, which is not among the common ones.
+unsafe fn one_value(column: &mut pg_sys::VariableStatData) -> f64 {
+    let mut guessed = false;
+    // SAFETY: the column has statistics.
+    unsafe {
+        let mut values = pg_sys::get_variable_numdistinct(column, &mut guessed);
+        if statistics(column, pg_sys::STATISTIC_KIND_MCV).is_some() {
+            let mut slot = pg_sys::AttStatsSlot::default();
+            pg_sys::get_attstatsslot(
+                &mut slot,
+                column.statsTuple,
+                pg_sys::STATISTIC_KIND_MCV as c_int,
+                pg_sys::InvalidOid,
+                pg_sys::ATTSTATSSLOT_NUMBERS as c_int,
+            );
+            values -= f64::from(slot.nnumbers);
+            pg_sys::free_attstatsslot(&mut slot);
+        }
+        if values > 1.0 { 1.0 / values } else { 0.0 }
     }
 }
 
@@ -296,7 +416,7 @@ struct Probe {
 }
 
 unsafe extern "C-unwind" fn listen(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // SAFETY: called by the search in `known_share`, with its probe, a value of the histogram, and the constant.
+    // SAFETY: called by the search in `share_at_an_end`, with its probe, a value of the histogram, and the constant.
     let (probe, met) = unsafe {
         let probe = &mut *(*(*fcinfo).flinfo).fn_extra.cast::<Probe>();
         (probe, Args::new(fcinfo).next::<Sno>())

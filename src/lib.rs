@@ -19,6 +19,7 @@ mod io;
 // Indexes and plans: sorts and btree, BRIN, comparisons with times, row estimates.
 mod brin;
 mod estimate;
+mod remember;
 mod simplify;
 mod sort;
 

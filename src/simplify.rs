@@ -12,7 +12,10 @@ use pgrx::{
 };
 use sno_core::Sno;
 
-use crate::v1::{Args, Argument, Returned, Timestamp, finfo};
+use crate::{
+    remember::Remembered,
+    v1::{Args, Argument, Returned, Timestamp, finfo},
+};
 
 finfo!(sno_before_support);
 /// `sno_before_support(internal) → internal`: planner support for `<`, in both orders of its arguments.
@@ -82,24 +85,65 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo, rewrite: impl FnOnce(&mut C
     }
 }
 
+/// The objects that a comparison is made of.
+#[derive(Clone, Copy)]
+struct Parts {
+    sno: Oid,
+    family: Oid,
+    lower: Oid,
+}
+
+impl Parts {
+    /// Those that were made with this function.
+    fn of(function: Oid, sno: Oid) -> Option<Self> {
+        static PARTS: Remembered<Parts> = Remembered::new();
+
+        // SAFETY: look-ups for a function and a type that exist; the latter has a btree operator family.
+        PARTS.get(function, || unsafe {
+            let mut name = PgList::new();
+            let schema = pg_sys::get_namespace_name(pg_sys::get_func_namespace(function));
+            name.push(pg_sys::makeString(schema));
+            name.push(pg_sys::makeString(c"sno_lower".as_ptr().cast_mut()));
+            let types = [pg_sys::TIMESTAMPTZOID];
+            let lower = pg_sys::LookupFuncName(name.into_pg(), 1, types.as_ptr(), true);
+            let family = (*pg_sys::lookup_type_cache(sno, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32)).btree_opf;
+            (lower != pg_sys::InvalidOid && family != pg_sys::InvalidOid).then_some(Self {
+                sno,
+                family,
+                lower,
+            })
+        })
+    }
+
+    /// An operator of btree's.
+    fn operator(self, strategy: u32) -> Option<Oid> {
+        static OPERATORS: [Remembered<Oid>; pg_sys::BTMaxStrategyNumber as usize] =
+            [const { Remembered::new() }; pg_sys::BTMaxStrategyNumber as usize];
+
+        OPERATORS[strategy as usize - 1].get(self.family, || {
+            // SAFETY: a look-up.
+            let found =
+                unsafe { pg_sys::get_opfamily_member(self.family, self.sno, self.sno, strategy as i16) };
+            (found != pg_sys::InvalidOid).then_some(found)
+        })
+    }
+}
+
 impl Call {
     /// `id < sno_lower(time)`, or with another operator of btree's.
     unsafe fn compare(&self, strategy: u32, time: usize) -> *mut Node {
-        // SAFETY: the argument has the type sno, which has a btree operator family.
+        // SAFETY: nodes of the planner's; the operator compares two of type sno.
         unsafe {
-            let sno = pg_sys::exprType(self.id);
-            let bound = self.lower_bound(self.times[time], sno);
-            let family = (*pg_sys::lookup_type_cache(sno, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32)).btree_opf;
-            let operator = pg_sys::get_opfamily_member(family, sno, sno, strategy as i16);
-            if bound.is_null() || operator == pg_sys::InvalidOid {
+            let Some(parts) = Parts::of(self.function, pg_sys::exprType(self.id)) else {
                 return ptr::null_mut();
-            }
+            };
+            let Some(operator) = parts.operator(strategy) else { return ptr::null_mut() };
             let node = pg_sys::make_opclause(
                 operator,
                 pg_sys::BOOLOID,
                 false,
                 self.id.cast(),
-                bound.cast(),
+                parts.lower_bound(self.times[time]).cast(),
                 pg_sys::InvalidOid,
                 pg_sys::InvalidOid,
             );
@@ -107,36 +151,36 @@ impl Call {
             node.cast()
         }
     }
+}
 
+impl Parts {
     /// `sno_lower(time)`.
-    unsafe fn lower_bound(&self, time: *mut Node, sno: Oid) -> *mut Node {
+    unsafe fn lower_bound(self, time: *mut Node) -> *mut Node {
         // SAFETY: the argument is a timestamptz.
         unsafe {
             if (*time).type_ == NodeTag::T_Const {
                 let time = &*time.cast::<pg_sys::Const>();
                 if time.constisnull {
-                    return pg_sys::makeNullConst(sno, -1, pg_sys::InvalidOid).cast();
+                    return pg_sys::makeNullConst(self.sno, -1, pg_sys::InvalidOid).cast();
                 }
                 let id = Sno::lower_bound(Timestamp::from_datum(time.constvalue).unix_micros());
                 let length = size_of::<Sno>() as i32;
-                return pg_sys::makeConst(sno, -1, pg_sys::InvalidOid, length, id.into_datum(), false, false)
-                    .cast();
-            }
-            // The one that was made with this function.
-            let mut name = PgList::new();
-            let schema = pg_sys::get_namespace_name(pg_sys::get_func_namespace(self.function));
-            name.push(pg_sys::makeString(schema));
-            name.push(pg_sys::makeString(c"sno_lower".as_ptr().cast_mut()));
-            let types = [pg_sys::TIMESTAMPTZOID];
-            let function = pg_sys::LookupFuncName(name.into_pg(), 1, types.as_ptr(), true);
-            if function == pg_sys::InvalidOid {
-                return ptr::null_mut();
+                return pg_sys::makeConst(
+                    self.sno,
+                    -1,
+                    pg_sys::InvalidOid,
+                    length,
+                    id.into_datum(),
+                    false,
+                    false,
+                )
+                .cast();
             }
             let mut args = PgList::new();
             args.push(time);
             pg_sys::makeFuncExpr(
-                function,
-                sno,
+                self.lower,
+                self.sno,
                 args.into_pg(),
                 pg_sys::InvalidOid,
                 pg_sys::InvalidOid,

@@ -1,0 +1,59 @@
+//! What the planner's functions look up in the catalogs again and again, remembered until those change.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
+
+/// Results for as many keys as the extension has functions and operators of one kind.
+pub(crate) struct Remembered<T: Copy>(Cell<(u64, [Option<(Oid, T)>; 5])>);
+
+// SAFETY: only a backend's main thread calls into this library.
+unsafe impl<T: Copy> Sync for Remembered<T> {}
+
+/// Goes up whenever a function, an operator or an operator family changes.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+impl<T: Copy> Remembered<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Cell::new((0, [None; 5])))
+    }
+
+    /// What is remembered of `key`, or else what `look_up` finds.
+    pub(crate) fn get(&self, key: Oid, look_up: impl FnOnce() -> Option<T>) -> Option<T> {
+        let before = generation();
+        let (noted, entries) = self.0.get();
+        if noted == before
+            && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)
+        {
+            return Some(found);
+        }
+        let found = look_up()?;
+        // The look-up itself may have learned of a change, before or after it found this.
+        if generation() == before {
+            let old = if noted == before { entries } else { [None; 5] };
+            self.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
+        }
+        Some(found)
+    }
+}
+
+/// At least 1.
+fn generation() -> u64 {
+    if GENERATION.load(Relaxed) == 0 {
+        for cache in
+            [SysCacheIdentifier::PROCOID, SysCacheIdentifier::OPEROID, SysCacheIdentifier::AMOPSTRATEGY]
+        {
+            // SAFETY: registered once in each process, which keeps the library until it ends.
+            unsafe { pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(changed), Datum::null()) }
+        }
+        GENERATION.store(1, Relaxed);
+    }
+    GENERATION.load(Relaxed)
+}
+
+unsafe extern "C-unwind" fn changed(_argument: Datum, _cache: i32, _hash: u32) {
+    GENERATION.fetch_add(1, Relaxed);
+}
