@@ -167,16 +167,35 @@ impl Sno {
     ///
     /// Another length than 16, or a byte outside the alphabet.
     #[inline]
-    pub const fn parse_bytes(text: &[u8]) -> Result<Self, ParseError> {
-        match base32::decode(text) {
-            Ok(bytes) => Ok(Self(bytes)),
-            Err(error) => Err(error),
+    pub fn parse_bytes(text: &[u8]) -> Result<Self, ParseError> {
+        base32::decode(text).map(Self)
+    }
+
+    /// An ID in a constant.
+    ///
+    /// ```
+    /// use sno_core::Sno;
+    ///
+    /// const SYSTEM: Sno = Sno::literal("9q7k4op826n2g222");
+    /// assert_eq!(SYSTEM.metabyte(), 1);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// At compile time, if it is one, unless the text is that of an ID.
+    pub const fn literal(text: &str) -> Self {
+        let Some((chars, [])) = text.as_bytes().split_first_chunk() else {
+            panic!("length of a sno is not 16 bytes");
+        };
+        match base32::word::decode(*chars) {
+            Ok(bytes) => Self(bytes),
+            Err(_) => panic!("a character of a sno is not one of 2-9 and a-x"),
         }
     }
 
     /// The 16 characters, as ASCII.
     #[inline]
-    pub const fn to_text(self) -> [u8; 16] {
+    pub fn to_text(self) -> [u8; 16] {
         base32::encode(self.0)
     }
 

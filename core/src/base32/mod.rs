@@ -5,24 +5,22 @@
 //! bits, a multiple of five, so there is no padding, and every text of 16 such characters stands for
 //! exactly one ID. Nothing else is accepted: no upper case, no look-alikes.
 //!
-//! Both directions work on eight characters at a time inside one 64-bit word, without tables and without
-//! branches on the data.
+//! Without tables and without branches on the data: [`vector`] does all 16 characters at a time with what every
+//! x86-64 (SSE2) and every aarch64 (NEON) processor has, [`word`] eight at a time in plain integers, anywhere
+//! and in constants.
 
 use core::fmt;
 
-/// The same byte in each of a word's eight lanes.
-const fn splat(byte: u8) -> u64 {
-    0x0101_0101_0101_0101 * byte as u64
-}
-
-const HIGH: u64 = splat(0x80);
-
-/// The 40 bits of half an ID.
-const BLOCK: u64 = (1 << 40) - 1;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[path = "sse2.rs"]
+mod vector;
+pub(crate) mod word;
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+use word as vector;
 
 /// Distance from a value to its character: `2` for 0 to 7, and for letters as many more as lie between
 /// `9` and `a`.
-const DIGITS: u64 = splat(b'2');
+const FIRST: u8 = b'2';
 const GAP: u8 = b'a' - b'9' - 1;
 
 /// The 16 characters of ten bytes.
@@ -31,24 +29,8 @@ const GAP: u8 = b'a' - b'9' - 1;
 /// assert_eq!(&sno_core::encode([0xff; 10]), b"xxxxxxxxxxxxxxxx");
 /// ```
 #[inline]
-pub const fn encode(bytes: [u8; 10]) -> [u8; 16] {
-    // Two loads that overlap, since the halves of ten bytes are no size that a load has.
-    let [a, b, c, d, e, f, g, h, i, j] = bytes;
-    let high = u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 24;
-    let low = u64::from_be_bytes([c, d, e, f, g, h, i, j]) & BLOCK;
-    (((encode_block(high) as u128) << 64) | encode_block(low) as u128).to_be_bytes()
-}
-
-/// Eight characters for 40 bits.
-#[inline]
-const fn encode_block(x: u64) -> u64 {
-    // Halve three times: 40 bits into two lanes of 20, four of 10, eight of 5.
-    let x = (x & 0xf_ffff) | (x >> 20) << 32;
-    let x = (x & 0x0000_03ff_0000_03ff) | (x & 0x000f_fc00_000f_fc00) << 6;
-    let x = (x & 0x001f_001f_001f_001f) | (x & 0x03e0_03e0_03e0_03e0) << 3;
-    // A lane's high bit is set by the addition where its value is 8 or more: those are letters.
-    let letters = ((x + splat(0x80 - 8)) & HIGH) >> 7;
-    x + DIGITS + letters * GAP as u64
+pub fn encode(bytes: [u8; 10]) -> [u8; 16] {
+    vector::encode(bytes)
 }
 
 /// The ten bytes of 16 characters.
@@ -62,62 +44,33 @@ const fn encode_block(x: u64) -> u64 {
 /// assert_eq!(sno_core::decode(b"xxxxyxxxxxxxxxxx").unwrap_err().position(), Some(4));
 /// ```
 #[inline]
-pub const fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
+pub fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
     let Some((chars, [])) = text.split_first_chunk::<16>() else {
-        return Err(ParseError { length: text.len(), position: usize::MAX });
+        return Err(ParseError { length: text.len(), position: u8::MAX });
     };
-    let chars = u128::from_be_bytes(*chars);
-    let (high, low) = ((chars >> 64) as u64, chars as u64);
-    let wrong = ((misfits(high) as u128) << 64) | misfits(low) as u128;
-    if wrong != 0 {
-        return Err(ParseError { length: 16, position: wrong.leading_zeros() as usize / 8 });
-    }
-    let (high, low) = (decode_block(high), decode_block(low));
-    let [a, b, c, d, e, f, g, h] = (high << 24 | low >> 16).to_be_bytes();
-    let [i, j] = (low as u16).to_be_bytes();
-    Ok([a, b, c, d, e, f, g, h, i, j])
-}
-
-/// One in each lane that holds a letter or anything else from `@` upwards.
-#[inline]
-const fn letters(chars: u64) -> u64 {
-    (chars >> 6) & splat(1)
-}
-
-/// The high bit of every lane whose character is not in the alphabet.
-#[inline]
-const fn misfits(chars: u64) -> u64 {
-    let letters = letters(chars);
-    let ascii = chars & !HIGH;
-    // Each sum stays within its lane, and reaches the high bit from the first character of its range on
-    // (`2`, `a`), or past the last one (`9`, `x`).
-    let reached = ascii + (splat(0x80 - b'2') - letters * (b'a' - b'2') as u64);
-    let passed = ascii + (splat(0x7f - b'9') - letters * (b'x' - b'9') as u64);
-    (!reached | passed | chars) & HIGH
-}
-
-/// The 40 bits of eight characters of the alphabet.
-#[inline]
-const fn decode_block(chars: u64) -> u64 {
-    let x = chars - DIGITS - letters(chars) * GAP as u64;
-    let x = (x & 0x001f_001f_001f_001f) | (x & 0x1f00_1f00_1f00_1f00) >> 3;
-    let x = (x & 0x0000_03ff_0000_03ff) | (x & 0x03ff_0000_03ff_0000) >> 6;
-    (x & 0xf_ffff) | (x >> 32) << 20
+    vector::decode(*chars).map_err(ParseError::at)
 }
 
 /// Why a text is not an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+// Packed, so that in a `Result` its parts lie where those of ten bytes do, and these are moved as a whole.
+#[repr(C, packed)]
 pub struct ParseError {
     length: usize,
-    /// Of the first wrong character; past the end if the length is wrong.
-    position: usize,
+    /// Of the first wrong character; none if the length is wrong.
+    position: u8,
 }
 
 impl ParseError {
+    /// Of 16 bytes.
+    pub(crate) const fn at(position: usize) -> Self {
+        Self { length: 16, position: position as u8 }
+    }
+
     /// Where the first character outside the alphabet stands, counted from 0; `None` if the text has
     /// another length than 16 bytes.
     pub const fn position(&self) -> Option<usize> {
-        if self.length == 16 { Some(self.position) } else { None }
+        if self.length == 16 { Some(self.position as usize) } else { None }
     }
 }
 
@@ -125,7 +78,7 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.position() {
             Some(position) => write!(f, "character {} is not one of 2-9 and a-x", position + 1),
-            None => write!(f, "length is {} bytes instead of 16", self.length),
+            None => write!(f, "length is {} bytes instead of 16", { self.length }),
         }
     }
 }
