@@ -11,11 +11,12 @@ use std::{
 };
 
 use pgrx::pg_sys;
-use sno_core::{Fields, Hold, Marks, SequenceRange, Slot, Sno, Stamp, SystemClock, Tick};
+use sno_core::{Fields, Hold, Marks, SequenceRange, Slot, Sno, Stamp, Tick, TickClock};
 
 use crate::{
     errors::Error,
     fields, marks,
+    own::Own,
     settings::{Settings, max_clock_wait},
     shared::{self, SLOTS, Shared},
     v1::{Args, Returned as _, Timestamp, finfo, v1},
@@ -32,13 +33,9 @@ struct Session {
     range: SequenceRange,
 }
 
-/// A backend's own cell: it has one thread that runs SQL.
-struct SessionCell(Cell<Option<Session>>);
+static SESSION: Own<Cell<Option<Session>>> = Own(Cell::new(None));
 
-// SAFETY: only a backend's main thread calls into this library.
-unsafe impl Sync for SessionCell {}
-
-static SESSION: SessionCell = SessionCell(Cell::new(None));
+static CLOCK: Own<TickClock> = Own(TickClock::new());
 
 /// Makes the next call look at the settings again.
 pub(crate) fn forget() {
@@ -67,7 +64,7 @@ impl Session {
 
     #[inline(always)]
     fn claim(&self) -> Result<Stamp, Hold> {
-        self.slot.claim(&SystemClock, self.range, self.marks)
+        self.slot.claim(&CLOCK.0, self.range, self.marks)
     }
 
     /// Once a tick: who draws from the slot, and how far the marks still reach.

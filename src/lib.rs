@@ -4,8 +4,9 @@
 //! This is the glue between PostgreSQL and [`sno_core`], where the ID and its generator live. Each room
 //! holds one concern. The SQL that names their functions, object by object, is `sql/sno.sql`.
 
-// The border: arguments and results, errors with their SQLSTATEs.
+// The border: arguments and results, errors with their SQLSTATEs, what a backend keeps.
 mod errors;
+mod own;
 mod v1;
 
 // The type: input and output, comparison, hashing, casts, fields, bounds.

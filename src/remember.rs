@@ -7,24 +7,23 @@ use std::{
 
 use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 
-/// Results for as many keys as the extension has functions and operators of one kind.
-pub(crate) struct Remembered<T: Copy>(Cell<(u64, [Option<(Oid, T)>; 5])>);
+use crate::own::Own;
 
-// SAFETY: only a backend's main thread calls into this library.
-unsafe impl<T: Copy> Sync for Remembered<T> {}
+/// Results for as many keys as the extension has functions and operators of one kind.
+pub(crate) struct Remembered<T: Copy>(Own<Cell<(u64, [Option<(Oid, T)>; 5])>>);
 
 /// Goes up whenever a function, an operator or an operator family changes.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Copy> Remembered<T> {
     pub(crate) const fn new() -> Self {
-        Self(Cell::new((0, [None; 5])))
+        Self(Own(Cell::new((0, [None; 5]))))
     }
 
     /// What is remembered of `key`, or else what `look_up` finds.
     pub(crate) fn get(&self, key: Oid, look_up: impl FnOnce() -> Option<T>) -> Option<T> {
         let before = generation();
-        let (noted, entries) = self.0.get();
+        let (noted, entries) = self.0.0.get();
         if noted == before
             && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)
         {
@@ -34,7 +33,7 @@ impl<T: Copy> Remembered<T> {
         // The look-up itself may have learned of a change, before or after it found this.
         if generation() == before {
             let old = if noted == before { entries } else { [None; 5] };
-            self.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
+            self.0.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
         }
         Some(found)
     }

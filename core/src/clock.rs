@@ -9,6 +9,15 @@ use crate::{OutOfEpoch, Tick};
 pub trait Clock {
     /// The tick that the present moment falls into.
     fn now(&self) -> Result<Tick, OutOfEpoch>;
+
+    /// Whether this tick still lasts, if that can be told for less than [`now`](Self::now) costs.
+    ///
+    /// A yes is as good as a reading of this tick. A no says nothing.
+    #[inline]
+    fn lasts(&self, tick: Tick) -> bool {
+        let _ = tick;
+        false
+    }
 }
 
 /// The system's real-time clock.

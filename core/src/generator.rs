@@ -45,8 +45,12 @@ impl Generator {
     #[cfg(feature = "std")]
     #[inline]
     pub fn generate(&self, metabyte: u8) -> Result<Sno, crate::OutOfEpoch> {
+        std::thread_local! {
+            static CLOCK: crate::TickClock = const { crate::TickClock::new() };
+        }
+
         loop {
-            match self.try_generate(&crate::SystemClock, metabyte) {
+            match CLOCK.with(|clock| self.try_generate(clock, metabyte)) {
                 Ok(id) => return Ok(id),
                 Err(Hold::Clock(error)) => return Err(error),
                 Err(Hold::Overflow { until } | Hold::Regression { until, .. }) => sleep_until(until),

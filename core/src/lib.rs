@@ -34,7 +34,7 @@
 //!
 //! # Features
 //!
-//! * `std` (default): [`SystemClock`], and [`Generator::generate`], which waits when it has to.
+//! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which waits when it has to.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the marks in a file.
 
@@ -44,6 +44,8 @@
 mod abbreviation;
 mod base32;
 mod clock;
+#[cfg(feature = "std")]
+mod counter;
 mod generator;
 mod id;
 mod partition;
@@ -53,6 +55,8 @@ pub mod record;
 mod serde;
 mod slot;
 mod tick;
+#[cfg(feature = "std")]
+mod tick_clock;
 
 pub use abbreviation::{Abbreviation, Variety};
 pub use base32::{ParseError, decode, encode};
@@ -64,3 +68,5 @@ pub use id::{Fields, Sno};
 pub use partition::{Prefix, PrefixError, SequenceRange, SequenceRangeError};
 pub use slot::{Hold, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};
+#[cfg(feature = "std")]
+pub use tick_clock::TickClock;

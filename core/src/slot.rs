@@ -19,6 +19,9 @@
 //! | earlier, but after `left[other]` | raises `left[this]` to `W`'s tick, then enters the other timeline: no wait |
 //! | earlier than both | waits until the clock reaches `W`'s tick or passes `left[other]`, whichever comes first |
 //!
+//! The word alone is enough where the clock can tell that its tick [still lasts](Clock::lasts): that counts as a
+//! reading of the same tick.
+//!
 //! A compare-and-swap that fails starts over. So does a claim that would have to wait but finds that `W`
 //! has moved on meanwhile: a wait may be needless if it was judged by an outdated word.
 //!
@@ -153,17 +156,22 @@ impl Slot {
         loop {
             let word = self.word.load(Acquire);
             let (tick, this, sequence) = unpack(word);
+            let next = (sequence as u32 + 1).max(range.lower() as u32);
+            if next <= range.upper() as u32 && clock.lasts(tick) {
+                if let Some(stamp) = self.go_on(word, next as u16) {
+                    return Ok(stamp);
+                }
+                continue;
+            }
             let left = Tick::from_bits(self.left[!this as usize].load(Acquire));
             let now = match clock.now() {
                 Ok(now) => now,
                 Err(error) => return Err(Hold::Clock(error)),
             };
             let hold = if now == tick {
-                let next = (sequence as u32 + 1).max(range.lower() as u32);
                 if next <= range.upper() as u32 {
-                    let next = next as u16;
-                    if self.swap(word, pack(tick, this, next)) {
-                        return Ok(Stamp { tick, tick_tock: this, sequence: next, entered: false });
+                    if let Some(stamp) = self.go_on(word, next as u16) {
+                        return Ok(stamp);
                     }
                     continue;
                 }
@@ -184,6 +192,18 @@ impl Slot {
                 return Err(hold);
             }
         }
+    }
+
+    /// The part of a claim that goes on in a tick; `None` if another caller was first.
+    #[inline]
+    fn go_on(&self, word: u64, sequence: u16) -> Option<Stamp> {
+        let (tick, tick_tock, _) = unpack(word);
+        self.swap(word, pack(tick, tick_tock, sequence)).then_some(Stamp {
+            tick,
+            tick_tock,
+            sequence,
+            entered: false,
+        })
     }
 
     /// The part of a claim that enters another tick; `None` if another caller was first.

@@ -14,8 +14,9 @@
 //!
 //! A caller's place in that order is open only as far as it could not have known better. What a thread did
 //! before it stepped the clock comes before whatever others do with a later reading. To tell whether the
-//! state machine needs help from that, each test runs twice: the second time the clock carries no news from
-//! thread to thread beyond what it reads.
+//! state machine needs help from that, each test runs again with a clock that carries no news from thread to
+//! thread beyond what it reads; and a third time with callers that believe their last reading still to hold
+//! whenever the state is at that tick.
 #![cfg(loom)]
 
 use std::{cell::Cell, collections::HashSet, sync::Mutex};
@@ -27,7 +28,7 @@ use loom::{
     },
     thread,
 };
-use sno_core::{Hold, Marks, SequenceRange, Slot, Stamp, Tick};
+use sno_core::{Clock, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
 
 /// What a claim may do, as plain as it can be said.
 #[derive(Clone, Debug)]
@@ -140,6 +141,8 @@ struct World {
     place: AtomicUsize,
     /// Whether to step and read the clock is to hand on and take up all that was seen before.
     news: bool,
+    /// Whether the clock tells that a tick lasts; here it always does when it was the last that the caller read.
+    lasting: bool,
     log: Mutex<Log>,
 }
 
@@ -155,6 +158,32 @@ struct Caller {
     world: Arc<World>,
     /// The events that came before whatever this thread does next.
     known: Cell<u32>,
+    /// What it read last.
+    last: Cell<Option<u64>>,
+}
+
+/// The clock, as one claim looks at it.
+struct Look<'a> {
+    caller: &'a Caller,
+    /// The reading that counts, which is the last, and what was known then.
+    reading: Cell<(u64, u32)>,
+}
+
+impl Clock for Look<'_> {
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        let now = self.caller.read();
+        self.caller.last.set(Some(now));
+        self.reading.set((now, self.caller.known.get()));
+        Ok(Tick::new(now).unwrap())
+    }
+
+    fn lasts(&self, tick: Tick) -> bool {
+        let lasts = self.caller.world.lasting && self.caller.last.get() == Some(tick.get());
+        if lasts {
+            self.reading.set((tick.get(), self.caller.known.get()));
+        }
+        lasts
+    }
 }
 
 impl Caller {
@@ -168,8 +197,9 @@ impl Caller {
         log.events.push(event);
     }
 
-    /// Lets the clock go on to the next tick of the script.
+    /// Lets the clock go on to the next tick of the script. Who does so knows that the last tick is over.
     fn step(&self) {
+        self.last.set(None);
         let World { place, news, log, .. } = &*self.world;
         let from = place.fetch_add(1, if *news { Ordering::AcqRel } else { Ordering::Relaxed });
         self.news(from, &mut log.lock().unwrap(), *news);
@@ -202,15 +232,9 @@ impl Caller {
 
     fn claim_from(&self, slot: usize, range: SequenceRange) -> Result<Stamp, Hold> {
         let World { slots, marks, .. } = &*self.world;
-        // Of the last reading, which is the one that counts.
-        let reading = Cell::new((0, 0));
-        let clock = || {
-            let now = self.read();
-            reading.set((now, self.known.get()));
-            Ok(Tick::new(now).unwrap())
-        };
+        let clock = Look { caller: self, reading: Cell::new((0, 0)) };
         let outcome = slots[slot].claim(&clock, range, marks);
-        let (now, before) = reading.get();
+        let (now, before) = clock.reading.get();
         self.log(Event { what: What::Claim { slot, range, now, outcome }, before });
         outcome
     }
@@ -291,14 +315,14 @@ impl Scene {
     /// Plays the scene in every order.
     fn play(self) -> Seen {
         let mut seen = Seen::default();
-        for news in [true, false] {
-            self.play_with(news, &mut seen);
+        for (news, lasting) in [(true, false), (false, false), (true, true)] {
+            self.play_with(news, lasting, &mut seen);
         }
         println!("{seen:?}");
         seen
     }
 
-    fn play_with(&self, news: bool, seen: &mut Seen) {
+    fn play_with(&self, news: bool, lasting: bool, seen: &mut Seen) {
         let Self { slots, limits, resume, script, first, threads, last, interruptions } = *self;
         let counts = std::sync::Arc::new(Mutex::new(std::mem::take(seen)));
         let counted = counts.clone();
@@ -312,6 +336,7 @@ impl Scene {
                 script,
                 place: AtomicUsize::new(0),
                 news,
+                lasting,
                 log: Mutex::new(Log { events: Vec::new(), known: vec![0; script.len()] }),
             });
             let mut state = State { tick: 0, tick_tock: false, sequence: u16::MAX.into(), reached: [0; 2] };
@@ -319,12 +344,13 @@ impl Scene {
                 world.slots.iter().for_each(|slot| slot.resume(&world.marks));
                 (state.tick, state.reached) = (limits[0], limits);
             }
-            let main = Caller { world: world.clone(), known: Cell::new(0) };
+            let main = Caller { world: world.clone(), known: Cell::new(0), last: Cell::new(None) };
             first(&main);
             let started: Vec<_> = threads[1..]
                 .iter()
                 .map(|act| {
-                    let caller = Caller { world: world.clone(), known: main.known.clone() };
+                    let caller =
+                        Caller { world: world.clone(), known: main.known.clone(), last: Cell::new(None) };
                     thread::spawn(move || {
                         act(&caller);
                         caller.known.get()

@@ -15,8 +15,8 @@ const EPOCH: i128 = 1_262_304_000 * NANOS;
 const LENGTH: i128 = 4_000_000;
 const SLOTS: usize = 3;
 
-/// The wall clock, in nanoseconds since 1970.
-struct Wall(Cell<i128>);
+/// The wall clock, in nanoseconds since 1970, and whether it is in the mood to tell that a tick lasts.
+struct Wall(Cell<i128>, Cell<bool>);
 
 impl Clock for Wall {
     fn now(&self) -> Result<Tick, OutOfEpoch> {
@@ -25,6 +25,11 @@ impl Clock for Wall {
             Ok(seconds) => Tick::from_unix(seconds, (now % NANOS) as u32),
             Err(_) => Err(OutOfEpoch::Before),
         }
+    }
+
+    fn lasts(&self, tick: Tick) -> bool {
+        self.1.set(!self.1.get());
+        self.1.get() && self.now() == Ok(tick)
     }
 }
 
@@ -133,7 +138,7 @@ struct Server {
 impl Server {
     /// Without a file: both marks are now.
     fn new(now: i128) -> Self {
-        let clock = Wall(Cell::new(now));
+        let clock = Wall(Cell::new(now), Cell::new(false));
         let written = ([clock.now().unwrap_or(Tick::MIN); 2], false);
         let mut server = Self {
             clock,
