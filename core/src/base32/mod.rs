@@ -6,17 +6,23 @@
 //! exactly one ID. Nothing else is accepted: no upper case, no look-alikes.
 //!
 //! Without tables and without branches on the data: [`vector`] does all 16 characters at a time with what every
-//! x86-64 processor has (SSE2), [`word`] eight at a time in plain integers, anywhere and in constants.
+//! x86-64 (SSE2) or aarch64 (NEON) processor has, [`word`] eight at a time in plain integers, anywhere and in constants.
 
 use core::fmt;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[path = "sse2.rs"]
 mod vector;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
+#[path = "neon.rs"]
+mod vector;
 // Where there are vectors, constants only read, and tests write.
-#[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2"), allow(dead_code))]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
 pub(crate) mod word;
-#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[cfg(not(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon")
+)))]
 use word as vector;
 
 /// Distance from a value to its character: `2` for 0 to 7, and for letters as many more as lie between
@@ -50,6 +56,26 @@ pub fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
         return Err(ParseError { length: text.len(), position: u8::MAX });
     };
     vector::decode(*chars).map_err(ParseError::at)
+}
+
+/// Eight bytes and two, lowest first: loads of the sizes that an ID is stored by, so that one that was just made
+/// need not wait for its stores.
+#[inline]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
+fn parts(bytes: &[u8; 10]) -> (u64, u16) {
+    let (Some(eight), Some(two)) = (bytes.first_chunk(), bytes.last_chunk()) else { unreachable!() };
+    (u64::from_le_bytes(*eight), u16::from_le_bytes(*two))
+}
+
+/// The ten bytes of four times 20 bits, each two in a word, the first below.
+#[inline]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
+fn twenties(first: u64, second: u64) -> [u8; 10] {
+    let [first, second] = [first, second].map(|two| two << 20 & 0xff_fff0_0000 | two >> 32);
+    let mut bytes = [0; 10];
+    bytes[..8].copy_from_slice(&(first << 24 | second >> 16).to_be_bytes());
+    bytes[8..].copy_from_slice(&(second as u16).to_be_bytes());
+    bytes
 }
 
 /// Why a text is not an ID.

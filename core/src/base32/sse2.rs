@@ -7,7 +7,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{FIRST, GAP};
+use super::{FIRST, GAP, parts, twenties};
 
 /// The 16 characters of ten bytes.
 #[inline]
@@ -28,10 +28,9 @@ pub(super) fn decode(text: [u8; 16]) -> Result<[u8; 10], usize> {
 #[inline]
 #[target_feature(enable = "sse2")]
 fn write(bytes: [u8; 10]) -> [u8; 16] {
-    // Loads of the sizes that an ID is stored by, so that one that was just made need not wait for its stores.
-    let (Some(eight), Some(two)) = (bytes.first_chunk(), bytes.last_chunk()) else { unreachable!() };
-    let eight = _mm_cvtsi64_si128(i64::from_le_bytes(*eight));
-    let left = _mm_insert_epi16::<4>(eight, u16::from_le_bytes(*two).into());
+    let (eight, two) = parts(&bytes);
+    let eight = _mm_cvtsi64_si128(eight as i64);
+    let left = _mm_insert_epi16::<4>(eight, two.into());
     let right = _mm_srli_si128::<5>(left);
     // Two characters are ten bits, and lie in two neighbouring bytes: one 16-bit lane for each two.
     let first = _mm_unpacklo_epi32(left, right);
@@ -75,12 +74,9 @@ fn read(text: [u8; 16]) -> Result<[u8; 10], usize> {
         _mm_and_si128(_mm_slli_epi16::<5>(values), _mm_set1_epi16(0x03e0)),
         _mm_srli_epi16::<8>(values),
     );
-    let twenties = _mm_madd_epi16(tens, _mm_set1_epi32(0x0001_0400));
-    let [first, second] = halves(twenties).map(|half| half << 20 & 0xff_fff0_0000 | half >> 32);
-    let mut bytes = [0; 10];
-    bytes[..8].copy_from_slice(&(first << 24 | second >> 16).to_be_bytes());
-    bytes[8..].copy_from_slice(&(second as u16).to_be_bytes());
-    Ok(bytes)
+    let pairs = _mm_madd_epi16(tens, _mm_set1_epi32(0x0001_0400));
+    let [first, second] = halves(pairs);
+    Ok(twenties(first, second))
 }
 
 /// The same byte in each lane.
