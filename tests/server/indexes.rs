@@ -2,12 +2,39 @@
 //!
 //! A million rows, unless `SNO_INDEX_ROWS` says otherwise: `make test-index` takes ten million.
 
-use std::env;
+use std::{
+    env,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
 
+use postgres::Client;
 use sno_tests::Server;
 
 fn rows() -> u32 {
     env::var("SNO_INDEX_ROWS").map_or(1_000_000, |rows| rows.parse().expect("SNO_INDEX_ROWS: a number"))
+}
+
+/// Runs what `leader` does, and counts the parallel workers that it had at once.
+fn workers(server: &Server, leader: &mut Client, run: impl FnOnce(&mut Client)) -> i64 {
+    let pid: i32 = leader.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut client = server.connect();
+            let mut most = 0;
+            while !done.load(Relaxed) {
+                let query = "SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $1 AND pid <> $1";
+                most = most.max(client.query_one(query, &[&pid]).unwrap().get(0));
+                thread::sleep(Duration::from_millis(1));
+            }
+            most
+        });
+        run(leader);
+        done.store(true, Relaxed);
+        watch.join().unwrap()
+    })
 }
 
 /// IDs at random times, of one hour, of one bulk load (ten thousand to the tick), and few that are repeated: in
@@ -45,15 +72,20 @@ fn every_entry_of_a_large_btree_is_in_its_place() {
                  ALTER TABLE t SET (parallel_workers = 2);"
             ))
             .unwrap();
-        for (memory, workers) in [("256MB", 0), ("256MB", 2), ("4MB", 0), ("4MB", 2)] {
+        // A worker is granted for each 32 MB of memory.
+        for (memory, wanted) in [("256MB", 0), ("256MB", 2), ("4MB", 0), ("96MB", 2)] {
             client
                 .batch_execute(&format!(
-                    "SET maintenance_work_mem = '{memory}'; SET max_parallel_maintenance_workers = {workers};
-                     CREATE INDEX i ON t (id);
-                     SELECT bt_index_check('i', heapallindexed => true);
-                     DROP INDEX i;"
+                    "SET maintenance_work_mem = '{memory}'; SET max_parallel_maintenance_workers = {wanted};"
                 ))
-                .unwrap_or_else(|e| panic!("{input}, {memory}, {workers} workers: {e:?}"));
+                .unwrap();
+            let had = workers(&server, &mut client, |client| {
+                client.batch_execute("CREATE INDEX i ON t (id)").unwrap();
+            });
+            assert_eq!(had, wanted, "{input}, {memory}: parallel workers");
+            client
+                .batch_execute("SELECT bt_index_check('i', heapallindexed => true); DROP INDEX i;")
+                .unwrap_or_else(|e| panic!("{input}, {memory}, {wanted} workers: {e:?}"));
         }
         client.batch_execute("DROP TABLE t").unwrap();
     }

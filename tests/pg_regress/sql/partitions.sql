@@ -50,6 +50,25 @@ SELECT count(*) FROM sno_create_partitions('log', '1 week', now() - interval '20
 SELECT action, count(*) BETWEEN 9 AND 12 AS "all" FROM sno_maintain_partitions('log', '1 day', ahead => 4, retention => '3 days', drop_expired => true) GROUP BY 1;
 SELECT count(*) FROM sno_maintain_partitions('log', '1 day', ahead => 0);
 
+-- All is done, however few of its rows are taken.
+CREATE TABLE few (id sno) PARTITION BY RANGE (id);
+SELECT count(*) FROM (SELECT sno_create_partitions('few', '1 day', now() - interval '9 days', now() - interval '5 days') LIMIT 1) s;
+SELECT count(*) FROM (SELECT sno_maintain_partitions('few', '1 day', ahead => 2, retention => '1 day') LIMIT 1) s;
+SELECT count(*) FROM sno_partitions('few');
+
+-- Functions and operators that others put in front are not called.
+CREATE SCHEMA trap;
+CREATE FUNCTION trap.sno_partitions(regclass) RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE FUNCTION trap.format(text, regclass) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE FUNCTION trap.times(numeric, integer) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE OPERATOR trap.* (FUNCTION = trap.times, LEFTARG = numeric, RIGHTARG = integer);
+SET search_path = trap, public;
+SELECT count(*) FROM sno_create_partitions('few', '1 month', now() + interval '3 months', now() + interval '4 months');
+RESET search_path;
+DROP SCHEMA trap CASCADE;
+DROP TABLE few;
+
 -- Other schemas, odd names, other search paths.
 CREATE SCHEMA "My Schema";
 CREATE TABLE "My Schema"."My ""Log" (id sno) PARTITION BY RANGE (id);

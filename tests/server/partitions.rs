@@ -1,0 +1,97 @@
+//! Partitions by time while others are at work.
+
+use std::{thread, time::Duration};
+
+use sno_tests::{Server, code, error};
+
+/// Two schedulers that fire at the same moment: one makes the partitions, the other finds them there.
+#[test]
+fn calls_at_the_same_time_wait_for_each_other() {
+    let server = Server::builder().start();
+    server.connect().batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    for width in ["1 minute", "10 minutes", "1 hour"] {
+        let made: u64 = thread::scope(|scope| {
+            let callers: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let query =
+                            format!("SELECT * FROM sno_maintain_partitions('log', '{width}', ahead => 20)");
+                        server.connect().query(&query, &[]).unwrap().len() as u64
+                    })
+                })
+                .collect();
+            callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+        });
+        assert!(made >= 15, "{width}: {made}");
+    }
+    let mut client = server.connect();
+    // No time is in two of them, and none between the first and the last is in none.
+    let gaps = "SELECT count(*) FILTER (WHERE since <> last), count(*) FROM (
+        SELECT since, lag(until, 1, since) OVER (ORDER BY since) AS last FROM sno_partitions('log')) s";
+    let row = client.query_one(gaps, &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0);
+    assert!(row.get::<_, i64>(1) >= 20);
+}
+
+/// A caller that waits sees, once it may go on, what the other has made in a transaction of its own.
+#[test]
+fn a_call_during_a_transaction_that_makes_partitions() {
+    let server = Server::builder().start();
+    let mut first = server.connect();
+    first.batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    first.batch_execute("BEGIN; SELECT sno_maintain_partitions('log', '1 day')").unwrap();
+    thread::scope(|scope| {
+        let second = scope.spawn(|| {
+            server.connect().query("SELECT * FROM sno_maintain_partitions('log', '1 day')", &[]).unwrap()
+        });
+        let waiting = "SELECT FROM pg_locks WHERE NOT granted AND mode = 'ShareUpdateExclusiveLock'";
+        let mut watch = server.connect();
+        while watch.query(waiting, &[]).unwrap().is_empty() {
+            assert!(!second.is_finished(), "it did not wait");
+            thread::sleep(Duration::from_millis(5));
+        }
+        first.batch_execute("COMMIT").unwrap();
+        assert_eq!(second.join().unwrap().len(), 0);
+    });
+    // Readers and writers go on meanwhile.
+    first.batch_execute("BEGIN; SELECT sno_create_partitions('log', '1 day', now() + interval '9 days', now() + interval '10 days')").unwrap();
+    let mut other = server.connect();
+    other
+        .batch_execute("SET lock_timeout = '5s'; INSERT INTO log VALUES (sno_new()); SELECT * FROM log")
+        .unwrap();
+    first.batch_execute("COMMIT").unwrap();
+}
+
+/// What DETACH CONCURRENTLY leaves when it is cancelled: an error that says how to go on, and nothing done.
+#[test]
+fn a_partition_that_is_detached_in_part() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE log (id sno) PARTITION BY RANGE (id);
+             SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-04Z');",
+        )
+        .unwrap();
+    // It waits for whoever has the table open, after its first transaction.
+    let mut reader = server.connect();
+    reader.batch_execute("BEGIN; SELECT * FROM log").unwrap();
+    client.batch_execute("SET statement_timeout = '1s'").unwrap();
+    assert_eq!(code(&mut client, "ALTER TABLE log DETACH PARTITION log_20260101 CONCURRENTLY"), "57014");
+    reader.batch_execute("COMMIT").unwrap();
+    client.batch_execute("RESET statement_timeout").unwrap();
+    for call in [
+        "sno_maintain_partitions('log', '1 day', retention => '1 day')",
+        "sno_create_partitions('log', '1 day', '2026-02-01Z', '2026-02-02Z')",
+        "sno_expire_partitions('log', '2026-01-04Z', drop_them => true)",
+    ] {
+        let error = error(&mut client, &format!("SELECT * FROM {call}"));
+        assert_eq!(error.code().code(), "55000", "{call}");
+        assert_eq!(error.message(), "partition \"log_20260101\" has been detached only in part");
+        assert_eq!(error.hint(), Some("Run ALTER TABLE public.log DETACH PARTITION log_20260101 FINALIZE."));
+    }
+    client.batch_execute("ALTER TABLE public.log DETACH PARTITION log_20260101 FINALIZE").unwrap();
+    let rows = client.query("SELECT * FROM sno_expire_partitions('log', '2026-01-04Z')", &[]).unwrap();
+    let expired: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(expired, ["public.log_20260102", "public.log_20260103"]);
+}
