@@ -149,14 +149,38 @@ SELECT count(*) FROM a JOIN b USING (id);
 SELECT plan('SELECT * FROM a WHERE id = ''9q7k4op826n2g222''');
 RESET enable_partitionwise_join;
 
--- A metabyte and a time: an index on both.
+-- Uses of the metabyte: one index on it and the key serves most of them.
 CREATE INDEX events_metabyte ON events (sno_metabyte(id), id);
-ANALYZE events;
+CREATE INDEX events_flagged ON events (id) WHERE sno_metabyte(id) & 2 <> 0;
+VACUUM ANALYZE events;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
+-- a type of entity, in a range of time
 SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) = 3 AND id >= ''2026-11-07 00:00Z''::timestamptz');
 SELECT count(*) FROM events WHERE sno_metabyte(id) = 3 AND id >= '2026-11-07 00:00Z'::timestamptz;
+-- the last ones of a type: as many index entries as rows
+SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) = 3 ORDER BY id DESC LIMIT 50', 'analyze, costs off, timing off, summary off');
+-- status codes, from one on
+SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) >= 2');
+-- flags
+SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) & 2 <> 0 AND id >= ''2026-11-07 00:00Z''::timestamptz');
+-- versions: one of them, and all of a row
+SELECT plan('SELECT id FROM events WHERE id = sno_with_metabyte(''9q7k4op826n2g222'', 2)');
+SELECT plan('SELECT id FROM events WHERE id BETWEEN sno_with_metabyte(''9q7k4op826n2g222'', 0) AND sno_with_metabyte(''9q7k4op826n2g222'', 255)
+    AND sno_with_metabyte(id, 0) = sno_with_metabyte(''9q7k4op826n2g222'', 0)');
+-- origins: how many of each
+SELECT plan('SELECT sno_metabyte(id), count(*) FROM events GROUP BY 1');
+-- schema versions of payloads: what is still to be converted
+SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) < 1 LIMIT 10');
 RESET ALL;
+-- shards: a partition for each group of them
+CREATE TABLE shards (id sno, n integer) PARTITION BY LIST (sno_metabyte(id));
+CREATE TABLE shards_0 PARTITION OF shards FOR VALUES IN (0, 1);
+CREATE TABLE shards_1 PARTITION OF shards FOR VALUES IN (2, 3);
+INSERT INTO shards SELECT * FROM events;
+SELECT tableoid::regclass, count(*) FROM shards GROUP BY 1 ORDER BY 1;
+SELECT plan('SELECT * FROM shards WHERE sno_metabyte(id) = 3');
 
+DROP TABLE shards;
 DROP TABLE events, log, a, b;
 DROP FUNCTION plan, today;
