@@ -44,10 +44,11 @@ impl From<Fields> for Sno {
     #[inline]
     fn from(fields: Fields) -> Self {
         let Fields { tick, tick_tock, metabyte, partition, sequence } = fields;
-        let [_, _, _, a, b, c, d, e] = (tick.get() << 1 | tick_tock as u64).to_be_bytes();
-        let [p, q] = partition.to_be_bytes();
-        let [s, t] = sequence.to_be_bytes();
-        Self([a, b, c, d, e, metabyte, p, q, s, t])
+        let high = tick.get() << 25 | (tick_tock as u64) << 24 | (metabyte as u64) << 16 | partition as u64;
+        let mut bytes = [0; 10];
+        bytes[..8].copy_from_slice(&high.to_be_bytes());
+        bytes[8..].copy_from_slice(&sequence.to_be_bytes());
+        Self(bytes)
     }
 }
 

@@ -174,6 +174,14 @@ impl SequenceRange {
         self.upper
     }
 
+    /// The number that comes after another one, which may be outside the range; none after the last.
+    #[inline]
+    pub(crate) const fn after(self, number: u16) -> Option<u16> {
+        let next = number as u32 + 1;
+        let next = if next < self.lower as u32 { self.lower as u32 } else { next };
+        if next <= self.upper as u32 { Some(next as u16) } else { None }
+    }
+
     /// How many IDs a partition can make in one tick.
     pub const fn size(self) -> u32 {
         self.upper as u32 - self.lower as u32 + 1

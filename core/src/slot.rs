@@ -153,25 +153,45 @@ impl Slot {
     /// It never blocks. On an `Err` nothing was taken; wait as it says, then claim again.
     #[inline]
     pub fn claim(&self, clock: &impl Clock, range: SequenceRange, marks: &Marks) -> Result<Stamp, Hold> {
+        let word = self.word.load(Acquire);
+        match self.go_on(word, clock, range) {
+            Some(stamp) => Ok(stamp),
+            None => self.claim_by_reading(clock, range, marks),
+        }
+    }
+
+    /// The short way: the next number of a tick that still lasts.
+    #[inline]
+    fn go_on(&self, word: u64, clock: &impl Clock, range: SequenceRange) -> Option<Stamp> {
+        let (tick, tick_tock, sequence) = unpack(word);
+        let next = range.after(sequence)?;
+        (clock.lasts(tick) && self.swap(word, pack(tick, tick_tock, next))).then_some(Stamp {
+            tick,
+            tick_tock,
+            sequence: next,
+            entered: false,
+        })
+    }
+
+    /// The whole way, with a reading of the clock.
+    fn claim_by_reading(
+        &self,
+        clock: &impl Clock,
+        range: SequenceRange,
+        marks: &Marks,
+    ) -> Result<Stamp, Hold> {
         loop {
             let word = self.word.load(Acquire);
             let (tick, this, sequence) = unpack(word);
-            let next = (sequence as u32 + 1).max(range.lower() as u32);
-            if next <= range.upper() as u32 && clock.lasts(tick) {
-                if let Some(stamp) = self.go_on(word, next as u16) {
-                    return Ok(stamp);
-                }
-                continue;
-            }
             let left = Tick::from_bits(self.left[!this as usize].load(Acquire));
             let now = match clock.now() {
                 Ok(now) => now,
                 Err(error) => return Err(Hold::Clock(error)),
             };
             let hold = if now == tick {
-                if next <= range.upper() as u32 {
-                    if let Some(stamp) = self.go_on(word, next as u16) {
-                        return Ok(stamp);
+                if let Some(next) = range.after(sequence) {
+                    if self.swap(word, pack(tick, this, next)) {
+                        return Ok(Stamp { tick, tick_tock: this, sequence: next, entered: false });
                     }
                     continue;
                 }
@@ -192,18 +212,6 @@ impl Slot {
                 return Err(hold);
             }
         }
-    }
-
-    /// The part of a claim that goes on in a tick; `None` if another caller was first.
-    #[inline]
-    fn go_on(&self, word: u64, sequence: u16) -> Option<Stamp> {
-        let (tick, tick_tock, _) = unpack(word);
-        self.swap(word, pack(tick, tick_tock, sequence)).then_some(Stamp {
-            tick,
-            tick_tock,
-            sequence,
-            entered: false,
-        })
     }
 
     /// The part of a claim that enters another tick; `None` if another caller was first.
