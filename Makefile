@@ -4,10 +4,10 @@
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
 PG ?= 15
-export PG PG_CONFIG DESTDIR STRIP
+export PG PG_CONFIG DESTDIR STRIP SOURCE
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-index test-faults pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-index test-faults pg16 pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -27,7 +27,7 @@ test-index: ## check btree indexes of ten million rows, entry by entry
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults
 
-pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
+pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
 	@dev/server $(@:pg%=%)
 
 demo: ## start a throwaway server and show what a sno does

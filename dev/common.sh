@@ -18,7 +18,7 @@ if [[ -z ${PG_CONFIG:-} ]]; then
     # A server built here (dev/server) goes before Debian's, and will be built where Debian has none.
     PG_CONFIG=$PWD/target/servers/$PG/bin/pg_config
     debian=/usr/lib/postgresql/$PG/bin/pg_config
-    if [[ ! -x $PG_CONFIG ]] && [[ $PG != 1[78] || -x $debian ]]; then PG_CONFIG=$debian; fi
+    if [[ ! -x $PG_CONFIG ]] && [[ $PG != 1[678] || -x $debian ]]; then PG_CONFIG=$debian; fi
 elif [[ $PG_CONFIG != */* ]]; then
     PG_CONFIG=$(command -v "$PG_CONFIG" || echo "$PG_CONFIG")
 fi

@@ -1,4 +1,4 @@
-//! Every error that users see, with its SQLSTATE: one constructor each.
+//! Every error that users see, with its SQLSTATE, and every line for the server's log: one constructor each.
 
 use std::{borrow::Cow, ffi::CStr, io};
 
@@ -6,7 +6,7 @@ use pgrx::{
     PgLogLevel, PgSqlErrorCode as State,
     pg_sys::{self, panic::ErrorReport},
 };
-use sno_core::{OutOfEpoch, ParseError, Tick};
+use sno_core::{OutOfEpoch, ParseError, Tick, record::Origin};
 
 use crate::v1::Timestamp;
 
@@ -233,6 +233,46 @@ impl Error {
             )
     }
 }
+
+/// What the server's log is told, which no client sees: nothing has failed.
+impl Error {
+    fn notice(message: impl Into<String>) -> Self {
+        Self::new(State::ERRCODE_SUCCESSFUL_COMPLETION, message)
+    }
+
+    pub(crate) fn clock_stepped_back(ticks: u64) -> Self {
+        Self::notice(format!("system clock went back by {:.3} s", ticks as f64 / Tick::PER_SECOND as f64))
+            .detail("The generators of sno go on in the other timeline.")
+    }
+
+    pub(crate) fn copied(origin: &Origin, here: &Origin) -> Self {
+        if origin.wal_timeline == here.wal_timeline {
+            Self::notice("data directory was copied after its last sno was generated")
+                .detail(format!(
+                    "File \"sno.marks\" was written as file {} and is file {} here.",
+                    origin.file, here.file
+                ))
+                .hint(TWINS)
+        } else {
+            Self::promoted(here.wal_timeline).detail(format!(
+                "File \"sno.marks\" was written on WAL timeline {}, and the server is on timeline {}.",
+                origin.wal_timeline, here.wal_timeline
+            ))
+        }
+    }
+
+    pub(crate) fn promoted(wal_timeline: u32) -> Self {
+        Self::notice("server was promoted or restored after its last sno was generated")
+            .detail(format!(
+                "There was no file \"sno.marks\", and the server is on WAL timeline {wal_timeline}."
+            ))
+            .hint(TWINS)
+    }
+}
+
+/// What a copy of a server needs.
+const TWINS: &str = "If the server that it was made from still generates, give one of them another \
+                     \"sno.partition_prefix\" now: both make the same IDs.";
 
 /// A reason of the core's as a full sentence, which is what a DETAIL is.
 pub(crate) fn sentence(reason: impl ToString) -> String {

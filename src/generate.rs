@@ -69,9 +69,27 @@ impl Session {
 
     /// Once a tick: who draws from the slot, and how far the marks still reach.
     fn upkeep(&self, stamp: Stamp) {
+        if stamp.drifted {
+            self.log_drift(stamp);
+        }
         self.slot.note_partition(self.partition);
         if self.marks.due(stamp.tick_tock, stamp.tick) {
             marks::renew_early(self.shared, stamp.tick_tock, stamp.tick);
+        }
+    }
+}
+
+impl Session {
+    /// One line for a step of the clock, however many generators meet it.
+    #[cold]
+    fn log_drift(&self, stamp: Stamp) {
+        let from = match self.slot.is_used() {
+            true => self.slot.left(!stamp.tick_tock).get(),
+            // Its last tick is a mark, which was ahead of the clock.
+            false => self.shared.resumed.load(Relaxed),
+        };
+        if from > stamp.tick.get() {
+            Error::clock_stepped_back(from - stamp.tick.get()).log();
         }
     }
 }

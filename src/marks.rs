@@ -12,13 +12,19 @@
 //! Whoever writes holds the file's lock, which the kernel releases when its holder dies. The new mark
 //! counts only when it is on disk. The file is written in place, so that a full disk is met when it is
 //! created and not later.
+//!
+//! # Copies
+//!
+//! A record also says where it was written: on which timeline of the write-ahead log, and in which file.
+//! If one of them is another at a start, the data directory was promoted, restored or copied. Its original may
+//! still run, and nothing tells either of the other; so the log says what has to be seen to.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read as _},
     os::{
         fd::AsRawFd as _,
-        unix::fs::{FileExt as _, OpenOptionsExt as _},
+        unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
     sync::atomic::Ordering::{Acquire, Relaxed, Release},
 };
@@ -26,11 +32,12 @@ use std::{
 use pgrx::pg_sys;
 use sno_core::{
     Clock as _, SystemClock, Tick,
-    record::{self, Record},
+    record::{self, Origin, Record},
 };
 
 use crate::{
     errors::Error,
+    settings::Settings,
     shared::Shared,
     v1::Timestamp,
     wait::{Event, nap},
@@ -67,10 +74,11 @@ pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
         // No ID was handed out before the first record was complete: who was to write it died, or met a
         // full disk, and a crash of the machine may leave zeros.
         None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => {
-            Record { system: system(), limits: [now; 2], serial: 0, current: false }
+            Record { system: system(), limits: [now; 2], serial: 0, current: false, origin: None }
         }
         None => return Err(Error::marks_corrupted(PATH)),
     };
+    let here = origin(&file)?;
     let floor = [
         // Another system's marks say nothing of this one's IDs, which end now at the latest.
         (record.system != system()).then_some(now),
@@ -79,15 +87,44 @@ pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
     shared.marks.restore(limits, record.current);
     shared.serial.store(record.serial, Relaxed);
+    shared.resumed.store(now.get(), Relaxed);
     for slot in &shared.slots {
         slot.resume(&shared.marks);
     }
     shared.ready.store(true, Release);
+    if let Some(notice) = copy_notice(&record, &here) {
+        notice.log();
+    }
     Ok(())
 }
 
+/// What to say of a data directory that is no longer where, or what, it was when it made its last ID, unless
+/// its settings have changed so that it can't repeat one.
+fn copy_notice(record: &Record, here: &Origin) -> Option<Error> {
+    match &record.origin {
+        Some(_) if record.system != system() => None,
+        Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
+        Some(origin) => Some(Error::copied(origin, here)),
+        // A standby from before the first ID, which its primary has made since.
+        None if record.serial == 0 && here.wal_timeline > 1 && last_replayed_commit().is_some() => {
+            Some(Error::promoted(here.wal_timeline))
+        }
+        None => None,
+    }
+}
+
+/// What a record says of this file, in this server.
+fn origin(file: &File) -> Result<Origin, Error> {
+    let Settings { prefix, range } = Settings::current()?;
+    let number = file.metadata().map_err(|error| Error::marks_io(PATH, "stat", &error))?.ino();
+    // SAFETY: reads a number that does not change after recovery, during which nobody generates.
+    let wal_timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
+    Ok(Origin::new(wal_timeline, number, prefix, range))
+}
+
 /// The tick of the last commit that recovery replayed: after a promotion, the old primary's IDs reach up
-/// to there, whatever the marks of an old backup say.
+/// to there, whatever the marks of an old backup say. PostgreSQL keeps no such time when it recovers from a
+/// crash, where the marks are the server's own.
 fn last_replayed_commit() -> Option<Tick> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
@@ -181,6 +218,7 @@ fn write(shared: &Shared, file: &File, tick_tock: bool, now: Tick) -> Result<(),
         limits: shared.marks.ahead(tick_tock, now),
         current: shared.marks.current(),
         system: system(),
+        origin: Some(origin(file)?),
     };
     put(file, &record).map_err(|error| Error::marks_io(PATH, "write", &error))?;
     shared.serial.store(record.serial, Relaxed);

@@ -8,7 +8,7 @@
 //! | part | written by | when |
 //! |---|---|---|
 //! | `layout` | the process that creates it | under the lock that guards the creation |
-//! | `slots`, `marks`, `serial` | the first `sno_new` after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `resumed` | the first `sno_new` after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any backend, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a backend that has written the marks file | under the marks file's lock |
 //! | `renewing`, `ported` | any backend | at any time |
@@ -34,8 +34,8 @@ use crate::errors::Error;
 /// The name under which PostgreSQL knows the memory.
 const NAME: &CStr = c"sno generators";
 
-/// Changes with every change of `Shared`, so that a new library never takes the memory of an old one for
-/// its own.
+/// Changes with every change of what is there, so that a new library never takes the memory of an old one
+/// for its own. What is added at the end changes nothing: an old library left zeros there.
 const LAYOUT: u32 = 1;
 
 /// More than `Shared` takes, so that a later version can hold more under the same name.
@@ -59,6 +59,9 @@ pub(crate) struct Shared {
     /// Counts the IDs of `sno_new(metabyte, at)`.
     pub(crate) ported: AtomicU64,
     pub(crate) slots: [Slot; SLOTS],
+    // From 0.2.0 on.
+    /// The tick at which the generators took up where an earlier run ended; 0 if 0.1.0 did that.
+    pub(crate) resumed: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Shared>() <= SIZE);

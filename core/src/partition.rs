@@ -52,6 +52,12 @@ impl Prefix {
         (((self.value as u32) << low) as u16, ((1u32 << low) - 1) as u16)
     }
 
+    /// All partitions under the prefix, the reserved one included.
+    pub const fn partitions(self) -> core::ops::RangeInclusive<u16> {
+        let (first, ones) = self.parts();
+        first..=(first | ones)
+    }
+
     /// The partition of a process. Processes can share one: 255 under a prefix of 8 bits, 15 under one
     /// of 12; under one of 16 all of them do.
     pub const fn partition(self, process_id: u32) -> u16 {

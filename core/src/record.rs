@@ -1,25 +1,32 @@
 //! The marks as a file keeps them: a line of text with a checksum.
 //!
 //! ```text
-//! sno-marks 1 serial=7 timeline0=133210011000 timeline1=0 current=0 system=7575001234567890123 crc32=9d2b61f0
+//! sno-marks 2 serial=7 timeline0=133210011000 timeline1=0 current=0 system=7575001234567890123
+//!     wal_timeline=1 file=1311789 partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
+//!
+//! (in one line). Version 1, which ended with `system=…`, is read, too; it has no [`Origin`].
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, and the writer takes them in turn. A write
 //! that is torn by a crash spoils the older record at most, and no mark counts before its write is
 //! complete, so the newest whole record is always right.
 
-use core::fmt::{self, Write as _};
+use core::{
+    fmt::{self, Write as _},
+    ops::RangeInclusive,
+    str::FromStr,
+};
 
-use crate::Tick;
+use crate::{Prefix, SequenceRange, Tick};
 
 /// Length of a record in the file: a page, so that two records never share a sector.
 pub const LENGTH: usize = 4096;
 
-/// The longest line is some 150 bytes long; the checksum covers what stands before it.
+/// The longest line is some 250 bytes long; the checksum covers what stands before it.
 const CHECKSUM: &str = " crc32=";
 
 /// What has to survive a restart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
     /// Counts the writes; the higher of two whole records is the newer.
     pub serial: u64,
@@ -29,6 +36,40 @@ pub struct Record {
     pub current: bool,
     /// Identifies the system that wrote the record.
     pub system: u64,
+    /// Where it was written, and for which IDs; unknown of a record of version 1.
+    pub origin: Option<Origin>,
+}
+
+/// What tells a file that is still where it was written from a copy of it, and which IDs it speaks of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The timeline of the write-ahead log: each promotion and each recovery to a point in time begins another.
+    pub wal_timeline: u32,
+    /// The number of the file in its file system, which a copy does not share.
+    pub file: u64,
+    /// The partitions of the server's prefix.
+    pub partitions: RangeInclusive<u16>,
+    /// Its pool of sequence numbers.
+    pub sequences: RangeInclusive<u16>,
+}
+
+impl Origin {
+    /// What a server with these settings writes.
+    pub const fn new(wal_timeline: u32, file: u64, prefix: Prefix, range: SequenceRange) -> Self {
+        Self { wal_timeline, file, partitions: prefix.partitions(), sequences: range.lower()..=range.upper() }
+    }
+
+    /// Whether both are of one file that stayed where it was, on one timeline of the log.
+    pub const fn is_same_place(&self, other: &Self) -> bool {
+        self.wal_timeline == other.wal_timeline && self.file == other.file
+    }
+
+    /// Whether two servers of these settings could make the same ID.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meet =
+            |a: &RangeInclusive<u16>, b: &RangeInclusive<u16>| a.start() <= b.end() && b.start() <= a.end();
+        meet(&self.partitions, &other.partitions) && meet(&self.sequences, &other.sequences)
+    }
 }
 
 impl Record {
@@ -46,16 +87,23 @@ impl Record {
     pub fn decode(page: &[u8]) -> Option<Self> {
         let page = page.get(..LENGTH)?;
         let (fields, _) = core::str::from_utf8(page).ok()?.split_once(CHECKSUM)?;
-        let mut words = fields.strip_prefix("sno-marks 1 ")?.split(' ');
-        let mut field = |name| {
-            let (key, value) = words.next()?.split_once('=')?;
-            if key == name { value.parse::<u64>().ok() } else { None }
-        };
+        let (version, fields) = fields.strip_prefix("sno-marks ")?.split_once(' ')?;
+        let mut words = Words(fields);
         let record = Self {
-            serial: field("serial")?,
-            limits: [Tick::new(field("timeline0")?)?, Tick::new(field("timeline1")?)?],
-            current: field("current")? == 1,
-            system: field("system")?,
+            serial: words.number("serial")?,
+            limits: [Tick::new(words.number("timeline0")?)?, Tick::new(words.number("timeline1")?)?],
+            current: words.number::<u8>("current")? == 1,
+            system: words.number("system")?,
+            origin: match version {
+                "1" => None,
+                "2" => Some(Origin {
+                    wal_timeline: words.number("wal_timeline")?,
+                    file: words.number("file")?,
+                    partitions: words.range("partitions")?,
+                    sequences: words.range("sequences")?,
+                }),
+                _ => return None,
+            },
         };
         // Numbers can be spelt in many ways, but were written in one; so was the checksum.
         (record.encode() == page).then_some(record)
@@ -74,12 +122,43 @@ impl Record {
 
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { serial, limits: [zero, one], current, system } = self;
+        let Self { serial, limits: [zero, one], current, system, origin } = self;
         let (zero, one, current) = (zero.get(), one.get(), *current as u8);
+        let version = 1 + origin.is_some() as u8;
         write!(
             f,
-            "sno-marks 1 serial={serial} timeline0={zero} timeline1={one} current={current} system={system}"
+            "sno-marks {version} serial={serial} timeline0={zero} timeline1={one} current={current} \
+             system={system}"
+        )?;
+        let Some(Origin { wal_timeline, file, partitions, sequences }) = origin else { return Ok(()) };
+        write!(
+            f,
+            " wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
+            partitions.start(),
+            partitions.end(),
+            sequences.start(),
+            sequences.end()
         )
+    }
+}
+
+/// The `name=value` of a line, one after another.
+struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    fn value(&mut self, name: &str) -> Option<&'a str> {
+        let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        self.0 = rest;
+        word.strip_prefix(name)?.strip_prefix('=')
+    }
+
+    fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
+        self.value(name)?.parse().ok()
+    }
+
+    fn range(&mut self, name: &str) -> Option<RangeInclusive<u16>> {
+        let (first, last) = self.value(name)?.split_once('-')?;
+        Some(first.parse().ok()?..=last.parse().ok()?)
     }
 }
 
@@ -102,8 +181,15 @@ impl fmt::Write for Page {
 mod tests {
     use super::*;
 
-    const RECORD: Record =
-        Record { serial: 7, limits: [Tick::MAX, Tick::MIN], current: true, system: u64::MAX };
+    const ORIGIN: Origin = Origin {
+        wal_timeline: u32::MAX,
+        file: u64::MAX,
+        partitions: 65280..=u16::MAX,
+        sequences: 0..=u16::MAX,
+    };
+    const OLD: Record =
+        Record { serial: 7, limits: [Tick::MAX, Tick::MIN], current: true, system: u64::MAX, origin: None };
+    const RECORD: Record = Record { origin: Some(ORIGIN), ..OLD };
 
     #[test]
     fn a_line_that_people_can_read() {
@@ -111,12 +197,54 @@ mod tests {
         let line = std::str::from_utf8(&page).unwrap().trim_end();
         assert_eq!(
             line,
-            "sno-marks 1 serial=7 timeline0=549755813887 timeline1=0 current=1 \
-             system=18446744073709551615 crc32=5ea1fa90"
+            "sno-marks 2 serial=7 timeline0=549755813887 timeline1=0 current=1 \
+             system=18446744073709551615 wal_timeline=4294967295 file=18446744073709551615 \
+             partitions=65280-65535 sequences=0-65535 crc32=4c2b4ba7"
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
         assert_eq!(Record { serial: u64::MAX, ..RECORD }.encode().len(), LENGTH);
+    }
+
+    #[test]
+    fn the_line_of_version_1() {
+        let page = OLD.encode();
+        let line = std::str::from_utf8(&page).unwrap().trim_end();
+        assert_eq!(
+            line,
+            "sno-marks 1 serial=7 timeline0=549755813887 timeline1=0 current=1 \
+             system=18446744073709551615 crc32=5ea1fa90"
+        );
+        assert_eq!(Record::decode(&page), Some(OLD));
+        // Of one file, whichever is newer.
+        let newer = Record { serial: 8, ..RECORD };
+        assert_eq!(Record::newest(&[page, newer.encode()].concat()), Some(newer));
+        let newer = Record { serial: 8, ..OLD };
+        assert_eq!(Record::newest(&[newer.encode(), RECORD.encode()].concat()), Some(newer));
+    }
+
+    #[test]
+    fn a_copy_is_in_another_place_and_settings_overlap_or_not() {
+        let origin =
+            |prefix: &str, range: &str| Origin::new(1, 2, prefix.parse().unwrap(), range.parse().unwrap());
+        let here = origin("42", "0-999");
+        assert_eq!((here.partitions.clone(), here.sequences.clone()), (10752..=11007, 0..=999));
+        assert!(here.is_same_place(&origin("7", "0-3")));
+        assert!(!here.is_same_place(&Origin { wal_timeline: 2, ..here.clone() }));
+        assert!(!here.is_same_place(&Origin { file: 3, ..here.clone() }));
+        for (prefix, range, overlaps) in [
+            ("42", "0-999", true),
+            ("42", "999-65535", true),
+            ("42", "1000-1999", false),
+            ("672/12", "0-999", true),
+            ("688/12", "0-999", false),
+            ("11007/16", "0-999", true),
+            ("11008/16", "0-999", false),
+            ("41", "0-999", false),
+        ] {
+            assert_eq!(here.overlaps(&origin(prefix, range)), overlaps, "{prefix} {range}");
+            assert_eq!(origin(prefix, range).overlaps(&here), overlaps, "{prefix} {range}");
+        }
     }
 
     #[test]
@@ -142,6 +270,9 @@ mod tests {
             line.replace("=7", "=+7"),
             line.replace("=7", "=07"),
             line.replace("current=1", "current=2"),
+            line.replace("partitions=65280-", "partitions=+65280-"),
+            line.replace("sno-marks 2", "sno-marks 3"),
+            line.replace("sno-marks 2", "sno-marks 1"),
             format!("{line} more=1"),
         ] {
             assert_eq!(Record::decode(&page(&other)), None, "{other}");
@@ -157,10 +288,10 @@ mod tests {
         assert_ne!(old.offset(), new.offset());
         let mut file = [0; 2 * LENGTH];
         file[old.offset() as usize..][..LENGTH].copy_from_slice(&old.encode());
-        assert_eq!(Record::newest(&file), Some(old));
-        for written in [1, 60, 100] {
+        assert_eq!(Record::newest(&file).as_ref(), Some(&old));
+        for written in [1, 60, 200] {
             file[new.offset() as usize..][..written].copy_from_slice(&new.encode()[..written]);
-            assert_eq!(Record::newest(&file), Some(old), "{written} bytes");
+            assert_eq!(Record::newest(&file).as_ref(), Some(&old), "{written} bytes");
         }
         file[new.offset() as usize..][..LENGTH].copy_from_slice(&new.encode());
         assert_eq!(Record::newest(&file), Some(new));

@@ -110,6 +110,8 @@ pub struct Stamp {
     pub sequence: u16,
     /// Whether the claim entered the tick. Once a tick, and so a good moment for upkeep.
     pub entered: bool,
+    /// Whether the clock had gone back, and this claim was the first of all slots to change the timeline for it.
+    pub drifted: bool,
 }
 
 impl Stamp {
@@ -170,6 +172,7 @@ impl Slot {
             tick_tock,
             sequence: next,
             entered: false,
+            drifted: false,
         })
     }
 
@@ -191,7 +194,13 @@ impl Slot {
             let hold = if now == tick {
                 if let Some(next) = range.after(sequence) {
                     if self.swap(word, pack(tick, this, next)) {
-                        return Ok(Stamp { tick, tick_tock: this, sequence: next, entered: false });
+                        return Ok(Stamp {
+                            tick,
+                            tick_tock: this,
+                            sequence: next,
+                            entered: false,
+                            drifted: false,
+                        });
                     }
                     continue;
                 }
@@ -241,11 +250,12 @@ impl Slot {
         if !self.swap(word, pack(now, to, range.lower())) {
             return Ok(None);
         }
+        let mut drifted = false;
         if back {
             self.drifts.fetch_add(1, Relaxed);
-            marks.current.store(to, Relaxed);
+            drifted = marks.current.swap(to, Relaxed) != to;
         }
-        Ok(Some(Stamp { tick: now, tick_tock: to, sequence: range.lower(), entered: true }))
+        Ok(Some(Stamp { tick: now, tick_tock: to, sequence: range.lower(), entered: true, drifted }))
     }
 
     #[inline]
@@ -280,6 +290,16 @@ impl Slot {
     /// Adds to the time that callers spent waiting.
     pub fn note_wait(&self, micros: u64) {
         self.waited.fetch_add(micros, Relaxed);
+    }
+
+    /// The highest tick of a timeline when it was last left.
+    pub fn left(&self, tick_tock: bool) -> Tick {
+        Tick::from_bits(self.left[tick_tock as usize].load(Acquire))
+    }
+
+    /// Whether someone has drawn from it since it resumed.
+    pub fn is_used(&self) -> bool {
+        self.partition.load(Relaxed) != UNUSED
     }
 
     /// A snapshot for people to look at. The parts are read one after another, so they may be an instant

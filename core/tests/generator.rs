@@ -194,3 +194,24 @@ fn an_idle_slot_follows_to_the_current_timeline() {
     assert_eq!(claim(&slot, 950), Ok((950, true)));
     assert_eq!(claim(&slot, 1001), Ok((1001, false)));
 }
+
+#[test]
+fn the_first_of_all_slots_tells_that_the_clock_went_back() {
+    let (clock, range, marks) = (Hand::at(1000), SequenceRange::default(), Marks::unlimited());
+    let slots: [Slot; 3] = Default::default();
+    let claim = |slot: usize, tick: u64| {
+        clock.0.set(tick);
+        let stamp = slots[slot].claim(&clock, range, &marks).unwrap();
+        (stamp.tick_tock, stamp.drifted)
+    };
+    assert_eq!([0, 1, 2].map(|slot| claim(slot, 1000)), [(false, false); 3]);
+    assert_eq!(claim(1, 900), (true, true));
+    assert_eq!(slots[1].left(false), tick(1000));
+    assert_eq!([0, 2].map(|slot| claim(slot, 901)), [(true, false); 2]);
+    // Within the tick, in the next, and past the one that was left.
+    assert_eq!([901, 902, 1001].map(|tick| claim(0, tick)), [(true, false); 3]);
+    assert_eq!([claim(2, 1002), claim(1, 1002)], [(true, false); 2]);
+    // The second step.
+    assert_eq!(claim(2, 1001), (false, true));
+    assert_eq!([0, 1].map(|slot| claim(slot, 1001).1), [false; 2]);
+}

@@ -39,6 +39,8 @@ pub struct Builder {
     preload: bool,
     faketime: bool,
     extension: bool,
+    programs: PathBuf,
+    initdb: Vec<String>,
 }
 
 impl Builder {
@@ -76,15 +78,24 @@ impl Builder {
         self
     }
 
+    /// The folder of another server's programs than `dev/staged` has prepared, with the options of `initdb` that
+    /// they need.
+    #[must_use]
+    pub fn programs(mut self, folder: impl Into<PathBuf>, initdb: &[&str]) -> Self {
+        self.programs = folder.into();
+        self.initdb = initdb.iter().map(ToString::to_string).collect();
+        self
+    }
+
     /// Makes the server's data folder and starts it.
     #[must_use]
     #[track_caller]
     pub fn start(self) -> Server {
-        let postgres = system::program("postgres");
+        let postgres = system::program(&self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
-        let server = Server::new(self.faketime);
+        let server = Server::new(self.faketime, self.programs.clone());
         let template = system::temporary().join("template");
-        let mut make = if template.is_dir() {
+        let mut make = if template.is_dir() && self.programs.as_os_str().is_empty() {
             let mut copy = std::process::Command::new("cp");
             copy.arg("-a").arg(&template).arg(&server.data).current_dir("/");
             if let Some((user, group)) = system::server_identity() {
@@ -92,7 +103,7 @@ impl Builder {
             }
             copy
         } else {
-            let mut initdb = system::server_command("initdb");
+            let mut initdb = system::server_command(&self.programs.join("initdb"));
             initdb.args([
                 "--no-sync",
                 "--username=postgres",
@@ -100,7 +111,7 @@ impl Builder {
                 "--encoding=UTF8",
                 "--locale=C",
             ]);
-            initdb.arg("--pgdata").arg(&server.data);
+            initdb.args(&self.initdb).arg("--pgdata").arg(&server.data);
             initdb
         };
         let output = make.output().expect("initdb");
@@ -141,6 +152,8 @@ pub struct Server {
     postmaster: Mutex<Option<Child>>,
     data: PathBuf,
     faketime: bool,
+    /// Empty for those that `dev/staged` has prepared.
+    programs: PathBuf,
     // Last, since fields are dropped in order: the folder goes after the server.
     home: TempDir,
 }
@@ -152,12 +165,13 @@ impl Server {
         Builder { extension: true, ..Builder::default() }
     }
 
-    fn new(faketime: bool) -> Self {
+    fn new(faketime: bool, programs: PathBuf) -> Self {
         // Nobody else on this machine can enter the folder, and so nobody can connect: everybody is trusted.
         let home =
             tempfile::Builder::new().prefix("s").tempdir_in(system::temporary()).expect("a temporary folder");
         system::give_to_server(home.path());
-        let server = Self { postmaster: Mutex::new(None), data: home.path().join("data"), faketime, home };
+        let data = home.path().join("data");
+        let server = Self { postmaster: Mutex::new(None), data, faketime, programs, home };
         if faketime {
             assert!(Path::new(FAKETIME).exists(), "{FAKETIME} is missing: apt-get install faketime");
             server.set_clock("+0");
@@ -192,7 +206,7 @@ impl Server {
         let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
         assert!(postmaster.is_none(), "the server runs already");
         let log = system::appending(&self.log_path());
-        let mut command = system::server_command("postgres");
+        let mut command = system::server_command(&self.programs.join("postgres"));
         command
             .arg("-D")
             .arg(&self.data)
@@ -415,7 +429,7 @@ impl Server {
     /// What `psql` makes of some SQL that is typed in: unaligned, rows only, stopping at the first error.
     #[must_use]
     pub fn psql(&self, sql: &str) -> Output {
-        let mut psql = system::client_command("psql")
+        let mut psql = system::client_command(&self.programs.join("psql"))
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.connection_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -459,8 +473,8 @@ impl Server {
     #[must_use]
     #[track_caller]
     pub fn standby(&self) -> Server {
-        let standby = Self::new(self.faketime);
-        let output = system::server_command("pg_basebackup")
+        let standby = Self::new(self.faketime, self.programs.clone());
+        let output = system::server_command(&self.programs.join("pg_basebackup"))
             .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"])
             .args(["--dbname", &self.connection_string(), "--pgdata"])
             .arg(&standby.data)
@@ -470,6 +484,28 @@ impl Server {
         standby.place_socket();
         standby.start();
         standby
+    }
+
+    /// A second server with a copy of this one's files, which is stopped; the copy is up when this returns.
+    #[must_use]
+    #[track_caller]
+    pub fn copy(&self) -> Server {
+        let copy = Self::new(self.faketime, self.programs.clone());
+        let output = std::process::Command::new("cp").arg("-a").args([&self.data, &copy.data]).output();
+        let output = output.expect("cp");
+        assert!(output.status.success(), "cp: {}", String::from_utf8_lossy(&output.stderr));
+        copy.place_socket();
+        copy.start();
+        copy
+    }
+
+    /// One of the server's programs, to run as the server's user, with this server as the one it connects to:
+    /// `pg_dump`, `pg_restore`.
+    #[must_use]
+    pub fn command(&self, program: &str) -> std::process::Command {
+        let mut command = system::server_command(&self.programs.join(program));
+        command.env("PGHOST", self.home.path()).env("PGPORT", "5432").env("PGUSER", "postgres");
+        command
     }
 
     /// Waits until a standby has replayed everything that this server has written so far.

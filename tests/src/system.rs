@@ -9,9 +9,9 @@ use std::process::{Child, Command};
 use std::sync::{Mutex, OnceLock, mpsc};
 use std::{env, fs, thread};
 
-/// A program of the private copy of the server.
+/// A program of the private copy of the server; of any other, if given with its path.
 #[must_use]
-pub fn program(name: &str) -> PathBuf {
+pub fn program(name: impl AsRef<Path>) -> PathBuf {
     let Some(folder) = env::var_os("SNO_PG_BIN") else {
         panic!(
             "SNO_PG_BIN is not set. These tests run on a private copy of a PostgreSQL server with the extension \
@@ -46,7 +46,7 @@ pub(crate) fn server_identity() -> Option<(u32, u32)> {
 
 /// A command that runs as the server's user, in a folder that this user may enter, in no particular locale, and
 /// without the client settings of whoever runs the tests.
-pub(crate) fn server_command(name: &str) -> Command {
+pub(crate) fn server_command(name: impl AsRef<Path>) -> Command {
     let mut command = client_command(name);
     if let Some((user, group)) = server_identity() {
         command.uid(user).gid(group);
@@ -55,7 +55,7 @@ pub(crate) fn server_command(name: &str) -> Command {
 }
 
 /// The same as whoever runs the tests.
-pub(crate) fn client_command(name: &str) -> Command {
+pub(crate) fn client_command(name: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program(name));
     // A server with RUST_BACKTRACE would put backtraces into its messages.
     command.current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("RUST_BACKTRACE");

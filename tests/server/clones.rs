@@ -1,0 +1,149 @@
+//! Copies of a server, which make its IDs if nobody gives them another prefix: what can be told of them, and what
+//! they may and may not repeat.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::sno_core::Tick;
+use sno_tests::sno_core::record::{LENGTH, Record};
+use sno_tests::{Builder, Ids, Mode, Server};
+
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
+const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
+const COPIED: &str = "LOG:  data directory was copied after its last sno was generated";
+const HINT: &str = "HINT:  If the server that it was made from still generates, give one of them another \
+                    \"sno.partition_prefix\" now: both make the same IDs.";
+
+fn builder() -> Builder {
+    Server::builder().conf("sno.partition_prefix", "3/16")
+}
+
+/// How often the log says something.
+fn count(server: &Server, text: &str) -> usize {
+    server.log().matches(text).count()
+}
+
+#[track_caller]
+fn draw(server: &Server, ids: &mut Ids) {
+    ids.query(&mut server.connect(), DRAW).unwrap();
+}
+
+fn record(server: &Server) -> Record {
+    Record::newest(&fs::read(server.data().join("sno.marks")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_promotion_is_told_once() {
+    let primary = builder().start();
+    let mut ids = Ids::new();
+    draw(&primary, &mut ids);
+    let standby = primary.standby();
+    primary.wait_replayed(&standby);
+    primary.stop(Mode::Fast);
+    standby.promote();
+    assert_eq!(count(&standby, PROMOTED), 0, "nothing was generated yet");
+    draw(&standby, &mut ids);
+    assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (1, 1), "{}", standby.log());
+    let detail =
+        "DETAIL:  File \"sno.marks\" was written on WAL timeline 1, and the server is on timeline 2.";
+    assert_eq!(count(&standby, detail), 1, "{}", standby.log());
+    standby.restart(Mode::Immediate);
+    draw(&standby, &mut ids);
+    assert_eq!((count(&standby, PROMOTED), count(&standby, COPIED)), (1, 0));
+    ids.assert_distinct();
+}
+
+/// The usual order of things: standbys are older than the first ID.
+#[test]
+fn a_promotion_of_a_standby_that_has_no_marks_is_told() {
+    let primary = builder().start();
+    let standby = primary.standby();
+    primary.connect().batch_execute("CREATE TABLE t AS SELECT sno_new() AS id").unwrap();
+    primary.wait_replayed(&standby);
+    assert!(!standby.data().join("sno.marks").exists());
+    primary.stop(Mode::Fast);
+    standby.promote();
+    draw(&standby, &mut Ids::new());
+    assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (1, 1), "{}", standby.log());
+}
+
+#[test]
+fn a_promotion_with_another_prefix_is_nothing_to_tell() {
+    let primary = builder().start();
+    let mut ids = Ids::new();
+    draw(&primary, &mut ids);
+    let standby = primary.standby();
+    standby.configure("sno.partition_prefix", "4/16");
+    standby.restart(Mode::Fast);
+    primary.wait_replayed(&standby);
+    standby.promote();
+    // Both go on, and it does no harm.
+    for _ in 0..3 {
+        draw(&primary, &mut ids);
+        draw(&standby, &mut ids);
+    }
+    ids.assert_distinct();
+    assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (0, 0), "{}", standby.log());
+    assert_eq!(record(&standby).origin.unwrap().wal_timeline, 2);
+}
+
+#[test]
+fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
+    let server = builder().start();
+    let mut ids = Ids::new();
+    draw(&server, &mut ids);
+    server.stop(Mode::Fast);
+    let copy = server.copy();
+    draw(&copy, &mut ids);
+    assert_eq!((count(&copy, COPIED), count(&copy, HINT)), (1, 1), "{}", copy.log());
+    copy.restart(Mode::Fast);
+    draw(&copy, &mut ids);
+    assert_eq!((count(&copy, COPIED), count(&copy, PROMOTED)), (1, 0), "{}", copy.log());
+    for mode in [Mode::Fast, Mode::Crash] {
+        server.start();
+        server.connect().batch_execute("SELECT sno_new()").unwrap();
+        assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
+        server.stop(mode);
+    }
+    ids.assert_distinct();
+}
+
+/// What version 0.1.0 has left behind counts, and is nothing to tell.
+#[test]
+fn marks_of_version_0_1_0_are_read() {
+    let server = builder().start();
+    let mut ids = Ids::new();
+    draw(&server, &mut ids);
+    server.stop(Mode::Fast);
+    let new = record(&server);
+    assert_eq!(new.origin.as_ref().unwrap().partitions, 3..=3);
+    // Two seconds more than it really was.
+    let limits = new.limits.map(|limit| limit.saturating_add(2 * Tick::PER_SECOND));
+    let old = Record { serial: new.serial + 1, limits, current: true, origin: None, ..new };
+    let mut file = vec![b' '; 2 * LENGTH];
+    file[old.offset() as usize..][..LENGTH].copy_from_slice(&old.encode());
+    assert!(file.starts_with(b"sno-marks 1 ") || file[LENGTH..].starts_with(b"sno-marks 1 "));
+    fs::write(server.data().join("sno.marks"), file).unwrap();
+    server.start();
+    let mut after = Ids::new();
+    draw(&server, &mut after);
+    assert!(after.iter().all(|id| id.tick() > limits[id.tick_tock() as usize]));
+    assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
+    let now = record(&server);
+    assert!(now.serial > old.serial && now.origin.is_some(), "{now:?}");
+}
+
+/// A server's own marks say all there is to say of its IDs: other commits do not hold it up.
+#[test]
+fn a_commit_from_a_clock_far_ahead_does_not_count_after_a_crash() {
+    let server = builder().faketime(true).start();
+    draw(&server, &mut Ids::new());
+    thread::sleep(Duration::from_millis(2100));
+    server.set_clock("+3600");
+    server.connect().batch_execute("CREATE TABLE t (n integer)").unwrap();
+    server.set_clock("+0");
+    server.restart(Mode::Crash);
+    let mut client = server.connect_with("-c sno.max_clock_wait=0");
+    client.batch_execute("SELECT sno_new(1) FROM t; SELECT sno_new(1)").unwrap();
+}

@@ -1,0 +1,86 @@
+//! A clock that steps back leaves one line in the server's log, for operators; clients hear nothing of it.
+
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::{Ids, Mode, Server, in_parallel};
+
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
+
+/// By how many seconds the clock went back, of each line that says so.
+fn steps(server: &Server) -> Vec<f64> {
+    let log = server.log();
+    let lines = log.lines().filter_map(|line| line.split_once("LOG:  system clock went back by "));
+    lines.map(|(_, seconds)| seconds.strip_suffix(" s").unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn a_step_is_one_line_for_all_generators() {
+    let server = Server::builder().faketime(true).start();
+    // Marks that are well in the past: a new server's begin with its first ID.
+    server.set_clock("-90000");
+    let mut ids = Ids::new();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.set_clock("+0");
+    let mut clients: Vec<_> = (0..30).map(|_| server.connect()).collect();
+    let mut draw = || {
+        for client in &mut clients {
+            ids.query(client, DRAW).unwrap();
+        }
+    };
+    draw();
+    assert_eq!(steps(&server), []);
+    server.set_clock("-7.5");
+    draw();
+    draw();
+    let generators = "SELECT count(*) FROM sno_generators WHERE drifts > 0";
+    let drifted: i64 = server.connect().query_one(generators, &[]).unwrap().get(0);
+    assert!(drifted >= 25, "{drifted} generators met the step");
+    let [seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
+    assert!((6.0..7.6).contains(&seconds), "{seconds}");
+    assert!(server.log().contains("DETAIL:  The generators of sno go on in the other timeline."));
+    // Another, once it needs no wait.
+    server.set_clock("+20");
+    draw();
+    server.set_clock("+12");
+    draw();
+    let [_, seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
+    assert!((6.0..8.1).contains(&seconds), "{seconds}");
+    ids.assert_distinct();
+}
+
+#[test]
+fn a_quick_restart_is_no_step() {
+    let server = Server::builder().conf("sno.partition_prefix", "3/16").start();
+    for _ in 0..2 {
+        server.connect().batch_execute(DRAW).unwrap();
+        thread::sleep(Duration::from_millis(2100));
+        server.connect().batch_execute(DRAW).unwrap();
+        server.restart(Mode::Immediate);
+        server.connect().batch_execute(DRAW).unwrap();
+    }
+    let drifts: i64 = server.connect().query_one("SELECT drifts FROM sno_generators", &[]).unwrap().get(0);
+    assert_eq!(drifts, 1, "the timeline did change");
+    assert_eq!(steps(&server), []);
+}
+
+#[test]
+fn many_that_meet_a_step_at_once_write_one_line() {
+    let server = Server::builder().faketime(true).start();
+    server.set_clock("-90000");
+    server.connect().batch_execute(DRAW).unwrap();
+    server.set_clock("+0");
+    let draw = "SELECT sno_new(1) FROM generate_series(1, 300000)";
+    in_parallel(9, |number| {
+        if number == 8 {
+            thread::sleep(Duration::from_millis(200));
+            server.set_clock("-2");
+            return;
+        }
+        let mut client = server.connect();
+        for _ in 0..3 {
+            client.batch_execute(draw).unwrap();
+        }
+    });
+    assert_eq!(steps(&server).len(), 1, "{}", server.log());
+}
