@@ -4,10 +4,10 @@
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
 PG ?= 15
-export PG PG_CONFIG DESTDIR STRIP SOURCE
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-index test-faults pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-index test-upgrade test-faults pg16 pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -23,6 +23,9 @@ test: ## run every test, on throwaway servers
 
 test-index: ## check btree indexes of ten million rows, entry by entry
 	@SNO_INDEX_ROWS=10000000 dev/staged cargo test --package sno-tests --test indexes
+
+test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and partitions of sno
+	@dev/test-upgrade
 
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults

@@ -7,11 +7,13 @@
 //! with `dev/staged cargo test -p sno-tests --test <file> [name]`.
 
 mod answers;
+mod catalog;
 mod ids;
 mod server;
 mod system;
 
 pub use answers::{code, error};
+pub use catalog::catalog;
 pub use ids::{Ids, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;

@@ -1,0 +1,687 @@
+-- The SQL objects of the extension sno.
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION sno" to load this file. \quit
+
+--
+-- The type, its input and output
+--
+
+CREATE TYPE sno;
+
+CREATE FUNCTION sno_in(cstring) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_in(cstring) IS 'I/O';
+
+CREATE FUNCTION sno_out(sno) RETURNS cstring
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_out(sno) IS 'I/O';
+
+CREATE FUNCTION sno_recv(internal) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_recv(internal) IS 'I/O';
+
+CREATE FUNCTION sno_send(sno) RETURNS bytea
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_send(sno) IS 'I/O';
+
+CREATE TYPE sno (
+    INPUT = sno_in,
+    OUTPUT = sno_out,
+    RECEIVE = sno_recv,
+    SEND = sno_send,
+    INTERNALLENGTH = 10,
+    ALIGNMENT = char,
+    STORAGE = plain
+);
+COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and carries a byte of the application''s own';
+
+--
+-- Comparison
+--
+
+CREATE FUNCTION sno_eq(sno, sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_eq(sno, sno) IS 'implementation of = operator';
+
+CREATE FUNCTION sno_ne(sno, sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ne(sno, sno) IS 'implementation of <> operator';
+
+CREATE FUNCTION sno_lt(sno, sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_lt(sno, sno) IS 'implementation of < operator';
+
+CREATE FUNCTION sno_le(sno, sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_le(sno, sno) IS 'implementation of <= operator';
+
+CREATE FUNCTION sno_gt(sno, sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_gt(sno, sno) IS 'implementation of > operator';
+
+CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ge(sno, sno) IS 'implementation of >= operator';
+
+CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
+    'restriction selectivity of <, <=, > and >= operators on sno';
+
+CREATE OPERATOR = (
+    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
+    COMMUTATOR = =, NEGATOR = <>,
+    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (sno, sno) IS 'equal';
+
+CREATE OPERATOR <> (
+    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ne,
+    COMMUTATOR = <>, NEGATOR = =,
+    RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (sno, sno) IS 'not equal';
+
+CREATE OPERATOR < (
+    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
+    COMMUTATOR = >, NEGATOR = >=,
+    RESTRICT = sno_ineqsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (sno, sno) IS 'less than: made earlier, or before it in the same 4 ms';
+
+CREATE OPERATOR <= (
+    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
+    COMMUTATOR = >=, NEGATOR = >,
+    RESTRICT = sno_ineqsel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (sno, sno) IS 'less than or equal';
+
+CREATE OPERATOR > (
+    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
+    COMMUTATOR = <, NEGATOR = <=,
+    RESTRICT = sno_ineqsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (sno, sno) IS 'greater than: made later, or after it in the same 4 ms';
+
+CREATE OPERATOR >= (
+    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
+    COMMUTATOR = <=, NEGATOR = <,
+    RESTRICT = sno_ineqsel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (sno, sno) IS 'greater than or equal';
+
+--
+-- Index support
+--
+
+CREATE FUNCTION sno_cmp(sno, sno) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_cmp(sno, sno) IS 'less-equal-greater';
+
+CREATE FUNCTION sno_sortsupport(internal) RETURNS void
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_sortsupport(internal) IS 'sort support';
+
+-- Stable, since the length of a day depends on the time zone.
+CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'window RANGE support';
+
+CREATE OPERATOR FAMILY sno_ops USING btree;
+COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'order of sno, which is that of time';
+
+CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 sno_cmp(sno, sno),
+    FUNCTION 2 sno_sortsupport(internal),
+    FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean),
+    FUNCTION 4 btequalimage(oid);
+COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'order of sno, which is that of time';
+
+-- Skip scans came with PostgreSQL 18.
+DO $do$
+BEGIN
+    IF current_setting('server_version_num')::integer >= 180000 THEN
+        EXECUTE $sql$
+            CREATE FUNCTION sno_skipsupport(internal) RETURNS void
+                AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+        $sql$;
+        COMMENT ON FUNCTION sno_skipsupport(internal) IS 'skip support';
+        ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 6 (sno, sno) sno_skipsupport(internal);
+    END IF;
+END
+$do$;
+
+CREATE FUNCTION sno_hash(sno) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_hash(sno) IS 'hash';
+
+CREATE FUNCTION sno_hash_extended(sno, bigint) RETURNS bigint
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_hash_extended(sno, bigint) IS 'hash';
+
+CREATE OPERATOR FAMILY sno_ops USING hash;
+COMMENT ON OPERATOR FAMILY sno_ops USING hash IS 'equality of sno';
+
+CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING hash FAMILY sno_ops AS
+    OPERATOR 1 =,
+    FUNCTION 1 sno_hash(sno),
+    FUNCTION 2 sno_hash_extended(sno, bigint);
+COMMENT ON OPERATOR CLASS sno_ops USING hash IS 'equality of sno';
+
+-- Small values for ranges of pages. Since IDs come in the order of time, so do those of a table that is only
+-- appended to.
+CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 brin_minmax_opcinfo(internal),
+    FUNCTION 2 brin_minmax_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_minmax_consistent(internal, internal, internal),
+    FUNCTION 4 brin_minmax_union(internal, internal, internal);
+COMMENT ON OPERATOR CLASS sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
+COMMENT ON OPERATOR FAMILY sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
+
+CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'BRIN multi minmax distance';
+
+CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 brin_minmax_multi_opcinfo(internal),
+    FUNCTION 2 brin_minmax_multi_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_minmax_multi_consistent(internal, internal, internal, integer),
+    FUNCTION 4 brin_minmax_multi_union(internal, internal, internal),
+    FUNCTION 5 brin_minmax_multi_options(internal),
+    FUNCTION 11 sno_brin_distance(sno, sno);
+COMMENT ON OPERATOR CLASS sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
+COMMENT ON OPERATOR FAMILY sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
+
+CREATE OPERATOR CLASS sno_bloom_ops FOR TYPE sno USING brin AS
+    OPERATOR 1 =,
+    FUNCTION 1 brin_bloom_opcinfo(internal),
+    FUNCTION 2 brin_bloom_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_bloom_consistent(internal, internal, internal, integer),
+    FUNCTION 4 brin_bloom_union(internal, internal, internal),
+    FUNCTION 5 brin_bloom_options(internal),
+    FUNCTION 11 sno_hash(sno);
+COMMENT ON OPERATOR CLASS sno_bloom_ops USING brin IS 'Bloom filter of the sno of each range of pages';
+COMMENT ON OPERATOR FAMILY sno_bloom_ops USING brin IS 'Bloom filter of the sno of each range of pages';
+
+--
+-- Aggregates
+--
+
+CREATE FUNCTION sno_larger(sno, sno) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_larger(sno, sno) IS 'larger of two';
+
+CREATE FUNCTION sno_smaller(sno, sno) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'smaller of two';
+
+CREATE AGGREGATE max(sno) (
+    SFUNC = sno_larger, STYPE = sno, COMBINEFUNC = sno_larger, SORTOP = >, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE max(sno) IS 'maximum of all input sno: the latest';
+
+CREATE AGGREGATE min(sno) (
+    SFUNC = sno_smaller, STYPE = sno, COMBINEFUNC = sno_smaller, SORTOP = <, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE min(sno) IS 'minimum of all input sno: the earliest';
+
+--
+-- Generation
+--
+
+CREATE FUNCTION sno_new(metabyte integer DEFAULT 0) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_new(integer) IS 'new unique ID with this metabyte';
+
+CREATE FUNCTION sno_new(metabyte integer, at timestamptz) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_new_at' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_new(integer, timestamptz) IS 'new ID of a given time, for rows from elsewhere';
+
+CREATE FUNCTION sno_generators(
+        OUT slot integer, OUT partition integer, OUT last_time timestamptz, OUT tick_tock boolean,
+        OUT sequence integer, OUT safe_time timestamptz, OUT drifts bigint, OUT overflows bigint,
+        OUT waited interval
+    ) RETURNS SETOF record
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_generators() IS 'generators in use since the server started';
+
+CREATE VIEW sno_generators AS
+    SELECT slot, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited
+    FROM sno_generators();
+GRANT SELECT ON sno_generators TO PUBLIC;
+COMMENT ON VIEW sno_generators IS 'generators in use since the server started';
+COMMENT ON COLUMN sno_generators.slot IS 'place in the server''s table of generators: the low byte of its partitions';
+COMMENT ON COLUMN sno_generators.partition IS 'partition that used it last';
+COMMENT ON COLUMN sno_generators.last_time IS 'time of its last ID';
+COMMENT ON COLUMN sno_generators.tick_tock IS 'timeline of its last ID';
+COMMENT ON COLUMN sno_generators.sequence IS 'sequence number of its last ID';
+COMMENT ON COLUMN sno_generators.safe_time IS 'it waits while the clock is before this time';
+COMMENT ON COLUMN sno_generators.drifts IS 'how often the clock went back and the timeline changed';
+COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick taken';
+COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for it, in total';
+
+CREATE FUNCTION sno_generator(
+        OUT slot integer, OUT partition integer, OUT prefix integer, OUT prefix_bits integer,
+        OUT sequence_lower integer, OUT sequence_upper integer, OUT max_clock_wait interval,
+        OUT last_time timestamptz, OUT tick_tock boolean, OUT sequence integer,
+        OUT safe_time timestamptz, OUT drifts bigint, OUT overflows bigint, OUT waited interval
+    ) RETURNS record
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';
+
+--
+-- The parts of an ID
+--
+
+CREATE FUNCTION sno_time(sno) RETURNS timestamptz
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was made, to 4 ms';
+
+CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_tick_tock(sno) IS 'which of the two timelines the ID belongs to';
+
+CREATE FUNCTION sno_metabyte(sno) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_metabyte(sno) IS 'the application''s own byte';
+
+CREATE FUNCTION sno_partition(sno) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_partition(sno) IS 'who made the ID';
+
+CREATE FUNCTION sno_sequence(sno) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_sequence(sno) IS 'number within 4 ms and partition';
+
+CREATE FUNCTION sno_inspect(
+        sno, OUT "time" timestamptz, OUT tick_tock boolean, OUT metabyte integer,
+        OUT partition integer, OUT sequence integer
+    ) RETURNS record
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_inspect(sno) IS 'all parts of an ID';
+
+CREATE FUNCTION sno_make(
+        at timestamptz, metabyte integer, partition integer, sequence integer,
+        tick_tock boolean DEFAULT false
+    ) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of these parts';
+
+CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another metabyte';
+
+--
+-- Bounds for range scans and partitions
+--
+
+CREATE FUNCTION sno_lower(timestamptz) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID not made before';
+
+CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID not made after';
+
+-- A half-open range of time is two conditions that any index can use: the planner replaces these functions by
+-- their bodies, or their support functions do the same in less time. There are no other such operators than
+-- < and >=, since a time is not an ID: no index knows an order between the two, and only on half-open ranges
+-- is the comparison exact.
+
+CREATE FUNCTION sno_before_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_before_support(internal) IS 'planner support for < between sno and timestamptz';
+
+CREATE FUNCTION sno_since_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_since_support(internal) IS 'planner support for >= between sno and timestamptz';
+
+CREATE FUNCTION sno_between_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_between_support(internal) IS 'planner support for sno_between';
+
+CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_before_support
+    RETURN $1 < sno_lower($2);
+COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'implementation of < operator';
+
+CREATE FUNCTION sno_ge_time(sno, timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_since_support
+    RETURN $1 >= sno_lower($2);
+COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'implementation of >= operator';
+
+CREATE FUNCTION time_gt_sno(timestamptz, sno) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_before_support
+    RETURN $2 < sno_lower($1);
+COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'implementation of > operator';
+
+CREATE FUNCTION time_le_sno(timestamptz, sno) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_since_support
+    RETURN $2 >= sno_lower($1);
+COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'implementation of <= operator';
+
+CREATE OPERATOR < (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = >, NEGATOR = >=
+);
+COMMENT ON OPERATOR < (sno, timestamptz) IS 'made before';
+
+CREATE OPERATOR >= (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time, COMMUTATOR = <=, NEGATOR = <
+);
+COMMENT ON OPERATOR >= (sno, timestamptz) IS 'made then or later';
+
+CREATE OPERATOR > (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno, COMMUTATOR = <, NEGATOR = <=
+);
+COMMENT ON OPERATOR > (timestamptz, sno) IS 'after it was made';
+
+CREATE OPERATOR <= (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno, COMMUTATOR = >=, NEGATOR = >
+);
+COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was made';
+
+CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE SUPPORT sno_between_support
+    RETURN id >= sno_lower(since) AND id < sno_lower(until);
+COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'made since a time, and before another';
+
+--
+-- Partitions by time
+--
+
+-- What plpgsql does here is DDL; bounds and catalogs are looked at in SQL, whose names are resolved when the
+-- extension is created.
+
+CREATE FUNCTION sno_is_partition_key(parent regclass) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE
+    RETURN EXISTS (
+        SELECT FROM pg_partitioned_table p
+        JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
+        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = 'sno'::regtype
+    );
+COMMENT ON FUNCTION sno_is_partition_key(regclass) IS 'whether a table is partitioned by ranges of a column of type sno';
+
+CREATE FUNCTION sno_partitions(
+        parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT child, coalesce(sno_time(lower::sno), '-infinity'),
+           -- A bound in the middle of a tick, made by hand: not all of the tick is before it.
+           coalesce(sno_time(upper::sno)
+                + CASE WHEN upper::sno > sno_lower(sno_time(upper::sno)) THEN '4 ms' ELSE '0' END::interval, 'infinity')
+    FROM (
+        SELECT c.oid::regclass AS child, b.parts[1] AS lower, b.parts[2] AS upper
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid,
+        regexp_match(pg_get_expr(c.relpartbound, c.oid),
+            $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$) b(parts)
+        WHERE i.inhparent = parent AND b.parts IS NOT NULL AND sno_is_partition_key(parent)
+    ) children
+    ORDER BY 2;
+END;
+COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
+
+CREATE FUNCTION sno_partition_spans(
+        width interval, since timestamptz, until timestamptz,
+        OUT since timestamptz, OUT until timestamptz
+    ) RETURNS SETOF record
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT s AT TIME ZONE 'UTC', (s + $1) AT TIME ZONE 'UTC'
+    FROM generate_series(
+        CASE WHEN extract(year FROM $1) * 12 + extract(month FROM $1) > 0
+            THEN '2010-01-01'::timestamp + $1 * floor(
+                (extract(year FROM $2 AT TIME ZONE 'UTC') * 12 + extract(month FROM $2 AT TIME ZONE 'UTC') - 24121)
+                / (extract(year FROM $1) * 12 + extract(month FROM $1)))::double precision
+            -- a Monday
+            ELSE date_bin($1, $2 AT TIME ZONE 'UTC', '2001-01-01')
+        END,
+        $3 AT TIME ZONE 'UTC', $1) s
+    WHERE s < $3 AT TIME ZONE 'UTC';
+END;
+COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS 'spans of time of a width that meet a range, from midnight UTC, Monday or the first of a month on';
+
+CREATE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+    RETURN format('FOR VALUES FROM (%L) TO (%L)', sno_lower(since), sno_lower(until));
+COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE … ATTACH PARTITION takes them';
+
+-- Locks a table of partitions against others who do the same, but not against readers and writers, and makes
+-- sure that it is one.
+CREATE FUNCTION sno_lock_partitions(parent regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    pending name;
+BEGIN
+    PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+    FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'sno';
+    IF parent IS NULL THEN
+        RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF NOT sno_is_partition_key(parent) THEN
+        RAISE EXCEPTION 'table "%" is not partitioned by range of a single column of type sno',
+            coalesce((SELECT relname FROM pg_class WHERE oid = parent), parent::text)
+            USING ERRCODE = 'wrong_object_type',
+                HINT = 'Create it with PARTITION BY RANGE (id).';
+    END IF;
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
+    SELECT c.relname INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent AND i.inhdetachpending;
+    IF FOUND THEN
+        RAISE EXCEPTION 'partition "%" has been detached only in part', pending
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                DETAIL = 'DETACH PARTITION … CONCURRENTLY was interrupted.',
+                HINT = format('Run ALTER TABLE %s DETACH PARTITION %I FINALIZE.', parent, pending);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_lock_partitions(regclass) IS 'lock a table that is partitioned by sno for changes of its partitions';
+
+CREATE FUNCTION sno_create_partitions(
+        parent regclass, width interval, since timestamptz, until timestamptz
+    ) RETURNS SETOF regclass
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    months integer := extract(year FROM width) * 12 + extract(month FROM width);
+    options text;
+    schema name;
+    table_name name;
+    owner name;
+    span record;
+    gap record;
+    child name;
+BEGIN
+    PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+    FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'sno';
+    IF width IS NULL OR since IS NULL OR until IS NULL THEN
+        RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF width < '1 second' OR months <> 0 AND width <> make_interval(months => months) THEN
+        RAISE EXCEPTION 'invalid width of partitions: "%"', width USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds.';
+    END IF;
+    IF since >= until THEN
+        RAISE EXCEPTION 'partitions would end before they start: "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN
+        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since ELSE until END
+            USING ERRCODE = 'datetime_field_overflow',
+                DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
+    END IF;
+    IF (SELECT count(*) FROM sno_partition_spans(width, since, least(until, since + width * 1001))) > 1000 THEN
+        RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a larger width, or a shorter time.';
+    END IF;
+    PERFORM sno_lock_partitions(parent);
+
+    SELECT n.nspname, c.relname, r.rolname,
+           coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '')
+    INTO schema, table_name, owner, options
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
+    LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
+    WHERE c.oid = parent;
+
+    FOR span IN SELECT s.since, s.until FROM sno_partition_spans(width, since, until) s LOOP
+        -- What of the span has no partition yet: all of it, or what is left between others.
+        FOR gap IN
+            SELECT lower(r) AS since, upper(r) AS until
+            FROM unnest(tstzmultirange(tstzrange(span.since, span.until)) - coalesce(
+                (SELECT range_agg(tstzrange(p.since, p.until)) FROM sno_partitions(parent) p), '{}')) r
+        LOOP
+            child := table_name || to_char(gap.since AT TIME ZONE 'UTC', CASE
+                WHEN width >= '1 day' AND gap.since = date_trunc('day', gap.since, 'UTC') THEN '_YYYYMMDD'
+                WHEN gap.since = date_trunc('minute', gap.since) THEN '_YYYYMMDD_HH24MI'
+                ELSE '_YYYYMMDD_HH24MISSMS' END);
+            IF octet_length(table_name) > 43 THEN
+                RAISE EXCEPTION 'name of table "%" is too long to name partitions after', table_name
+                    USING ERRCODE = 'name_too_long', DETAIL = 'There must be room for the time.';
+            END IF;
+            IF to_regclass(format('%I.%I', schema, child)) IS NOT NULL THEN
+                RAISE EXCEPTION 'relation "%" already exists', child
+                    USING ERRCODE = 'duplicate_table',
+                        DETAIL = format('It is not the partition of "%s" from %s to %s.', table_name, gap.since, gap.until),
+                        HINT = 'It may have been detached: attach it again, rename it, or drop it.';
+            END IF;
+            -- Not PARTITION OF, whose lock waits for all readers and lets no other pass meanwhile.
+            EXECUTE format('CREATE TABLE %I.%I (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
+                'INCLUDING STORAGE INCLUDING COMPRESSION)%s', schema, child, parent, options);
+            IF owner <> current_user THEN
+                EXECUTE format('ALTER TABLE %I.%I OWNER TO %I', schema, child, owner);
+            END IF;
+            EXECUTE format('ALTER TABLE %s ATTACH PARTITION %I.%I %s', parent, schema, child,
+                sno_partition_bounds(gap.since, gap.until));
+            RETURN NEXT format('%I.%I', schema, child)::regclass;
+        END LOOP;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
+
+CREATE FUNCTION sno_expire_partitions(
+        parent regclass, before timestamptz, drop_them boolean DEFAULT false
+    ) RETURNS SETOF text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    child text;
+BEGIN
+    PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+    FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'sno';
+    IF before IS NULL OR drop_them IS NULL THEN
+        RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF before > now() THEN
+        RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
+            USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
+    END IF;
+    PERFORM sno_lock_partitions(parent);
+    FOR child IN
+        SELECT format('%I.%I', n.nspname, c.relname)
+        FROM sno_partitions(parent) p JOIN pg_class c ON c.oid = p.partition JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE p.until <= before ORDER BY p.since
+    LOOP
+        EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child);
+        IF drop_them THEN
+            EXECUTE format('DROP TABLE %s', child);
+        END IF;
+        RETURN NEXT child;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if told so';
+
+CREATE FUNCTION sno_maintain_partitions(
+        parent regclass, width interval, ahead integer DEFAULT 3,
+        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false,
+        OUT action text, OUT partition text
+    ) RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    created regclass;
+BEGIN
+    PERFORM set_config('search_path', format('pg_catalog, %I, pg_temp', n.nspname), true)
+    FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'sno';
+    IF ahead IS NULL OR ahead < 0 THEN
+        RAISE EXCEPTION 'invalid number of partitions ahead: %', coalesce(ahead::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF retention <= '0' THEN
+        RAISE EXCEPTION 'retention must be longer than nothing: "%"', retention
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF drop_expired AND retention IS NULL THEN
+        RAISE EXCEPTION 'nothing expires without a retention' USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Give a retention, or leave drop_expired alone.';
+    END IF;
+    action := 'created';
+    FOR created IN SELECT * FROM sno_create_partitions(parent, width, now(), greatest(now() + width * ahead, now() + '1 us')) LOOP
+        partition := (SELECT format('%I.%I', n.nspname, c.relname)
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = created);
+        RETURN NEXT;
+    END LOOP;
+    IF retention IS NULL THEN
+        RETURN;
+    END IF;
+    action := CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END;
+    FOR partition IN SELECT * FROM sno_expire_partitions(parent, now() - retention, drop_expired) LOOP
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions of now and of the time ahead, and detach or drop those that are older than a retention';
+
+--
+-- Casts, all explicit
+--
+
+CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_to_bytea(sno) IS 'the ten bytes of an ID';
+
+CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'the ID of ten bytes';
+
+CREATE FUNCTION sno_to_uuid(sno) RETURNS uuid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_to_uuid(sno) IS 'the characters of an ID as the bytes of a uuid';
+
+CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'the ID whose characters are the bytes of a uuid';
+
+CREATE CAST (sno AS text) WITH INOUT;
+COMMENT ON CAST (sno AS text) IS 'the 16 characters';
+CREATE CAST (text AS sno) WITH INOUT;
+COMMENT ON CAST (text AS sno) IS 'from 16 characters, or \x and 20 hexadecimal digits';
+CREATE CAST (sno AS bytea) WITH FUNCTION sno_to_bytea(sno);
+COMMENT ON CAST (sno AS bytea) IS 'the ten bytes';
+CREATE CAST (bytea AS sno) WITH FUNCTION sno_from_bytea(bytea);
+COMMENT ON CAST (bytea AS sno) IS 'from ten bytes';
+CREATE CAST (sno AS uuid) WITH FUNCTION sno_to_uuid(sno);
+COMMENT ON CAST (sno AS uuid) IS 'the 16 characters as 16 bytes, in the same order';
+CREATE CAST (uuid AS sno) WITH FUNCTION sno_from_uuid(uuid);
+COMMENT ON CAST (uuid AS sno) IS 'from a uuid that was made from a sno';
+CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
+COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was made, to 4 ms';

@@ -1,0 +1,341 @@
+//! From one version of the extension to the next, and everything that moves its objects: dumps, another schema,
+//! `DROP EXTENSION`.
+
+use std::collections::BTreeSet;
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, catalog, code};
+
+/// The version that the control file names.
+const NOW: &str = env!("CARGO_PKG_VERSION");
+
+#[track_caller]
+fn text(client: &mut Client, query: &str) -> String {
+    client
+        .query_one(&format!("SELECT ({query})::text"), &[])
+        .unwrap_or_else(|e| panic!("{query}: {e:?}"))
+        .get(0)
+}
+
+#[track_caller]
+fn database(server: &Server, name: &str) -> Client {
+    server.connect().batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+    server.connect_to(name)
+}
+
+/// What is in one set only, for people to read.
+fn difference(old: &BTreeSet<String>, new: &BTreeSet<String>) -> String {
+    let line = |sign: char| move |line: &String| format!("{sign} {line}\n");
+    old.difference(new).map(line('-')).chain(new.difference(old).map(line('+'))).collect()
+}
+
+/// Tables that use all that the extension has: keys, every kind of index, partitions, defaults, views, functions.
+const FILL: &str = "
+    CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), parent sno REFERENCES event, n integer);
+    INSERT INTO event (id, n) SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 minute', n % 5, 7, n), n
+        FROM generate_series(1, 5000) n;
+    INSERT INTO event (parent, n) SELECT id, -n FROM event;
+    CREATE INDEX event_hash ON event USING hash (id);
+    CREATE INDEX event_brin ON event USING brin (id);
+    CREATE INDEX event_multi ON event USING brin (id sno_minmax_multi_ops);
+    CREATE INDEX event_bloom ON event USING brin (id sno_bloom_ops);
+    CREATE INDEX event_kind ON event (sno_metabyte(id), id);
+    CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(), line text) PARTITION BY RANGE (id);
+    SELECT sno_create_partitions('log', '1 month', '2026-01-01Z', '2026-05-01Z');
+    SELECT sno_maintain_partitions('log', '1 month', ahead => 1);
+    INSERT INTO log SELECT id, n FROM event;
+    CREATE TABLE part (id sno) PARTITION BY HASH (id);
+    CREATE TABLE part_0 PARTITION OF part FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+    CREATE TABLE part_1 PARTITION OF part FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+    INSERT INTO part SELECT id FROM event;
+    CREATE VIEW recent AS SELECT * FROM event WHERE id >= '2026-01-02Z'::timestamptz;
+    CREATE FUNCTION last_hour(sno) RETURNS boolean LANGUAGE SQL
+        RETURN sno_between($1, now() - interval '1 hour', now() + interval '1 hour');
+    ANALYZE event, log, part;";
+
+/// A summary of every row, and what every index finds.
+fn content(client: &mut Client) -> Vec<String> {
+    let mut all = Vec::new();
+    for (index, condition) in [
+        ("", "true"),
+        ("event_pkey", "id BETWEEN sno_lower('2026-01-01 06:00Z') AND sno_upper('2026-01-01 07:00Z')"),
+        ("event_hash", "id = (SELECT id FROM event WHERE n = 77)"),
+        ("event_brin", "id >= '2026-01-02Z'::timestamptz AND id < '2026-01-03Z'::timestamptz"),
+        ("event_kind", "sno_metabyte(id) = 3 AND id < '2026-01-02Z'::timestamptz"),
+        ("", "last_hour(id)"),
+    ] {
+        // The same with an index and without.
+        let query = format!(
+            "SELECT concat(count(*), ' ', md5(string_agg(id::text, '' ORDER BY id))) FROM event WHERE {condition}"
+        );
+        let found = ["on", "off"].map(|scan| {
+            client
+                .batch_execute(&format!(
+                    "SET enable_seqscan = {scan}; SET enable_indexscan = on; SET enable_bitmapscan = on"
+                ))
+                .unwrap();
+            text(client, &query)
+        });
+        assert_eq!(found[0], found[1], "{index}");
+        all.push(found[0].clone());
+    }
+    client.batch_execute("RESET enable_seqscan").unwrap();
+    for query in [
+        "SELECT string_agg(format('%s %s %s %s', tableoid::regclass, id, line, sno_time(id)), ',' ORDER BY id) FROM log",
+        "SELECT string_agg(format('%s %s', tableoid::regclass, id), ',' ORDER BY id) FROM part",
+        "SELECT count(*) FROM recent",
+        "SELECT count(*) FROM event JOIN event parent ON parent.id = event.parent",
+    ] {
+        let query = format!("SELECT md5(({query})::text)");
+        all.push(text(client, &query));
+    }
+    all
+}
+
+#[test]
+fn an_update_from_0_1_0_with_all_that_uses_it() {
+    let server = Server::builder().extension(false).start();
+    let mut client = database(&server, "old");
+    client.batch_execute("CREATE EXTENSION sno VERSION '0.1.0'; CREATE EXTENSION amcheck").unwrap();
+    client.batch_execute(FILL).unwrap();
+    let before = content(&mut client);
+    client.batch_execute("ALTER EXTENSION sno UPDATE").unwrap();
+    assert_eq!(text(&mut client, "SELECT extversion FROM pg_extension WHERE extname = 'sno'"), NOW);
+    for mut client in [client, server.connect_to("old")] {
+        assert_eq!(content(&mut client), before);
+        client
+            .batch_execute(
+                "SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true);
+                 INSERT INTO event (n) SELECT generate_series(1, 1000);
+                 DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
+                 SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
+                 INSERT INTO log (line) VALUES ('new');
+                 DELETE FROM log WHERE line = 'new';",
+            )
+            .unwrap();
+    }
+    // A table that has what a new one has, and no way back.
+    let fresh = catalog(&mut {
+        let mut client = database(&server, "fresh");
+        client.batch_execute("CREATE EXTENSION sno").unwrap();
+        client
+    });
+    let updated = catalog(&mut server.connect_to("old"));
+    assert!(fresh.len() > 200, "{} lines", fresh.len());
+    assert!(
+        updated == fresh,
+        "an update leads elsewhere than CREATE EXTENSION:\n{}",
+        difference(&updated, &fresh)
+    );
+    assert_eq!(code(&mut server.connect_to("old"), "ALTER EXTENSION sno UPDATE TO '0.1.0'"), "22023");
+}
+
+/// Each kind of line that an update script could have forgotten makes a difference to the comparison.
+#[test]
+fn the_comparison_sees_every_kind_of_change() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let fresh = catalog(&mut client);
+    for change in [
+        "ALTER FUNCTION sno_time(sno) COST 2",
+        "ALTER FUNCTION sno_time(sno) PARALLEL RESTRICTED",
+        "ALTER FUNCTION sno_between(sno, timestamptz, timestamptz) SUPPORT sno_since_support",
+        "ALTER FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) SET work_mem = '4MB'",
+        "CREATE OR REPLACE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean LANGUAGE SQL IMMUTABLE STRICT
+             PARALLEL SAFE SUPPORT sno_before_support RETURN $1 <= sno_lower($2)",
+        "COMMENT ON FUNCTION sno_time(sno) IS 'other'",
+        "COMMENT ON COLUMN sno_generators.drifts IS NULL",
+        "COMMENT ON CAST (sno AS uuid) IS NULL",
+        "REVOKE SELECT ON sno_generators FROM PUBLIC",
+        "REVOKE EXECUTE ON FUNCTION sno_time(sno) FROM PUBLIC",
+        "ALTER OPERATOR < (sno, sno) SET (RESTRICT = scalarltsel)",
+        "ALTER OPERATOR FAMILY sno_ops USING btree DROP FUNCTION 3 (sno, interval)",
+        "ALTER OPERATOR FAMILY sno_ops USING btree ADD OPERATOR 1 < (sno, timestamptz)",
+        "ALTER TYPE sno SET (ANALYZE = array_typanalyze)",
+        "CREATE OR REPLACE VIEW sno_generators AS
+             SELECT slot, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited, 1 AS more
+             FROM sno_generators()",
+        "ALTER EXTENSION sno DROP CAST (sno AS uuid)",
+        "CREATE FUNCTION more() RETURNS integer LANGUAGE SQL RETURN 1; ALTER EXTENSION sno ADD FUNCTION more()",
+    ] {
+        client.batch_execute(&format!("BEGIN; {change}")).unwrap_or_else(|e| panic!("{change}: {e:?}"));
+        assert_ne!(catalog(&mut client), fresh, "{change}");
+        client.batch_execute("ROLLBACK").unwrap();
+    }
+    assert_eq!(catalog(&mut client), fresh);
+}
+
+/// The way that a server goes after pg_upgrade: nothing changes where nothing is missing.
+#[test]
+fn the_update_after_pg_upgrade_can_be_repeated() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let fresh = catalog(&mut client);
+    for _ in 0..2 {
+        client
+            .batch_execute(&format!(
+                "ALTER EXTENSION sno UPDATE TO '{NOW}-pg_upgrade'; ALTER EXTENSION sno UPDATE"
+            ))
+            .unwrap();
+        let now = catalog(&mut client);
+        assert!(now == fresh, "{}", difference(&now, &fresh));
+    }
+    // And where something is, it comes back.
+    if text(&mut client, "SELECT current_setting('server_version_num')::integer >= 180000") == "true" {
+        client
+            .batch_execute(
+                "ALTER OPERATOR FAMILY sno_ops USING btree DROP FUNCTION 6 (sno, sno);
+                 ALTER EXTENSION sno DROP FUNCTION sno_skipsupport(internal);
+                 DROP FUNCTION sno_skipsupport(internal);",
+            )
+            .unwrap();
+        assert_ne!(catalog(&mut client), fresh);
+        client
+            .batch_execute(&format!(
+                "ALTER EXTENSION sno UPDATE TO '{NOW}-pg_upgrade'; ALTER EXTENSION sno UPDATE"
+            ))
+            .unwrap();
+        assert_eq!(difference(&catalog(&mut client), &fresh), "");
+    }
+}
+
+/// A trusted extension: who may create objects in the database may create it and update it.
+#[test]
+fn an_ordinary_user_creates_and_updates_it() {
+    let server = Server::builder().extension(false).start();
+    server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
+    server.connect().batch_execute("CREATE DATABASE own OWNER alice").unwrap();
+    let mut config = server.config();
+    let mut alice = config.user("alice").dbname("own").connect(sno_tests::postgres::NoTls).unwrap();
+    alice
+        .batch_execute(&format!(
+            "CREATE EXTENSION sno VERSION '0.1.0';
+             ALTER EXTENSION sno UPDATE;
+             ALTER EXTENSION sno UPDATE TO '{NOW}-pg_upgrade';
+             ALTER EXTENSION sno UPDATE;
+             SELECT sno_new(1);"
+        ))
+        .unwrap();
+}
+
+#[test]
+fn dumps_of_every_format_bring_everything_back() {
+    let server = Server::builder().extension(false).start();
+    let mut client = database(&server, "source");
+    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    client.batch_execute(FILL).unwrap();
+    let (source, objects) = (content(&mut client), catalog(&mut client));
+    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+    let owner = std::fs::metadata(server.data()).unwrap();
+    let (uid, gid) =
+        (std::os::unix::fs::MetadataExt::uid(&owner), std::os::unix::fs::MetadataExt::gid(&owner));
+    std::os::unix::fs::chown(folder.path(), Some(uid), Some(gid)).unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let output = server.command(program).args(arguments).output().unwrap();
+        let (out, errors) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
+        out.into_owned()
+    };
+    for (format, jobs) in [("plain", "1"), ("custom", "1"), ("custom", "3"), ("directory", "3")] {
+        let file = folder.path().join(format!("{format}{jobs}"));
+        let file = file.to_str().unwrap();
+        let target = format!("{format}_{jobs}");
+        let dump_jobs = if format == "directory" { jobs } else { "1" };
+        run("pg_dump", &["-d", "source", "--format", format, "--jobs", dump_jobs, "--file", file]);
+        let mut client = database(&server, &target);
+        if format == "plain" {
+            let script = std::fs::read_to_string(file).unwrap();
+            assert_eq!(script.matches("CREATE EXTENSION").count(), 1);
+            assert!(
+                !script.contains("CREATE FUNCTION public.sno"),
+                "the extension's own objects stay out of it"
+            );
+            run("psql", &["-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-d", &target, "-f", file]);
+        } else {
+            run("pg_restore", &["-d", &target, "--exit-on-error", "--jobs", jobs, file]);
+        }
+        client.batch_execute("ANALYZE").unwrap();
+        assert_eq!(content(&mut client), source, "{format}, {jobs} jobs");
+        assert_eq!(catalog(&mut client), objects, "{format}, {jobs} jobs");
+        client
+            .batch_execute(
+                "INSERT INTO event (n) VALUES (1); SELECT sno_maintain_partitions('log', '1 month')",
+            )
+            .unwrap();
+    }
+}
+
+#[test]
+fn it_can_be_dropped_and_made_again() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let fresh = catalog(&mut client);
+    client
+        .batch_execute("CREATE TABLE t (id sno DEFAULT sno_new(), n integer); INSERT INTO t (n) VALUES (1)")
+        .unwrap();
+    assert_eq!(code(&mut client, "DROP EXTENSION sno"), "2BP01");
+    let last = text(&mut client, "SELECT sno_new()");
+    client.batch_execute("DROP EXTENSION sno CASCADE").unwrap();
+    assert_eq!(
+        text(&mut client, "SELECT count(*) FROM pg_proc WHERE probin = '$libdir/sno' OR proname LIKE 'sno%'"),
+        "0"
+    );
+    assert_eq!(text(&mut client, "SELECT n FROM t"), "1");
+    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    assert_eq!(catalog(&mut client), fresh);
+    // The server's generators are not the database's: they go on.
+    assert!(text(&mut client, "SELECT sno_new()") > last);
+    client.batch_execute("DROP EXTENSION sno").unwrap();
+    client.batch_execute("CREATE SCHEMA ids; CREATE EXTENSION sno SCHEMA ids; SELECT ids.sno_new()").unwrap();
+}
+
+#[test]
+fn it_works_from_any_schema() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.batch_execute(FILL).unwrap();
+    let before = content(&mut client);
+    let estimate = |client: &mut Client, condition: &str| -> (String, i64) {
+        let rows =
+            client.query(&format!("EXPLAIN SELECT * FROM public.event WHERE {condition}"), &[]).unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        let rows = plan.split("rows=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        (plan, rows)
+    };
+    let hour = "sno_between(id, '2026-01-01 06:00Z', '2026-01-01 07:00Z')";
+    let (_, expected) = estimate(&mut client, hour);
+    assert!((40..90).contains(&expected), "{expected} rows are expected of 60");
+
+    client.batch_execute("CREATE SCHEMA \"the IDs\"; ALTER EXTENSION sno SET SCHEMA \"the IDs\"").unwrap();
+    // Where the search path leads there, and in a new session whose path doesn't.
+    client.batch_execute("SET search_path = public, \"the IDs\"").unwrap();
+    assert_eq!(content(&mut client), before);
+    let mut client = server.connect();
+    let hour = "\"the IDs\".sno_between(id, '2026-01-01 06:00Z', '2026-01-01 07:00Z')";
+    let (plan, rows) = estimate(&mut client, hour);
+    assert_eq!(rows, expected, "{plan}");
+    // Two conditions in its place.
+    assert!(plan.contains("OPERATOR(\"the IDs\".>=)") && plan.contains("OPERATOR(\"the IDs\".<)"), "{plan}");
+    assert!(plan.contains("Cond: ") && !plan.contains("sno_between"), "{plan}");
+    let (plan, _) = estimate(&mut client, "id OPERATOR(\"the IDs\".<) '2026-01-01 01:00Z'::timestamptz");
+    assert!(plan.contains("Index Cond") || plan.contains("Recheck Cond"), "{plan}");
+    let partitions = text(&mut client, "SELECT count(*) FROM \"the IDs\".sno_partitions('log')");
+    client
+        .batch_execute(
+            "SELECT \"the IDs\".sno_maintain_partitions('log', '1 month', ahead => 3, retention => '1 month');
+             SELECT \"the IDs\".sno_create_partitions('log', '1 month', '2030-01-01Z', '2030-03-01Z');
+             INSERT INTO log (line) VALUES ('new');
+             INSERT INTO event (n) VALUES (0);",
+        )
+        .unwrap();
+    assert_ne!(text(&mut client, "SELECT count(*) FROM \"the IDs\".sno_partitions('log')"), partitions);
+    client.batch_execute("ALTER EXTENSION sno SET SCHEMA public").unwrap();
+    let fresh = catalog(&mut {
+        let mut client = database(&server, "fresh");
+        client.batch_execute("CREATE EXTENSION sno").unwrap();
+        client
+    });
+    assert_eq!(difference(&catalog(&mut client), &fresh), "");
+}
