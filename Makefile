@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-index test-upgrade test-faults pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-index test-upgrade test-replication test-faults package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -27,8 +27,20 @@ test-index: ## check btree indexes of ten million rows, entry by entry
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and partitions of sno
 	@dev/test-upgrade
 
+test-replication: ## replicate between servers, in both directions with pglogical, which it installs
+	@dev/test-replication
+
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults
+
+package: ## make a Debian package for the server of PG, in target/packages
+	@dev/package
+
+test-package: ## try that package on a clean Debian: install, CREATE EXTENSION, remove (as root)
+	@dev/test-package
+
+dist: ## make the source archive for PGXN, in target/packages
+	@dev/dist
 
 pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
 	@dev/server $(@:pg%=%)

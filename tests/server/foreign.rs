@@ -1,0 +1,166 @@
+//! Tables that span servers: `postgres_fdw`, partitions on two servers, and what sharding asks of a type.
+
+use sno_tests::Server;
+use sno_tests::postgres::Client;
+
+fn server(prefix: u8) -> Server {
+    Server::builder().conf("sno.partition_prefix", &prefix.to_string()).start()
+}
+
+/// A foreign server by the name of `name`, whose comparisons of `sno` may run there if `shipped`.
+fn link(client: &mut Client, name: &str, server: &Server, shipped: bool) {
+    let host = server.socket_folder().display();
+    let extensions = if shipped { ", extensions 'sno'" } else { "" };
+    client
+        .batch_execute(&format!(
+            "CREATE EXTENSION IF NOT EXISTS postgres_fdw;
+             CREATE SERVER {name} FOREIGN DATA WRAPPER postgres_fdw
+                 OPTIONS (host '{host}', port '5432', dbname 'postgres'{extensions});
+             CREATE USER MAPPING FOR CURRENT_USER SERVER {name} OPTIONS (user 'postgres', password_required 'false');"
+        ))
+        .unwrap();
+}
+
+fn plan(client: &mut Client, query: &str) -> String {
+    let rows = client.query(&format!("EXPLAIN (VERBOSE, COSTS off) {query}"), &[]).unwrap();
+    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
+}
+
+fn number(client: &mut Client, query: &str) -> i64 {
+    client.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
+}
+
+#[test]
+fn conditions_on_an_id_run_where_the_rows_are() {
+    let (here, there) = (server(1), server(2));
+    there
+        .connect()
+        .batch_execute(
+            "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+             INSERT INTO event SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 hour', n % 4, 1, 1), n
+                 FROM generate_series(1, 1000) n;
+             ANALYZE event;",
+        )
+        .unwrap();
+    let mut client = here.connect();
+    for (name, shipped) in [("there", true), ("unshipped", false)] {
+        link(&mut client, name, &there, shipped);
+        client
+            .batch_execute(&format!(
+                "CREATE SCHEMA {name}; IMPORT FOREIGN SCHEMA public LIMIT TO (event) FROM SERVER {name} INTO {name}"
+            ))
+            .unwrap();
+    }
+    let column =
+        "SELECT count(*) FROM information_schema.columns WHERE table_name = 'event' AND udt_name = 'sno'";
+    assert_eq!(number(&mut client, column), 2);
+    for (condition, rows) in [
+        ("id = sno_make('2026-01-01 03:00Z', 3, 1, 1)", 1),
+        ("id >= '2026-01-02Z'::timestamptz AND id < '2026-01-03Z'::timestamptz", 24),
+        ("sno_between(id, '2026-01-02Z', '2026-01-03Z')", 24),
+        ("sno_metabyte(id) = 2", 250),
+        ("id = sno_make('2026-01-01 03:00Z', 3, 1, 1) OR id = sno_make('2026-01-01 04:00Z', 0, 1, 1)", 2),
+    ] {
+        for (schema, shipped) in [("there", true), ("unshipped", false)] {
+            let query = format!("SELECT count(*) FROM {schema}.event WHERE {condition}");
+            assert_eq!(number(&mut client, &query), rows, "{query}");
+            let plan = plan(&mut client, &format!("SELECT n FROM {schema}.event WHERE {condition}"));
+            let remote = plan.lines().find(|line| line.contains("Remote SQL")).unwrap();
+            assert_eq!(remote.contains("WHERE"), shipped, "{plan}");
+            assert_eq!(plan.contains("Filter"), !shipped, "{plan}");
+        }
+    }
+    // An array is of no extension, as postgres_fdw sees it: a list is filtered here.
+    let list = "id IN (sno_make('2026-01-01 03:00Z', 3, 1, 1), sno_make('2026-01-01 04:00Z', 0, 1, 1))";
+    assert_eq!(number(&mut client, &format!("SELECT count(*) FROM there.event WHERE {list}")), 2);
+    // Order and limit go there, too, and the latest is found by that server's index.
+    let plan = plan(&mut client, "SELECT id FROM there.event ORDER BY id DESC LIMIT 5");
+    assert!(plan.contains("ORDER BY id DESC") && plan.contains("LIMIT 5"), "{plan}");
+    // IDs of new rows are made where the statement runs, if the default is brought along.
+    client
+        .batch_execute(
+            "CREATE SCHEMA defaults;
+             IMPORT FOREIGN SCHEMA public LIMIT TO (event) FROM SERVER there INTO defaults
+                 OPTIONS (import_default 'true');
+             INSERT INTO defaults.event (n) VALUES (-1);",
+        )
+        .unwrap();
+    let made_here = "SELECT count(*) FROM defaults.event WHERE n = -1 AND sno_partition(id) >> 8 = 1";
+    assert_eq!(number(&mut client, made_here), 1);
+}
+
+#[test]
+fn partitions_on_two_servers() {
+    let (here, first, second) = (server(1), server(2), server(3));
+    for server in [&first, &second] {
+        server.connect().batch_execute("CREATE TABLE log (id sno PRIMARY KEY, line text)").unwrap();
+    }
+    let mut client = here.connect();
+    link(&mut client, "first", &first, true);
+    link(&mut client, "second", &second, true);
+    client
+        .batch_execute(
+            "CREATE TABLE log (id sno DEFAULT sno_new(1), line text) PARTITION BY RANGE (id);
+             CREATE FOREIGN TABLE log_2025 PARTITION OF log
+                 FOR VALUES FROM (sno_lower('2025-01-01Z')) TO (sno_lower('2026-01-01Z'))
+                 SERVER first OPTIONS (table_name 'log');
+             CREATE FOREIGN TABLE log_2026 PARTITION OF log
+                 FOR VALUES FROM (sno_lower('2026-01-01Z')) TO (sno_lower('2027-01-01Z'))
+                 SERVER second OPTIONS (table_name 'log');
+             CREATE TABLE log_now PARTITION OF log FOR VALUES FROM (sno_lower('2027-01-01Z')) TO (MAXVALUE);
+             INSERT INTO log SELECT sno_make('2025-01-01Z'::timestamptz + n * interval '1 day', 0, 1, n), n
+                 FROM generate_series(0, 999) n;",
+        )
+        .unwrap();
+    for (server, rows) in [(&first, 365), (&second, 365)] {
+        assert_eq!(number(&mut server.connect(), "SELECT count(*) FROM log"), rows);
+    }
+    assert_eq!(number(&mut client, "SELECT count(*) FROM log"), 1000);
+    assert_eq!(number(&mut client, "SELECT count(*) FROM ONLY log_now"), 270);
+    // One month is asked of one server, with the month's bounds.
+    let month =
+        "SELECT * FROM log WHERE id >= '2025-03-01Z'::timestamptz AND id < '2025-04-01Z'::timestamptz";
+    let shown = plan(&mut client, month);
+    assert!(
+        shown.contains("log_2025") && !shown.contains("log_2026") && !shown.contains("log_now"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("Remote SQL").count(), 1);
+    assert!(shown.contains("WHERE"), "{shown}");
+    assert_eq!(number(&mut client, &format!("SELECT count(*) FROM ({month}) march")), 31);
+    // When the statement runs, for what is known only then.
+    client.batch_execute("PREPARE since AS SELECT count(*) FROM log WHERE id >= $1::timestamptz; SET plan_cache_mode = force_generic_plan").unwrap();
+    let rows =
+        client.query("EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE since('2026-06-01Z')", &[]).unwrap();
+    let shown: String = rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect();
+    assert!(shown.contains("Subplans Removed: 1") && !shown.contains("log_2025"), "{shown}");
+}
+
+/// Citus asks of the type of a distribution column: binary input and output, a default hash operator class with both
+/// hash functions, a default btree operator class. Citus itself is in no package here.
+#[test]
+fn what_sharding_asks_of_a_type() {
+    let server = server(1);
+    let query = "
+        SELECT count(*) FROM pg_type t
+        JOIN pg_opclass h ON h.opcintype = t.oid AND h.opcdefault
+            AND h.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'hash')
+        JOIN pg_opclass b ON b.opcintype = t.oid AND b.opcdefault
+            AND b.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree')
+        WHERE t.oid = 'sno'::regtype AND typsend <> 0 AND typreceive <> 0
+            AND 2 = (SELECT count(*) FROM pg_amproc p JOIN pg_proc f ON f.oid = p.amproc
+                WHERE p.amprocfamily = h.opcfamily AND p.amproclefttype = t.oid AND p.amprocnum IN (1, 2)
+                    AND f.provolatile = 'i' AND f.proisstrict)
+            AND 1 = (SELECT count(*) FROM pg_amproc p JOIN pg_proc f ON f.oid = p.amproc
+                WHERE p.amprocfamily = b.opcfamily AND p.amproclefttype = t.oid AND p.amprocrighttype = t.oid
+                    AND p.amprocnum = 1 AND f.provolatile = 'i')";
+    assert_eq!(number(&mut server.connect(), query), 1);
+    // The same value, the same shard, on every server and architecture: these never change.
+    let mut client = server.connect();
+    let row = client
+        .query_one("SELECT sno_hash('9q7k4op826n2g222'), sno_hash_extended('9q7k4op826n2g222', 0)", &[])
+        .unwrap();
+    assert_eq!((row.get::<_, i32>(0), row.get::<_, i64>(1)), (HASH.0, HASH.1));
+}
+
+const HASH: (i32, i64) = (-2046158171, -5875947598677140827);

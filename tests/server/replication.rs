@@ -1,0 +1,178 @@
+//! Several servers that write, and where their rows meet: a primary key on the ID alone, and no conflict ever.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::Client;
+use sno_tests::{Ids, Server, in_parallel};
+
+const TABLE: &str = "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
+
+/// A server with a prefix of its own that sends and takes changes.
+fn server(prefix: u8) -> Server {
+    let server = Server::builder()
+        .conf("sno.partition_prefix", &prefix.to_string())
+        .conf("wal_level", "logical")
+        .conf("track_commit_timestamp", "on")
+        .conf("shared_preload_libraries", if pglogical() { "pglogical" } else { "" })
+        .start();
+    server.connect().batch_execute(TABLE).unwrap();
+    server
+}
+
+/// Whether this is `make test-replication`, which has seen to it that pglogical is there.
+fn pglogical() -> bool {
+    std::env::var_os("SNO_PGLOGICAL").is_some()
+}
+
+#[track_caller]
+fn text(client: &mut Client, query: &str) -> String {
+    client
+        .query_one(&format!("SELECT ({query})::text"), &[])
+        .unwrap_or_else(|e| panic!("{query}: {e:?}"))
+        .get(0)
+}
+
+/// Everything in a table, in one line.
+fn content(server: &Server) -> String {
+    text(
+        &mut server.connect(),
+        "SELECT concat(count(*), ' ', md5(string_agg(concat(id, n), ',' ORDER BY id))) FROM event",
+    )
+}
+
+/// Waits until a query says what it should.
+#[track_caller]
+fn wait(server: &Server, query: &str, expected: &str) {
+    let (began, mut client) = (Instant::now(), server.connect());
+    loop {
+        let found = text(&mut client, query);
+        if found == expected {
+            return;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "{query}: {found}, not {expected}\n{}",
+            server.log()
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn insert(server: &Server, rows: u32) {
+    in_parallel(2, |_| {
+        let insert = format!("INSERT INTO event (n) SELECT generate_series(1, {rows} / 2)");
+        server.connect().batch_execute(&insert).unwrap();
+    });
+}
+
+#[track_caller]
+fn subscribe(subscriber: &Server, publisher: &Server, name: &str, options: &str) {
+    publisher.connect().batch_execute("CREATE PUBLICATION everything FOR TABLE event").unwrap();
+    let source = publisher.connection_string();
+    // Not in a transaction: it makes a replication slot.
+    subscriber
+        .connect()
+        .batch_execute(&format!(
+            "CREATE SUBSCRIPTION {name} CONNECTION '{source}' PUBLICATION everything WITH ({options})"
+        ))
+        .unwrap();
+}
+
+#[test]
+fn two_writers_with_two_prefixes_and_one_subscriber() {
+    let (first, second, all) = (server(1), server(2), server(3));
+    insert(&first, 1000);
+    // What is there is copied, what comes later is sent: as text, and as the ten bytes.
+    subscribe(&all, &first, "first", "binary = true");
+    subscribe(&all, &second, "second", "binary = false");
+    in_parallel(3, |number| insert([&first, &second, &all][number], 10_000));
+    wait(&all, "SELECT count(*) FROM event", "31000");
+    let mut ids = Ids::new();
+    ids.query(&mut all.connect(), "SELECT id FROM event").unwrap();
+    ids.assert_distinct();
+    let by_prefix = "SELECT string_agg(concat(prefix, ': ', count), ', ' ORDER BY prefix)
+        FROM (SELECT sno_partition(id) >> 8, count(*) FROM event GROUP BY 1) counts(prefix, count)";
+    assert_eq!(text(&mut all.connect(), by_prefix), "1: 11000, 2: 10000, 3: 10000");
+    // Rows are found again by their IDs.
+    first.connect().batch_execute("UPDATE event SET n = -1 WHERE n % 2 = 0").unwrap();
+    second.connect().batch_execute("DELETE FROM event WHERE n > 10").unwrap();
+    first.connect().batch_execute("UPDATE event SET id = sno_with_metabyte(id, 9) WHERE n = 1").unwrap();
+    wait(&all, "SELECT count(*) FROM event WHERE sno_partition(id) >> 8 = 2", "20");
+    wait(
+        &all,
+        "SELECT count(*) FILTER (WHERE n = -1) || ' ' || count(*) FILTER (WHERE sno_metabyte(id) = 9) FROM event",
+        "5500 4",
+    );
+}
+
+/// Two-way replication is part of PostgreSQL from 16 on; for 15 there is pglogical, below.
+#[test]
+fn two_writers_that_replicate_each_other() {
+    let (first, second) = (server(1), server(2));
+    let version: i32 =
+        text(&mut first.connect(), "SELECT current_setting('server_version_num')").parse().unwrap();
+    if version < 160_000 {
+        println!("skipped: PostgreSQL {version} can't tell its own changes from those of others");
+        return;
+    }
+    subscribe(&first, &second, "other", "origin = none, copy_data = false");
+    subscribe(&second, &first, "other", "origin = none, copy_data = false");
+    in_parallel(2, |number| insert([&first, &second][number], 10_000));
+    for server in [&first, &second] {
+        wait(server, "SELECT count(*) FROM event", "20000");
+    }
+    first
+        .connect()
+        .batch_execute("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10")
+        .unwrap();
+    wait(&second, "SELECT count(*) FROM event WHERE n = -1", "20");
+    assert_eq!(content(&first), content(&second));
+}
+
+#[test]
+#[ignore = "needs pglogical: make test-replication"]
+fn two_writers_that_replicate_each_other_with_pglogical() {
+    assert!(pglogical(), "SNO_PGLOGICAL is not set");
+    let (first, second) = (server(1), server(2));
+    for (server, name) in [(&first, "first"), (&second, "second")] {
+        let dsn = server.connection_string();
+        server
+            .connect()
+            .batch_execute(&format!(
+                "CREATE EXTENSION pglogical;
+                 SELECT pglogical.create_node(node_name := '{name}', dsn := '{dsn}');
+                 SELECT pglogical.replication_set_add_table('default', 'event');"
+            ))
+            .unwrap();
+    }
+    for (server, other) in [(&first, &second), (&second, &first)] {
+        let dsn = other.connection_string();
+        server
+            .connect()
+            .batch_execute(&format!(
+                "SELECT pglogical.create_subscription(subscription_name := 'other', provider_dsn := '{dsn}',
+                    synchronize_structure := false, synchronize_data := false, forward_origins := '{{}}')"
+            ))
+            .unwrap();
+    }
+    for server in [&first, &second] {
+        wait(
+            server,
+            "SELECT string_agg(status, ' ') FROM pglogical.show_subscription_status()",
+            "replicating",
+        );
+    }
+    in_parallel(2, |number| insert([&first, &second][number], 10_000));
+    for server in [&first, &second] {
+        wait(server, "SELECT count(*) FROM event", "20000");
+    }
+    first
+        .connect()
+        .batch_execute("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10")
+        .unwrap();
+    wait(&second, "SELECT count(*) FROM event WHERE n = -1", "20");
+    assert_eq!(content(&first), content(&second));
+    let conflicts = [&first, &second].map(|server| server.log().matches("CONFLICT").count());
+    assert_eq!(conflicts, [0, 0]);
+}
