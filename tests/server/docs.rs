@@ -1,17 +1,94 @@
-//! The SQL in the documentation works, as it stands there.
+//! The SQL in the documentation works, as it stands there, and prints what stands there.
+//!
+//! Each block of `sql` is run, in order, on a server for each file. If the next thing after it is a block of `text`,
+//! that is what psql prints for it. `…` stands for what differs from run to run: any text within a line, or any lines
+//! if it is alone on one. Widths of columns don't count.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
 use sno_tests::Server;
 
+/// A block of SQL, and what it prints if that is told.
+#[derive(Debug, PartialEq)]
+struct Block<'a> {
+    sql: &'a str,
+    output: Option<&'a str>,
+}
+
 /// The blocks that are marked as SQL.
-fn sql_blocks(markdown: &str) -> Vec<&str> {
-    markdown.split("```sql\n").skip(1).map(|rest| rest.split_once("```").expect("an end").0).collect()
+fn sql_blocks(markdown: &str) -> Vec<Block<'_>> {
+    let parts = markdown.split("```sql\n").skip(1).map(|rest| rest.split_once("```").expect("an end"));
+    parts
+        .map(|(sql, rest)| {
+            let output = rest.trim_start().strip_prefix("```text\n");
+            Block { sql, output: output.map(|text| text.split_once("```").expect("an end").0) }
+        })
+        .collect()
+}
+
+/// A line without what the width of its columns decides.
+fn plain(line: &str) -> String {
+    if line.contains('-') && line.chars().all(|c| matches!(c, '-' | '+')) {
+        return line.split('+').map(|_| "-").collect::<Vec<_>>().join("+");
+    }
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a line is what is expected, `…` standing for any text.
+fn line_matches(expected: &str, line: &str) -> bool {
+    let mut parts = expected.split('…');
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(place) = rest.find(part) else { return false };
+        rest = &rest[place + part.len()..];
+    }
+    true
+}
+
+/// Whether an output is what is expected, a line of `…` standing for any lines.
+fn matches(expected: &[String], lines: &[String]) -> bool {
+    match expected.split_first() {
+        None => lines.is_empty(),
+        Some((first, after)) if first == "…" => {
+            (0..=lines.len()).any(|skip| matches(after, &lines[skip..]))
+        }
+        Some((first, after)) => {
+            lines.first().is_some_and(|line| line_matches(first, line)) && matches(after, &lines[1..])
+        }
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(plain).filter(|line| !line.is_empty()).collect()
+}
+
+/// What psql prints, as a person sees it.
+fn psql(server: &Server, sql: &str) -> Output {
+    let mut psql = server
+        .command("psql")
+        .args(["-X", "-q", "-v", "ON_ERROR_STOP=1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may have gone already, after an error.
+    let _ = psql.stdin.take().unwrap().write_all(sql.as_bytes());
+    psql.wait_with_output().unwrap()
 }
 
 #[test]
-fn every_block_of_sql_runs() {
+fn every_block_of_sql_runs_and_prints_what_stands_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files: Vec<PathBuf> = fs::read_dir(root.join("docs"))
         .unwrap()
@@ -20,21 +97,52 @@ fn every_block_of_sql_runs() {
         .collect();
     files.push(root.join("README.md"));
     files.sort();
-    let mut count = 0;
+    let (mut count, mut outputs, mut errors) = (0, 0, String::new());
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         // The README makes its own extension, all others are read after it.
         let server = Server::builder().extension(!text.contains("CREATE EXTENSION sno;")).start();
-        for block in sql_blocks(&text) {
-            let output = server.psql(block);
-            assert!(
-                output.status.success() && output.stderr.is_empty(),
-                "{}:\n{block}\n{}",
-                file.display(),
-                String::from_utf8_lossy(&output.stderr)
-            );
+        for Block { sql, output } in sql_blocks(&text) {
+            let printed = psql(&server, sql);
+            let (out, err) =
+                (String::from_utf8_lossy(&printed.stdout), String::from_utf8_lossy(&printed.stderr));
+            if !printed.status.success() || !err.is_empty() {
+                errors += &format!("{}:\n{sql}\n{err}\n", file.display());
+            }
             count += 1;
+            let Some(expected) = output else { continue };
+            outputs += 1;
+            if !matches(&lines(expected), &lines(&out)) {
+                errors += &format!("{}:\n{sql}\nprints\n{out}\nand not\n{expected}\n", file.display());
+            }
         }
     }
-    assert!(count >= 7, "{count} blocks found");
+    assert!(errors.is_empty(), "{errors}");
+    assert!(count >= 40 && outputs >= 10, "{count} blocks found, {outputs} with their output");
+    println!("{count} blocks, {outputs} with their output");
+}
+
+#[test]
+fn the_comparison_tells_outputs_apart() {
+    let text = "a\n```sql\nSELECT 1;\n```\n\n```text\n n\n---\n 1\n```\n```sql\nSELECT 2;\n```\nb\n```text\nc\n```\n";
+    let blocks = sql_blocks(text);
+    assert_eq!(blocks[0], Block { sql: "SELECT 1;\n", output: Some(" n\n---\n 1\n") });
+    assert_eq!(blocks[1], Block { sql: "SELECT 2;\n", output: None });
+
+    let printed = "      id      | n \n--------------+---\n 9q7k4op8 | 17\n (1 row)\n";
+    for (expected, same) in [
+        (" id | n\n----+---\n 9q7k4op8 | 17\n (1 row)", true),
+        (" id | n\n----+---\n … | 17\n (1 row)", true),
+        (" id | n\n----+---\n …7k…op8 | …7\n (1 row)", true),
+        (" id | n\n…\n (1 row)", true),
+        ("…", true),
+        (" id | n\n----+---\n … | 18\n (1 row)", false),
+        (" id | n\n----+---\n …8k… | 17\n (1 row)", false),
+        (" id | n\n--------\n … | 17\n (1 row)", false),
+        (" id | n\n----+---\n … | 17", false),
+        (" id | n\n----+---\n … | 17\n (1 row)\n more", false),
+        ("", false),
+    ] {
+        assert_eq!(matches(&lines(expected), &lines(printed)), same, "{expected}");
+    }
 }

@@ -173,6 +173,4 @@ fn two_writers_that_replicate_each_other_with_pglogical() {
         .unwrap();
     wait(&second, "SELECT count(*) FROM event WHERE n = -1", "20");
     assert_eq!(content(&first), content(&second));
-    let conflicts = [&first, &second].map(|server| server.log().matches("CONFLICT").count());
-    assert_eq!(conflicts, [0, 0]);
 }
