@@ -2,8 +2,9 @@
 //! they may and may not repeat.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sno_tests::sno_core::Tick;
 use sno_tests::sno_core::record::{LENGTH, Record};
@@ -105,6 +106,52 @@ fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
         server.connect().batch_execute("SELECT sno_new()").unwrap();
         assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
         server.stop(mode);
+    }
+    ids.assert_distinct();
+}
+
+/// A base backup of a server that has made IDs, stopped before it becomes a server of its own.
+fn backup(server: &Server) -> Server {
+    let backup = server.standby();
+    server.wait_replayed(&backup);
+    backup.stop(Mode::Fast);
+    fs::remove_file(backup.data().join("standby.signal")).unwrap();
+    backup
+}
+
+#[test]
+fn a_restored_backup_is_told_once() {
+    let server = builder().start();
+    let mut ids = Ids::new();
+    draw(&server, &mut ids);
+
+    // To a point in time, which begins another timeline.
+    let restored = backup(&server);
+    let signal = restored.data().join("recovery.signal");
+    fs::write(&signal, "").unwrap();
+    let owner = fs::metadata(restored.data()).unwrap();
+    std::os::unix::fs::chown(&signal, Some(owner.uid()), Some(owner.gid())).unwrap();
+    restored.configure("restore_command", "false");
+    restored.configure("recovery_target", "immediate");
+    restored.configure("recovery_target_action", "promote");
+    restored.start();
+    let (mut client, began) = (restored.connect(), Instant::now());
+    while client.query_one("SELECT pg_is_in_recovery()", &[]).unwrap().get(0) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", restored.log());
+        thread::sleep(Duration::from_millis(20));
+    }
+    draw(&restored, &mut ids);
+    assert_eq!((count(&restored, PROMOTED), count(&restored, COPIED)), (1, 0), "{}", restored.log());
+
+    // As it is, on the timeline of its original.
+    let started = backup(&server);
+    started.start();
+    draw(&started, &mut ids);
+    assert_eq!((count(&started, PROMOTED), count(&started, COPIED)), (0, 1), "{}", started.log());
+    for copy in [restored, started] {
+        copy.restart(Mode::Immediate);
+        draw(&copy, &mut ids);
+        assert_eq!(count(&copy, HINT), 1);
     }
     ids.assert_distinct();
 }
