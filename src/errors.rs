@@ -245,6 +245,14 @@ impl Error {
             .detail("The generators of sno go on in the other timeline.")
     }
 
+    pub(crate) fn clock_went_back_while_down(ticks: u64) -> Self {
+        Self::notice(format!(
+            "system clock went back by {:.3} s or more while the server was down",
+            ticks as f64 / Tick::PER_SECOND as f64
+        ))
+        .detail("The marks of sno are further ahead than a restart explains.")
+    }
+
     pub(crate) fn copied(origin: &Origin, here: &Origin) -> Self {
         if origin.wal_timeline == here.wal_timeline {
             Self::notice("data directory was copied after its last sno was generated")

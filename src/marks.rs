@@ -31,7 +31,7 @@ use std::{
 
 use pgrx::pg_sys;
 use sno_core::{
-    Clock as _, SystemClock, Tick,
+    Clock as _, Marks, SystemClock, Tick,
     record::{self, Origin, Record},
 };
 
@@ -94,6 +94,11 @@ pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
     shared.ready.store(true, Release);
     if let Some(notice) = copy_notice(&record, &here) {
         notice.log();
+    }
+    // The clock was no further behind the mark than that when it was written.
+    let last = record.limits[record.current as usize].get().saturating_sub(Marks::AHEAD);
+    if record.system == system() && last > now.get() {
+        Error::clock_went_back_while_down(last - now.get()).log();
     }
     Ok(())
 }

@@ -65,6 +65,25 @@ fn a_quick_restart_is_no_step() {
 }
 
 #[test]
+fn a_step_while_the_server_was_down_is_told() {
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
+    server.set_clock("-90000");
+    server.connect().batch_execute(DRAW).unwrap();
+    server.set_clock("+0");
+    server.connect().batch_execute(DRAW).unwrap();
+    server.stop(Mode::Fast);
+    server.set_clock("-60");
+    server.start();
+    server.connect().batch_execute("SELECT sno_new()").unwrap();
+    let log = server.log();
+    let (_, line) = log.split_once("LOG:  system clock went back by ").unwrap_or_else(|| panic!("{log}"));
+    let (seconds, rest) = line.split_once(" s or more while the server was down").unwrap();
+    let seconds: f64 = seconds.parse().unwrap();
+    assert!((40.0..60.1).contains(&seconds), "{seconds}");
+    assert!(!rest.contains("system clock went back"), "{log}");
+}
+
+#[test]
 fn many_that_meet_a_step_at_once_write_one_line() {
     let server = Server::builder().faketime(true).start();
     server.set_clock("-90000");
