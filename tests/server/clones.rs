@@ -125,15 +125,13 @@ fn a_restored_backup_is_told_once() {
     let mut ids = Ids::new();
     draw(&server, &mut ids);
 
-    // To a point in time, which begins another timeline.
+    // To the end of what the archive has, which begins another timeline.
     let restored = backup(&server);
     let signal = restored.data().join("recovery.signal");
     fs::write(&signal, "").unwrap();
     let owner = fs::metadata(restored.data()).unwrap();
     std::os::unix::fs::chown(&signal, Some(owner.uid()), Some(owner.gid())).unwrap();
     restored.configure("restore_command", "false");
-    restored.configure("recovery_target", "immediate");
-    restored.configure("recovery_target_action", "promote");
     restored.start();
     let (mut client, began) = (restored.connect(), Instant::now());
     while client.query_one("SELECT pg_is_in_recovery()", &[]).unwrap().get(0) {

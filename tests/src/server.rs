@@ -91,7 +91,7 @@ impl Builder {
     #[must_use]
     #[track_caller]
     pub fn start(self) -> Server {
-        let postgres = system::program(&self.programs.join("postgres"));
+        let postgres = system::program(self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
         let server = Server::new(self.faketime, self.programs.clone());
         let template = system::temporary().join("template");
@@ -103,7 +103,7 @@ impl Builder {
             }
             copy
         } else {
-            let mut initdb = system::server_command(&self.programs.join("initdb"));
+            let mut initdb = system::server_command(self.programs.join("initdb"));
             initdb.args([
                 "--no-sync",
                 "--username=postgres",
@@ -206,7 +206,7 @@ impl Server {
         let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
         assert!(postmaster.is_none(), "the server runs already");
         let log = system::appending(&self.log_path());
-        let mut command = system::server_command(&self.programs.join("postgres"));
+        let mut command = system::server_command(self.programs.join("postgres"));
         command
             .arg("-D")
             .arg(&self.data)
@@ -429,7 +429,7 @@ impl Server {
     /// What `psql` makes of some SQL that is typed in: unaligned, rows only, stopping at the first error.
     #[must_use]
     pub fn psql(&self, sql: &str) -> Output {
-        let mut psql = system::client_command(&self.programs.join("psql"))
+        let mut psql = system::client_command(self.programs.join("psql"))
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.connection_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -474,7 +474,7 @@ impl Server {
     #[track_caller]
     pub fn standby(&self) -> Server {
         let standby = Self::new(self.faketime, self.programs.clone());
-        let output = system::server_command(&self.programs.join("pg_basebackup"))
+        let output = system::server_command(self.programs.join("pg_basebackup"))
             .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"])
             .args(["--dbname", &self.connection_string(), "--pgdata"])
             .arg(&standby.data)
@@ -503,7 +503,7 @@ impl Server {
     /// `pg_dump`, `pg_restore`.
     #[must_use]
     pub fn command(&self, program: &str) -> std::process::Command {
-        let mut command = system::server_command(&self.programs.join(program));
+        let mut command = system::server_command(self.programs.join(program));
         command.env("PGHOST", self.home.path()).env("PGPORT", "5432").env("PGUSER", "postgres");
         command
     }
