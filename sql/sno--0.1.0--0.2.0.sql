@@ -19,3 +19,298 @@ BEGIN
     END IF;
 END
 $do$;
+
+--
+-- Partitions by time
+--
+
+-- Everything that knows the type is in SQL bodies, whose names are resolved once, when the extension is created: so
+-- they work wherever the extension is moved to, and nobody can slip in a function of the same name. plpgsql makes
+-- the checks and the DDL, and sees nothing but pg_catalog.
+
+CREATE OR REPLACE FUNCTION sno_is_partition_key(parent regclass) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE
+    RETURN EXISTS (
+        SELECT FROM pg_partitioned_table p
+        JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
+        WHERE p.partrelid = parent AND p.partstrat = 'r'::"char" AND p.partnatts = 1::int2 AND a.atttypid = 'sno'::regtype
+    );
+COMMENT ON FUNCTION sno_is_partition_key(regclass) IS 'whether a table is partitioned by ranges of a column of type sno';
+
+CREATE OR REPLACE FUNCTION sno_partitions(
+        parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT child, coalesce(sno_time(lower::sno), '-infinity'::timestamptz),
+           -- A bound in the middle of a tick, made by hand: not all of the tick is before it.
+           coalesce(sno_time(upper::sno)
+                + CASE WHEN upper::sno > sno_lower(sno_time(upper::sno)) THEN '4 ms'::interval ELSE '0'::interval END,
+                'infinity'::timestamptz)
+    FROM (
+        SELECT c.oid::regclass AS child, b.parts[1] AS lower, b.parts[2] AS upper
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid,
+        regexp_match(pg_get_expr(c.relpartbound, c.oid),
+            $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts)
+        WHERE i.inhparent = parent AND b.parts IS NOT NULL AND sno_is_partition_key(parent)
+    ) children
+    ORDER BY 2;
+END;
+COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
+
+CREATE OR REPLACE FUNCTION sno_partition_spans(
+        width interval, since timestamptz, until timestamptz,
+        OUT since timestamptz, OUT until timestamptz
+    ) RETURNS SETOF record
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT s AT TIME ZONE 'UTC'::text, (s + $1) AT TIME ZONE 'UTC'::text
+    FROM (SELECT
+            extract(year FROM $1)::integer * 12 + extract(month FROM $1)::integer AS width,
+            extract(year FROM $2 AT TIME ZONE 'UTC'::text)::integer * 12
+                + extract(month FROM $2 AT TIME ZONE 'UTC'::text)::integer - (2010 * 12 + 1) AS since) months,
+        generate_series(
+            CASE WHEN months.width > 0
+                THEN '2010-01-01'::timestamp + $1 * (months.since / months.width)::double precision
+                -- a Monday
+                ELSE date_bin($1, $2 AT TIME ZONE 'UTC'::text, '2001-01-01'::timestamp)
+            END,
+            $3 AT TIME ZONE 'UTC'::text, $1) s
+    WHERE s < $3 AT TIME ZONE 'UTC'::text;
+END;
+COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS 'spans of time of a width that meet a range, from midnight UTC, Monday or the first of a month on';
+
+CREATE OR REPLACE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+    RETURN format('FOR VALUES FROM (%L) TO (%L)'::text, sno_lower(since)::text, sno_lower(until)::text);
+COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE … ATTACH PARTITION takes them';
+
+CREATE OR REPLACE FUNCTION sno_partition_gaps(
+        parent regclass, width interval, since timestamptz, until timestamptz,
+        OUT since timestamptz, OUT until timestamptz, OUT bounds text
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    -- What of a span has no partition yet: all of it, or what is left between others.
+    SELECT pg_catalog.lower(gap), pg_catalog.upper(gap), sno_partition_bounds(pg_catalog.lower(gap), pg_catalog.upper(gap))
+    FROM sno_partition_spans($2, $3, $4) s,
+        pg_catalog.unnest(tstzmultirange(tstzrange(s.since, s.until)) OPERATOR(pg_catalog.-) coalesce(
+            (SELECT pg_catalog.range_agg(tstzrange(p.since, p.until)) FROM sno_partitions($1) p), '{}'::tstzmultirange)) gap
+    ORDER BY 1;
+END;
+COMMENT ON FUNCTION sno_partition_gaps(regclass, interval, timestamptz, timestamptz) IS 'the partitions that a table lacks for a range of time, with their bounds';
+
+-- Volatile, so that it sees what the calling statement has made.
+CREATE OR REPLACE FUNCTION sno_partition_name(partition regclass) RETURNS text
+    LANGUAGE SQL VOLATILE STRICT PARALLEL SAFE
+    RETURN (
+        SELECT format('%I.%I'::text, n.nspname, c.relname)
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition
+    );
+COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, whatever the search path';
+
+CREATE OR REPLACE FUNCTION sno_check_spans(width interval, since timestamptz, until timestamptz) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    months integer := extract(year FROM width) * 12 + extract(month FROM width);
+BEGIN
+    IF width IS NULL OR since IS NULL OR until IS NULL THEN
+        RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF width < '1 second' OR months <> 0 AND width <> make_interval(months => months) THEN
+        RAISE EXCEPTION 'invalid width of partitions: "%"', width USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds.';
+    END IF;
+    IF since >= until THEN
+        RAISE EXCEPTION 'partitions would end before they start: "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN
+        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since ELSE until END
+            USING ERRCODE = 'datetime_field_overflow',
+                DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
+    END IF;
+    IF until > since + width * 1000 THEN
+        RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a larger width, or a shorter time.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_check_spans(interval, timestamptz, timestamptz) IS 'fail unless partitions of a width can be made for a range of time';
+
+CREATE OR REPLACE FUNCTION sno_lock_partitions(parent regclass, is_key boolean) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    pending name;
+BEGIN
+    IF parent IS NULL THEN
+        RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF NOT is_key THEN
+        RAISE EXCEPTION 'table "%" is not partitioned by range of a single column of type sno',
+            coalesce((SELECT relname FROM pg_class WHERE oid = parent), parent::text)
+            USING ERRCODE = 'wrong_object_type',
+                HINT = 'Create it with PARTITION BY RANGE (id).';
+    END IF;
+    -- Against others who do the same, but not against readers and writers.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
+    SELECT c.relname INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent AND i.inhdetachpending;
+    IF FOUND THEN
+        RAISE EXCEPTION 'partition "%" has been detached only in part', pending
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                DETAIL = 'DETACH PARTITION … CONCURRENTLY was interrupted.',
+                HINT = format('Run ALTER TABLE %s DETACH PARTITION %I FINALIZE.', parent, pending);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it has none by sno';
+
+CREATE OR REPLACE FUNCTION sno_add_partition(
+        parent regclass, width interval, since timestamptz, until timestamptz, bounds text
+    ) RETURNS regclass
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    options text;
+    schema name;
+    table_name name;
+    owner name;
+    child name;
+BEGIN
+    SELECT n.nspname, c.relname, r.rolname,
+           coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '')
+    INTO schema, table_name, owner, options
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
+    LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
+    WHERE c.oid = parent;
+    child := table_name || to_char(since AT TIME ZONE 'UTC', CASE
+        WHEN width >= '1 day' AND since = date_trunc('day', since, 'UTC') THEN '_YYYYMMDD'
+        WHEN since = date_trunc('minute', since) THEN '_YYYYMMDD_HH24MI'
+        ELSE '_YYYYMMDD_HH24MISSMS' END);
+    IF octet_length(table_name) > 43 THEN
+        RAISE EXCEPTION 'name of table "%" is too long to name partitions after', table_name
+            USING ERRCODE = 'name_too_long', DETAIL = 'There must be room for the time.';
+    END IF;
+    IF to_regclass(format('%I.%I', schema, child)) IS NOT NULL THEN
+        RAISE EXCEPTION 'relation "%" already exists', child
+            USING ERRCODE = 'duplicate_table',
+                DETAIL = format('It is not the partition of "%s" from %s to %s.', table_name, since, until),
+                HINT = 'It may have been detached: attach it again, rename it, or drop it.';
+    END IF;
+    -- Not PARTITION OF, whose lock waits for all readers and lets no other pass meanwhile.
+    EXECUTE format('CREATE TABLE %I.%I (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
+        'INCLUDING STORAGE INCLUDING COMPRESSION)%s', schema, child, parent, options);
+    IF owner <> current_user THEN
+        EXECUTE format('ALTER TABLE %I.%I OWNER TO %I', schema, child, owner);
+    END IF;
+    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %I.%I %s', parent, schema, child, bounds);
+    RETURN format('%I.%I', schema, child)::regclass;
+END
+$$;
+COMMENT ON FUNCTION sno_add_partition(regclass, interval, timestamptz, timestamptz, text) IS 'create a table and attach it as a partition';
+
+CREATE OR REPLACE FUNCTION sno_create_partitions(
+        parent regclass, width interval, since timestamptz, until timestamptz
+    ) RETURNS SETOF regclass
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    SELECT sno_check_spans(width, since, until);
+    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
+    -- By way of an array, so that all are made, however many rows the caller takes.
+    SELECT pg_catalog.unnest(ARRAY(
+        SELECT sno_add_partition(parent, $2, gap.since, gap.until, gap.bounds) FROM sno_partition_gaps(parent, $2, $3, $4) gap));
+END;
+COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
+
+CREATE OR REPLACE FUNCTION sno_check_expiry(before timestamptz, drop_them boolean) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF before IS NULL OR drop_them IS NULL THEN
+        RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF before > now() THEN
+        RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
+            USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_check_expiry(timestamptz, boolean) IS 'fail unless partitions that end before a time may expire';
+
+CREATE OR REPLACE FUNCTION sno_remove_partition(parent regclass, partition regclass, drop_it boolean) RETURNS text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    child text := (SELECT format('%I.%I', n.nspname, c.relname)
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition);
+BEGIN
+    EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child);
+    IF drop_it THEN
+        EXECUTE format('DROP TABLE %s', child);
+    END IF;
+    RETURN child;
+END
+$$;
+COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach a partition, and drop it only if told so';
+
+CREATE OR REPLACE FUNCTION sno_expire_partitions(
+        parent regclass, before timestamptz, drop_them boolean DEFAULT false
+    ) RETURNS SETOF text
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    SELECT sno_check_expiry(before, drop_them);
+    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
+    SELECT pg_catalog.unnest(ARRAY(
+        SELECT sno_remove_partition(parent, p.partition, drop_them) FROM sno_partitions(parent) p WHERE p.until <= before));
+END;
+COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if told so';
+
+CREATE OR REPLACE FUNCTION sno_check_upkeep(ahead integer, retention interval, drop_expired boolean) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF ahead IS NULL OR ahead < 0 THEN
+        RAISE EXCEPTION 'invalid number of partitions ahead: %', coalesce(ahead::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF retention <= '0' THEN
+        RAISE EXCEPTION 'retention must be longer than nothing: "%"', retention
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF drop_expired AND retention IS NULL THEN
+        RAISE EXCEPTION 'nothing expires without a retention' USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Give a retention, or leave drop_expired alone.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_check_upkeep(integer, interval, boolean) IS 'fail unless these are arguments of sno_maintain_partitions';
+
+CREATE OR REPLACE FUNCTION sno_maintain_partitions(
+        parent regclass, width interval, ahead integer DEFAULT 3,
+        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false,
+        OUT action text, OUT partition text
+    ) RETURNS SETOF record
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    SELECT sno_check_upkeep(ahead, retention, drop_expired);
+    -- Sorted, so that all is done, however many rows the caller takes.
+    SELECT done.action, done.partition
+    FROM (
+        SELECT 'created'::text, sno_partition_name(c.partition), 1, c.place
+        FROM sno_create_partitions(parent, width, now(), greatest(now() + width * ahead::double precision, now() + '1 us'::interval))
+            WITH ORDINALITY c(partition, place)
+        UNION ALL
+        SELECT CASE WHEN drop_expired THEN 'dropped'::text ELSE 'detached'::text END, e.partition, 2, e.place
+        FROM (SELECT now() - retention WHERE retention IS NOT NULL) old(before),
+            sno_expire_partitions(parent, old.before, drop_expired) WITH ORDINALITY e(partition, place)
+    ) done(action, partition, step, place)
+    ORDER BY done.step, done.place;
+END;
+COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions of now and of the time ahead, and detach or drop those that are older than a retention';
+
+-- Part of those above in 0.1.0.
+DROP FUNCTION sno_lock_partitions(regclass);
