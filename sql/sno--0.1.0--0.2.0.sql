@@ -73,8 +73,9 @@ BEGIN ATOMIC
         generate_series(
             CASE WHEN months.width > 0
                 THEN '2010-01-01'::timestamp + $1 * (months.since / months.width)::double precision
-                -- a Monday
-                ELSE date_bin($1, $2 AT TIME ZONE 'UTC'::text, '2001-01-01'::timestamp)
+                -- From a Monday on. The planner may try out what it does not need, so this is never given months.
+                ELSE date_bin(CASE WHEN months.width > 0 THEN '1 day'::interval ELSE $1 END,
+                    $2 AT TIME ZONE 'UTC'::text, '2001-01-01'::timestamp)
             END,
             $3 AT TIME ZONE 'UTC'::text, $1) s
     WHERE s < $3 AT TIME ZONE 'UTC'::text;
