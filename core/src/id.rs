@@ -200,6 +200,14 @@ impl Sno {
         base32::encode(self.0)
     }
 
+    /// The ID of a value in PostgreSQL's binary format, or what is wrong with it.
+    #[cfg(any(feature = "postgres-types", feature = "sqlx"))]
+    pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, std::string::String> {
+        bytes
+            .try_into()
+            .map_err(|_| std::format!("length of a binary sno is {} bytes instead of 10", bytes.len()))
+    }
+
     /// The next larger one of all IDs, or none after [`Sno::MAX`].
     #[inline]
     pub const fn successor(self) -> Option<Self> {

@@ -37,6 +37,8 @@
 //! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which waits when it has to.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the marks in a file.
+//! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`.
+//! * `sqlx`: the same for `sqlx` and PostgreSQL.
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![deny(missing_docs, unsafe_code)]
@@ -49,11 +51,15 @@ mod counter;
 mod generator;
 mod id;
 mod partition;
+#[cfg(feature = "postgres-types")]
+mod postgres_types;
 #[cfg(feature = "marks")]
 pub mod record;
 #[cfg(feature = "serde")]
 mod serde;
 mod slot;
+#[cfg(feature = "sqlx")]
+mod sqlx;
 mod tick;
 #[cfg(feature = "std")]
 mod tick_clock;

@@ -1,0 +1,73 @@
+//! `Type`, `Encode` and `Decode` of `sqlx`, for PostgreSQL's types `sno` and `sno[]`.
+
+use ::sqlx::{
+    Decode, Encode, Postgres, Type, TypeInfo as _,
+    encode::IsNull,
+    error::BoxDynError,
+    postgres::{PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgValueFormat, PgValueRef},
+};
+
+use crate::Sno;
+
+/// Whether a name is that of a type, as PostgreSQL shows it: with its schema if that is not searched.
+fn names(shown: &str, name: &str) -> bool {
+    shown.strip_suffix(name).is_some_and(|schema| schema.is_empty() || schema.ends_with('.'))
+}
+
+/// The type `sno`, whose schema has to be in the session's `search_path` for parameters.
+impl Type<Postgres> for Sno {
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_name("sno")
+    }
+
+    fn compatible(ty: &PgTypeInfo) -> bool {
+        *ty == Self::type_info() || names(ty.name(), "sno")
+    }
+}
+
+/// The type `sno[]`.
+impl PgHasArrayType for Sno {
+    fn array_type_info() -> PgTypeInfo {
+        PgTypeInfo::array_of("sno")
+    }
+
+    fn array_compatible(ty: &PgTypeInfo) -> bool {
+        *ty == Self::array_type_info() || names(ty.name(), "sno[]")
+    }
+}
+
+/// As ten bytes.
+impl Encode<'_, Postgres> for Sno {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        buffer.extend_from_slice(self.as_bytes());
+        Ok(IsNull::No)
+    }
+}
+
+/// From ten bytes, and from the 16 characters that a query without parameters answers with.
+impl Decode<'_, Postgres> for Sno {
+    fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
+        match value.format() {
+            PgValueFormat::Binary => Ok(Self::from_binary(value.as_bytes()?)?),
+            PgValueFormat::Text => Ok(Self::parse_bytes(value.as_bytes()?)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_goes_by_its_name() {
+        for name in ["sno", "extensions.sno", "\"my schema\".sno"] {
+            assert!(Sno::compatible(&PgTypeInfo::with_name(name)), "{name}");
+        }
+        for name in ["sno[]", "xsno", "sno.other", "text", "bytea", "uuid"] {
+            assert!(!Sno::compatible(&PgTypeInfo::with_name(name)), "{name}");
+        }
+        assert!(Sno::array_compatible(&PgTypeInfo::array_of("sno")));
+        assert!(Sno::array_compatible(&PgTypeInfo::array_of("extensions.sno")));
+        assert!(!Sno::array_compatible(&PgTypeInfo::array_of("text")));
+    }
+}
