@@ -1,0 +1,70 @@
+//! `sno`: makes IDs and shows what is in them.
+
+mod bounds;
+mod generate;
+mod inspect;
+mod time;
+
+use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Makes sno IDs, shows what is in them, and where a time begins and ends among them
+#[derive(Parser)]
+#[command(name = "sno", version, after_help = "Exit status: 0, 1 if an ID was invalid or something failed, 2 for wrong usage.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Generate(generate::Arguments),
+    Inspect(inspect::Arguments),
+    Bounds(bounds::Arguments),
+}
+
+/// Whether everything that was asked about was valid.
+enum Verdict {
+    Valid,
+    Invalid,
+}
+
+/// Where the answers go. Complaints go to standard error at once.
+type Out = BufWriter<io::StdoutLock<'static>>;
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let result = match command {
+        Command::Generate(arguments) => generate::run(&arguments, &mut out),
+        Command::Inspect(arguments) => inspect::run(&arguments, &mut out),
+        Command::Bounds(arguments) => bounds::run(&arguments, &mut out),
+    };
+    match result.and_then(|verdict| out.flush().map(|()| verdict)) {
+        Ok(Verdict::Valid) => ExitCode::SUCCESS,
+        Ok(Verdict::Invalid) => ExitCode::FAILURE,
+        Err(error) => {
+            // Nothing more can be written, and nobody wants to read it.
+            let _ = out.into_parts();
+            // Whoever reads has seen enough.
+            if error.kind() == ErrorKind::BrokenPipe {
+                return ExitCode::SUCCESS;
+            }
+            complain(format_args!("{error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A line on standard error; if that is closed, nobody is to be told.
+fn complain(message: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "sno: {message}");
+}
+
+/// A value as a line of JSON.
+fn write_json(out: &mut Out, value: &impl serde::Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
