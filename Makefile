@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-index test-upgrade test-replication test-faults package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 
 all: ## build the extension
 	@dev/build
@@ -29,6 +29,9 @@ test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and pa
 
 test-replication: ## replicate between servers, in both directions with pglogical, which it installs
 	@dev/test-replication
+
+test-drivers: ## run the examples of every driver and ORM, which are installed if need be
+	@dev/test-drivers
 
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults

@@ -12,7 +12,11 @@ use clap::{Parser, Subcommand};
 
 /// Makes sno IDs, shows what is in them, and where a time begins and ends among them
 #[derive(Parser)]
-#[command(name = "sno", version, after_help = "Exit status: 0, 1 if an ID was invalid or something failed, 2 for wrong usage.")]
+#[command(
+    name = "sno",
+    version,
+    after_help = "Exit status: 0, 1 if an ID was invalid or something failed, 2 for wrong usage."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

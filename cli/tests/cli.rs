@@ -177,7 +177,8 @@ fn lines_of_standard_input() {
 
 #[test]
 fn an_invalid_line_is_named_and_the_rest_goes_on() {
-    let mut input = b"9q7k4op826n2g222\n9Q7K4OP826N2G222\n\nabc\xff\n\\x00\n9q7k4op826n2g22\\x3e0b215ae\n".to_vec();
+    let mut input =
+        b"9q7k4op826n2g222\n9Q7K4OP826N2G222\n\nabc\xff\n\\x00\n9q7k4op826n2g22\\x3e0b215ae\n".to_vec();
     input.extend([b'2'; 5000]);
     input.extend(b"\n9q7k4op826n2g222\n");
     let complaints = "\
@@ -221,8 +222,7 @@ fn answers_come_as_long_as_questions_do() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let (mut stdin, mut stdout) =
-        (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
     for _ in 0..3 {
         stdin.write_all(b"9q7k4op826n2g222\n").unwrap();
         let mut line = String::new();

@@ -87,6 +87,54 @@ fn psql(server: &Server, sql: &str) -> Output {
     psql.wait_with_output().unwrap()
 }
 
+/// Whether the lines of a block follow each other in a text, all of them indented by as much as the first one.
+fn contains(text: &str, block: &str) -> bool {
+    let (lines, block): (Vec<&str>, Vec<&str>) = (text.lines().collect(), block.lines().collect());
+    lines.windows(block.len()).any(|window| {
+        let Some(indentation) = window[0].strip_suffix(block[0]) else { return false };
+        indentation.trim_start().is_empty()
+            && window.iter().zip(&block).all(|(line, block)| {
+                if block.is_empty() { line.is_empty() } else { line.strip_prefix(indentation) == Some(block) }
+            })
+    })
+}
+
+/// The programs are run by the tests of the drivers.
+#[test]
+fn every_block_about_drivers_is_part_of_a_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut programs: Vec<(String, String)> = Vec::new();
+    let mut folders = vec![root.join("examples")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(extension)
+                    if ["py", "js", "java", "go", "rs"].iter().any(|known| extension == *known) =>
+                {
+                    programs.push((extension.to_str().unwrap().into(), fs::read_to_string(&path).unwrap()));
+                }
+                _ => {}
+            }
+        }
+    }
+    let page = fs::read_to_string(root.join("docs/drivers.md")).unwrap();
+    for (language, extension) in
+        [("python", "py"), ("js", "js"), ("java", "java"), ("go", "go"), ("rust", "rs")]
+    {
+        let mut count = 0;
+        for block in page.split(&format!("```{language}\n")).skip(1) {
+            let block = block.split_once("```").expect("an end").0;
+            assert!(
+                programs.iter().any(|(of, text)| of == extension && contains(text, block)),
+                "no program in {language} has this:\n{block}"
+            );
+            count += 1;
+        }
+        assert!(count >= 3, "{count} blocks of {language}");
+    }
+}
+
 #[test]
 fn every_block_of_sql_runs_and_prints_what_stands_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

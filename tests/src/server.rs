@@ -41,6 +41,7 @@ pub struct Builder {
     extension: bool,
     programs: PathBuf,
     initdb: Vec<String>,
+    tcp: bool,
 }
 
 impl Builder {
@@ -87,13 +88,21 @@ impl Builder {
         self
     }
 
+    /// Whether clients can connect by TCP, too: from this machine, and with a password. The port is
+    /// [`Server::port`].
+    #[must_use]
+    pub fn tcp(mut self, tcp: bool) -> Self {
+        self.tcp = tcp;
+        self
+    }
+
     /// Makes the server's data folder and starts it.
     #[must_use]
     #[track_caller]
     pub fn start(self) -> Server {
         let postgres = system::program(self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
-        let server = Server::new(self.faketime, self.programs.clone());
+        let mut server = Server::new(self.faketime, self.programs.clone());
         let template = system::temporary().join("template");
         let mut make = if template.is_dir() && self.programs.as_os_str().is_empty() {
             let mut copy = std::process::Command::new("cp");
@@ -134,6 +143,12 @@ impl Builder {
         for (name, value) in &self.settings {
             server.configure(name, value);
         }
+        if self.tcp {
+            server.port = system::free_port();
+            server.configure("listen_addresses", "127.0.0.1");
+            let rules = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+            fs::write(server.data.join("pg_hba.conf"), rules).expect("pg_hba.conf");
+        }
         server.place_socket();
         server.start();
         if self.extension {
@@ -143,7 +158,7 @@ impl Builder {
     }
 }
 
-/// A PostgreSQL server of its own: own data folder, own socket, no network. It stops when it is dropped, when the
+/// A PostgreSQL server of its own: own data folder, own socket, no network unless asked for. It stops when it is dropped, when the
 /// test panics, and when the test process ends in whatever way.
 ///
 /// The only superuser is `postgres`, and so is the database that clients get unless they say otherwise.
@@ -154,6 +169,7 @@ pub struct Server {
     faketime: bool,
     /// Empty for those that `dev/staged` has prepared.
     programs: PathBuf,
+    port: u16,
     // Last, since fields are dropped in order: the folder goes after the server.
     home: TempDir,
 }
@@ -171,7 +187,7 @@ impl Server {
             tempfile::Builder::new().prefix("s").tempdir_in(system::temporary()).expect("a temporary folder");
         system::give_to_server(home.path());
         let data = home.path().join("data");
-        let server = Self { postmaster: Mutex::new(None), data, faketime, programs, home };
+        let server = Self { postmaster: Mutex::new(None), data, faketime, programs, port: 5432, home };
         if faketime {
             assert!(Path::new(FAKETIME).exists(), "{FAKETIME} is missing: apt-get install faketime");
             server.set_clock("+0");
@@ -190,7 +206,7 @@ impl Server {
     /// The socket lives in the server's own folder, so that its number need not differ from anybody's.
     fn place_socket(&self) {
         self.configure("unix_socket_directories", &self.home.path().display().to_string());
-        self.configure("port", "5432");
+        self.configure("port", &self.port.to_string());
     }
 
     /// Starts a server that was stopped, and waits until it takes connections.
@@ -380,7 +396,7 @@ impl Server {
         let mut config = Config::new();
         config
             .host_path(self.home.path())
-            .port(5432)
+            .port(self.port)
             .user("postgres")
             .dbname("postgres")
             .connect_timeout(PATIENCE);
@@ -390,7 +406,13 @@ impl Server {
     /// The connection string of this server, as libpq understands it.
     #[must_use]
     pub fn connection_string(&self) -> String {
-        format!("host={} port=5432 user=postgres dbname=postgres", self.home.path().display())
+        format!("host={} port={} user=postgres dbname=postgres", self.home.path().display(), self.port)
+    }
+
+    /// The port, of the socket's name and of [TCP](Builder::tcp).
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     #[track_caller]

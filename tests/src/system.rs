@@ -67,6 +67,12 @@ pub(crate) fn client_command(name: impl AsRef<Path>) -> Command {
     command
 }
 
+/// A TCP port that nobody listens on at the moment.
+pub(crate) fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    listener.local_addr().expect("its address").port()
+}
+
 /// Gives a folder to the server's user.
 pub(crate) fn give_to_server(path: &Path) {
     if let Some((user, group)) = server_identity() {

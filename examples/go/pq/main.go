@@ -1,0 +1,123 @@
+// database/sql with lib/pq: IDs as strings of a type of their own.
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+const alphabet = "23456789abcdefghijklmnopqrstuvwx"
+
+// Sno is an ID as its 16 characters.
+type Sno string
+
+// Scan makes it a result, also in an array.
+func (id *Sno) Scan(value any) error {
+	switch value := value.(type) {
+	case []byte:
+		*id = Sno(value)
+	case string:
+		*id = Sno(value)
+	default:
+		return fmt.Errorf("a sno cannot be %T", value)
+	}
+	return nil
+}
+
+// Time is when the ID was made: the first 39 bits count 4 ms since 2010.
+func (id Sno) Time() time.Time {
+	var number int64
+	for _, character := range id[:8] {
+		number = number<<5 | int64(strings.IndexRune(alphabet, character))
+	}
+	return time.UnixMilli(1262304000000 + number>>1*4).UTC()
+}
+
+func check(fact bool, what ...any) {
+	if !fact {
+		log.Panicln(what...)
+	}
+}
+
+func must(err error) {
+	check(err == nil, err)
+}
+
+func main() {
+	// The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
+	db, err := sql.Open("postgres", "")
+	must(err)
+	defer db.Close()
+	_, err = db.Exec("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
+	must(err)
+
+	var id Sno
+	var payload string
+	err = db.QueryRow("INSERT INTO events (payload) VALUES ($1) RETURNING id", "first").Scan(&id)
+	must(err)
+	err = db.QueryRow("SELECT payload FROM events WHERE id = $1", id).Scan(&payload)
+	must(err)
+	err = db.QueryRow("SELECT payload FROM events WHERE id = ANY($1)", pq.Array([]Sno{id})).Scan(&payload)
+	must(err)
+
+	age := time.Since(id.Time())
+	check(payload == "first" && age > -time.Minute && age < time.Minute, payload, id, age)
+	// Ten bytes, both ways: for a bytea the driver sends them right, for a sno only with binary_parameters=yes.
+	var raw []byte
+	must(db.QueryRow("SELECT id::bytea FROM events WHERE id = $1", id).Scan(&raw))
+	var back Sno
+	must(db.QueryRow("SELECT id FROM events WHERE id = $1::bytea::sno", raw).Scan(&back))
+	check(len(raw) == 10 && back == id, raw, back)
+	inBinary, err := sql.Open("postgres", "binary_parameters=yes")
+	must(err)
+	defer inBinary.Close()
+	must(inBinary.QueryRow("SELECT id FROM events WHERE id = $1", raw).Scan(&back))
+	check(back == id, back)
+
+	// Arrays and NULL.
+	_, err = db.Exec("INSERT INTO events SELECT id, 'old' FROM unnest($1::sno[]) id",
+		pq.Array([]Sno{"2223222222222222", "2224222222222222", "2225222222222222", "222g222222222222"}))
+	must(err)
+	var ids []Sno
+	must(db.QueryRow("SELECT array_agg(id ORDER BY id) FROM events").Scan(pq.Array(&ids)))
+	check(len(ids) == 5 && ids[4] == id, ids)
+	var none *Sno
+	must(db.QueryRow("SELECT NULL::sno").Scan(&none))
+	check(none == nil, none)
+
+	// A range of time.
+	var count int
+	must(db.QueryRow("SELECT count(*) FROM events WHERE id >= $1::timestamptz", time.Now().Add(-time.Hour)).Scan(&count))
+	check(count == 1, count)
+
+	// Pages: the last ID of one is where the next one starts.
+	var seen []Sno
+	for last := Sno("2222222222222222"); ; last = seen[len(seen)-1] {
+		rows, err := db.Query("SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 2", last)
+		must(err)
+		before := len(seen)
+		for rows.Next() {
+			var next Sno
+			must(rows.Scan(&next))
+			seen = append(seen, next)
+		}
+		must(rows.Err())
+		if len(seen) == before {
+			break
+		}
+	}
+	check(fmt.Sprint(seen) == fmt.Sprint(ids), seen)
+
+	text, err := json.Marshal(map[string]Sno{"id": id})
+	must(err)
+	check(string(text) == `{"id":"`+string(id)+`"}`, string(text))
+	_, err = db.Exec("SELECT $1::sno", "9Q7K4OP826N2G222")
+	failure, ok := err.(*pq.Error)
+	check(ok && failure.Code == "22P02", err)
+}

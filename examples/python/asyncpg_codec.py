@@ -1,0 +1,45 @@
+"""asyncpg, which sends everything in binary and so has to be told of the type."""
+
+import asyncio
+from datetime import datetime, timedelta, timezone
+
+import asyncpg
+
+from sno import Sno
+
+
+async def register_sno(connection):
+    """Teaches a connection the type; as a pool's `init` it does so for each of its connections."""
+    await connection.set_type_codec("sno", encoder=bytes, decoder=Sno, format="binary", schema="public")
+
+
+async def main():
+    async with asyncpg.create_pool(init=register_sno, min_size=1, max_size=2) as pool:
+        await pool.execute("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
+
+        id = await pool.fetchval("INSERT INTO events (payload) VALUES ($1) RETURNING id", "first")
+        await pool.fetchval("SELECT payload FROM events WHERE id = $1", id)
+        await pool.fetch("SELECT payload FROM events WHERE id = ANY($1)", [id])
+
+        assert isinstance(id, Sno) and id.metabyte == 1, id
+        assert abs(datetime.now(timezone.utc) - id.time) < timedelta(minutes=1), id.time
+        row = await pool.fetchrow("SELECT id, id::text, id::bytea, NULL::sno FROM events WHERE id = $1", id)
+        assert tuple(row) == (id, str(id), id.raw, None), row
+        old = [Sno(bytes([0, 0, 0, 0, 2, 7, 0, 0, 0, number])) for number in range(5)]
+        await pool.copy_records_to_table("events", records=[(each, "old") for each in old])
+        found = await pool.fetchval("SELECT array_agg(id ORDER BY id) FROM events WHERE id = ANY($1)", old)
+        assert found == old, found
+        assert await pool.fetchval("SELECT $1::sno[]", [id, None]) == [id, None]
+
+        hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
+        found = await pool.fetch("SELECT id FROM events WHERE id >= $1::timestamptz", hour_ago)
+        assert [row["id"] for row in found] == [id], found
+
+        seen, last = [], Sno(bytes(10))
+        while rows := await pool.fetch("SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 4", last):
+            last = rows[-1]["id"]
+            seen += [row["id"] for row in rows]
+        assert seen == [*old, id], seen
+
+
+asyncio.run(main())

@@ -1,0 +1,86 @@
+//! `sqlx`, with `sno-core`'s feature `sqlx`.
+
+use std::env;
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use sno_core::Sno;
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{FromRow, Row as _};
+
+#[derive(FromRow, Debug, PartialEq)]
+struct Event {
+    id: Sno,
+    payload: Option<String>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = env::args().nth(1).ok_or("usage: sqlx postgres://…")?;
+    let pool = PgPoolOptions::new().max_connections(2).connect(&server).await?;
+    sqlx::raw_sql("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
+        .execute(&pool)
+        .await?;
+
+    let event: Event = sqlx::query_as("INSERT INTO events (payload) VALUES ($1) RETURNING *")
+        .bind("first")
+        .fetch_one(&pool)
+        .await?;
+    let id = event.id;
+    let query = "SELECT * FROM events WHERE id = $1 AND id = ANY($2)";
+    let same: Event = sqlx::query_as(query).bind(id).bind(vec![id]).fetch_one(&pool).await?;
+
+    assert_eq!((same.payload.as_deref(), id.metabyte()), (Some("first"), 1));
+    assert_eq!(event, same);
+    assert!(SystemTime::now().duration_since(id.tick().into())? < Duration::from_secs(60));
+    // Without parameters and preparation the server answers as text.
+    let row = sqlx::raw_sql("SELECT id, ARRAY[id, NULL] AS ids, NULL::sno AS none FROM events")
+        .fetch_one(&pool)
+        .await?;
+    assert_eq!(row.try_get::<Sno, _>("id")?, id);
+    assert_eq!(row.try_get::<Vec<Option<Sno>>, _>("ids")?, [Some(id), None]);
+    assert_eq!(row.try_get::<Option<Sno>, _>("none")?, None);
+
+    let old: Vec<Sno> = (0..5).map(|n| Sno::from_bytes([0, 0, 0, 0, 2, 7, 0, 0, 0, n])).collect();
+    sqlx::query("INSERT INTO events SELECT id, 'old' FROM unnest($1) id").bind(&old).execute(&pool).await?;
+    let all: Vec<Option<Sno>> = sqlx::query_scalar("SELECT array_agg(id ORDER BY id) || $1 FROM events")
+        .bind(None::<Sno>)
+        .fetch_one(&pool)
+        .await?;
+    assert_eq!(all, old.iter().copied().map(Some).chain([Some(id), None]).collect::<Vec<_>>());
+    // Other types take the ID as what they hold.
+    let (text, raw): (String, Vec<u8>) =
+        sqlx::query_as("SELECT id::text, id::bytea FROM events WHERE id = $1::text::sno")
+            .bind(id.to_string())
+            .fetch_one(&pool)
+            .await?;
+    assert_eq!((text, raw), (id.to_string(), id.to_bytes().to_vec()));
+
+    // A range of time: bounds that are made here.
+    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    let bound = Sno::lower_bound(hour_ago.duration_since(SystemTime::UNIX_EPOCH)?.as_micros() as i64);
+    let recent: Vec<Sno> =
+        sqlx::query_scalar("SELECT id FROM events WHERE id >= $1").bind(bound).fetch_all(&pool).await?;
+
+    assert_eq!(recent, [id]);
+
+    // Pages: the last ID of one is where the next one starts.
+    let (mut seen, mut last) = (Vec::new(), Sno::MIN);
+    loop {
+        let page: Vec<Sno> = sqlx::query_scalar("SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 4")
+            .bind(last)
+            .fetch_all(&pool)
+            .await?;
+        match page.last() {
+            Some(&id) => last = id,
+            None => break,
+        }
+        seen.extend(page);
+    }
+    assert_eq!(seen, all.into_iter().flatten().collect::<Vec<_>>());
+
+    // A column of another type is an error, not a guess.
+    let row = sqlx::query("SELECT 1::bigint AS id").fetch_one(&pool).await?;
+    assert!(row.try_get::<Sno, _>("id").is_err());
+    Ok(())
+}
