@@ -104,15 +104,9 @@ fn java(program: &str) {
 fn go(program: &str) {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go");
     fs::create_dir_all(&cache).unwrap();
-    Target::start().run(
-        // Where Debian puts the sources of libraries.
-        Command::new("go")
-            .env("GO111MODULE", "off")
-            .env("GOPATH", "/usr/share/gocode")
-            .env("GOCACHE", cache)
-            .arg("run")
-            .arg(examples().join("go").join(program).join("main.go")),
-    );
+    // Go and where its libraries are come from dev/test-drivers.
+    let source = examples().join("go").join(program).join("main.go");
+    Target::start().run(Command::new("go").env("GOCACHE", cache).arg("run").arg(source));
 }
 
 #[test]

@@ -1,15 +1,17 @@
-// pgx: IDs as strings, and as ten bytes in binary once the connection knows the type.
+// pgx, version 5: IDs as strings; and as ten bytes, in binary, once the connection knows the type.
 package main
 
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log"
 	"time"
 
-	"github.com/jackc/pgtype"
-	"github.com/jackc/pgx/v4"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const alphabet = "23456789abcdefghijklmnopqrstuvwx"
@@ -35,17 +37,31 @@ func (id Sno) Time() time.Time {
 	return time.UnixMilli(1262304000000 + ticks*4).UTC()
 }
 
-// EncodeBinary makes it a parameter.
-func (id Sno) EncodeBinary(_ *pgtype.ConnInfo, buf []byte) ([]byte, error) {
-	return append(buf, id[:]...), nil
+// BytesValue makes it a parameter.
+func (id Sno) BytesValue() ([]byte, error) {
+	return id[:], nil
 }
 
-// DecodeBinary makes it a result.
-func (id *Sno) DecodeBinary(_ *pgtype.ConnInfo, src []byte) error {
+// ScanBytes makes it a result.
+func (id *Sno) ScanBytes(src []byte) error {
 	if len(src) != len(id) {
 		return fmt.Errorf("a sno is 10 bytes long, not %d", len(src))
 	}
 	copy(id[:], src)
+	return nil
+}
+
+// RegisterSno teaches a connection the type, whose OID is another one in each database. In binary it is
+// transferred as a bytea is.
+func RegisterSno(ctx context.Context, conn *pgx.Conn) error {
+	var oid, array uint32
+	err := conn.QueryRow(ctx, "SELECT 'sno'::regtype::oid, 'sno[]'::regtype::oid").Scan(&oid, &array)
+	if err != nil {
+		return err
+	}
+	sno := &pgtype.Type{Name: "sno", OID: oid, Codec: pgtype.ByteaCodec{}}
+	conn.TypeMap().RegisterType(sno)
+	conn.TypeMap().RegisterType(&pgtype.Type{Name: "_sno", OID: array, Codec: &pgtype.ArrayCodec{ElementType: sno}})
 	return nil
 }
 
@@ -68,62 +84,75 @@ func main() {
 	_, err = conn.Exec(ctx, "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
 	must(err)
 
-	var id, payload string
-	err = conn.QueryRow(ctx, "INSERT INTO events (payload) VALUES ($1) RETURNING id", "first").Scan(&id)
+	var text, payload string
+	err = conn.QueryRow(ctx, "INSERT INTO events (payload) VALUES ($1) RETURNING id", "first").Scan(&text)
 	must(err)
-	err = conn.QueryRow(ctx, "SELECT payload FROM events WHERE id = $1", id).Scan(&payload)
+	err = conn.QueryRow(ctx, "SELECT payload FROM events WHERE id = $1", text).Scan(&payload)
 	must(err)
-	err = conn.QueryRow(ctx, "SELECT payload FROM events WHERE id = ANY($1::text[]::sno[])", []string{id}).Scan(&payload)
-	must(err)
-	check(len(id) == 16 && payload == "first", id, payload)
-
-	// In binary, which a format code asks for, without anything to be registered.
-	var raw Sno
-	inBinary := pgx.QueryResultFormats{pgx.BinaryFormatCode}
-	err = conn.QueryRow(ctx, "SELECT id FROM events WHERE id = $1", inBinary, id).Scan(&raw)
-	must(err)
-	err = conn.QueryRow(ctx, "SELECT payload FROM events WHERE id = $1", raw).Scan(&payload)
+	err = conn.QueryRow(ctx, "SELECT payload FROM events WHERE id = ANY($1::text[]::sno[])", []string{text}).Scan(&payload)
 	must(err)
 
-	age := time.Since(raw.Time())
-	check(raw.String() == id && age > -time.Minute && age < time.Minute, raw, id, age)
-	// Ten plain bytes do as well.
-	var back string
-	must(conn.QueryRow(ctx, "SELECT id FROM events WHERE id = $1", raw[:]).Scan(&back))
-	check(back == id, back)
+	check(len(text) == 16 && payload == "first", text, payload)
+	var texts []string
+	must(conn.QueryRow(ctx, "SELECT array_agg(id)::text[] FROM events").Scan(&texts))
+	check(len(texts) == 1 && texts[0] == text, texts)
+	// Ten bytes, both ways.
+	var raw []byte
+	must(conn.QueryRow(ctx, "SELECT id::bytea FROM events WHERE id = $1", text).Scan(&raw))
+	check(len(raw) == 10, raw)
+	must(conn.QueryRow(ctx, "SELECT id::text FROM events WHERE id = $1", raw).Scan(&texts[0]))
+	check(texts[0] == text, texts)
+
+	must(RegisterSno(ctx, conn))
+	var id Sno
+	err = conn.QueryRow(ctx, "INSERT INTO events (payload) VALUES ($1) RETURNING id", "second").Scan(&id)
+	must(err)
+	err = conn.QueryRow(ctx, "SELECT payload FROM events WHERE id = $1 AND id = ANY($2)", id, []Sno{id}).Scan(&payload)
+	must(err)
+
+	age := time.Since(id.Time())
+	check(payload == "second" && age > -time.Minute && age < time.Minute, id, age)
+	must(conn.QueryRow(ctx, "SELECT id::text FROM events WHERE id = $1", id).Scan(&text))
+	check(text == id.String(), text, id)
 
 	// Arrays and NULL.
-	_, err = conn.Exec(ctx, "INSERT INTO events SELECT id, 'old' FROM unnest($1::text[]::sno[]) id",
-		[]string{"2223222222222222", "2224222222222222", "2225222222222222", "222g222222222222"})
+	old := []Sno{{4: 2}, {4: 4}, {4: 4, 9: 1}, {4: 6}}
+	_, err = conn.Exec(ctx, "INSERT INTO events SELECT id, 'old' FROM unnest($1::sno[]) id", old)
 	must(err)
-	var ids []string
-	must(conn.QueryRow(ctx, "SELECT array_agg(id ORDER BY id)::text[] FROM events").Scan(&ids))
-	check(len(ids) == 5 && ids[4] == id, ids)
-	var none *string
-	must(conn.QueryRow(ctx, "SELECT NULL::sno").Scan(&none))
+	var ids []Sno
+	must(conn.QueryRow(ctx, "SELECT array_agg(id ORDER BY id) FROM events").Scan(&ids))
+	check(len(ids) == 6 && ids[5] == id && ids[2] == old[2], ids)
+	var none *Sno
+	must(conn.QueryRow(ctx, "SELECT NULL::sno WHERE $1::sno IS NULL", none).Scan(&none))
 	check(none == nil, none)
 
 	// A range of time.
 	var count int
 	hourAgo := time.Now().Add(-time.Hour)
 	must(conn.QueryRow(ctx, "SELECT count(*) FROM events WHERE id >= $1::timestamptz", hourAgo).Scan(&count))
-	check(count == 1, count)
+	check(count == 2, count)
 
 	// Pages: the last ID of one is where the next one starts.
-	var seen []string
-	for last := "2222222222222222"; ; last = seen[len(seen)-1] {
-		rows, err := conn.Query(ctx, "SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 2", last)
+	var seen []Sno
+	for last := (Sno{}); ; last = seen[len(seen)-1] {
+		rows, err := conn.Query(ctx, "SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 4", last)
 		must(err)
-		before := len(seen)
-		for rows.Next() {
-			var next string
-			must(rows.Scan(&next))
-			seen = append(seen, next)
-		}
-		must(rows.Err())
-		if len(seen) == before {
+		page, err := pgx.CollectRows(rows, pgx.RowTo[Sno])
+		must(err)
+		if len(page) == 0 {
 			break
 		}
+		seen = append(seen, page...)
 	}
 	check(fmt.Sprint(seen) == fmt.Sprint(ids), seen)
+
+	// Many rows at once, in binary.
+	copied, err := conn.CopyFrom(ctx, pgx.Identifier{"events"}, []string{"id", "payload"},
+		pgx.CopyFromRows([][]any{{Sno{4: 8}, "copied"}, {Sno{4: 10}, "copied"}}))
+	must(err)
+	check(copied == 2, copied)
+
+	var failure *pgconn.PgError
+	_, err = conn.Exec(ctx, "SELECT id FROM events WHERE id = '9Q7K4OP826N2G222'")
+	check(errors.As(err, &failure) && failure.Code == "22P02", err)
 }
