@@ -37,8 +37,36 @@
 //! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which waits when it has to.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the marks in a file.
-//! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`.
-//! * `sqlx`: the same for `sqlx` and PostgreSQL.
+//! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the
+//!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
+//! * `sqlx`: [`Sno`] as a parameter and a result of `sqlx` on PostgreSQL, of the type `sno` alone.
+//!
+//! With either, `Option<Sno>` is for NULL and `Vec<Sno>` for `sno[]`:
+//!
+#![cfg_attr(feature = "postgres-types", doc = "```no_run")]
+#![cfg_attr(not(feature = "postgres-types"), doc = "```ignore")]
+//! # fn main() -> Result<(), postgres::Error> {
+//! # let mut client = postgres::Client::connect("", postgres::NoTls)?;
+//! use sno_core::Sno;
+//!
+//! let id: Sno = client.query_one("INSERT INTO events DEFAULT VALUES RETURNING id", &[])?.get(0);
+//! client.execute("UPDATE events SET seen = true WHERE id = $1", &[&id])?;
+//! let all: Vec<Sno> = client.query_one("SELECT array_agg(id ORDER BY id) FROM events", &[])?.get(0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+#![cfg_attr(feature = "sqlx", doc = "```no_run")]
+#![cfg_attr(not(feature = "sqlx"), doc = "```ignore")]
+//! # async fn example(pool: sqlx::PgPool) -> Result<(), sqlx::Error> {
+//! use sno_core::Sno;
+//!
+//! let id: Sno = sqlx::query_scalar("INSERT INTO events DEFAULT VALUES RETURNING id").fetch_one(&pool).await?;
+//! sqlx::query("UPDATE events SET seen = true WHERE id = $1").bind(id).execute(&pool).await?;
+//! let all: Vec<Sno> = sqlx::query_scalar("SELECT array_agg(id ORDER BY id) FROM events").fetch_one(&pool).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![deny(missing_docs, unsafe_code)]
@@ -76,3 +104,8 @@ pub use slot::{Hold, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};
 #[cfg(feature = "std")]
 pub use tick_clock::TickClock;
+
+/// The examples of the README, which are of several features.
+#[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
