@@ -70,8 +70,8 @@ public class Plain {
                 select.setArray(1, ids);
                 try (ResultSet rows = select.executeQuery()) {
                     rows.next();
-                    check(Arrays.asList((Object[]) rows.getArray(1).getArray()).toString().equals("[" + id + "]"),
-                        rows.getArray(1));
+                    Object[] found = (Object[]) rows.getArray(1).getArray();
+                    check(found.length == 1 && found[0].toString().equals(id), found[0].getClass());
                 }
             }
             // A range of time.

@@ -1,5 +1,6 @@
-// JDBC with IDs as values of a class, which the driver makes and sends.
+// JDBC with IDs as values of a class, which the driver makes and sends, as text and in binary.
 
+import java.math.BigInteger;
 import java.sql.Array;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -10,10 +11,11 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import org.postgresql.PGConnection;
+import org.postgresql.util.PGBinaryObject;
 import org.postgresql.util.PGobject;
 
 public class Typed {
-    public static class Sno extends PGobject {
+    public static class Sno extends PGobject implements PGBinaryObject {
         private static final String ALPHABET = "23456789abcdefghijklmnopqrstuvwx";
 
         public Sno() {
@@ -25,13 +27,40 @@ public class Typed {
             setValue(value);
         }
 
+        private BigInteger number() {
+            BigInteger number = BigInteger.ZERO;
+            for (char character : getValue().toCharArray()) {
+                number = number.shiftLeft(5).or(BigInteger.valueOf(ALPHABET.indexOf(character)));
+            }
+            return number;
+        }
+
         /** When it was made: the first 39 bits count 4 ms since 2010. */
         public Instant time() {
-            long number = 0;
-            for (char character : getValue().substring(0, 8).toCharArray()) {
-                number = number << 5 | ALPHABET.indexOf(character);
+            return Instant.parse("2010-01-01T00:00:00Z").plusMillis(number().shiftRight(41).longValue() * 4);
+        }
+
+        @Override
+        public void setByteValue(byte[] bytes, int offset) throws SQLException {
+            BigInteger number = new BigInteger(1, bytes, offset, 10);
+            StringBuilder text = new StringBuilder();
+            for (int shift = 75; shift >= 0; shift -= 5) {
+                text.append(ALPHABET.charAt(number.shiftRight(shift).intValue() & 31));
             }
-            return Instant.parse("2010-01-01T00:00:00Z").plusMillis((number >> 1) * 4);
+            setValue(text.toString());
+        }
+
+        @Override
+        public int lengthInBytes() {
+            return 10;
+        }
+
+        @Override
+        public void toBytes(byte[] bytes, int offset) {
+            BigInteger number = number();
+            for (int place = 9; place >= 0; place--, number = number.shiftRight(8)) {
+                bytes[offset + place] = number.byteValue();
+            }
         }
     }
 
@@ -59,21 +88,34 @@ public class Typed {
 
             Duration age = Duration.between(id.time(), Instant.now());
             check(age.abs().compareTo(Duration.ofMinutes(1)) < 0, age);
-            try (ResultSet rows = plain.executeQuery("SELECT id, NULL::sno FROM events")) {
-                check(rows.next() && rows.getObject(1, Sno.class).equals(id) && rows.getObject(2) == null, id);
-            }
-            try (PreparedStatement select = connection.prepareStatement("SELECT ?, id FROM events WHERE id = ANY(?)")) {
+            // The driver asks for text first, and for binary once it has prepared a statement in the server.
+            connection.unwrap(PGConnection.class).addDataType("sno", Watched.class);
+            try (PreparedStatement select = connection.prepareStatement(
+                    "SELECT ?, ?::sno::text, ARRAY[?, NULL], NULL::sno WHERE ? = ANY(?)")) {
                 Array ids = connection.createArrayOf("sno", new Sno[] {id, new Sno("2222222222222222"), null});
-                select.setObject(1, id);
-                select.setArray(2, ids);
-                // Often enough for the driver to prepare it in the server and to ask for binary where it can.
+                for (int place = 1; place <= 4; place++) select.setObject(place, id);
+                select.setArray(5, ids);
                 for (int round = 0; round < 10; round++) {
                     try (ResultSet rows = select.executeQuery()) {
-                        check(rows.next() && rows.getObject(1).equals(id) && rows.getObject(2).equals(id), round);
+                        check(rows.next() && rows.getObject(1).equals(id), round);
+                        check(rows.getString(2).equals(id.getValue()) && rows.getObject(4) == null, round);
+                        Object[] found = (Object[]) rows.getArray(3).getArray();
+                        check(found[0].equals(id) && found[1] == null, round);
                         check(!rows.next(), round);
                     }
                 }
             }
+            check(0 < Watched.binaryResults && Watched.binaryResults < 10, Watched.binaryResults);
+        }
+    }
+
+    public static class Watched extends Sno {
+        static int binaryResults;
+
+        @Override
+        public void setByteValue(byte[] bytes, int offset) throws SQLException {
+            binaryResults++;
+            super.setByteValue(bytes, offset);
         }
     }
 }

@@ -1,4 +1,4 @@
-"""asyncpg, which sends everything in binary and so has to be told of the type."""
+"""asyncpg: IDs as strings, and in binary with a codec."""
 
 import asyncio
 from datetime import datetime, timedelta, timezone
@@ -14,6 +14,12 @@ async def register_sno(connection):
 
 
 async def main():
+    connection = await asyncpg.connect()
+    text = await connection.fetchval("SELECT sno_new(1)")
+    assert isinstance(text, str) and len(text) == 16, text
+    assert await connection.fetchval("SELECT array_agg(id) FROM unnest($1::sno[]) id", [text]) == [text]
+    await connection.close()
+
     async with asyncpg.create_pool(init=register_sno, min_size=1, max_size=2) as pool:
         await pool.execute("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
 
