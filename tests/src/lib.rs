@@ -19,4 +19,4 @@ pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
 pub use server::{Builder, Mode, Server};
 pub use sno_core;
-pub use system::program;
+pub use system::{as_server, program};

@@ -47,7 +47,13 @@ pub(crate) fn server_identity() -> Option<(u32, u32)> {
 /// A command that runs as the server's user, in a folder that this user may enter, in no particular locale, and
 /// without the client settings of whoever runs the tests.
 pub(crate) fn server_command(name: impl AsRef<Path>) -> Command {
-    let mut command = client_command(name);
+    as_server(&program(name))
+}
+
+/// Any program, in the same way.
+#[must_use]
+pub fn as_server(program: &Path) -> Command {
+    let mut command = bare(program);
     if let Some((user, group)) = server_identity() {
         command.uid(user).gid(group);
     }
@@ -56,7 +62,11 @@ pub(crate) fn server_command(name: impl AsRef<Path>) -> Command {
 
 /// The same as whoever runs the tests.
 pub(crate) fn client_command(name: impl AsRef<Path>) -> Command {
-    let mut command = Command::new(program(name));
+    bare(&program(name))
+}
+
+fn bare(program: &Path) -> Command {
+    let mut command = Command::new(program);
     // A server with RUST_BACKTRACE would put backtraces into its messages.
     command.current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("RUST_BACKTRACE");
     for (variable, _) in env::vars_os() {

@@ -1,0 +1,208 @@
+//! Results as files: JSON for programs, Markdown and charts for people, and the blocks of a page that are renewed.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
+
+use crate::chart::{ratio, svg};
+use crate::instructions::Instructions;
+use crate::machine::Machine;
+use crate::report::{Figure, Report, Section};
+
+/// Writes `NAME.json`, `NAME.md` and a chart for each section into a folder, and the blocks of a page that belong to
+/// this folder: what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`.
+pub fn write_report(report: &Report, name: &str, folder: &Path, page: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(format!("{name}.json")), serde_json::to_string_pretty(report)? + "\n")?;
+    fs::write(folder.join(format!("{name}.md")), all(report))?;
+    for section in &report.sections {
+        fs::write(folder.join(format!("{}.svg", section.name)), svg(section))?;
+    }
+    if let Some(page) = page {
+        let label = label(folder);
+        let mut text = fs::read_to_string(page)?;
+        renew(&mut text, &label, "machine", &conditions(report))?;
+        for section in &report.sections {
+            let block = format!(
+                "{}\n\n![{}](../bench/results/{label}/{}.svg)\n\n{}",
+                section.method,
+                section.title,
+                section.name,
+                short(section)
+            );
+            renew(&mut text, &label, &section.name, &block)?;
+        }
+        fs::write(page, text)?;
+    }
+    Ok(())
+}
+
+/// Writes the counts of instructions, in the same way.
+pub fn write_instructions(counts: &Instructions, folder: &Path, page: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("instructions.json"), serde_json::to_string_pretty(counts)? + "\n")?;
+    let mut table = String::from("| function | instructions a call |\n|---|---:|\n");
+    for (function, count) in &counts.functions {
+        writeln!(table, "| `{function}` | {count:.1} |")?;
+    }
+    let text = format!(
+        "# Instructions\n\n{}, PostgreSQL {}\n\n{table}",
+        machine(&counts.machine),
+        counts.postgresql
+    );
+    fs::write(folder.join("instructions.md"), text)?;
+    if let Some(page) = page {
+        let mut text = fs::read_to_string(page)?;
+        renew(&mut text, &label(folder), "instructions", &table)?;
+        fs::write(page, text)?;
+    }
+    Ok(())
+}
+
+fn label(folder: &Path) -> String {
+    folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Replaces a block of a page, if the page has it.
+fn renew(page: &mut String, label: &str, block: &str, text: &str) -> io::Result<()> {
+    let open = format!("<!-- bench {label} {block} -->\n");
+    let Some(start) = page.find(&open).map(|at| at + open.len()) else { return Ok(()) };
+    let Some(length) = page[start..].find("<!-- end -->") else {
+        return Err(io::Error::other(format!("the block {block} has no end")));
+    };
+    page.replace_range(start..start + length, &format!("\n{}\n\n", text.trim()));
+    Ok(())
+}
+
+fn machine(machine: &Machine) -> String {
+    format!(
+        "{}, {} cores, {} GiB; {}; {}; {}, commit {}",
+        machine.cpu,
+        machine.cores,
+        machine.memory_gib,
+        machine.system,
+        machine.rustc,
+        machine.date,
+        machine.commit
+    )
+}
+
+/// Where, when, and with which settings.
+fn conditions(report: &Report) -> String {
+    let settings: Vec<String> =
+        report.settings.iter().map(|(name, value)| format!("`{name} = {value}`")).collect();
+    format!(
+        "PostgreSQL {}, {}. A {} run of {}:{:02} minutes; the machine's load average before it was {}.\n\n\
+         Settings for all contenders: {}.",
+        report.postgresql,
+        machine(&report.machine),
+        report.size,
+        report.seconds / 60,
+        report.seconds % 60,
+        report.machine.load,
+        settings.join(", ")
+    )
+}
+
+/// Everything.
+fn all(report: &Report) -> String {
+    let mut text = format!("# Results\n\n{}\n", conditions(report));
+    for section in &report.sections {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\n![{}]({}.svg)\n",
+            section.title, section.method, section.title, section.name
+        );
+        for figure in &section.figures {
+            let _ = write!(text, "\n**{}**\n\n{}", figure.title, long(figure));
+        }
+        text += &remarks(section);
+    }
+    text
+}
+
+fn remarks(section: &Section) -> String {
+    section.remarks.iter().map(|remark| format!("\n{remark}\n")).collect()
+}
+
+/// A figure with its spread.
+fn long(figure: &Figure) -> String {
+    let mut table = String::from("| | median | quartiles | smallest, largest | samples | |\n|---|---:|---:|---:|---:|---:|\n");
+    for series in &figure.series {
+        let show = |value| figure.unit.show(value);
+        let note = series.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+        let _ = writeln!(
+            table,
+            "| {}{note} | {} | {}, {} | {}, {} | {} | {} |",
+            series.name,
+            show(series.median),
+            show(series.quartiles[0]),
+            show(series.quartiles[1]),
+            show(series.min),
+            show(series.max),
+            series.samples.len(),
+            ratio(series.ratio)
+        );
+    }
+    table
+}
+
+/// A section's medians: figures by contenders if they have the same, one below the other if not.
+fn short(section: &Section) -> String {
+    let names = |figure: &Figure| figure.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>();
+    let shared = section.figures.first().map(names).unwrap_or_default();
+    let mut table;
+    if section.figures.len() > 1 && section.figures.iter().all(|figure| names(figure) == shared) {
+        table = format!("| | {} |\n|---|{}\n", shared.join(" | "), "---:|".repeat(shared.len()));
+        for figure in &section.figures {
+            let _ = write!(table, "| {} |", figure.title);
+            for (place, series) in figure.series.iter().enumerate() {
+                let _ = write!(table, " {}", figure.unit.show(series.median));
+                if place > 0 {
+                    let _ = write!(table, ", {}", ratio(series.ratio));
+                }
+                table += " |";
+            }
+            table += "\n";
+        }
+    } else {
+        table = String::from("| | median | |\n|---|---:|---:|\n");
+        for figure in &section.figures {
+            if section.figures.len() > 1 {
+                let _ = writeln!(table, "| **{}** | | |", figure.title);
+            }
+            for series in &figure.series {
+                let _ = writeln!(
+                    table,
+                    "| {} | {} | {} |",
+                    series.name,
+                    figure.unit.show(series.median),
+                    ratio(series.ratio)
+                );
+            }
+        }
+    }
+    table + &remarks(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_replaced_and_all_else_stays() {
+        let mut page = "a\n<!-- bench x sort -->\nold\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n".to_owned();
+        renew(&mut page, "x", "sort", "new").unwrap();
+        renew(&mut page, "x", "absent", "new").unwrap();
+        let expected = "a\n<!-- bench x sort -->\n\nnew\n\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n";
+        assert_eq!(page, expected);
+        renew(&mut page, "x", "sort", "new").unwrap();
+        assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn a_block_without_an_end_is_an_error() {
+        assert!(renew(&mut "<!-- bench x sort -->\n".to_owned(), "x", "sort", "new").is_err());
+    }
+}
