@@ -41,9 +41,9 @@ impl Kind {
         }
     }
 
-    /// As a table can be called.
-    pub(crate) fn word(self) -> String {
-        self.name().replace(' ', "_").to_lowercase()
+    /// What a table of such keys is called.
+    pub(crate) fn table(self) -> String {
+        format!("{}_keys", self.name().replace(' ', "_").to_lowercase())
     }
 }
 
@@ -65,7 +65,8 @@ impl Moments {
     /// them.
     pub(crate) fn new(count: usize, since: SystemTime, span: Duration) -> Self {
         let mut random = fastrand::Rng::with_seed(count as u64);
-        let since = since.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970").as_millis() as u64;
+        let since =
+            since.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970").as_millis() as u64;
         let mut times: Vec<u64> =
             (0..count).map(|_| since + random.u64(0..span.as_millis() as u64)).collect();
         times.sort_unstable();
@@ -90,7 +91,12 @@ impl Moments {
 
     /// Makes the table `name (id, payload)`, unlogged, with these moments as keys of a kind in their random order,
     /// vacuumed and analyzed.
-    pub(crate) fn load(&self, client: &mut Client, name: &str, kind: Kind) -> Result<(), Box<dyn std::error::Error>> {
+    pub(crate) fn load(
+        &self,
+        client: &mut Client,
+        name: &str,
+        kind: Kind,
+    ) -> Result<(), Box<dyn std::error::Error>> {
         client.batch_execute(&format!(
             "DROP TABLE IF EXISTS {name};
              CREATE UNLOGGED TABLE {name} (id {} NOT NULL, payload integer NOT NULL)",

@@ -12,7 +12,12 @@ use crate::report::{Figure, Report, Section};
 
 /// Writes `NAME.json`, `NAME.md` and a chart for each section into a folder, and the blocks of a page that belong to
 /// this folder: what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`.
-pub fn write_report(report: &Report, name: &str, folder: &Path, page: Option<&Path>) -> Result<(), Box<dyn Error>> {
+pub fn write_report(
+    report: &Report,
+    name: &str,
+    folder: &Path,
+    page: Option<&Path>,
+) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(format!("{name}.json")), serde_json::to_string_pretty(report)? + "\n")?;
     fs::write(folder.join(format!("{name}.md")), all(report))?;
@@ -39,7 +44,11 @@ pub fn write_report(report: &Report, name: &str, folder: &Path, page: Option<&Pa
 }
 
 /// Writes the counts of instructions, in the same way.
-pub fn write_instructions(counts: &Instructions, folder: &Path, page: Option<&Path>) -> Result<(), Box<dyn Error>> {
+pub fn write_instructions(
+    counts: &Instructions,
+    folder: &Path,
+    page: Option<&Path>,
+) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("instructions.json"), serde_json::to_string_pretty(counts)? + "\n")?;
     let mut table = String::from("| function | instructions a call |\n|---|---:|\n");
@@ -128,7 +137,9 @@ fn remarks(section: &Section) -> String {
 
 /// A figure with its spread.
 fn long(figure: &Figure) -> String {
-    let mut table = String::from("| | median | quartiles | smallest, largest | samples | |\n|---|---:|---:|---:|---:|---:|\n");
+    let mut table = String::from(
+        "| | median | quartiles | smallest, largest | samples | |\n|---|---:|---:|---:|---:|---:|\n",
+    );
     for series in &figure.series {
         let show = |value| figure.unit.show(value);
         let note = series.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
@@ -192,10 +203,13 @@ mod tests {
 
     #[test]
     fn a_block_is_replaced_and_all_else_stays() {
-        let mut page = "a\n<!-- bench x sort -->\nold\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n".to_owned();
+        let mut page =
+            "a\n<!-- bench x sort -->\nold\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n"
+                .to_owned();
         renew(&mut page, "x", "sort", "new").unwrap();
         renew(&mut page, "x", "absent", "new").unwrap();
-        let expected = "a\n<!-- bench x sort -->\n\nnew\n\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n";
+        let expected =
+            "a\n<!-- bench x sort -->\n\nnew\n\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n";
         assert_eq!(page, expected);
         renew(&mut page, "x", "sort", "new").unwrap();
         assert_eq!(page, expected);

@@ -198,6 +198,9 @@ impl Bench {
 }
 
 /// Names for rows of samples.
-pub(crate) fn named<N: Into<String>>(names: impl IntoIterator<Item = N>, samples: Vec<Vec<f64>>) -> Vec<Series> {
+pub(crate) fn named<N: Into<String>>(
+    names: impl IntoIterator<Item = N>,
+    samples: Vec<Vec<f64>>,
+) -> Vec<Series> {
     names.into_iter().zip(samples).map(|(name, samples)| Series::new(name, samples)).collect()
 }

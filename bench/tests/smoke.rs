@@ -31,10 +31,15 @@ fn every_section_has_figures_a_table_and_a_chart() {
 
     let home = tempfile::tempdir().unwrap();
     let (folder, page) = (home.path().join("here"), home.path().join("page.md"));
-    fs::write(&page, "<!-- bench here sort -->\nold\n<!-- end -->\n<!-- bench there sort -->\n<!-- end -->\n").unwrap();
+    fs::write(
+        &page,
+        "<!-- bench here sort -->\nold\n<!-- end -->\n<!-- bench there sort -->\n<!-- end -->\n",
+    )
+    .unwrap();
     write_report(&report, "results", &folder, Some(&page)).unwrap();
 
-    let read: Report = serde_json::from_str(&fs::read_to_string(folder.join("results.json")).unwrap()).unwrap();
+    let read: Report =
+        serde_json::from_str(&fs::read_to_string(folder.join("results.json")).unwrap()).unwrap();
     assert_eq!(read.sections.len(), report.sections.len());
     let table = fs::read_to_string(folder.join("results.md")).unwrap();
     let page = fs::read_to_string(page).unwrap();
@@ -43,7 +48,9 @@ fn every_section_has_figures_a_table_and_a_chart() {
         assert!(table.contains(&section.title));
         let svg = fs::read_to_string(folder.join(format!("{}.svg", section.name))).unwrap();
         let chart = roxmltree::Document::parse(&svg).unwrap();
-        let bars = chart.descendants().filter(|node| node.attribute("class").is_some_and(|c| c == "ours" || c == "other"));
+        let bars = chart
+            .descendants()
+            .filter(|node| node.attribute("class").is_some_and(|c| c == "ours" || c == "other"));
         assert_eq!(bars.count(), section.figures.iter().map(|figure| figure.series.len()).sum::<usize>());
     }
 }

@@ -31,7 +31,8 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         pgbench(bench, scripts.path(), &script, &[], seconds)
     });
     let series = tables.iter().zip(samples).map(|(table, samples)| Series::new(table.name, samples));
-    let inserts = Figure::new("Rows inserted, each by a statement of its own", Unit::PerSecond, series.collect());
+    let inserts =
+        Figure::new("Rows inserted, each by a statement of its own", Unit::PerSecond, series.collect());
 
     // What is looked up is the key; the tables with a date have the same.
     let tables: Vec<Table> = tables.into_iter().filter(|table| !table.dated).collect();
@@ -40,12 +41,7 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         bench.run(&format!("VACUUM ANALYZE {}", table.word));
         let query = format!("SELECT id::text FROM {} ORDER BY random() LIMIT {KEYS}", table.word);
         keys.push(
-            bench
-                .client
-                .query(&query, &[])?
-                .iter()
-                .map(|row| row.get::<_, String>(0))
-                .collect::<Vec<_>>(),
+            bench.client.query(&query, &[])?.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>(),
         );
     }
     let places: Vec<usize> = (0..tables.len()).collect();
@@ -55,9 +51,15 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
             (0..keys.len()).map(|key| format!("SELECT payload FROM {word} WHERE id = :k{key};\n")).collect();
         pgbench(bench, scripts.path(), &script, keys, seconds) * keys.len() as f64
     });
-    let series =
-        tables.iter().zip(samples).map(|(table, samples)| Series::new(table.name.replace(" alone", ""), samples));
-    let lookups = Figure::new("Rows looked up by key, each by a statement of its own", Unit::PerSecond, series.collect());
+    let series = tables
+        .iter()
+        .zip(samples)
+        .map(|(table, samples)| Series::new(table.name.replace(" alone", ""), samples));
+    let lookups = Figure::new(
+        "Rows looked up by key, each by a statement of its own",
+        Unit::PerSecond,
+        series.collect(),
+    );
 
     for table in Table::all(bench) {
         table.drop(bench);

@@ -20,10 +20,11 @@ const DEFAULTS: [(&str, &str); 4] = [
 
 pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Section>, Box<dyn Error>> {
     let rows = bench.size.copy_rows;
-    let moments = Moments::new(rows, SystemTime::now() - Duration::from_secs(3600), Duration::from_secs(3600));
+    let moments =
+        Moments::new(rows, SystemTime::now() - Duration::from_secs(3600), Duration::from_secs(3600));
     let folder = bench.server.data().display().to_string();
     for kind in KINDS {
-        let table = kind.word();
+        let table = kind.table();
         moments.load(&mut bench.client, &table, kind)?;
         bench.run(&format!("CREATE UNLOGGED TABLE copied_{table} (LIKE {table})"));
         for format in ["text", "binary"] {
@@ -34,18 +35,17 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
     let per_row = |seconds: f64| seconds / rows as f64 * 1e9;
     for format in ["text", "binary"] {
         let samples = bench.rounds(&format!("{format}, out"), budget.share(0.2), &KINDS, |bench, kind| {
-            per_row(bench.time(&format!("COPY {} TO '/dev/null' (FORMAT {format})", kind.word())))
+            per_row(bench.time(&format!("COPY {} TO '/dev/null' (FORMAT {format})", kind.table())))
         });
         let title = format!("COPY TO, {format}, one row");
         figures.push(Figure::new(title, Unit::Nanoseconds, named(KINDS.map(Kind::name), samples)));
 
         let samples = bench.rounds(&format!("{format}, in"), budget.share(0.2), &KINDS, |bench, kind| {
-            let table = kind.word();
+            let table = kind.table();
             bench.run(&format!("TRUNCATE copied_{table}"));
             per_row(
-                bench.time(&format!(
-                    "COPY copied_{table} FROM '{folder}/{table}.{format}' (FORMAT {format})"
-                )),
+                bench
+                    .time(&format!("COPY copied_{table} FROM '{folder}/{table}.{format}' (FORMAT {format})")),
             )
         });
         let title = format!("COPY FROM, {format}, one row");
@@ -68,9 +68,9 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
 
     bench.run("DROP TABLE defaulted");
     for kind in KINDS {
-        bench.run(&format!("DROP TABLE {0}, copied_{0}", kind.word()));
+        bench.run(&format!("DROP TABLE {0}, copied_{0}", kind.table()));
         for format in ["text", "binary"] {
-            std::fs::remove_file(format!("{folder}/{}.{format}", kind.word()))?;
+            std::fs::remove_file(format!("{folder}/{}.{format}", kind.table()))?;
         }
     }
     Ok(Some(Section {

@@ -91,6 +91,7 @@ fn read(folder: &Path) -> Result<(String, Series), Box<dyn Error>> {
     let benchmark: Benchmark = serde_json::from_str(&fs::read_to_string(folder.join("benchmark.json"))?)?;
     let sample: Sample = serde_json::from_str(&fs::read_to_string(folder.join("sample.json"))?)?;
     let elements = benchmark.throughput.map_or(1.0, |throughput| throughput.elements);
-    let samples = sample.times.iter().zip(&sample.iters).map(|(time, iters)| time / iters / elements).collect();
+    let samples =
+        sample.times.iter().zip(&sample.iters).map(|(time, iters)| time / iters / elements).collect();
     Ok((benchmark.group_id, Series::new(benchmark.function_id, samples)))
 }

@@ -58,12 +58,8 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
     bench.run("CREATE SEQUENCE plain; CREATE SEQUENCE cached CACHE 1000");
 
     let rows = bench.size.generation_rows;
-    let contender = |name: &str, call: &str, argument| Contender {
-        name: name.into(),
-        call: call.into(),
-        rows,
-        argument,
-    };
+    let contender =
+        |name: &str, call: &str, argument| Contender { name: name.into(), call: call.into(), rows, argument };
     let mut contenders = vec![
         contender("nothing, no argument", "nothing()", false),
         contender("nothing, one argument", "nothing(1)", true),
@@ -77,7 +73,9 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         contenders.push(contender("uuidv7()", "uuidv7()", false));
     }
     for (extension, prepare, call, argument) in PEERS {
-        if bench.ask(&format!("SELECT count(*) FROM pg_available_extensions WHERE name = '{extension}'")) == "0" {
+        if bench.ask(&format!("SELECT count(*) FROM pg_available_extensions WHERE name = '{extension}'"))
+            == "0"
+        {
             continue;
         }
         // A guest that does not work here is not this run's failure.
@@ -86,16 +84,18 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
             .batch_execute(&format!("CREATE EXTENSION {extension} CASCADE; {prepare}; SELECT {call}"));
         match ready {
             Ok(()) => {
-                let version = bench.ask(&format!(
-                    "SELECT extversion FROM pg_extension WHERE extname = '{extension}'"
-                ));
+                let version =
+                    bench.ask(&format!("SELECT extversion FROM pg_extension WHERE extname = '{extension}'"));
                 let name = call.split_once('(').map_or(call, |(name, _)| name);
                 contenders.push(contender(&format!("{name}, {extension} {version}"), call, argument));
             }
-            Err(error) => remarks.push(format!("The extension {extension} is there, but does not work: {error}.")),
+            Err(error) => {
+                remarks.push(format!("The extension {extension} is there, but does not work: {error}."))
+            }
         }
     }
-    contenders.push(Contender { rows: rows / 20, ..contender("text ULID in PL/pgSQL", "text_ulid()", false) });
+    contenders
+        .push(Contender { rows: rows / 20, ..contender("text ULID in PL/pgSQL", "text_ulid()", false) });
 
     let nanoseconds = |bench: &mut Bench, contender: &Contender| {
         let query = format!("SELECT count({}) FROM generate_series(1, {})", contender.call, contender.rows);

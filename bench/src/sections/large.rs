@@ -62,12 +62,9 @@ pub(crate) fn section(bench: &mut Bench, _: Budget) -> Result<Option<Section>, B
         }
         add(3, began.elapsed().as_secs_f64() / 5.0);
 
-        let keys: Vec<String> = bench
-            .client
-            .query(&format!("SELECT id::text FROM large TABLESAMPLE system ({})", 100.0 * 50.0 * KEYS as f64 / rows as f64), &[])?
-            .iter()
-            .map(|row| row.get(0))
-            .collect();
+        let percent = (100.0 * 50.0 * KEYS as f64 / rows as f64).min(100.0);
+        let query = format!("SELECT id::text FROM large TABLESAMPLE system ({percent})");
+        let keys: Vec<String> = bench.client.query(&query, &[])?.iter().map(|row| row.get(0)).collect();
         // As many as are wanted, from all over the table.
         let step = (keys.len() / KEYS).max(1);
         let keys: Vec<String> = keys.into_iter().step_by(step).take(KEYS).collect();
@@ -86,7 +83,8 @@ pub(crate) fn section(bench: &mut Bench, _: Budget) -> Result<Option<Section>, B
         ("Reading the rows of the last two of 1000 hours", Unit::Seconds),
         ("Looking up single rows, 8 clients", Unit::PerSecond),
     ];
-    let figures = titles.into_iter().zip(results).map(|((title, unit), series)| Figure::new(title, unit, series));
+    let figures =
+        titles.into_iter().zip(results).map(|((title, unit), series)| Figure::new(title, unit, series));
     Ok(Some(Section {
         name: "large".into(),
         title: format!("{} million rows", rows / 1_000_000),

@@ -18,7 +18,10 @@ const FIGURES: [(&str, &[(&str, &str)]); 3] = [
     (
         "Two bounds, constants",
         &[
-            ("sno: two conditions", "sno_day WHERE id >= timestamptz '{since}' AND id < timestamptz '{until}'"),
+            (
+                "sno: two conditions",
+                "sno_day WHERE id >= timestamptz '{since}' AND id < timestamptz '{until}'",
+            ),
             ("sno: sno_between", "sno_day WHERE sno_between(id, '{since}', '{until}')"),
             (
                 "timestamptz: two conditions",

@@ -27,12 +27,12 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         let since = SystemTime::UNIX_EPOCH + Duration::from_secs(SINCE);
         let moments = Moments::new(rows, since, Duration::from_secs(seconds));
         for kind in Kind::ALL {
-            moments.load(&mut bench.client, &kind.word(), kind)?;
+            moments.load(&mut bench.client, &kind.table(), kind)?;
         }
         drop(moments);
         bench.say(&format!("  {rows} {title}, five kinds of them"));
         for (task, query) in TASKS {
-            let query = |kind: &Kind| query.replace("{t}", &kind.word()).replace("{n}", &rows.to_string());
+            let query = |kind: &Kind| query.replace("{t}", &kind.table()).replace("{n}", &rows.to_string());
             let index = task == "CREATE INDEX";
             // Half of the time for what was loaded first, whatever loading took.
             let share = budget.share(1.0 / (SPANS.len() * TASKS.len()) as f64);
@@ -45,11 +45,11 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
             });
             if !index {
                 for kind in Kind::ALL {
-                    let plan = bench.client.query(
-                        &format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {}", query(&kind)),
-                        &[],
-                    )?;
-                    in_memory &= plan.iter().any(|row| row.get::<_, &str>(0).contains("Sort Method: quicksort"));
+                    let plan = bench
+                        .client
+                        .query(&format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {}", query(&kind)), &[])?;
+                    in_memory &=
+                        plan.iter().any(|row| row.get::<_, &str>(0).contains("Sort Method: quicksort"));
                 }
             }
             figures.push(Figure::new(
@@ -60,7 +60,7 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         }
     }
     for kind in Kind::ALL {
-        bench.run(&format!("DROP TABLE {}", kind.word()));
+        bench.run(&format!("DROP TABLE {}", kind.table()));
     }
     let memory = if in_memory {
         "All sorts ran in memory, in one process."
