@@ -25,7 +25,7 @@ const FUNCTIONS: [(&str, &str); 26] = [
     ("gen_random_uuid", "SELECT count(gen_random_uuid()) FROM counted WHERE n <= {n}"),
     ("sno_cmp", "SELECT count(sno_cmp(s, s2)) FROM counted WHERE n <= {n}"),
     ("uuid_cmp", "SELECT count(uuid_cmp(u, u2)) FROM counted WHERE n <= {n}"),
-    ("btint8cmp", "SELECT count(btint8cmp(b, n)) FROM counted WHERE n <= {n}"),
+    ("btint8cmp", "SELECT count(btint8cmp(b, b2)) FROM counted WHERE n <= {n}"),
     ("sno_lt", "SELECT count(s < s2) FROM counted WHERE n <= {n}"),
     ("uuid_lt", "SELECT count(u < u2) FROM counted WHERE n <= {n}"),
     ("sno_in", "SELECT count(st::sno) FROM counted WHERE n <= {n}"),
@@ -75,12 +75,12 @@ pub fn count() -> Result<Instructions, Box<dyn Error>> {
          CREATE TABLE sink (s sno, u uuid, b bigint);
          CREATE TABLE counted AS
          SELECT *, s::text AS st, u::text AS ut, b::text AS bt
-         FROM (SELECT n, sno_make('2026-01-01Z'::timestamptz + n * interval '7 ms', n % 256, n % 1000, n % 65536) AS s,
+         FROM (SELECT n, sno_make('2026-01-01Z'::timestamptz + n * interval '7 ms', n % 256, n % 1000, n) AS s,
                       sno_make('2026-01-01Z'::timestamptz + n % 100 * interval '1 s', 0, 1, 1) AS s2,
-                      md5(n::text)::uuid AS u, md5((n + 1)::text)::uuid AS u2, n * 7919 AS b,
+                      md5(n::text)::uuid AS u, md5((n + 1)::text)::uuid AS u2, n * 7919::bigint AS b, n::bigint AS b2,
                       '2026-01-01Z'::timestamptz + n * interval '1 s' AS at
-               FROM generate_series(1::bigint, {}) n) n;
-         VACUUM ANALYZE counted;",
+               FROM generate_series(1, {}) n) n;
+         ANALYZE counted;",
         ROWS[1]
     ))?;
     for rows in ROWS {

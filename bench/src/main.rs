@@ -66,7 +66,12 @@ fn main() -> ExitCode {
     match run(Command::parse().what) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            // The client's errors say little themselves, and all in what they come from.
+            let mut source: Option<&dyn Error> = Some(&*error);
+            while let Some(error) = source {
+                eprintln!("{error}");
+                source = error.source();
+            }
             ExitCode::FAILURE
         }
     }

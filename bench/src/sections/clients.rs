@@ -6,14 +6,12 @@ use std::{fs, path::Path};
 
 use sno_tests::program;
 
-use crate::report::{Figure, Section, Series, Unit};
-use crate::run::{Bench, Budget};
+use crate::report::{Figure, Section, Unit};
+use crate::run::{Bench, Budget, named};
 
 use super::insert::Table;
 
 const CLIENTS: usize = 8;
-/// Keys that clients look up in turn: enough to lie all over the index.
-const KEYS: usize = 500;
 
 pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Section>, Box<dyn Error>> {
     let rows = bench.size.client_rows;
@@ -28,41 +26,41 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
 
     let samples = bench.rounds("8 clients insert", budget.share(0.6), &tables, |bench, table| {
         let script = format!("INSERT INTO {} (payload) VALUES (1);\n", table.word);
-        pgbench(bench, scripts.path(), &script, &[], seconds)
+        pgbench(bench, scripts.path(), &script, seconds)
     });
-    let series = tables.iter().zip(samples).map(|(table, samples)| Series::new(table.name, samples));
-    let inserts =
-        Figure::new("Rows inserted, each by a statement of its own", Unit::PerSecond, series.collect());
-
-    // What is looked up is the key; the tables with a date have the same.
-    let tables: Vec<Table> = tables.into_iter().filter(|table| !table.dated).collect();
-    let mut keys = Vec::new();
+    let series = named(tables.iter().map(|table| table.name), samples);
+    let inserts = Figure::new("Rows inserted, each by a statement of its own", Unit::PerSecond, series);
     for table in &tables {
-        bench.run(&format!("VACUUM ANALYZE {}", table.word));
-        let query = format!("SELECT id::text FROM {} ORDER BY random() LIMIT {KEYS}", table.word);
-        keys.push(
-            bench.client.query(&query, &[])?.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>(),
-        );
-    }
-    let places: Vec<usize> = (0..tables.len()).collect();
-    let samples = bench.rounds("8 clients look up", budget.share(0.4), &places, |bench, &place| {
-        let (word, keys) = (tables[place].word, &keys[place]);
-        let script: String =
-            (0..keys.len()).map(|key| format!("SELECT payload FROM {word} WHERE id = :k{key};\n")).collect();
-        pgbench(bench, scripts.path(), &script, keys, seconds) * keys.len() as f64
-    });
-    let series = tables
-        .iter()
-        .zip(samples)
-        .map(|(table, samples)| Series::new(table.name.replace(" alone", ""), samples));
-    let lookups = Figure::new(
-        "Rows looked up by key, each by a statement of its own",
-        Unit::PerSecond,
-        series.collect(),
-    );
-
-    for table in Table::all(bench) {
         table.drop(bench);
+    }
+
+    // Each row knows the key of another, in a circle through all rows: so every lookup is anywhere, and there is one
+    // statement. The clients begin at different rows.
+    let keys = [("sno", "sno_new(1)"), ("uuid v4", "gen_random_uuid()"), ("bigint", "n")];
+    for (place, (_, key)) in keys.iter().enumerate() {
+        bench.run(&format!(
+            "CREATE TABLE circle{place} AS
+             SELECT id, coalesce(lead(id) OVER around, first_value(id) OVER around) AS next, n
+             FROM (SELECT {key} AS id, n FROM generate_series(1::bigint, {rows}) n OFFSET 0) made
+             WINDOW around AS (ORDER BY hashint8(n), n);
+             ALTER TABLE circle{place} ADD PRIMARY KEY (id);
+             CREATE TABLE begin{place} AS SELECT n AS client, id FROM circle{place} WHERE n <= {CLIENTS};"
+        ));
+        bench.run(&format!("VACUUM ANALYZE circle{place}"));
+    }
+    let places: Vec<usize> = (0..keys.len()).collect();
+    let samples = bench.rounds("8 clients look up", budget.share(0.4), &places, |bench, &place| {
+        let script = format!(
+            "\\if :begun\n\\else\nSELECT id AS key FROM begin{place} WHERE client = 1 + :client_id \\gset\n\
+             \\set begun 1\n\\endif\nSELECT next AS key FROM circle{place} WHERE id = :key \\gset\n"
+        );
+        pgbench(bench, scripts.path(), &script, seconds)
+    });
+    let series = named(keys.map(|(name, _)| name), samples);
+    let lookups =
+        Figure::new("Rows looked up by key, each by a statement of its own", Unit::PerSecond, series);
+    for place in places {
+        bench.run(&format!("DROP TABLE circle{place}, begin{place}"));
     }
     Ok(Some(Section {
         name: "clients".into(),
@@ -70,21 +68,22 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         method: format!(
             "`pgbench --client={CLIENTS} --protocol=prepared`, {seconds} s for a sample, on tables that hold {rows} rows \
              before. On two cores, pgbench itself and the way to the server and back take most of the time. Lookups send \
-             the key as text, as drivers without binary parameters do, {KEYS} keys of each table in turn."
+             the key as text, as drivers without binary parameters do; each row names the one to look up next, anywhere in \
+             the table."
         ),
         figures: vec![inserts, lookups],
         remarks: Vec::new(),
     }))
 }
 
-/// Runs a script in all clients; how often it ended in a second. `:k0`, `:k1` … stand for the keys.
-pub(super) fn pgbench(bench: &Bench, folder: &Path, script: &str, keys: &[String], seconds: u32) -> f64 {
+/// Runs a script in all clients, each with a variable `begun` of its own that is 0; how often it ended in a second.
+pub(super) fn pgbench(bench: &Bench, folder: &Path, script: &str, seconds: u32) -> f64 {
     let file = folder.join("script");
     fs::write(&file, script).expect("a script for pgbench");
     let output = Command::new(program("pgbench"))
         .args(["--no-vacuum", "--protocol=prepared", &format!("--client={CLIENTS}"), "--jobs=2"])
         .arg(format!("--time={seconds}"))
-        .args(keys.iter().enumerate().map(|(number, key)| format!("--define=k{number}={key}")))
+        .arg("--define=begun=0")
         .arg("--file")
         .arg(&file)
         .arg(bench.server.connection_string())
