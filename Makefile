@@ -8,6 +8,7 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
 .PHONY: all install uninstall test test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extension
 	@dev/build
@@ -35,6 +36,21 @@ test-drivers: ## run the examples of every driver and ORM, which are installed i
 
 test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
 	@dev/test-faults
+
+bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
+	@dev/bench full
+
+bench-quick: ## the same in two minutes, on smaller tables: target/bench
+	@dev/bench quick
+
+bench-scale: ## ten million rows sorted, tables of a hundred million: half an hour
+	@dev/bench scale
+
+bench-instructions: ## count the instructions of each call
+	@dev/bench instructions
+
+bench-check: ## fail if a call takes more of them than recorded
+	@dev/bench check
 
 package: ## make a Debian package for the server of PG, in target/packages
 	@dev/package

@@ -10,14 +10,17 @@ const ROW: f64 = 22.0;
 const TITLE: f64 = 30.0;
 /// What a number beside a bar needs.
 const VALUE: f64 = 118.0;
+/// A bar that is longer than so many times the first is cut, or nothing would be left of the first.
+const LONGEST: f64 = 30.0;
 
 /// The background is the chart's own: pages don't say whether they are dark, only browsers do.
 const STYLE: &str = "\
 text{font:12px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#1f2328}\
 .card{fill:#fff;stroke:#d0d7de}.title{font-weight:600}.muted{fill:#59636e}\
 .other{fill:#afb8c1}.ours{fill:#2f6fde}.spread{stroke:#1f2328;stroke-opacity:.55}\
+.cut{stroke:#fff;stroke-width:3}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.card{fill:#0d1117;stroke:#30363d}.muted{fill:#9198a1}\
-.other{fill:#59636e}.ours{fill:#58a6ff}.spread{stroke:#e6edf3}}";
+.other{fill:#59636e}.ours{fill:#58a6ff}.spread{stroke:#e6edf3}.cut{stroke:#0d1117}}";
 
 /// A section's figures, one below the other.
 pub(crate) fn svg(section: &Section) -> String {
@@ -51,10 +54,17 @@ pub(crate) fn svg(section: &Section) -> String {
             escape(&figure.title)
         ));
         y += TITLE;
-        let largest = figure.series.iter().map(|series| series.max).fold(f64::MIN_POSITIVE, f64::max);
+        let first = &figure.series[0];
+        let limit = (first.median * LONGEST).max(first.max);
+        let shown = figure.series.iter().filter(|series| series.median <= limit);
+        let largest = shown.map(|series| series.max).fold(f64::MIN_POSITIVE, f64::max);
         let scale = |value: f64| start + (value / largest * room).clamp(0.0, room);
         for series in &figure.series {
             put(bar(series, figure.unit.show(series.median), y, start, scale));
+            if series.median > limit {
+                let (x, y) = (start + room * 0.93, y + ROW - 4.0);
+                put(format!("<path class=\"cut\" d=\"M{x:.1} {y:.1}l6 -18m3 0l-6 18\"/>"));
+            }
             y += ROW;
         }
     }
