@@ -23,7 +23,7 @@ enum What {
     Full(Run),
     /// Two minutes, smaller tables
     Quick(Run),
-    /// A hundred million rows
+    /// Ten million rows sorted, tables of a hundred million
     Scale(Run),
     /// Counts the instructions of a call, under valgrind
     Instructions {
@@ -47,7 +47,7 @@ struct Run {
     /// Only these sections
     #[arg(long)]
     only: Vec<String>,
-    /// Rows of the tables of a scale run
+    /// Rows of the large tables of a scale run
     #[arg(long)]
     rows: Option<usize>,
 }
@@ -82,8 +82,8 @@ fn run(what: What) -> Result<(), Box<dyn Error>> {
         What::Full(run) => measured(Size::full(), run),
         What::Quick(run) => measured(Size::quick(), run),
         What::Scale(mut run) => {
-            run.only = vec!["large".into()];
-            measured(Size { name: "scale", ..Size::full() }, run)
+            run.only = vec!["sort".into(), "large".into()];
+            measured(Size::scale(), run)
         }
         What::Instructions { target, check: false } => {
             write_instructions(&count()?, &target.into, target.page.as_deref())

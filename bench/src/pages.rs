@@ -11,7 +11,8 @@ use crate::machine::Machine;
 use crate::report::{Figure, Report, Section};
 
 /// Writes `NAME.json`, `NAME.md` and a chart for each section into a folder, and the blocks of a page that belong to
-/// this folder: what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`.
+/// this folder: what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of a run that is
+/// not called `results` have its name in front of their own.
 pub fn write_report(
     report: &Report,
     name: &str,
@@ -20,23 +21,24 @@ pub fn write_report(
 ) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(format!("{name}.json")), serde_json::to_string_pretty(report)? + "\n")?;
-    fs::write(folder.join(format!("{name}.md")), all(report))?;
+    let prefix = if name == "results" { String::new() } else { format!("{name}-") };
+    fs::write(folder.join(format!("{name}.md")), all(report, &prefix))?;
     for section in &report.sections {
-        fs::write(folder.join(format!("{}.svg", section.name)), svg(section))?;
+        fs::write(folder.join(format!("{prefix}{}.svg", section.name)), svg(section))?;
     }
     if let Some(page) = page {
         let label = label(folder);
         let mut text = fs::read_to_string(page)?;
-        renew(&mut text, &label, "machine", &conditions(report))?;
+        renew(&mut text, &label, &format!("{prefix}machine"), &conditions(report))?;
         for section in &report.sections {
             let block = format!(
-                "{}\n\n![{}](../bench/results/{label}/{}.svg)\n\n{}",
+                "{}\n\n![{}](../bench/results/{label}/{prefix}{}.svg)\n\n{}",
                 section.method,
                 section.title,
                 section.name,
                 short(section)
             );
-            renew(&mut text, &label, &section.name, &block)?;
+            renew(&mut text, &label, &format!("{prefix}{}", section.name), &block)?;
         }
         fs::write(page, text)?;
     }
@@ -115,12 +117,12 @@ fn conditions(report: &Report) -> String {
 }
 
 /// Everything.
-fn all(report: &Report) -> String {
+fn all(report: &Report, prefix: &str) -> String {
     let mut text = format!("# Results\n\n{}\n", conditions(report));
     for section in &report.sections {
         let _ = write!(
             text,
-            "\n## {}\n\n{}\n\n![{}]({}.svg)\n",
+            "\n## {}\n\n{}\n\n![{}]({prefix}{}.svg)\n",
             section.title, section.method, section.title, section.name
         );
         for figure in &section.figures {

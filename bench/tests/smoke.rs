@@ -61,6 +61,6 @@ fn a_section_can_run_alone() {
     let report = measured(only("large"));
     assert_eq!(report.sections.len(), 1);
     assert_eq!(report.sections[0].figures.len(), 5);
-    let error = measure(Size::smoke(), only("larger")).err().expect("an error").to_string();
+    let error = measure(Size::smoke(), only("larger")).expect_err("a section that is not there").to_string();
     assert!(error.starts_with("there is no section larger; there are generation, sort,"), "{error}");
 }
