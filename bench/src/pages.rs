@@ -8,7 +8,7 @@ use std::{fs, io};
 use crate::chart::{ratio, svg};
 use crate::instructions::Instructions;
 use crate::machine::Machine;
-use crate::report::{Figure, Report, Section};
+use crate::report::{Figure, Report, Section, Series};
 
 /// Writes `NAME.json`, `NAME.md` and a chart for each section into a folder, and the blocks of a page that belong to
 /// this folder: what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of a run that is
@@ -139,15 +139,18 @@ fn remarks(section: &Section) -> String {
 
 /// A figure with its spread.
 fn long(figure: &Figure) -> String {
-    let mut table = String::from(
-        "| | median | quartiles | smallest, largest | samples | |\n|---|---:|---:|---:|---:|---:|\n",
+    let noted = figure.series.iter().any(|series| series.note.is_some());
+    let mut table = format!(
+        "| | median | quartiles | smallest, largest | samples | |{}\n|---|---:|---:|---:|---:|---:|{}\n",
+        if noted { " |" } else { "" },
+        if noted { "---|" } else { "" }
     );
     for series in &figure.series {
         let show = |value| figure.unit.show(value);
-        let note = series.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+        let note = if noted { note(series) } else { String::new() };
         let _ = writeln!(
             table,
-            "| {}{note} | {} | {}, {} | {}, {} | {} | {} |",
+            "| {} | {} | {}, {} | {}, {} | {} | {} |{note}",
             series.name,
             show(series.median),
             show(series.quartiles[0]),
@@ -161,12 +164,18 @@ fn long(figure: &Figure) -> String {
     table
 }
 
+/// The cell of a series that has something else to be known.
+fn note(series: &Series) -> String {
+    format!(" {} |", series.note.as_deref().unwrap_or_default())
+}
+
 /// A section's medians: figures by contenders if they have the same, one below the other if not.
 fn short(section: &Section) -> String {
     let names = |figure: &Figure| figure.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>();
     let shared = section.figures.first().map(names).unwrap_or_default();
+    let noted = section.figures.iter().flat_map(|figure| &figure.series).any(|series| series.note.is_some());
     let mut table;
-    if section.figures.len() > 1 && section.figures.iter().all(|figure| names(figure) == shared) {
+    if !noted && section.figures.len() > 1 && section.figures.iter().all(|figure| names(figure) == shared) {
         table = format!("| | {} |\n|---|{}\n", shared.join(" | "), "---:|".repeat(shared.len()));
         for figure in &section.figures {
             let _ = write!(table, "| {} |", figure.title);
@@ -180,18 +189,20 @@ fn short(section: &Section) -> String {
             table += "\n";
         }
     } else {
-        table = String::from("| | median | |\n|---|---:|---:|\n");
+        let (column, ruler) = if noted { (" |", "---|") } else { ("", "") };
+        table = format!("| | median | |{column}\n|---|---:|---:|{ruler}\n");
         for figure in &section.figures {
             if section.figures.len() > 1 {
-                let _ = writeln!(table, "| **{}** | | |", figure.title);
+                let _ = writeln!(table, "| **{}** | | |{column}", figure.title);
             }
             for series in &figure.series {
                 let _ = writeln!(
                     table,
-                    "| {} | {} | {} |",
+                    "| {} | {} | {} |{}",
                     series.name,
                     figure.unit.show(series.median),
-                    ratio(series.ratio)
+                    ratio(series.ratio),
+                    if noted { note(series) } else { String::new() }
                 );
             }
         }
@@ -220,5 +231,36 @@ mod tests {
     #[test]
     fn a_block_without_an_end_is_an_error() {
         assert!(renew(&mut "<!-- bench x sort -->\n".to_owned(), "x", "sort", "new").is_err());
+    }
+
+    #[test]
+    fn every_row_of_a_table_has_all_columns() {
+        use crate::report::Unit;
+        let figure = |names: [&str; 2], note: bool| {
+            let series = names.map(|name| Series::new(name, vec![1.0, 2.0]));
+            let [ours, other] = series;
+            let other = if note { other.note("a note") } else { other };
+            Figure::new("x", Unit::Seconds, vec![ours, other])
+        };
+        let section = |figures| Section {
+            name: "x".into(),
+            title: "x".into(),
+            method: String::new(),
+            figures,
+            remarks: Vec::new(),
+        };
+        for (figures, rows) in [
+            (vec![figure(["sno", "uuid"], false)], 4),
+            (vec![figure(["sno", "uuid"], false), figure(["sno", "uuid"], false)], 4),
+            (vec![figure(["sno", "uuid"], false), figure(["sno", "text"], false)], 8),
+            (vec![figure(["sno", "uuid"], true), figure(["sno", "uuid"], false)], 8),
+        ] {
+            let table = short(&section(figures.clone()));
+            assert_eq!(table.lines().count(), rows, "{table}");
+            for table in figures.iter().map(long).chain([table]) {
+                let columns: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
+                assert!(columns.iter().all(|count| *count == columns[0]), "{table}");
+            }
+        }
     }
 }

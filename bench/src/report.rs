@@ -42,6 +42,7 @@ impl Unit {
 
 fn time(seconds: f64) -> (f64, &'static str) {
     match seconds.abs() {
+        0.0 => (0.0, "s"),
         s if s < 1e-6 => (seconds * 1e9, "ns"),
         s if s < 1e-3 => (seconds * 1e6, "µs"),
         s if s < 1.0 => (seconds * 1e3, "ms"),

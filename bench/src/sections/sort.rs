@@ -34,7 +34,7 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         for (task, query) in TASKS {
             let query = |kind: &Kind| query.replace("{t}", &kind.table()).replace("{n}", &rows.to_string());
             let index = task == "CREATE INDEX";
-            // Half of the time for what was loaded first, whatever loading took.
+            // An equal share of the time for each, whatever loading took.
             let share = budget.share(1.0 / (SPANS.len() * TASKS.len()) as f64);
             let samples = bench.rounds(&format!("{span}, {task}"), share, &Kind::ALL, |bench, kind| {
                 let seconds = bench.time(&query(kind));
