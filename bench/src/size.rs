@@ -41,7 +41,7 @@ impl Size {
     pub fn full() -> Self {
         Self {
             name: "full",
-            generation_rows: 500_000,
+            generation_rows: 100_000,
             sort_rows: 3_000_000,
             insert_rows: 2_000_000,
             disk_rows: 500_000,
@@ -63,7 +63,7 @@ impl Size {
     pub fn quick() -> Self {
         Self {
             name: "quick",
-            generation_rows: 200_000,
+            generation_rows: 50_000,
             sort_rows: 500_000,
             insert_rows: 200_000,
             disk_rows: 100_000,
