@@ -105,13 +105,14 @@ fn conditions(report: &Report) -> String {
         report.settings.iter().map(|(name, value)| format!("`{name} = {value}`")).collect();
     format!(
         "PostgreSQL {}, {}. A {} run of {}:{:02} minutes; the machine's load average before it was {}.\n\n\
-         Settings for all contenders: {}.",
+         {}Settings for all contenders: {}.",
         report.postgresql,
         machine(&report.machine),
         report.size,
         report.seconds / 60,
         report.seconds % 60,
         report.machine.load,
+        if report.size == "quick" { "**A quick run is to look at, not to quote.**\n\n" } else { "" },
         settings.join(", ")
     )
 }
