@@ -6,15 +6,15 @@ use crate::{OutOfEpoch, Tick};
 ///
 /// Generators take their clock as an argument, so that a test owns it. A clock may step back and stand
 /// still; the generator is made for that.
-pub trait Clock {
+pub trait Clock<T = Tick> {
     /// The tick that the present moment falls into.
-    fn now(&self) -> Result<Tick, OutOfEpoch>;
+    fn now(&self) -> Result<T, OutOfEpoch>;
 
     /// Whether this tick still lasts, if that can be told for less than [`now`](Self::now) costs.
     ///
     /// A yes is as good as a reading of this tick. A no says nothing.
     #[inline]
-    fn lasts(&self, tick: Tick) -> bool {
+    fn lasts(&self, tick: T) -> bool {
         let _ = tick;
         false
     }
@@ -33,9 +33,9 @@ impl Clock for SystemClock {
     }
 }
 
-impl<F: Fn() -> Result<Tick, OutOfEpoch>> Clock for F {
+impl<T, F: Fn() -> Result<T, OutOfEpoch>> Clock<T> for F {
     #[inline]
-    fn now(&self) -> Result<Tick, OutOfEpoch> {
+    fn now(&self) -> Result<T, OutOfEpoch> {
         self()
     }
 }

@@ -31,12 +31,15 @@
 //! * To share a generator between processes: a [`Slot`] in shared memory, and [`Marks`] for what has to
 //!   outlive a restart. This is how the PostgreSQL extension works.
 //! * To sort them by the million: an [`Abbreviation`] of 64 bits.
+//! * To make and read IDs of other systems, or to come over from one: the module `kin`, behind the feature
+//!   of that name.
 //!
 //! # Features
 //!
 //! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which waits when it has to.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the marks in a file.
+//! * `kin`: four other systems of IDs, and the way from them into [`Sno`].
 //! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the
 //!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
 //! * `sqlx`: [`Sno`] as a parameter and a result of `sqlx` on PostgreSQL, of the type `sno` alone.
@@ -78,6 +81,8 @@ mod clock;
 mod counter;
 mod generator;
 mod id;
+#[cfg(feature = "kin")]
+pub mod kin;
 mod partition;
 #[cfg(feature = "postgres-types")]
 mod postgres_types;
@@ -91,6 +96,7 @@ mod sqlx;
 mod tick;
 #[cfg(feature = "std")]
 mod tick_clock;
+mod time;
 
 pub use abbreviation::{Abbreviation, Variety};
 pub use base32::{ParseError, decode, encode};
@@ -104,6 +110,7 @@ pub use slot::{Hold, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};
 #[cfg(feature = "std")]
 pub use tick_clock::TickClock;
+pub use time::Time;
 
 /// The examples of the README, which are of several features.
 #[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]

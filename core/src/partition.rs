@@ -104,7 +104,7 @@ impl FromStr for Prefix {
 }
 
 /// A decimal number, digits and surrounding spaces only; one too large for its type is the largest.
-fn number(text: &str) -> Option<u32> {
+pub(crate) fn number(text: &str) -> Option<u32> {
     let text = text.trim_matches(' ');
     if text.starts_with('+') {
         return None;
@@ -166,6 +166,13 @@ impl SequenceRange {
             return Err(SequenceRangeError::Size);
         }
         Ok(Self { lower, upper })
+    }
+
+    /// A pool of any size that is not empty: the systems in `kin` have fields of their own width.
+    #[cfg(feature = "kin")]
+    pub(crate) const fn of_field(lower: u16, upper: u16) -> Self {
+        assert!(lower <= upper);
+        Self { lower, upper }
     }
 
     /// The first number of every tick.

@@ -17,7 +17,7 @@ use core::{
     str::FromStr,
 };
 
-use crate::{Prefix, SequenceRange, Tick};
+use crate::{Prefix, SequenceRange, Tick, Time};
 
 /// Length of a record in the file: a page, so that two records never share a sector.
 pub const LENGTH: usize = 4096;
@@ -27,11 +27,11 @@ const CHECKSUM: &str = " crc32=";
 
 /// What has to survive a restart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Record {
+pub struct Record<T = Tick> {
     /// Counts the writes; the higher of two whole records is the newer.
     pub serial: u64,
     /// The marks of both timelines.
-    pub limits: [Tick; 2],
+    pub limits: [T; 2],
     /// The timeline that was entered last.
     pub current: bool,
     /// Identifies the system that wrote the record.
@@ -72,7 +72,7 @@ impl Origin {
     }
 }
 
-impl Record {
+impl<T: Time> Record<T> {
     /// The record's bytes.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut page = Page { bytes: [b' '; LENGTH], length: 0 };
@@ -87,11 +87,11 @@ impl Record {
     pub fn decode(page: &[u8]) -> Option<Self> {
         let page = page.get(..LENGTH)?;
         let (fields, _) = core::str::from_utf8(page).ok()?.split_once(CHECKSUM)?;
-        let (version, fields) = fields.strip_prefix("sno-marks ")?.split_once(' ')?;
+        let (version, fields) = fields.strip_prefix(T::NAME)?.strip_prefix("-marks ")?.split_once(' ')?;
         let mut words = Words(fields);
         let record = Self {
             serial: words.number("serial")?,
-            limits: [Tick::new(words.number("timeline0")?)?, Tick::new(words.number("timeline1")?)?],
+            limits: [T::new(words.number("timeline0")?)?, T::new(words.number("timeline1")?)?],
             current: words.number::<u8>("current")? == 1,
             system: words.number("system")?,
             origin: match version {
@@ -120,14 +120,14 @@ impl Record {
     }
 }
 
-impl fmt::Display for Record {
+impl<T: Time> fmt::Display for Record<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { serial, limits: [zero, one], current, system, origin } = self;
         let (zero, one, current) = (zero.get(), one.get(), *current as u8);
-        let version = 1 + origin.is_some() as u8;
+        let (name, version) = (T::NAME, 1 + origin.is_some() as u8);
         write!(
             f,
-            "sno-marks {version} serial={serial} timeline0={zero} timeline1={one} current={current} \
+            "{name}-marks {version} serial={serial} timeline0={zero} timeline1={one} current={current} \
              system={system}"
         )?;
         let Some(Origin { wal_timeline, file, partitions, sequences }) = origin else { return Ok(()) };
@@ -254,7 +254,7 @@ mod tests {
         for place in 0..line {
             let mut torn = page;
             torn[place] ^= 1;
-            assert_eq!(Record::decode(&torn), None, "byte {place}");
+            assert_eq!(<Record>::decode(&torn), None, "byte {place}");
         }
     }
 
@@ -275,10 +275,10 @@ mod tests {
             line.replace("sno-marks 2", "sno-marks 1"),
             format!("{line} more=1"),
         ] {
-            assert_eq!(Record::decode(&page(&other)), None, "{other}");
+            assert_eq!(<Record>::decode(&page(&other)), None, "{other}");
         }
         let tab = RECORD.encode().map(|byte| if byte == b'\n' { b'\t' } else { byte });
-        assert_eq!(Record::decode(&tab), None);
+        assert_eq!(<Record>::decode(&tab), None);
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn nothing_else_is_a_record() {
         for file in [&b""[..], b"sno-marks", &[0; 2 * LENGTH], &[b' '; LENGTH], &[0xff; LENGTH]] {
-            assert_eq!(Record::newest(file), None);
+            assert_eq!(<Record>::newest(file), None);
         }
     }
 }

@@ -33,6 +33,12 @@
 //! `left` may be raised by a caller whose compare-and-swap then fails. That is harmless: it names a tick
 //! that its timeline had in fact reached, and is read only from the other timeline.
 //!
+//! # One timeline
+//!
+//! An ID of another [system](Time) may have no bit for a second timeline. Its slot is the same machine, in
+//! which the other timeline was left at the largest tick there is, so that nothing leads into it: a clock
+//! that goes back is waited for.
+//!
 //! # Marks
 //!
 //! The state dies with the memory it lives in. [`Marks`] bound it: no slot enters a tick above its
@@ -49,9 +55,12 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::{
+    marker::PhantomData,
+    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
 
-use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick};
+use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, Time};
 
 /// The state of one generator, on a cache line of its own.
 ///
@@ -59,8 +68,8 @@ use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick};
 /// are lock-free.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Slot {
-    /// `W`: 39 bits of tick, 1 of tick-tock, 16 of sequence.
+pub struct Slot<T: Time = Tick> {
+    /// `W`: 47 bits of tick (39 are used by `sno`), 1 of tick-tock, 16 of sequence.
     word: AtomicU64,
     /// For each timeline the highest tick when it was last left.
     left: [AtomicU64; 2],
@@ -72,38 +81,48 @@ pub struct Slot {
     waited: AtomicU64,
     /// The last partition that drew from this slot, or `UNUSED`.
     partition: AtomicU32,
+    time: PhantomData<T>,
 }
 
 const UNUSED: u32 = u32::MAX;
 
-const fn pack(tick: Tick, tick_tock: bool, sequence: u16) -> u64 {
+#[inline]
+fn pack<T: Time>(tick: T, tick_tock: bool, sequence: u16) -> u64 {
+    const { assert!(T::BITS <= 47) };
     tick.get() << 17 | (tick_tock as u64) << 16 | sequence as u64
 }
 
-const fn unpack(word: u64) -> (Tick, bool, u16) {
-    (Tick::from_bits(word >> 17), word >> 16 & 1 == 1, word as u16)
+#[inline]
+fn unpack<T: Time>(word: u64) -> (T, bool, u16) {
+    (T::from_bits(word >> 17), word >> 16 & 1 == 1, word as u16)
 }
 
-impl Default for Slot {
+/// Where a timeline counts as left, given its mark: one that a system does not have can't be entered.
+fn left_at<T: Time>(tick_tock: bool, tick: T) -> u64 {
+    if tick_tock && !T::TWO_TIMELINES { T::MAX.get() } else { tick.get() }
+}
+
+impl<T: Time> Default for Slot<T> {
     /// A slot that has never handed out an ID.
     fn default() -> Self {
         Self {
             // The pool of the first tick counts as used up, as after a restart.
-            word: AtomicU64::new(pack(Tick::MIN, false, u16::MAX)),
-            left: [AtomicU64::new(0), AtomicU64::new(0)],
+            word: AtomicU64::new(pack(T::MIN, false, u16::MAX)),
+            left: [false, true].map(|tick_tock| AtomicU64::new(left_at(tick_tock, T::MIN))),
             drifts: AtomicU64::new(0),
             overflows: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             partition: AtomicU32::new(UNUSED),
+            time: PhantomData,
         }
     }
 }
 
 /// What a claim got: with a metabyte and a partition it is an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stamp {
+pub struct Stamp<T = Tick> {
     /// The tick that was entered or gone on with.
-    pub tick: Tick,
+    pub tick: T,
     /// The timeline.
     pub tick_tock: bool,
     /// The number within the tick.
@@ -125,36 +144,41 @@ impl Stamp {
 
 /// Why a claim has to wait, or failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hold {
+pub enum Hold<T = Tick> {
     /// All numbers of this tick are taken; the next tick brings new ones.
     Overflow {
         /// The tick to wait for.
-        until: Tick,
+        until: T,
     },
     /// The clock went back into the past of both timelines.
     Regression {
         /// What the clock reads.
-        now: Tick,
+        now: T,
         /// The tick to wait for.
-        until: Tick,
+        until: T,
     },
     /// The mark of this timeline has to be raised to at least this tick first.
     Mark {
         /// The timeline.
         tick_tock: bool,
         /// What the clock reads.
-        tick: Tick,
+        tick: T,
     },
     /// The clock is outside the epoch, or in its last tick, all numbers of which are taken.
     Clock(OutOfEpoch),
 }
 
-impl Slot {
+impl<T: Time> Slot<T> {
     /// Takes the next stamp: unique among all that were ever taken from this slot.
     ///
     /// It never blocks. On an `Err` nothing was taken; wait as it says, then claim again.
     #[inline]
-    pub fn claim(&self, clock: &impl Clock, range: SequenceRange, marks: &Marks) -> Result<Stamp, Hold> {
+    pub fn claim(
+        &self,
+        clock: &impl Clock<T>,
+        range: SequenceRange,
+        marks: &Marks<T>,
+    ) -> Result<Stamp<T>, Hold<T>> {
         let word = self.word.load(Acquire);
         match self.go_on(word, clock, range) {
             Some(stamp) => Ok(stamp),
@@ -164,8 +188,8 @@ impl Slot {
 
     /// The short way: the next number of a tick that still lasts.
     #[inline]
-    fn go_on(&self, word: u64, clock: &impl Clock, range: SequenceRange) -> Option<Stamp> {
-        let (tick, tick_tock, sequence) = unpack(word);
+    fn go_on(&self, word: u64, clock: &impl Clock<T>, range: SequenceRange) -> Option<Stamp<T>> {
+        let (tick, tick_tock, sequence) = unpack::<T>(word);
         let next = range.after(sequence)?;
         (clock.lasts(tick) && self.swap(word, pack(tick, tick_tock, next))).then_some(Stamp {
             tick,
@@ -179,14 +203,14 @@ impl Slot {
     /// The whole way, with a reading of the clock.
     fn claim_by_reading(
         &self,
-        clock: &impl Clock,
+        clock: &impl Clock<T>,
         range: SequenceRange,
-        marks: &Marks,
-    ) -> Result<Stamp, Hold> {
+        marks: &Marks<T>,
+    ) -> Result<Stamp<T>, Hold<T>> {
         loop {
             let word = self.word.load(Acquire);
-            let (tick, this, sequence) = unpack(word);
-            let left = Tick::from_bits(self.left[!this as usize].load(Acquire));
+            let (tick, this, sequence) = unpack::<T>(word);
+            let left = T::from_bits(self.left[!this as usize].load(Acquire));
             let now = match clock.now() {
                 Ok(now) => now,
                 Err(error) => return Err(Hold::Clock(error)),
@@ -204,7 +228,7 @@ impl Slot {
                     }
                     continue;
                 }
-                match Tick::new(tick.get() + 1) {
+                match T::new(tick.get() + 1) {
                     Some(until) => Hold::Overflow { until },
                     // No clock will ever read a tick after the last.
                     None => Hold::Clock(OutOfEpoch::After),
@@ -227,11 +251,11 @@ impl Slot {
     fn enter(
         &self,
         word: u64,
-        left: Tick,
-        now: Tick,
+        left: T,
+        now: T,
         range: SequenceRange,
-        marks: &Marks,
-    ) -> Result<Option<Stamp>, Hold> {
+        marks: &Marks<T>,
+    ) -> Result<Option<Stamp<T>>, Hold<T>> {
         let (tick, this, _) = unpack(word);
         let back = now < tick;
         if back && now <= left {
@@ -265,10 +289,10 @@ impl Slot {
 
     /// Takes up where the memory of an earlier run ended: at its marks, with the pool of that tick used
     /// up. For a slot that nobody uses yet.
-    pub fn resume(&self, marks: &Marks) {
-        let current = marks.current();
+    pub fn resume(&self, marks: &Marks<T>) {
+        let current = marks.current() && T::TWO_TIMELINES;
         for tick_tock in [false, true] {
-            self.left[tick_tock as usize].store(marks.limit(tick_tock).get(), Relaxed);
+            self.left[tick_tock as usize].store(left_at(tick_tock, marks.limit(tick_tock)), Relaxed);
         }
         for counter in [&self.drifts, &self.overflows, &self.waited] {
             counter.store(0, Relaxed);
@@ -293,8 +317,8 @@ impl Slot {
     }
 
     /// The highest tick of a timeline when it was last left.
-    pub fn left(&self, tick_tock: bool) -> Tick {
-        Tick::from_bits(self.left[tick_tock as usize].load(Acquire))
+    pub fn left(&self, tick_tock: bool) -> T {
+        T::from_bits(self.left[tick_tock as usize].load(Acquire))
     }
 
     /// Whether someone has drawn from it since it resumed.
@@ -304,9 +328,9 @@ impl Slot {
 
     /// A snapshot for people to look at. The parts are read one after another, so they may be an instant
     /// apart.
-    pub fn state(&self) -> SlotState {
-        let (tick, tick_tock, sequence) = unpack(self.word.load(Acquire));
-        let left = Tick::from_bits(self.left[!tick_tock as usize].load(Acquire));
+    pub fn state(&self) -> SlotState<T> {
+        let (tick, tick_tock, sequence) = unpack::<T>(self.word.load(Acquire));
+        let left = T::from_bits(self.left[!tick_tock as usize].load(Acquire));
         SlotState {
             tick,
             tick_tock,
@@ -322,15 +346,15 @@ impl Slot {
 
 /// What [`Slot::state`] shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SlotState {
+pub struct SlotState<T = Tick> {
     /// The tick of the last ID.
-    pub tick: Tick,
+    pub tick: T,
     /// The timeline of the last ID.
     pub tick_tock: bool,
     /// The sequence number of the last ID.
     pub sequence: u16,
     /// The earliest reading of the clock with which the generator goes on without waiting for it.
-    pub safe: Tick,
+    pub safe: T,
     /// How often the clock stepped back and the timeline changed.
     pub drifts: u64,
     /// How often the pool of a tick was used up.
@@ -346,29 +370,34 @@ pub struct SlotState {
 /// A mark is raised only after it was written to where a restart finds it.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Marks {
+pub struct Marks<T: Time = Tick> {
     limit: [AtomicU64; 2],
     current: AtomicBool,
+    time: PhantomData<T>,
 }
 
-impl Marks {
+impl<T: Time> Marks<T> {
     /// A mark is written this far ahead of the clock: two seconds.
-    pub const AHEAD: u64 = 2 * Tick::PER_SECOND;
+    pub const AHEAD: u64 = 2 * T::PER_SECOND;
     /// A mark less far ahead than this, one second, is due to be raised.
-    pub const DUE: u64 = Tick::PER_SECOND;
+    pub const DUE: u64 = T::PER_SECOND;
 
     /// Marks of these ticks.
-    pub fn new(limits: [Tick; 2], current: bool) -> Self {
-        Self { limit: limits.map(|tick| AtomicU64::new(tick.get())), current: AtomicBool::new(current) }
+    pub fn new(limits: [T; 2], current: bool) -> Self {
+        Self {
+            limit: limits.map(|tick| AtomicU64::new(tick.get())),
+            current: AtomicBool::new(current),
+            time: PhantomData,
+        }
     }
 
     /// No limits: for a generator whose IDs need only be unique while it lives.
     pub fn unlimited() -> Self {
-        Self::new([Tick::MAX; 2], false)
+        Self::new([T::MAX; 2], false)
     }
 
     /// Sets both marks and the current timeline. For marks that nobody uses yet.
-    pub fn restore(&self, limits: [Tick; 2], current: bool) {
+    pub fn restore(&self, limits: [T; 2], current: bool) {
         for (limit, tick) in self.limit.iter().zip(limits) {
             limit.store(tick.get(), Relaxed);
         }
@@ -377,8 +406,8 @@ impl Marks {
 
     /// The last tick that may be entered on a timeline.
     #[inline]
-    pub fn limit(&self, tick_tock: bool) -> Tick {
-        Tick::from_bits(self.limit[tick_tock as usize].load(Relaxed))
+    pub fn limit(&self, tick_tock: bool) -> T {
+        T::from_bits(self.limit[tick_tock as usize].load(Relaxed))
     }
 
     /// The timeline that was entered last.
@@ -389,7 +418,7 @@ impl Marks {
 
     /// Whether the mark of a timeline should be raised, now that the clock reads this.
     #[inline]
-    pub fn due(&self, tick_tock: bool, now: Tick) -> bool {
+    pub fn due(&self, tick_tock: bool, now: T) -> bool {
         self.limit(tick_tock) < now.saturating_add(Self::DUE)
     }
 
@@ -397,7 +426,7 @@ impl Marks {
     ///
     /// One caller at a time, from here until the marks are raised. Of two at once, the one that writes last
     /// may not know of the mark that the other raises, and a restart would fall back behind it.
-    pub fn ahead(&self, tick_tock: bool, now: Tick) -> [Tick; 2] {
+    pub fn ahead(&self, tick_tock: bool, now: T) -> [T; 2] {
         let mut limits = [self.limit(false), self.limit(true)];
         let limit = &mut limits[tick_tock as usize];
         *limit = now.saturating_add(Self::AHEAD).max(*limit);
@@ -405,7 +434,7 @@ impl Marks {
     }
 
     /// Raises the marks to what was written. They never fall.
-    pub fn raise(&self, limits: [Tick; 2]) {
+    pub fn raise(&self, limits: [T; 2]) {
         for (limit, tick) in self.limit.iter().zip(limits) {
             limit.fetch_max(tick.get(), Relaxed);
         }

@@ -4,6 +4,8 @@ use core::fmt;
 #[cfg(feature = "std")]
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::Time;
+
 /// A point in time to 4 ms: the number of ticks since 2010-01-01 00:00:00 UTC, in 39 bits.
 ///
 /// The last tick starts at 2079-09-07 15:47:35.548 UTC. A time is converted to the tick that it falls
@@ -109,6 +111,25 @@ impl Tick {
     pub const fn saturating_add(self, ticks: u64) -> Self {
         let sum = self.0.saturating_add(ticks);
         if sum < Self::MAX.0 { Self(sum) } else { Self::MAX }
+    }
+}
+
+impl Time for Tick {
+    const NAME: &'static str = "sno";
+    const BITS: u32 = Self::BITS;
+    const PER_SECOND: u64 = Self::PER_SECOND;
+    const TWO_TIMELINES: bool = true;
+    const MIN: Self = Self::MIN;
+    const MAX: Self = Self::MAX;
+
+    #[inline]
+    fn from_bits(bits: u64) -> Self {
+        Self::from_bits(bits)
+    }
+
+    #[inline]
+    fn get(self) -> u64 {
+        self.0
     }
 }
 

@@ -149,7 +149,7 @@ fn no_tick_above_its_mark() {
 
     assert!(bench.marks.due(true, tick(50)));
     let limits = bench.marks.ahead(true, tick(51));
-    assert_eq!(limits, [tick(101), tick(51 + Marks::AHEAD)]);
+    assert_eq!(limits, [tick(101), tick(51 + <Marks>::AHEAD)]);
     bench.marks.raise(limits);
     assert!(!bench.marks.due(true, tick(51)));
     assert_eq!(bench.claim_at(51), Ok((51, true, 0)));

@@ -864,3 +864,61 @@ fn three_callers_in_every_history() {
         Scene { script, first: ask, threads, interruptions: Some(2), ..PLAIN }.play();
     }
 }
+
+/// What a system without a second timeline resumes at: the other was left at the largest tick there is.
+const ONE_TIMELINE: Scene = Scene { limits: [99, Tick::MAX.get()], resume: true, ..PLAIN };
+
+#[test]
+fn with_one_timeline_a_clock_that_goes_back_is_waited_for() {
+    let seen = Scene {
+        script: &[105, 101, 102, 106],
+        first: |caller| drop(caller.claim_with_marks()),
+        threads: &[
+            |caller| {
+                caller.step();
+                ask(caller);
+                caller.step();
+                caller.step();
+                ask(caller);
+            },
+            |caller| {
+                ask(caller);
+                ask(caller);
+            },
+        ],
+        interruptions: Some(3),
+        ..ONE_TIMELINE
+    }
+    .play();
+    assert!(seen.regressions > 0 && seen.second == 0, "{seen:?}");
+}
+
+#[test]
+fn with_one_timeline_a_used_up_tick_is_not_entered_again_after_a_step_back() {
+    let seen = Scene {
+        script: &[100, 101, 100, 101],
+        first: |caller| {
+            drop(caller.claim_with_marks());
+            take(caller);
+            take(caller);
+        },
+        threads: &[
+            |caller| {
+                caller.step();
+                ask(caller);
+                caller.step();
+                ask(caller);
+            },
+            |caller| {
+                ask(caller);
+                caller.step_from(2);
+                ask(caller);
+            },
+        ],
+        last: ask,
+        interruptions: Some(3),
+        ..ONE_TIMELINE
+    }
+    .play();
+    assert!(seen.regressions > 0 && seen.second == 0, "{seen:?}");
+}

@@ -7,7 +7,7 @@ use sno_core::record::{LENGTH, Record};
 
 /// What is taken for a record is one, to the byte.
 fn check(page: &[u8]) {
-    if let Some(record) = Record::decode(page) {
+    if let Some(record) = <Record>::decode(page) {
         assert_eq!(record.encode()[..], page[..LENGTH]);
     }
 }
@@ -27,8 +27,8 @@ fuzz_target!(|bytes: &[u8]| {
         page[LENGTH - 1] = b'\n';
         check(page);
     }
-    let newest = Record::newest(&file);
-    let pages = [Record::decode(&file[..LENGTH]), Record::decode(&file[LENGTH..])];
+    let newest = <Record>::newest(&file);
+    let pages = [<Record>::decode(&file[..LENGTH]), <Record>::decode(&file[LENGTH..])];
     assert_eq!(newest.map(|record| record.serial), pages.iter().flatten().map(|record| record.serial).max());
     assert!(newest.is_none() || pages.contains(&newest));
 });

@@ -1,0 +1,176 @@
+//! Four other systems of IDs on the engine of this crate, and the way from three of them into [`Sno`].
+//!
+//! ```text
+//! snowflake_si  │ 40 ms since a base clock of the site's │ machine 0–12 │ index 13–1 │           53 bits
+//! uid60         │ 32 s since 2018-03-01 │ worker 9 │ sequence 10 │ random 9 │                  60 bits
+//! uniqueid      │ 42 ms since 1970 │ sequence 6 │ g 3 │ m 1 │ generator 8 │ cluster 4 │        64 bits
+//! gid           │ prefix 8 │ 48 ms since 1970 │ prefix 8 │ random 64 │                        128 bits
+//! ```
+//!
+//! Each module draws its layout in full. Their IDs have no bit for a second timeline, so their generators
+//! wait for a clock that goes back: [`Time::TWO_TIMELINES`] is false for their times, and a
+//! [`Slot`](crate::Slot) of such a time keeps to one.
+//!
+//! # Into sno
+//!
+//! [`SnowflakeSi::to_sno`], [`Uid60::to_sno`] and [`UniqueId::to_sno`] keep every bit: the time becomes the
+//! tick, and what is left, 15 to 28 bits, fills partition and sequence from the right. IDs of one system
+//! that differ become `Sno`s that differ, and keep their order where they sort by time. The caller gives a
+//! metabyte that marks where they came from; it must be one of their own, since a live ID can have any
+//! partition and sequence. A [`Gid`]'s 64 random bits have no room there.
+
+pub mod gid;
+pub mod snowflake_si;
+pub mod uid60;
+pub mod uniqueid;
+
+pub use gid::Gid;
+pub use snowflake_si::SnowflakeSi;
+pub use uid60::Uid60;
+pub use uniqueid::UniqueId;
+
+use core::fmt;
+
+use crate::{Fields, OutOfEpoch, Sno, Tick, Time};
+
+/// Where a system's ticks are counted from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Epoch {
+    unix_micros: i64,
+}
+
+impl Epoch {
+    /// 1970-01-01 00:00:00 UTC.
+    pub const UNIX: Self = Self::at_unix_millis(0);
+
+    /// An epoch that starts so many milliseconds after 1970.
+    pub(crate) const fn at_unix_millis(millis: i64) -> Self {
+        Self { unix_micros: millis * 1000 }
+    }
+
+    const fn micros<T: Time>() -> u64 {
+        1_000_000 / T::PER_SECOND
+    }
+
+    /// The tick that a Unix time in microseconds falls into.
+    #[inline]
+    pub fn floor<T: Time>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
+        // Saturation keeps the far past in the past; the far future is far enough.
+        match u64::try_from(unix_micros.saturating_sub(self.unix_micros)) {
+            Ok(micros) => T::new(micros / Self::micros::<T>()).ok_or(OutOfEpoch::After),
+            Err(_) => Err(OutOfEpoch::Before),
+        }
+    }
+
+    /// The first tick that starts at a Unix time in microseconds or later.
+    pub fn ceil<T: Time>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
+        match self.floor::<T>(unix_micros) {
+            Ok(tick) if self.unix_micros(tick) < unix_micros => {
+                T::new(tick.get() + 1).ok_or(OutOfEpoch::After)
+            }
+            other => other,
+        }
+    }
+
+    /// The start of a tick, as a Unix time in microseconds.
+    #[inline]
+    pub fn unix_micros<T: Time>(self, tick: T) -> i64 {
+        self.unix_micros + (tick.get() * Self::micros::<T>()) as i64
+    }
+
+    /// The smallest value of an ID that was not made before a time, given how many bits follow its ticks.
+    fn lower<T: Time>(self, unix_micros: i64, shift: u32) -> u64 {
+        match self.ceil::<T>(unix_micros) {
+            Ok(tick) => tick.get() << shift,
+            Err(OutOfEpoch::Before) => 0,
+            Err(OutOfEpoch::After) => (T::MAX.get() << shift) | ones(shift),
+        }
+    }
+
+    /// The largest value of an ID that was not made after a time.
+    fn upper<T: Time>(self, unix_micros: i64, shift: u32) -> u64 {
+        match self.floor::<T>(unix_micros) {
+            Ok(tick) => (tick.get() << shift) | ones(shift),
+            Err(OutOfEpoch::Before) => 0,
+            Err(OutOfEpoch::After) => (T::MAX.get() << shift) | ones(shift),
+        }
+    }
+}
+
+const fn ones(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+/// The low bits of a number.
+const fn field(value: u64, shift: u32, bits: u32) -> u64 {
+    value >> shift & ones(bits)
+}
+
+/// The [`Sno`] of a time and of up to 32 bits that tell the IDs of its tick apart. What of the time is finer
+/// than a tick comes first in those bits.
+fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<Sno, OutOfEpoch> {
+    let tick = Tick::floor(unix_micros)?;
+    let fine = (unix_micros - tick.unix_micros()) as u32 / 1000;
+    let rest = fine << fine_bits | rest;
+    let (partition, sequence) = ((rest >> 16) as u16, rest as u16);
+    Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
+}
+
+/// Why a value is not an ID of a system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidId {
+    expected: &'static str,
+}
+
+impl fmt::Display for InvalidId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+}
+
+impl core::error::Error for InvalidId {}
+
+/// Why a text is not a system's setting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettingError {
+    expected: &'static str,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+}
+
+impl core::error::Error for SettingError {}
+
+/// Declares the ticks of a system.
+macro_rules! time {
+    ($(#[$attr:meta])* $name:ident, $system:literal, $bits:literal bits, $per_second:literal per second) => {
+        $(#[$attr])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[repr(transparent)]
+        pub struct $name(u64);
+
+        impl crate::Time for $name {
+            const NAME: &'static str = $system;
+            const BITS: u32 = $bits;
+            const PER_SECOND: u64 = $per_second;
+            const TWO_TIMELINES: bool = false;
+            const MIN: Self = Self(0);
+            const MAX: Self = Self((1 << $bits) - 1);
+
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                Self(bits & Self::MAX.0)
+            }
+
+            #[inline]
+            fn get(self) -> u64 {
+                self.0
+            }
+        }
+    };
+}
+
+use time;
