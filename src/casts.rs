@@ -3,26 +3,15 @@
 
 use pgrx::pg_sys;
 use sno_core::Sno;
+use sno_glue::{functions, io};
 
-use crate::{errors::Error, io::bytea, v1::v1};
+use crate::{errors, v1::v1};
 
-v1! {
+functions! {
     /// `sno_to_bytea(sno) → bytea`: the ten bytes.
-    fn sno_to_bytea(id: Sno) -> pg_sys::Datum {
-        bytea(id.as_ref())
-    }
-}
-
-v1! {
+    sno_to_bytea: io::send::<Sno>;
     /// `sno_from_bytea(bytea) → sno`
-    fn sno_from_bytea(bytes: pg_sys::Datum) -> Sno {
-        // SAFETY: the argument is a bytea; its bytes stay where they are while they are copied.
-        let bytes = unsafe {
-            let varlena = pg_sys::pg_detoast_datum_packed(bytes.cast_mut_ptr());
-            pgrx::varlena_to_byte_slice(varlena)
-        };
-        Sno::try_from(bytes).map_err(|_| Error::length(bytes.len()))
-    }
+    sno_from_bytea: io::from_bytea::<Sno>;
 }
 
 v1! {
@@ -42,6 +31,6 @@ v1! {
     fn sno_from_uuid(uuid: pg_sys::Datum) -> Sno {
         // SAFETY: a uuid is 16 bytes by reference.
         let bytes = unsafe { *uuid.cast_mut_ptr::<[u8; 16]>() };
-        Sno::parse_bytes(&bytes).map_err(|error| Error::uuid(&bytes, error))
+        Sno::parse_bytes(&bytes).map_err(|error| errors::uuid(&bytes, error))
     }
 }

@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 use sno_core::{Fields, Sno, Tick};
 
 use crate::{
-    errors::Error,
+    errors::{Error, SPAN},
     v1::{self, Args, Timestamp, finfo, v1},
 };
 
@@ -96,5 +96,5 @@ pub(crate) fn metabyte(value: i32) -> Result<u8, Error> {
 
 /// The tick of a time that an ID is to hold.
 pub(crate) fn tick(time: Timestamp) -> Result<Tick, Error> {
-    Tick::floor(time.unix_micros()).map_err(|_| Error::time(time))
+    Tick::floor(time.unix_micros()).map_err(|_| Error::time("sno", time, SPAN))
 }

@@ -4,100 +4,92 @@
 //! the allocation's. Everything that happens at most once a tick or once a session goes the long way,
 //! [`generate`], behind pgrx's guard.
 
-use std::{
-    cell::Cell,
-    sync::atomic::Ordering::{Acquire, Relaxed},
-    time::Instant,
-};
+use std::sync::atomic::Ordering::Relaxed;
 
 use pgrx::pg_sys;
-use sno_core::{Fields, Hold, Marks, SequenceRange, Slot, Sno, Stamp, Tick, TickClock};
-
-use crate::{
-    errors::Error,
-    fields, marks,
-    own::Own,
-    settings::{Settings, max_clock_wait},
-    shared::{self, SLOTS, Shared},
+use sno_core::{Clock, Fields, OutOfEpoch, Sno, Tick, TickClock, record::Origin};
+use sno_glue::{
+    session::{self, SessionCell, process_id, refuse_recovery},
+    shared::Memory,
+    system::System,
     v1::{Args, Returned as _, Timestamp, finfo, v1},
-    wait::{Event, nap},
 };
 
-/// What this backend has made of its settings and its PID.
-#[derive(Clone, Copy)]
-struct Session {
-    slot: &'static Slot,
-    marks: &'static Marks,
-    shared: &'static Shared,
-    partition: u16,
-    range: SequenceRange,
-}
+use crate::{
+    errors::{self, Error},
+    fields,
+    own::Own,
+    settings::Settings,
+};
 
-static SESSION: Own<Cell<Option<Session>>> = Own(Cell::new(None));
+/// `sno`, as far as its generators go.
+#[derive(Clone, Copy)]
+pub(crate) struct SnoSystem;
+
+impl System for SnoSystem {
+    type Time = Tick;
+
+    const NAME: &'static str = "sno";
+    const FUNCTION: &'static str = "sno_new()";
+    const LIBRARY: &'static str = "sno";
+    const MARKS: &'static str = "sno.marks";
+    const VIEW: &'static str = "sno_generators";
+    const SPAN: &'static str = errors::SPAN;
+    const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
+    const SETTING: &'static str = "sno.partition_prefix";
+
+    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
+        let Settings { prefix, range } = Settings::current()?;
+        Ok(Origin::new(wal_timeline, file, prefix, range))
+    }
+
+    fn ceil(self, unix_micros: i64) -> Result<Tick, OutOfEpoch> {
+        Tick::ceil(unix_micros)
+    }
+
+    fn unix_micros(self, tick: Tick) -> i64 {
+        tick.unix_micros()
+    }
+}
 
 static CLOCK: Own<TickClock> = Own(TickClock::new());
 
-/// Makes the next call look at the settings again.
-pub(crate) fn forget() {
-    SESSION.0.set(None);
-}
-
-/// The partition of this backend, and its place in the table of generators.
-pub(crate) fn own_partition(settings: &Settings) -> (u16, usize) {
-    // SAFETY: set when the process started.
-    let partition = settings.prefix.partition(unsafe { pg_sys::MyProcPid } as u32);
-    (partition, partition as usize % SLOTS)
-}
-
-impl Session {
-    /// Everything that has to be in order before an ID may be made.
-    fn start() -> Result<Self, Error> {
-        let settings = Settings::current()?;
-        refuse_recovery()?;
-        let shared = shared::attach()?;
-        if !shared.ready.load(Acquire) {
-            marks::resume(shared)?;
-        }
-        let (partition, slot) = own_partition(&settings);
-        Ok(Self { slot: &shared.slots[slot], marks: &shared.marks, shared, partition, range: settings.range })
+impl Clock for SnoSystem {
+    #[inline(always)]
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        CLOCK.0.now()
     }
 
     #[inline(always)]
-    fn claim(&self) -> Result<Stamp, Hold> {
-        self.slot.claim(&CLOCK.0, self.range, self.marks)
-    }
-
-    /// Once a tick: who draws from the slot, and how far the marks still reach.
-    fn upkeep(&self, stamp: Stamp) {
-        if stamp.drifted {
-            self.log_drift(stamp);
-        }
-        self.slot.note_partition(self.partition);
-        if self.marks.due(stamp.tick_tock, stamp.tick) {
-            marks::renew_early(self.shared, stamp.tick_tock, stamp.tick);
-        }
+    fn lasts(&self, tick: Tick) -> bool {
+        CLOCK.0.lasts(tick)
     }
 }
 
-impl Session {
-    /// One line for a step of the clock, however many generators meet it.
-    #[cold]
-    fn log_drift(&self, stamp: Stamp) {
-        let from = match self.slot.is_used() {
-            true => self.slot.left(!stamp.tick_tock).get(),
-            // Its last tick is a mark, which was ahead of the clock.
-            false => self.shared.resumed.load(Relaxed),
-        };
-        if from > stamp.tick.get() {
-            Error::clock_stepped_back(from - stamp.tick.get()).log();
-        }
-    }
+/// Generators: as many as a partition's low byte has values, so that two settings which lead to one
+/// partition lead to one generator too.
+pub(crate) const SLOTS: usize = 256;
+
+/// The server's generators.
+pub(crate) static MEMORY: Memory<SnoSystem, SLOTS> = Memory::new(c"sno generators", 20 * 1024);
+
+type Session = session::Session<SnoSystem, SLOTS>;
+
+static SESSION: SessionCell<Session> = SessionCell::new();
+
+/// Makes the next call look at the settings again.
+pub(crate) fn forget() {
+    SESSION.forget();
 }
 
-/// Recovery never comes back within a session, so this is asked when one starts.
-fn refuse_recovery() -> Result<(), Error> {
-    // SAFETY: reads the server's state.
-    if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::recovery()) } else { Ok(()) }
+/// The partition of this backend.
+pub(crate) fn own_partition(settings: &Settings) -> u16 {
+    settings.prefix.partition(process_id())
+}
+
+fn start() -> Result<Session, Error> {
+    let settings = Settings::current()?;
+    Session::start(SnoSystem, &MEMORY, own_partition(&settings), settings.range)
 }
 
 finfo!(sno_new);
@@ -108,13 +100,13 @@ unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
     // error jumps out of the guard or of the allocation.
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
-        if let (Some(session), Ok(byte)) = (SESSION.0.get(), u8::try_from(metabyte))
+        if let (Some(session), Ok(byte)) = (SESSION.get(), u8::try_from(metabyte))
             && let Ok(stamp) = session.claim()
         {
             if stamp.entered {
                 pgrx::pgrx_extern_c_guard(|| session.upkeep(stamp));
             }
-            return stamp.id(byte, session.partition).into_datum();
+            return stamp.id(byte, session.number).into_datum();
         }
         pgrx::pgrx_extern_c_guard(|| generate(metabyte)).into_datum()
     }
@@ -125,67 +117,10 @@ unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
 fn generate(metabyte: i32) -> Sno {
     let generate = || {
         let metabyte = fields::metabyte(metabyte)?;
-        let session = match SESSION.0.get() {
-            Some(session) => session,
-            None => Session::start()?,
-        };
-        SESSION.0.set(Some(session));
-        let mut clock_wait = ClockWait::default();
-        loop {
-            match session.claim() {
-                Ok(stamp) => {
-                    if stamp.entered {
-                        session.upkeep(stamp);
-                    }
-                    return Ok(stamp.id(metabyte, session.partition));
-                }
-                Err(Hold::Overflow { until }) => {
-                    session.slot.note_overflow();
-                    // No longer than a tick, though the clock may have stepped back just now.
-                    wait(&session, Event::Tick, micros_until(until).min(TICK));
-                }
-                Err(Hold::Regression { until, .. }) => {
-                    // The view shows what is waited for, even if no ID was made yet.
-                    session.slot.note_partition(session.partition);
-                    let micros = micros_until(until);
-                    clock_wait.permit(until, micros)?;
-                    wait(&session, Event::Clock, micros);
-                }
-                Err(Hold::Mark { tick_tock, tick }) => marks::renew(session.shared, tick_tock, tick)?,
-                Err(Hold::Clock(error)) => return Err(Error::clock_outside_epoch(error)),
-            }
-        }
+        let session = SESSION.get_or_start(start)?;
+        Ok(session.next()?.id(metabyte, session.number))
     };
     generate().unwrap_or_else(|error: Error| error.raise())
-}
-
-/// Microseconds in a tick.
-const TICK: u64 = 1_000_000 / Tick::PER_SECOND;
-
-fn micros_until(tick: Tick) -> u64 {
-    let now = std::time::SystemTime::now();
-    std::time::SystemTime::from(tick).duration_since(now).map_or(0, |left| left.as_micros() as u64)
-}
-
-fn wait(session: &Session, event: Event, micros: u64) {
-    let since = Instant::now();
-    nap(event, micros);
-    session.slot.note_wait(since.elapsed().as_micros() as u64);
-}
-
-/// How long one call has waited for a clock that went back.
-#[derive(Default)]
-struct ClockWait(Option<Instant>);
-
-impl ClockWait {
-    /// Fails if what was waited and what is still to wait are more than the setting allows.
-    fn permit(&mut self, until: Tick, micros: u64) -> Result<(), Error> {
-        let waited = self.0.get_or_insert_with(Instant::now).elapsed().as_micros() as u64;
-        if waited + micros > max_clock_wait() {
-            return Err(Error::clock_went_back(until, micros, max_clock_wait()));
-        }
-        Ok(())
-    }
 }
 
 v1! {
@@ -200,8 +135,8 @@ fn port(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = fields::metabyte(metabyte)?;
     let tick = fields::tick(at)?;
     let Settings { prefix, range } = Settings::current()?;
-    refuse_recovery()?;
-    let number = shared::attach()?.ported.fetch_add(1, Relaxed);
+    refuse_recovery::<SnoSystem>()?;
+    let number = MEMORY.attach()?.counter.fetch_add(1, Relaxed);
     let sequence = range.lower() + (number % u64::from(range.size())) as u16;
     Ok(Fields { tick, tick_tock: false, metabyte, partition: prefix.reserved(), sequence }.into())
 }

@@ -2,12 +2,12 @@
 //! the application's own, and are made by the server without repeats.
 //!
 //! This is the glue between PostgreSQL and [`sno_core`], where the ID and its generator live. Each room
-//! holds one concern. The SQL that names their functions, object by object, is `sql/sno.sql`.
+//! holds one concern; what `sno` shares with the extension `sno_kin` is in [`sno_glue`]. The SQL that names
+//! their functions, object by object, is `sql/sno.sql`.
 
 // The border: arguments and results, errors with their SQLSTATEs, what a backend keeps.
 mod errors;
-mod own;
-mod v1;
+use sno_glue::{own, v1};
 
 // The type: input and output, comparison, hashing, casts, fields, bounds.
 mod bounds;
@@ -24,13 +24,12 @@ mod remember;
 mod simplify;
 mod sort;
 
-// The generator: settings, shared memory, marks that outlive a restart, waits, `sno_new`, what it shows.
+// The generator: settings, `sno_new`, what it shows.
 mod generate;
-mod marks;
 mod settings;
-mod shared;
 mod views;
-mod wait;
+
+use sno_glue::shared::{Reserve, reserve};
 
 pgrx::pg_module_magic!(name, version);
 
@@ -38,5 +37,6 @@ pgrx::pg_module_magic!(name, version);
 #[pgrx::pg_guard]
 extern "C-unwind" fn _PG_init() {
     settings::define();
-    shared::reserve();
+    static MEMORY: [&dyn Reserve; 1] = [&generate::MEMORY];
+    reserve(&MEMORY);
 }

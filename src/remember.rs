@@ -10,7 +10,9 @@ use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
 use crate::own::Own;
 
 /// Results for as many keys as the extension has functions and operators of one kind.
-pub(crate) struct Remembered<T: Copy>(Own<Cell<(u64, [Option<(Oid, T)>; 5])>>);
+pub(crate) struct Remembered<T: Copy>(Own<Cell<(u64, Entries<T>)>>);
+
+type Entries<T> = [Option<(Oid, T)>; 5];
 
 /// Goes up whenever a function, an operator or an operator family changes.
 static GENERATION: AtomicU64 = AtomicU64::new(0);

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering::Acquire;
 
 use pgrx::pg_sys;
 use sno_core::SlotState;
+use sno_glue::settings::max_clock_wait;
 
 use crate::{
-    generate::own_partition,
-    settings::{Settings, max_clock_wait},
-    shared,
+    generate::{MEMORY, SLOTS, own_partition},
+    settings::Settings,
     v1::{self, Column, Interval, Timestamp, finfo},
 };
 
@@ -31,7 +31,7 @@ finfo!(sno_generators);
 #[unsafe(no_mangle)]
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    let shared = shared::attach().unwrap_or_else(|error| error.raise());
+    let shared = MEMORY.attach().unwrap_or_else(|error| error.raise());
     // SAFETY: declared in SQL as a set of these rows; PostgreSQL checks that the caller takes a set.
     unsafe {
         pg_sys::InitMaterializedSRF(fcinfo, 0);
@@ -74,8 +74,9 @@ finfo!(sno_generator);
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_generator(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let settings = Settings::current().unwrap_or_else(|error| error.raise());
-    let shared = shared::attach().unwrap_or_else(|error| error.raise());
-    let (partition, slot) = own_partition(&settings);
+    let shared = MEMORY.attach().unwrap_or_else(|error| error.raise());
+    let partition = own_partition(&settings);
+    let slot = partition as usize % SLOTS;
     let state = Some(shared.slots[slot].state())
         .filter(|state| shared.ready.load(Acquire) && state.partition.is_some());
     let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] = state_columns(state);

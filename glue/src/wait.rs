@@ -5,7 +5,7 @@ use pgrx::{check_for_interrupts, pg_sys};
 /// What a backend waits for. From PostgreSQL 17 on `pg_stat_activity` shows it by these names, before
 /// that as `Extension`.
 #[derive(Clone, Copy)]
-pub(crate) enum Event {
+pub enum Event {
     /// The next tick, after all sequence numbers of one are used up: `SnoTick`.
     Tick,
     /// A clock that went back twice: `SnoClock`.
@@ -45,7 +45,7 @@ const PRECISE: u64 = 10_000;
 const STEP: u64 = 1_000_000;
 
 /// Waits for so many microseconds or one second, whichever is shorter. A cancelled query ends here.
-pub(crate) fn nap(event: Event, micros: u64) {
+pub fn nap(event: Event, micros: u64) {
     let info = event.info();
     // SAFETY: the backend's own latch and its own wait event, which is taken back after the wait; a
     // signal ends the sleep.

@@ -1,8 +1,8 @@
-//! The marks that outlive a restart: the file `sno.marks` in the data directory.
+//! The marks that outlive a restart: a file of each system's, such as `sno.marks`, in the data directory.
 //!
 //! [`sno_core`] says what marks are, and what a record of them looks like. Here is who writes them when:
 //!
-//! * The first `sno_new` after a start [resumes](resume): all generators take up where the file says
+//! * The first generation after a start [resumes](resume): all generators take up where the file says
 //!   that an earlier run may have ended.
 //! * A backend that enters a tick within a second of its timeline's mark [renews](renew_early) it, two
 //!   seconds ahead of the clock, so there is one short write a second at most. The others go on meanwhile.
@@ -31,20 +31,17 @@ use std::{
 
 use pgrx::pg_sys;
 use sno_core::{
-    Clock as _, Marks, SystemClock, Tick,
+    Marks, Time,
     record::{self, Origin, Record},
 };
 
 use crate::{
     errors::Error,
-    settings::Settings,
     shared::Shared,
+    system::System,
     v1::Timestamp,
     wait::{Event, nap},
 };
-
-/// Relative to the data directory, where every backend runs.
-const PATH: &str = "sno.marks";
 
 /// The file's length: two records.
 const WHOLE: u64 = 2 * record::LENGTH as u64;
@@ -56,33 +53,36 @@ const CLAIM: u64 = 200;
 const BUSY: [u64; 2] = [500, 50_000];
 
 /// Takes up where an earlier run ended. Does nothing if another backend has done so.
-pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
-    let file = open()?;
+pub fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Time, N>) -> Result<(), Error> {
+    let file = open::<S>()?;
     let mut busy = Busy::default();
-    while !try_lock(&file)? {
+    while !try_lock::<S>(&file)? {
         busy.wait();
     }
     if shared.ready.load(Acquire) {
         return Ok(());
     }
-    let now = SystemClock.now().map_err(Error::clock_outside_epoch)?;
+    let now = system.now().map_err(Error::clock_outside_epoch::<S>)?;
     let mut content = Vec::new();
     // What follows is none of ours, nor need it have an end.
-    (&file).take(WHOLE).read_to_end(&mut content).map_err(|error| Error::marks_io(PATH, "read", &error))?;
+    (&file)
+        .take(WHOLE)
+        .read_to_end(&mut content)
+        .map_err(|error| Error::marks_io(S::MARKS, "read", &error))?;
     let record = match Record::newest(&content) {
         Some(record) => record,
         // No ID was handed out before the first record was complete: who was to write it died, or met a
         // full disk, and a crash of the machine may leave zeros.
         None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => {
-            Record { system: system(), limits: [now; 2], serial: 0, current: false, origin: None }
+            Record { system: identifier(), limits: [now; 2], serial: 0, current: false, origin: None }
         }
-        None => return Err(Error::marks_corrupted(PATH)),
+        None => return Err(Error::marks_corrupted(S::MARKS)),
     };
-    let here = origin(&file)?;
+    let here = origin(system, &file)?;
     let floor = [
         // Another system's marks say nothing of this one's IDs, which end now at the latest.
-        (record.system != system()).then_some(now),
-        last_replayed_commit(),
+        (record.system != identifier()).then_some(now),
+        last_replayed_commit(system),
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
     shared.marks.restore(limits, record.current);
@@ -92,62 +92,67 @@ pub(crate) fn resume(shared: &Shared) -> Result<(), Error> {
         slot.resume(&shared.marks);
     }
     shared.ready.store(true, Release);
-    if let Some(notice) = copy_notice(&record, &here) {
+    if let Some(notice) = copy_notice(system, &record, &here) {
         notice.log();
     }
     // The clock was no further behind the mark than that when it was written.
-    let last = record.limits[record.current as usize].get().saturating_sub(Marks::AHEAD);
-    if record.system == system() && last > now.get() {
-        Error::clock_went_back_while_down(last - now.get()).log();
+    let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Time>::AHEAD);
+    let micros = system.unix_micros(S::Time::from_bits(last)) - system.unix_micros(now);
+    if record.system == identifier() && micros > 0 {
+        Error::clock_went_back_while_down::<S>(micros).log();
     }
     Ok(())
 }
 
 /// What to say of a data directory that is no longer where, or what, it was when it made its last ID, unless
 /// its settings have changed so that it can't repeat one.
-fn copy_notice(record: &Record, here: &Origin) -> Option<Error> {
+fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) -> Option<Error> {
     match &record.origin {
-        Some(_) if record.system != system() => None,
+        Some(_) if record.system != identifier() => None,
         Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
-        Some(origin) => Some(Error::copied(origin, here)),
+        Some(origin) => Some(Error::copied::<S>(origin, here)),
         // A standby from before the first ID, which its primary has made since.
-        None if record.serial == 0 && here.wal_timeline > 1 && last_replayed_commit().is_some() => {
-            Some(Error::promoted(here.wal_timeline))
+        None if record.serial == 0 && here.wal_timeline > 1 && last_replayed_commit(system).is_some() => {
+            Some(Error::promoted::<S>(here.wal_timeline))
         }
         None => None,
     }
 }
 
 /// What a record says of this file, in this server.
-fn origin(file: &File) -> Result<Origin, Error> {
-    let Settings { prefix, range } = Settings::current()?;
-    let number = file.metadata().map_err(|error| Error::marks_io(PATH, "stat", &error))?.ino();
+fn origin<S: System>(system: S, file: &File) -> Result<Origin, Error> {
+    let number = file.metadata().map_err(|error| Error::marks_io(S::MARKS, "stat", &error))?.ino();
     // SAFETY: reads a number that does not change after recovery, during which nobody generates.
     let wal_timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
-    Ok(Origin::new(wal_timeline, number, prefix, range))
+    system.origin(wal_timeline, number)
 }
 
 /// The tick of the last commit that recovery replayed: after a promotion, the old primary's IDs reach up
 /// to there, whatever the marks of an old backup say. PostgreSQL keeps no such time when it recovers from a
 /// crash, where the marks are the server's own.
-fn last_replayed_commit() -> Option<Tick> {
+fn last_replayed_commit<S: System>(system: S) -> Option<S::Time> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
-    if time.0 == 0 { None } else { Tick::ceil(time.unix_micros()).ok() }
+    if time.0 == 0 { None } else { system.ceil(time.unix_micros()).ok() }
 }
 
-fn system() -> u64 {
+fn identifier() -> u64 {
     // SAFETY: reads a number that never changes.
     unsafe { pg_sys::GetSystemIdentifier() }
 }
 
 /// Raises the mark of a timeline to `now` and beyond: by writing it, or by waiting for who does.
-pub(crate) fn renew(shared: &Shared, tick_tock: bool, now: Tick) -> Result<(), Error> {
-    let file = open()?;
+pub fn renew<S: System, const N: usize>(
+    system: S,
+    shared: &Shared<S::Time, N>,
+    tick_tock: bool,
+    now: S::Time,
+) -> Result<(), Error> {
+    let file = open::<S>()?;
     let mut busy = Busy::default();
     while shared.marks.limit(tick_tock) < now {
-        if try_lock(&file)? {
-            write(shared, &file, tick_tock, now)?;
+        if try_lock::<S>(&file)? {
+            write(system, shared, &file, tick_tock, now)?;
         } else {
             busy.wait();
         }
@@ -174,8 +179,13 @@ impl Busy {
 
 /// Raises the mark of a timeline before anyone has to wait for it, unless another backend is at it. A
 /// failure is logged only: there is still time, and the next one tries again.
-pub(crate) fn renew_early(shared: &Shared, tick_tock: bool, now: Tick) {
-    let millis = now.unix_micros() as u64 / 1000;
+pub fn renew_early<S: System, const N: usize>(
+    system: S,
+    shared: &Shared<S::Time, N>,
+    tick_tock: bool,
+    now: S::Time,
+) {
+    let millis = system.unix_micros(now) as u64 / 1000;
     let claim = shared.renewing.load(Relaxed);
     // A claim from far ahead is one from before the clock went back.
     if (millis..=millis + CLAIM).contains(&claim) {
@@ -184,14 +194,15 @@ pub(crate) fn renew_early(shared: &Shared, tick_tock: bool, now: Tick) {
     if shared.renewing.compare_exchange(claim, millis + CLAIM, Relaxed, Relaxed).is_err() {
         return;
     }
-    let result =
-        open().and_then(|file| if try_lock(&file)? { write(shared, &file, tick_tock, now) } else { Ok(()) });
+    let result = open::<S>().and_then(|file| {
+        if try_lock::<S>(&file)? { write(system, shared, &file, tick_tock, now) } else { Ok(()) }
+    });
     if let Err(error) = result {
         error.log();
     }
 }
 
-fn open() -> Result<File, Error> {
+fn open<S: System>() -> Result<File, Error> {
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -199,22 +210,28 @@ fn open() -> Result<File, Error> {
         .truncate(false)
         // As PostgreSQL's own files; the postmaster has set the mask for the group.
         .mode(0o660)
-        .open(PATH)
-        .map_err(|error| Error::marks_io(PATH, "open", &error))
+        .open(S::MARKS)
+        .map_err(|error| Error::marks_io(S::MARKS, "open", &error))
 }
 
 /// Closing the file releases the lock, and so does the end of the process.
-fn try_lock(file: &File) -> Result<bool, Error> {
+fn try_lock<S: System>(file: &File) -> Result<bool, Error> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(Error::marks_io(PATH, "lock", &error)),
+        Err(TryLockError::Error(error)) => Err(Error::marks_io(S::MARKS, "lock", &error)),
     }
 }
 
 /// Writes marks further ahead, makes sure that they are on disk, then lets them count. For a holder of
 /// the lock.
-fn write(shared: &Shared, file: &File, tick_tock: bool, now: Tick) -> Result<(), Error> {
+fn write<S: System, const N: usize>(
+    system: S,
+    shared: &Shared<S::Time, N>,
+    file: &File,
+    tick_tock: bool,
+    now: S::Time,
+) -> Result<(), Error> {
     if !shared.marks.due(tick_tock, now) {
         return Ok(());
     }
@@ -222,16 +239,16 @@ fn write(shared: &Shared, file: &File, tick_tock: bool, now: Tick) -> Result<(),
         serial: shared.serial.load(Relaxed) + 1,
         limits: shared.marks.ahead(tick_tock, now),
         current: shared.marks.current(),
-        system: system(),
-        origin: Some(origin(file)?),
+        system: identifier(),
+        origin: Some(origin(system, file)?),
     };
-    put(file, &record).map_err(|error| Error::marks_io(PATH, "write", &error))?;
+    put(file, &record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))?;
     shared.serial.store(record.serial, Relaxed);
     shared.marks.raise(record.limits);
     Ok(())
 }
 
-fn put(file: &File, record: &Record) -> io::Result<()> {
+fn put(file: &File, record: &Record<impl Time>) -> io::Result<()> {
     let length = file.metadata()?.len();
     let is_new = length < WHOLE;
     if is_new {

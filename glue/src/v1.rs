@@ -6,7 +6,7 @@
 //!
 //! All functions are STRICT, so no argument is ever null.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
 use pgrx::pg_sys;
 use sno_core::{Sno, Tick};
@@ -14,9 +14,10 @@ use sno_core::{Sno, Tick};
 use crate::errors::Error;
 
 /// Declares a function for PostgreSQL, with the record of its calling convention.
-macro_rules! v1 {
+#[macro_export]
+macro_rules! v1_function {
     ($(#[$attr:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
-        $crate::v1::finfo!($name);
+        $crate::finfo!($name);
         $(#[$attr])*
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
@@ -27,6 +28,8 @@ macro_rules! v1 {
             // declaration names; the guard is the outermost frame, and what leaves it has no destructor.
             let result: $result = unsafe {
                 pgrx::pgrx_extern_c_guard(|| {
+                    // Some functions have none.
+                    #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::v1::Args::new(fcinfo);
                     call($(args.next::<$type>()),*).unwrap_or_else(|error| error.raise())
                 })
@@ -37,6 +40,7 @@ macro_rules! v1 {
 }
 
 /// The record that tells PostgreSQL that a function takes version 1 calls.
+#[macro_export]
 macro_rules! finfo {
     ($name:ident) => {
         const _: () = {
@@ -48,29 +52,59 @@ macro_rules! finfo {
     };
 }
 
-pub(crate) use {finfo, v1};
+/// Declares functions for PostgreSQL, each by one of Rust that takes the same call.
+///
+/// ```text
+/// functions! {
+///     /// `sno_eq(sno, sno) → boolean`
+///     sno_eq: compare::eq::<Sno>;
+/// }
+/// ```
+#[macro_export]
+macro_rules! functions {
+    ($($(#[$attr:meta])* $name:ident: $function:expr;)*) => {$(
+        $crate::finfo!($name);
+        $(#[$attr])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name(
+            fcinfo: pgrx::pg_sys::FunctionCallInfo,
+        ) -> pgrx::pg_sys::Datum {
+            // SAFETY: PostgreSQL's call, with the arguments of the SQL declaration, is handed on as it is.
+            unsafe { $function(fcinfo) }
+        }
+    )*};
+}
+
+pub use crate::{finfo, functions, v1_function as v1};
 
 unsafe extern "C-unwind" {
     // Without pgrx's wrapper, which takes longer than the allocation itself. An out-of-memory error
     // jumps over the caller's frame, so that frame must not hold anything to drop.
-    pub(crate) fn palloc(size: usize) -> *mut c_void;
+    /// PostgreSQL's own allocation, in the current memory context.
+    pub fn palloc(size: usize) -> *mut c_void;
 }
 
 /// The arguments of a call, one after another.
-pub(crate) struct Args(*const pg_sys::NullableDatum);
+pub struct Args(*const pg_sys::NullableDatum);
 
 impl Args {
+    /// Of a call.
+    ///
     /// # Safety
     /// `fcinfo` is what PostgreSQL passed, and as many arguments are taken as the SQL declaration has,
     /// of the types that it has.
     #[inline(always)]
-    pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+    pub unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
         // SAFETY: the arguments follow the call data in memory.
         Self(unsafe { (*fcinfo).args.as_ptr() })
     }
 
+    /// The next argument.
+    ///
+    /// # Safety
+    /// As for [`Args::new`].
     #[inline(always)]
-    pub(crate) unsafe fn next<T: Argument>(&mut self) -> T {
+    pub unsafe fn next<T: Argument>(&mut self) -> T {
         // SAFETY: by the contract of `new`, there is one more, and it is a `T`.
         unsafe {
             let datum = (*self.0).value;
@@ -81,19 +115,24 @@ impl Args {
 }
 
 /// A type of argument.
-pub(crate) trait Argument {
+pub trait Argument {
+    /// The value of a datum.
+    ///
     /// # Safety
     /// The datum is one of the SQL type that this type stands for.
     unsafe fn from_datum(datum: pg_sys::Datum) -> Self;
 }
 
 /// A result, with or without the possibility of an error.
-pub(crate) trait Outcome<T> {
+pub trait Outcome<T> {
+    /// As a result that may be an error.
     fn outcome(self) -> Result<T, Error>;
 }
 
 /// A type of result.
-pub(crate) trait Returned: Copy {
+pub trait Returned: Copy {
+    /// The datum of a value.
+    ///
     /// May jump out on lack of memory, so nothing that needs dropping may be alive.
     fn into_datum(self) -> pg_sys::Datum;
 }
@@ -112,24 +151,62 @@ impl<T: Returned> Outcome<T> for Result<T, Error> {
     }
 }
 
-impl Argument for Sno {
-    #[inline(always)]
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        // SAFETY: a sno is ten bytes by reference, without header and without alignment.
-        unsafe { *datum.cast_mut_ptr::<Sno>() }
-    }
+/// A type of bytes, without header and without alignment, by reference.
+macro_rules! by_reference {
+    ($($type:ty),*) => {$(
+        const _: () = assert!(align_of::<$type>() == 1);
+
+        impl Argument for $type {
+            #[inline(always)]
+            unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+                // SAFETY: by the trait's contract it points to one, and any bytes are aligned.
+                unsafe { *datum.cast_mut_ptr::<$type>() }
+            }
+        }
+
+        impl Returned for $type {
+            #[inline(always)]
+            fn into_datum(self) -> pg_sys::Datum {
+                // SAFETY: palloc returns memory of at least that size, or not at all.
+                unsafe {
+                    let place = palloc(size_of::<$type>()).cast::<$type>();
+                    place.write(self);
+                    place.into()
+                }
+            }
+        }
+    )*};
 }
 
-impl Returned for Sno {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        // SAFETY: palloc returns memory of at least that size, or not at all.
-        unsafe {
-            let place = palloc(size_of::<Sno>()).cast::<Sno>();
-            place.write(self);
-            place.into()
+by_reference!(Sno);
+#[cfg(feature = "kin")]
+by_reference!(sno_core::kin::Gid);
+
+/// A type that is one number of 64 bits, by value.
+#[cfg(feature = "kin")]
+macro_rules! by_value {
+    ($($type:ty: $read:expr;)*) => {$(
+        impl Argument for $type {
+            #[inline(always)]
+            unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+                let read: fn(u64) -> $type = $read;
+                read(datum.value() as u64)
+            }
         }
-    }
+
+        impl Returned for $type {
+            #[inline(always)]
+            fn into_datum(self) -> pg_sys::Datum {
+                self.get().into()
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "kin")]
+by_value! {
+    sno_core::kin::Uid60: sno_core::kin::Uid60::from_bits;
+    sno_core::kin::UniqueId: sno_core::kin::UniqueId::new;
 }
 
 impl Argument for i32 {
@@ -198,22 +275,36 @@ impl Argument for pg_sys::Datum {
 
 /// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC, its extremes standing for infinity.
 #[derive(Clone, Copy)]
-pub(crate) struct Timestamp(pub(crate) i64);
+pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// 2000-01-01 in the Unix clock's microseconds.
     const UNIX_MICROS: i64 = 946_684_800_000_000;
 
     /// In the Unix clock's microseconds. It saturates, so that infinity stays beyond any epoch.
-    pub(crate) const fn unix_micros(self) -> i64 {
+    pub const fn unix_micros(self) -> i64 {
         self.0.saturating_add(Self::UNIX_MICROS)
+    }
+}
+
+impl Timestamp {
+    /// As PostgreSQL writes it in messages.
+    pub fn to_text(self) -> String {
+        // SAFETY: a static buffer of PostgreSQL's, copied at once.
+        unsafe { CStr::from_ptr(pg_sys::timestamptz_to_str(self.0)) }.to_string_lossy().into_owned()
+    }
+
+    /// From the Unix clock's microseconds, of any system's epoch.
+    #[inline(always)]
+    pub const fn from_unix_micros(micros: i64) -> Self {
+        Self(micros - Self::UNIX_MICROS)
     }
 }
 
 impl From<Tick> for Timestamp {
     #[inline(always)]
     fn from(tick: Tick) -> Self {
-        Self(tick.unix_micros() - Self::UNIX_MICROS)
+        Self::from_unix_micros(tick.unix_micros())
     }
 }
 
@@ -233,7 +324,7 @@ impl Returned for Timestamp {
 
 /// An `interval` of so many microseconds.
 #[derive(Clone, Copy)]
-pub(crate) struct Interval(pub(crate) i64);
+pub struct Interval(pub i64);
 
 impl Returned for Interval {
     fn into_datum(self) -> pg_sys::Datum {
@@ -248,7 +339,7 @@ impl Returned for Interval {
 
 /// A value of a row: null if there is none.
 #[derive(Clone, Copy)]
-pub(crate) struct Column(Option<pg_sys::Datum>);
+pub struct Column(Option<pg_sys::Datum>);
 
 impl<T: Returned> From<T> for Column {
     fn from(value: T) -> Self {
@@ -263,7 +354,7 @@ impl<T: Returned> From<Option<T>> for Column {
 }
 
 /// Values and null flags, as PostgreSQL takes them.
-pub(crate) fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
+pub fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
     (row.map(|column| column.0.unwrap_or(pg_sys::Datum::null())), row.map(|column| column.0.is_none()))
 }
 
@@ -271,10 +362,7 @@ pub(crate) fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], 
 ///
 /// # Safety
 /// `fcinfo` is a call to a function that returns a row of these columns.
-pub(crate) unsafe fn row<const N: usize>(
-    fcinfo: pg_sys::FunctionCallInfo,
-    row: [Column; N],
-) -> pg_sys::Datum {
+pub unsafe fn row<const N: usize>(fcinfo: pg_sys::FunctionCallInfo, row: [Column; N]) -> pg_sys::Datum {
     let (mut values, mut nulls) = columns(row);
     // SAFETY: the descriptor is the declared row's, of N columns, and is blessed for use as a datum.
     unsafe {

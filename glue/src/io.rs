@@ -1,0 +1,106 @@
+//! Input and output of types of fixed length, as text and as bytes.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
+
+use crate::{
+    errors::Error,
+    fixed::Fixed,
+    v1::{Args, palloc},
+};
+
+/// Input of text; errors are soft for a caller that asks for that.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with an argument of type cstring, and this type as its result.
+#[inline(always)]
+pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: a cstring is a pointer to a text that ends with a zero. The guard is the outermost frame,
+    // and a value has no destructor.
+    let value = unsafe {
+        pgrx::pgrx_extern_c_guard(|| {
+            let datum: Datum = Args::new(fcinfo).next();
+            let text = CStr::from_ptr(datum.cast_mut_ptr::<c_char>()).to_bytes();
+            match T::parse(text) {
+                Ok(value) => Some(value),
+                Err(detail) => {
+                    Error::syntax(T::NAME, text, detail).save((*fcinfo).context);
+                    None
+                }
+            }
+        })
+    };
+    // After a soft error the caller looks at its context, not at the datum.
+    value.map_or(Datum::null(), T::into_datum)
+}
+
+/// Output of text.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with one argument of this type.
+#[inline(always)]
+pub unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: one byte more than the text has is allocated and written; nothing here needs dropping if the
+    // allocation jumps out.
+    unsafe {
+        let value: T = Args::new(fcinfo).next();
+        let text = palloc(size_of::<T::Text>() + 1).cast::<T::Text>();
+        text.write(value.to_text());
+        text.add(1).cast::<u8>().write(0);
+        text.into()
+    }
+}
+
+fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Error> {
+    let whole = T::Bytes::try_from(bytes).map_err(|_| Error::length(T::NAME, T::LENGTH, bytes.len()))?;
+    T::from_bytes(whole).map_err(|detail| Error::binary(T::NAME, detail))
+}
+
+/// Input of a binary message.
+///
+/// # Safety
+/// A call to a receive function, with this type as its result.
+#[inline(always)]
+pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: a receive function's argument is the message's buffer, with the cursor in its bounds.
+    let value = unsafe {
+        pgrx::pgrx_extern_c_guard(|| {
+            let message = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
+            let rest = ((*message).len - (*message).cursor) as usize;
+            let bytes = pg_sys::pq_getmsgbytes(message, rest as i32).cast::<u8>();
+            of_bytes::<T>(std::slice::from_raw_parts(bytes, rest)).unwrap_or_else(|error| error.raise())
+        })
+    };
+    value.into_datum()
+}
+
+/// Output of a binary message, and of a `bytea`.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with one argument of this type.
+pub unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as above. The guard is the outermost frame.
+    unsafe { pgrx::pgrx_extern_c_guard(|| bytea(Args::new(fcinfo).next::<T>().to_bytes().as_ref())) }
+}
+
+/// The value whose binary form a `bytea` is.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with one argument of type bytea, and this type as its result.
+pub unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: the argument is a bytea; its bytes stay where they are while they are copied.
+    let value = unsafe {
+        pgrx::pgrx_extern_c_guard(|| {
+            let datum: Datum = Args::new(fcinfo).next();
+            let bytes = pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
+            of_bytes::<T>(bytes).unwrap_or_else(|error| error.raise())
+        })
+    };
+    value.into_datum()
+}
+
+/// A `bytea` of these bytes.
+pub fn bytea(bytes: &[u8]) -> Datum {
+    pgrx::rust_byte_slice_to_bytea(bytes).into_pg().into()
+}

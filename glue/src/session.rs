@@ -1,0 +1,195 @@
+//! A backend's own way to its generator: from settings and PID to a slot in shared memory, and the waits.
+
+use std::{
+    cell::Cell,
+    sync::atomic::Ordering::{Acquire, Relaxed},
+    time::Instant,
+};
+
+use pgrx::pg_sys;
+use sno_core::{Hold, Marks, SequenceRange, Slot, Stamp, Time};
+
+use crate::{
+    errors::Error,
+    marks,
+    own::Own,
+    settings::max_clock_wait,
+    shared::{Memory, Shared},
+    system::{System, unix_micros_now},
+    v1::Timestamp,
+    wait::{Event, nap},
+};
+
+/// What a backend has made of its settings and its PID.
+#[derive(Clone, Copy)]
+pub struct Session<S: System, const SLOTS: usize> {
+    slot: &'static Slot<S::Time>,
+    marks: &'static Marks<S::Time>,
+    /// What all backends share.
+    pub shared: &'static Shared<S::Time, SLOTS>,
+    /// Who generates, as an ID says it: a partition, a worker, a generator.
+    pub number: u16,
+    range: SequenceRange,
+    system: S,
+}
+
+/// A backend's own session.
+pub struct SessionCell<T>(Own<Cell<Option<T>>>);
+
+impl<T: Copy> SessionCell<T> {
+    /// Without a session.
+    #[expect(clippy::new_without_default, reason = "for statics")]
+    pub const fn new() -> Self {
+        Self(Own(Cell::new(None)))
+    }
+
+    /// The session, if one has started.
+    #[inline(always)]
+    pub fn get(&self) -> Option<T> {
+        self.0.0.get()
+    }
+
+    /// Another session.
+    pub fn set(&self, session: T) {
+        self.0.0.set(Some(session));
+    }
+
+    /// Makes the next call look at the settings again.
+    pub fn forget(&self) {
+        self.0.0.set(None);
+    }
+
+    /// The session; it is started if there is none.
+    pub fn get_or_start(&self, start: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let session = match self.0.0.get() {
+            Some(session) => session,
+            None => start()?,
+        };
+        self.0.0.set(Some(session));
+        Ok(session)
+    }
+}
+
+impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
+    /// Everything that has to be in order before an ID may be made.
+    pub fn start(
+        system: S,
+        memory: &'static Memory<S, SLOTS>,
+        number: u16,
+        range: SequenceRange,
+    ) -> Result<Self, Error> {
+        refuse_recovery::<S>()?;
+        let shared = memory.attach()?;
+        if !shared.ready.load(Acquire) {
+            marks::resume(system, shared)?;
+        }
+        let slot = &shared.slots[number as usize % SLOTS];
+        Ok(Self { slot, marks: &shared.marks, shared, number, range, system })
+    }
+
+    /// The same with another number: of another generator, maybe.
+    #[must_use]
+    pub fn with_number(self, number: u16) -> Self {
+        Self { slot: &self.shared.slots[number as usize % SLOTS], number, ..self }
+    }
+
+    /// Takes the next stamp if that needs no wait.
+    #[inline(always)]
+    pub fn claim(&self) -> Result<Stamp<S::Time>, Hold<S::Time>> {
+        self.slot.claim(&self.system, self.range, self.marks)
+    }
+
+    /// Once a tick: who draws from the slot, and how far the marks still reach.
+    pub fn upkeep(&self, stamp: Stamp<S::Time>) {
+        if stamp.drifted {
+            self.log_drift(stamp);
+        }
+        self.slot.note_partition(self.number);
+        if self.marks.due(stamp.tick_tock, stamp.tick) {
+            marks::renew_early(self.system, self.shared, stamp.tick_tock, stamp.tick);
+        }
+    }
+
+    /// One line for a step of the clock, however many generators meet it.
+    #[cold]
+    fn log_drift(&self, stamp: Stamp<S::Time>) {
+        let from = match self.slot.is_used() {
+            true => self.slot.left(!stamp.tick_tock),
+            // Its last tick is a mark, which was ahead of the clock.
+            false => S::Time::from_bits(self.shared.resumed.load(Relaxed)),
+        };
+        if from > stamp.tick {
+            let micros = self.system.unix_micros(from) - self.system.unix_micros(stamp.tick);
+            Error::clock_stepped_back::<S>(micros).log();
+        }
+    }
+
+    /// Takes the next stamp, and waits as long as the generator says.
+    pub fn next(&self) -> Result<Stamp<S::Time>, Error> {
+        let mut clock_wait = ClockWait::default();
+        loop {
+            match self.claim() {
+                Ok(stamp) => {
+                    if stamp.entered {
+                        self.upkeep(stamp);
+                    }
+                    return Ok(stamp);
+                }
+                Err(Hold::Overflow { until }) => {
+                    self.slot.note_overflow();
+                    // No longer than a tick, though the clock may have stepped back just now.
+                    self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Time::PER_SECOND));
+                }
+                Err(Hold::Regression { until, .. }) => {
+                    // The view shows what is waited for, even if no ID was made yet.
+                    self.slot.note_partition(self.number);
+                    let micros = self.micros_until(until);
+                    clock_wait.permit::<S>(self.system.unix_micros(until), micros)?;
+                    self.wait(Event::Clock, micros);
+                }
+                Err(Hold::Mark { tick_tock, tick }) => {
+                    marks::renew(self.system, self.shared, tick_tock, tick)?
+                }
+                Err(Hold::Clock(error)) => return Err(Error::clock_outside_epoch::<S>(error)),
+            }
+        }
+    }
+
+    fn micros_until(&self, tick: S::Time) -> u64 {
+        u64::try_from(self.system.unix_micros(tick) - unix_micros_now()).unwrap_or(0)
+    }
+
+    fn wait(&self, event: Event, micros: u64) {
+        let since = Instant::now();
+        nap(event, micros);
+        self.slot.note_wait(since.elapsed().as_micros() as u64);
+    }
+}
+
+/// Recovery never comes back within a session, so this is asked when one starts.
+pub fn refuse_recovery<S: System>() -> Result<(), Error> {
+    // SAFETY: reads the server's state.
+    if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::recovery::<S>()) } else { Ok(()) }
+}
+
+/// This process's ID.
+pub fn process_id() -> u32 {
+    // SAFETY: set when the process started.
+    unsafe { pg_sys::MyProcPid as u32 }
+}
+
+/// How long one call has waited for a clock that went back.
+#[derive(Default)]
+struct ClockWait(Option<Instant>);
+
+impl ClockWait {
+    /// Fails if what was waited and what is still to wait are more than the setting allows.
+    fn permit<S: System>(&mut self, until_unix_micros: i64, micros: u64) -> Result<(), Error> {
+        let waited = self.0.get_or_insert_with(Instant::now).elapsed().as_micros() as u64;
+        if waited + micros > max_clock_wait() {
+            let until = Timestamp::from_unix_micros(until_unix_micros);
+            return Err(Error::clock_went_back::<S>(until, micros, max_clock_wait()));
+        }
+        Ok(())
+    }
+}
