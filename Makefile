@@ -10,13 +10,13 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 .PHONY: all install uninstall test test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
-all: ## build the extension
+all: ## build the extensions
 	@dev/build
 
-install: ## install it into the server of PG_CONFIG (DESTDIR is honoured; STRIP=1 drops the symbols)
+install: ## install them into the server of PG_CONFIG (DESTDIR is honoured; STRIP=1 drops the symbols)
 	@dev/install
 
-uninstall: ## take it out again
+uninstall: ## take them out again
 	@dev/install --remove
 
 test: ## run every test, on throwaway servers

@@ -308,14 +308,14 @@ fn cut_to_one_record() {
     let record = record(&server);
     let file = fs::read(marks(&server)).unwrap();
     fs::write(marks(&server), &file[..LENGTH]).unwrap();
-    let kept = Record::newest(&file[..LENGTH]).unwrap();
+    let kept = <Record>::newest(&file[..LENGTH]).unwrap();
     tally::fault("marks that were torn");
     server.start();
     // Reading alone writes nothing, and the first write puts its record beside the one that is there.
     ids.query(&mut server.connect(), DRAW).unwrap();
     let records = fs::read(marks(&server)).unwrap();
-    assert!(Record::newest(&records).unwrap().serial > kept.serial.min(record.serial));
-    assert_eq!(Record::newest(&records[..LENGTH]).map(|r| r.serial >= kept.serial), Some(true));
+    assert!(<Record>::newest(&records).unwrap().serial > kept.serial.min(record.serial));
+    assert_eq!(<Record>::newest(&records[..LENGTH]).map(|r| r.serial >= kept.serial), Some(true));
     tally::prove(ids);
 }
 

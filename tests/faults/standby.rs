@@ -70,7 +70,7 @@ fn a_backup_under_load() {
         for _ in 0..2 {
             let standby = primary.standby();
             let file = std::fs::read(standby.data().join("sno.marks")).unwrap();
-            assert!(sno_tests::sno_core::record::Record::newest(&file).is_some());
+            assert!(<sno_tests::sno_core::record::Record>::newest(&file).is_some());
             load.wait(1);
         }
     });

@@ -55,6 +55,9 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
         format!("{extensions}/sno--{now}.sql"),
         format!("{extensions}/sno--0.1.0.sql"),
         format!("{extensions}/sno--0.1.0--{now}.sql"),
+        format!("{modules}/sno_kin.so"),
+        format!("{extensions}/sno_kin.control"),
+        format!("{extensions}/sno_kin--{now}.sql"),
     ] {
         assert!(installed.contains(&file), "{file} is not among {installed:?}");
     }
@@ -75,7 +78,9 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
 fn one_version_everywhere() {
     let now = env!("CARGO_PKG_VERSION");
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
-    assert!(read("sno.control").contains(&format!("default_version = '{now}'")));
+    for control in ["sno.control", "kin/sno_kin.control"] {
+        assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
+    }
     assert_eq!(read("META.json").matches(&format!("\"version\": \"{now}\"")).count(), 2);
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
     for update in [format!("sno--{now}--{now}-pg_upgrade.sql"), format!("sno--{now}-pg_upgrade--{now}.sql")] {

@@ -131,7 +131,7 @@ fn the_marks_are_written_once_a_second_at_most() {
     let mut client = server.connect();
     let serial = || -> u64 {
         let file = std::fs::read(server.data().join("sno.marks")).unwrap();
-        sno_tests::sno_core::record::Record::newest(&file).unwrap().serial
+        <sno_tests::sno_core::record::Record>::newest(&file).unwrap().serial
     };
     client.batch_execute("SELECT sno_new(1)").unwrap();
     let before = serial();
