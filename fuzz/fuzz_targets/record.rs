@@ -29,6 +29,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let newest = <Record>::newest(&file);
     let pages = [<Record>::decode(&file[..LENGTH]), <Record>::decode(&file[LENGTH..])];
-    assert_eq!(newest.as_ref().map(|record| record.serial), pages.iter().flatten().map(|record| record.serial).max());
+    assert_eq!(
+        newest.as_ref().map(|record| record.serial),
+        pages.iter().flatten().map(|record| record.serial).max()
+    );
     assert!(newest.is_none() || pages.contains(&newest));
 });
