@@ -16,18 +16,26 @@ use crate::{
 /// A call to a function that is declared in SQL with an argument of type cstring, and this type as its result.
 #[inline(always)]
 pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: a cstring is a pointer to a text that ends with a zero. The guard is the outermost frame,
-    // and a value has no destructor.
+    // SAFETY: a cstring is a pointer to a text that ends with a zero.
+    unsafe {
+        let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
+        match T::parse_plain(text) {
+            Some(value) => value.into_datum(),
+            None => input_otherwise::<T>(fcinfo, text),
+        }
+    }
+}
+
+/// The rest of [`input`]: other texts than the plain one, and errors.
+#[cold]
+unsafe fn input_otherwise<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8]) -> Datum {
+    // SAFETY: as above. The guard is the outermost frame, and a value has no destructor.
     let value = unsafe {
-        pgrx::pgrx_extern_c_guard(|| {
-            let datum: Datum = Args::new(fcinfo).next();
-            let text = CStr::from_ptr(datum.cast_mut_ptr::<c_char>()).to_bytes();
-            match T::parse(text) {
-                Ok(value) => Some(value),
-                Err(detail) => {
-                    Error::syntax(T::NAME, text, detail).save((*fcinfo).context);
-                    None
-                }
+        pgrx::pgrx_extern_c_guard(|| match T::parse(text) {
+            Ok(value) => Some(value),
+            Err(detail) => {
+                Error::syntax(T::NAME, text, detail).save((*fcinfo).context);
+                None
             }
         })
     };
@@ -63,25 +71,29 @@ fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Error> {
 /// A call to a receive function, with this type as its result.
 #[inline(always)]
 pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: a receive function's argument is the message's buffer, with the cursor in its bounds.
-    let value = unsafe {
-        pgrx::pgrx_extern_c_guard(|| {
-            let message = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
-            let rest = ((*message).len - (*message).cursor) as usize;
-            let bytes = pg_sys::pq_getmsgbytes(message, rest as i32).cast::<u8>();
-            of_bytes::<T>(std::slice::from_raw_parts(bytes, rest)).unwrap_or_else(|error| error.raise())
-        })
-    };
-    value.into_datum()
+    // SAFETY: a receive function's argument is the message's buffer, with the cursor in its bounds. The guard is
+    // the outermost frame.
+    unsafe {
+        let message = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
+        let rest = (message.len - message.cursor) as usize;
+        let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
+        message.cursor = message.len;
+        match T::Bytes::try_from(bytes).ok().and_then(|bytes| T::from_bytes(bytes).ok()) {
+            Some(value) => value.into_datum(),
+            None => pgrx::pgrx_extern_c_guard(|| of_bytes::<T>(bytes).unwrap_or_else(|error| error.raise()))
+                .into_datum(),
+        }
+    }
 }
 
 /// Output of a binary message, and of a `bytea`.
 ///
 /// # Safety
 /// A call to a function that is declared in SQL with one argument of this type.
+#[inline(always)]
 pub unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above. The guard is the outermost frame.
-    unsafe { pgrx::pgrx_extern_c_guard(|| bytea(Args::new(fcinfo).next::<T>().to_bytes().as_ref())) }
+    // SAFETY: as above. Nothing here needs dropping if the allocation jumps out.
+    unsafe { bytea(Args::new(fcinfo).next::<T>().to_bytes().as_ref()) }
 }
 
 /// The value whose binary form a `bytea` is.
@@ -101,6 +113,16 @@ pub unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 }
 
 /// A `bytea` of these bytes.
+///
+/// May jump out on lack of memory, so nothing that needs dropping may be alive.
+#[inline(always)]
 pub fn bytea(bytes: &[u8]) -> Datum {
-    pgrx::rust_byte_slice_to_bytea(bytes).into_pg().into()
+    let length = pg_sys::VARHDRSZ + bytes.len();
+    // SAFETY: palloc returns memory of that size, or not at all.
+    unsafe {
+        let place = palloc(length).cast::<u8>();
+        pgrx::set_varsize_4b(place.cast(), length as i32);
+        place.add(pg_sys::VARHDRSZ).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        place.into()
+    }
 }
