@@ -112,10 +112,10 @@ fn run(what: What) -> Result<(), Box<dyn Error>> {
 fn measured(mut size: Size, run: Run) -> Result<(), Box<dyn Error>> {
     size.large_rows = run.rows.unwrap_or(size.large_rows);
     let name = if size.name == "scale" { "scale" } else { "results" };
-    let report = measure(size, Selection { only: run.only, criterion: run.criterion })?;
+    let (report, failed) = measure(size, Selection { only: run.only, criterion: run.criterion })?;
     write_report(&report, name, &run.target.into, run.target.page.as_deref())?;
     print!("{}", fs::read_to_string(run.target.into.join(format!("{name}.md")))?);
-    Ok(())
+    if failed.is_empty() { Ok(()) } else { Err(format!("not measured: {}", failed.join("; ")).into()) }
 }
 
 fn read<T: serde::de::DeserializeOwned>(file: &Path) -> Result<T, Box<dyn Error>> {

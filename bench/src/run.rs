@@ -1,6 +1,7 @@
 //! One run: a server, a session, and contenders that take turns.
 
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -49,8 +50,8 @@ pub struct Bench {
     began: Instant,
 }
 
-/// Runs the sections one after the other.
-pub fn measure(size: Size, selection: Selection) -> Result<Report, Box<dyn Error>> {
+/// Runs the sections one after the other. Also returns which of them failed, and why.
+pub fn measure(size: Size, selection: Selection) -> Result<(Report, Vec<String>), Box<dyn Error>> {
     let known = || sections::ALL.iter().map(|(name, ..)| *name);
     if let Some(unknown) = selection.only.iter().find(|only| known().all(|name| name != *only)) {
         let known: Vec<&str> = known().collect();
@@ -66,7 +67,7 @@ pub fn measure(size: Size, selection: Selection) -> Result<Report, Box<dyn Error
     let client = server.connect();
     let mut bench = Bench { size, server, client, selection, began: Instant::now() };
     let asserts: String = bench.ask("SHOW debug_assertions");
-    let mut sections = Vec::new();
+    let (mut sections, mut failed) = (Vec::new(), Vec::new());
     for &(name, share, section) in sections::ALL {
         let wanted = if bench.selection.only.is_empty() {
             share > 0.0
@@ -75,8 +76,16 @@ pub fn measure(size: Size, selection: Selection) -> Result<Report, Box<dyn Error
         };
         if wanted {
             bench.say(name);
-            let seconds = share * bench.size.seconds;
-            sections.extend(section(&mut bench, Budget { seconds, began: Instant::now() })?);
+            let budget = Budget { seconds: share * bench.size.seconds, began: Instant::now() };
+            // What the other sections measured is not to be lost.
+            match catch_unwind(AssertUnwindSafe(|| section(&mut bench, budget))) {
+                Ok(Ok(found)) => sections.extend(found),
+                Ok(Err(error)) => failed.push(format!("{name}: {error}")),
+                Err(_) => failed.push(format!("{name}: see above")),
+            }
+            if bench.client.is_closed() || failed.last().is_some_and(|last| last.starts_with(name)) {
+                bench.client = bench.server.connect();
+            }
         }
     }
     let mut settings: Vec<(String, String)> = Vec::new();
@@ -87,14 +96,15 @@ pub fn measure(size: Size, selection: Selection) -> Result<Report, Box<dyn Error
         settings.push(("debug_assertions".into(), "on: this server checks itself all the time".into()));
         bench.say("this server was built with assertions: its times are not those of a normal one");
     }
-    Ok(Report {
+    let report = Report {
         size: bench.size.name.into(),
         machine,
         postgresql: bench.ask("SHOW server_version"),
         settings,
         seconds: bench.began.elapsed().as_secs(),
         sections,
-    })
+    };
+    Ok((report, failed))
 }
 
 /// What a section is: `None` if it has nothing to measure here.

@@ -9,7 +9,9 @@ const SECTIONS: [&str; 9] =
     ["generation", "sort", "insert", "disk", "hour", "copy", "clients", "plans", "backends"];
 
 fn measured(selection: Selection) -> Report {
-    measure(Size::smoke(), selection).expect("a run")
+    let (report, failed) = measure(Size::smoke(), selection).expect("a run");
+    assert!(failed.is_empty(), "{failed:?}");
+    report
 }
 
 #[test]

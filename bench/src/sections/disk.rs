@@ -50,7 +50,7 @@ pub(crate) fn section(bench: &mut Bench, _: Budget) -> Result<Option<Section>, B
                     Column::CreatedAt if key == "sno" => continue,
                     Column::CreatedAt => ("created_at timestamptz".into(), "clock_timestamp()".into()),
                     Column::Reference(name, of) => {
-                        (format!("{name} {key}"), numbered.replace("{n}", &format!("n * 7919 % {of}")))
+                        (format!("{name} {key}"), numbered.replace("{n}", &format!("n % {of} * 7919 % {of}")))
                     }
                     Column::Kind => ("kind integer".into(), "n % 100".into()),
                 };
