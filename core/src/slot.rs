@@ -189,15 +189,17 @@ impl<T: Time> Slot<T> {
     /// The short way: the next number of a tick that still lasts.
     #[inline]
     fn go_on(&self, word: u64, clock: &impl Clock<T>, range: SequenceRange) -> Option<Stamp<T>> {
-        let (tick, tick_tock, sequence) = unpack::<T>(word);
+        let (tick, _, sequence) = unpack::<T>(word);
         let next = range.after(sequence)?;
-        (clock.lasts(tick) && self.swap(word, pack(tick, tick_tock, next))).then_some(Stamp {
-            tick,
-            tick_tock,
-            sequence: next,
-            entered: false,
-            drifted: false,
-        })
+        if clock.lasts(tick) { self.take(word, next) } else { None }
+    }
+
+    /// Goes on in the tick of a word with this number; `None` if another caller was first.
+    #[inline]
+    fn take(&self, word: u64, sequence: u16) -> Option<Stamp<T>> {
+        let (tick, tick_tock, _) = unpack::<T>(word);
+        let taken = self.swap(word, pack(tick, tick_tock, sequence));
+        taken.then_some(Stamp { tick, tick_tock, sequence, entered: false, drifted: false })
     }
 
     /// The whole way, with a reading of the clock.
@@ -217,14 +219,8 @@ impl<T: Time> Slot<T> {
             };
             let hold = if now == tick {
                 if let Some(next) = range.after(sequence) {
-                    if self.swap(word, pack(tick, this, next)) {
-                        return Ok(Stamp {
-                            tick,
-                            tick_tock: this,
-                            sequence: next,
-                            entered: false,
-                            drifted: false,
-                        });
+                    if let Some(stamp) = self.take(word, next) {
+                        return Ok(stamp);
                     }
                     continue;
                 }
