@@ -15,14 +15,8 @@ pub trait Fixed: Argument + Returned + Ord {
     /// The binary form, which is also what is hashed.
     type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]>;
 
-    /// The value of the text form, the way that most texts take; none of any other text. It may not panic.
-    #[inline(always)]
-    fn parse_plain(text: &[u8]) -> Option<Self> {
-        let _ = text;
-        None
-    }
-
-    /// The value of a text, or a sentence that says what a text has to be.
+    /// The value of a text, or a sentence that says what a text has to be. Like [`from_bytes`](Self::from_bytes), it
+    /// runs outside of the guard and may not panic.
     fn parse(text: &[u8]) -> Result<Self, String>;
 
     /// The value of a binary form of the right length, or a sentence that says what it has to be.
@@ -42,11 +36,6 @@ impl Fixed for Sno {
     const NAME: &'static str = "sno";
     type Text = [u8; 16];
     type Bytes = [u8; 10];
-
-    #[inline(always)]
-    fn parse_plain(text: &[u8]) -> Option<Self> {
-        Self::parse_bytes(text).ok()
-    }
 
     /// 16 characters, or `\x` and 20 hexadecimal digits.
     #[inline(always)]

@@ -19,28 +19,22 @@ pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: a cstring is a pointer to a text that ends with a zero.
     unsafe {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
-        match T::parse_plain(text) {
-            Some(value) => value.into_datum(),
-            None => input_otherwise::<T>(fcinfo, text),
+        match T::parse(text) {
+            Ok(value) => value.into_datum(),
+            Err(detail) => refuse::<T>(fcinfo, text, detail),
         }
     }
 }
 
-/// The rest of [`input`]: other texts than the plain one, and errors.
+/// The error of [`input`].
 #[cold]
-unsafe fn input_otherwise<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8]) -> Datum {
-    // SAFETY: as above. The guard is the outermost frame, and a value has no destructor.
-    let value = unsafe {
-        pgrx::pgrx_extern_c_guard(|| match T::parse(text) {
-            Ok(value) => Some(value),
-            Err(detail) => {
-                Error::syntax(T::NAME, text, detail).save((*fcinfo).context);
-                None
-            }
-        })
-    };
+unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], detail: String) -> Datum {
+    // SAFETY: as above. The guard is the outermost frame, and owns what has to be dropped.
+    unsafe {
+        pgrx::pgrx_extern_c_guard(move || Error::syntax(T::NAME, text, detail).save((*fcinfo).context));
+    }
     // After a soft error the caller looks at its context, not at the datum.
-    value.map_or(Datum::null(), T::into_datum)
+    Datum::null()
 }
 
 /// Output of text.
@@ -60,6 +54,7 @@ pub unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     }
 }
 
+#[inline(always)]
 fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Error> {
     let whole = T::Bytes::try_from(bytes).map_err(|_| Error::length(T::NAME, T::LENGTH, bytes.len()))?;
     T::from_bytes(whole).map_err(|detail| Error::binary(T::NAME, detail))
@@ -78,10 +73,9 @@ pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         let rest = (message.len - message.cursor) as usize;
         let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
         message.cursor = message.len;
-        match T::Bytes::try_from(bytes).ok().and_then(|bytes| T::from_bytes(bytes).ok()) {
-            Some(value) => value.into_datum(),
-            None => pgrx::pgrx_extern_c_guard(|| of_bytes::<T>(bytes).unwrap_or_else(|error| error.raise()))
-                .into_datum(),
+        match of_bytes::<T>(bytes) {
+            Ok(value) => value.into_datum(),
+            Err(error) => pgrx::pgrx_extern_c_guard(move || error.raise()),
         }
     }
 }
