@@ -46,7 +46,7 @@ bench-quick: ## the same in two minutes, on smaller tables: target/bench
 bench-scale: ## ten million rows sorted, tables of a hundred million: half an hour
 	@dev/bench scale
 
-bench-instructions: ## count the instructions of each call
+bench-instructions: ## count the instructions of calls and statements
 	@dev/bench instructions
 
 bench-check: ## fail if a call takes more of them than recorded

@@ -1,20 +1,19 @@
 //! How many instructions a call takes: a number that is the same on a busy machine, for a later change to be held
 //! against.
 //!
-//! A backend in single-user mode runs under callgrind, which counts only between the entry of one of these functions
-//! and its return. It does so twice, for few rows and for many: the difference, by row, is a call without what happens
-//! once a session.
+//! callgrind counts only between the entry of one of these functions and its return. It does so twice, for few rows
+//! and for many: the difference, by row, is a call without what happens once a session.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs;
 use std::path::Path;
-use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
-use sno_tests::{Mode, Server, as_server, program};
+use sno_tests::{Mode, Server};
 
 use crate::machine::Machine;
+use crate::report::Section;
+use crate::{callgrind, statements};
 
 /// A function of the server or of the extension by the name it has in C, and what calls it once for each of the
 /// `{n}` rows of `counted`.
@@ -53,7 +52,7 @@ const ROWS: [u32; 2] = [1_000, 11_000];
 /// By how much a count may grow.
 const TOLERANCE: f64 = 0.02;
 
-/// The instructions of a call, by function.
+/// The instructions of a call, by function, and those of a row, by statement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Instructions {
     /// Where and when.
@@ -62,6 +61,8 @@ pub struct Instructions {
     pub postgresql: String,
     /// Functions by their names in C, in the order they are shown.
     pub functions: Vec<(String, f64)>,
+    /// Statements by what they do.
+    pub statements: Vec<Section>,
 }
 
 /// Counts.
@@ -90,6 +91,7 @@ pub fn count() -> Result<Instructions, Box<dyn Error>> {
             ))?;
         }
     }
+    statements::prepare(&mut client, server.data())?;
     let postgresql: String = client.query_one("SHOW server_version", &[])?.get(0);
     drop(client);
     server.stop(Mode::Fast);
@@ -104,35 +106,17 @@ pub fn count() -> Result<Instructions, Box<dyn Error>> {
         };
         functions.push((function.to_owned(), (many - few) as f64 / calls));
     }
-    Ok(Instructions { machine, postgresql, functions })
+    let statements = statements::count(server.data())?;
+    Ok(Instructions { machine, postgresql, functions, statements })
 }
 
 /// Runs all statements in one backend, and counts the instructions of each function, with all that it calls.
 fn profile(data: &Path, rows: u32) -> Result<BTreeMap<String, u64>, Box<dyn Error>> {
-    let folder = data.display().to_string();
-    let (script, profile) = (data.join("statements"), data.join("profile"));
-    let statements: String = FUNCTIONS
-        .iter()
-        .map(|(_, statement)| statement.replace("{n}", &rows.to_string()).replace("{folder}", &folder) + "\n")
-        .collect();
-    fs::write(&script, statements)?;
-    let valgrind = Path::new("valgrind");
-    let output = as_server(valgrind)
-        .args(["--quiet", "--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
-        .args(FUNCTIONS.map(|(function, _)| format!("--toggle-collect={function}")))
-        .arg(format!("--callgrind-out-file={}", profile.display()))
-        .arg(program("postgres"))
-        .args(["--single", "-c", "jit=off", "-D"])
-        .arg(data)
-        .arg("postgres")
-        .stdin(Stdio::from(fs::File::open(&script)?))
-        .output()
-        .map_err(|e| format!("valgrind: {e}"))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() || complaint.contains("ERROR:") {
-        return Err(format!("postgres under valgrind: {complaint}").into());
-    }
-    Ok(inclusive(&fs::read_to_string(&profile)?))
+    let (rows, folder) = (rows.to_string(), data.display().to_string());
+    let statements =
+        FUNCTIONS.map(|(_, statement)| statement.replace("{n}", &rows).replace("{folder}", &folder));
+    let toggles = FUNCTIONS.map(|(function, _)| format!("--toggle-collect={function}"));
+    Ok(inclusive(&callgrind::profiles(data, &statements, &toggles)?.concat()))
 }
 
 /// The instructions of each function in one of callgrind's files, with what it calls. Lines of costs belong to the
@@ -153,30 +137,41 @@ fn inclusive(profile: &str) -> BTreeMap<String, u64> {
     functions
 }
 
-/// Prints both counts of each function of the extension; an error if one has grown by more than two in a hundred.
+/// Prints both counts of everything of the extension's; an error if one has grown by more than two in a hundred.
 pub fn check(recorded: &Instructions, now: &Instructions) -> Result<(), Box<dyn Error>> {
     if recorded.postgresql.split('.').next() != now.postgresql.split('.').next() {
         return Err(
             format!("counted for PostgreSQL {}, not for {}", recorded.postgresql, now.postgresql).into()
         );
     }
-    let mut grown = Vec::new();
-    for (function, now) in now.functions.iter().filter(|(function, _)| function.starts_with("sno_")) {
-        let before = recorded.functions.iter().find(|(name, _)| name == function);
-        let Some((_, before)) = before else {
-            println!("{function:20} {now:8.1}, not counted before");
+    let (recorded, mut grown) = (recorded.ours(), Vec::new());
+    for (what, now) in now.ours() {
+        let Some(before) = recorded.get(what) else {
+            println!("{what:40} {now:8.1}, not counted before");
             continue;
         };
         let change = now / before - 1.0;
-        println!("{function:20} {now:8.1}, before {before:.1}: {:+.1} %", change * 100.0);
-        if *now > before * (1.0 + TOLERANCE) {
-            grown.push(function.as_str());
+        println!("{what:40} {now:8.1}, before {before:.1}: {:+.1} %", change * 100.0);
+        if now > before * (1.0 + TOLERANCE) {
+            grown.push(what);
         }
     }
     if grown.is_empty() {
         Ok(())
     } else {
         Err(format!("more instructions than before: {}", grown.join(", ")).into())
+    }
+}
+
+impl Instructions {
+    /// What a change of the extension can change: its functions, and statements with its keys.
+    fn ours(&self) -> BTreeMap<&str, f64> {
+        let functions = self.functions.iter().map(|(function, count)| (function.as_str(), *count));
+        let statements = self.statements.iter().flat_map(|section| &section.figures);
+        functions
+            .filter(|(function, _)| function.starts_with("sno_"))
+            .chain(statements.map(|figure| (figure.title.as_str(), figure.series[0].median)))
+            .collect()
     }
 }
 
@@ -198,6 +193,7 @@ mod tests {
             machine: Machine::here(),
             postgresql: "15.1".into(),
             functions: vec![("sno_in".into(), sno), ("uuid_in".into(), uuid)],
+            statements: Vec::new(),
         };
         let before = counted(100.0, 100.0);
         assert!(check(&before, &counted(102.0, 300.0)).is_ok());

@@ -6,6 +6,7 @@
 //!
 //! `make bench`, `make bench-quick` and `make bench-scale` run it by way of `dev/bench`.
 
+mod callgrind;
 mod chart;
 mod instructions;
 mod keys;
@@ -15,6 +16,7 @@ mod report;
 mod run;
 mod sections;
 mod size;
+mod statements;
 
 pub use instructions::{Instructions, check, count};
 pub use machine::Machine;

@@ -25,7 +25,7 @@ enum What {
     Quick(Run),
     /// Ten million rows sorted, tables of a hundred million
     Scale(Run),
-    /// Counts the instructions of a call, under valgrind
+    /// Counts the instructions of calls and statements, under valgrind
     Instructions {
         #[command(flatten)]
         target: Target,

@@ -57,8 +57,14 @@ pub fn write_instructions(
     for (function, count) in &counts.functions {
         writeln!(table, "| `{function}` | {count:.1} |")?;
     }
+    let mut statements = String::new();
+    for section in &counts.statements {
+        // A count has no median.
+        let table = short(section).replacen("| | median |", "| | instructions a row |", 1);
+        write!(statements, "{}\n\n{table}\n", section.method)?;
+    }
     let text = format!(
-        "# Instructions\n\n{}, PostgreSQL {}\n\n{table}",
+        "# Instructions\n\n{}, PostgreSQL {}\n\n{table}\n{statements}",
         machine(&counts.machine),
         counts.postgresql
     );
@@ -66,6 +72,7 @@ pub fn write_instructions(
     if let Some(page) = page {
         let mut text = fs::read_to_string(page)?;
         renew(&mut text, &label(folder), "instructions", &table)?;
+        renew(&mut text, &label(folder), "statements", &statements)?;
         fs::write(page, text)?;
     }
     Ok(())

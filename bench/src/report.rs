@@ -16,6 +16,8 @@ pub enum Unit {
     BytesPerRow,
     /// A rate: more is better, of this one only.
     PerSecond,
+    /// Instructions of the processor, for a row.
+    Instructions,
 }
 
 impl Unit {
@@ -25,7 +27,7 @@ impl Unit {
         self == Self::PerSecond
     }
 
-    /// A number as people read it: three digits that count, and the unit.
+    /// A number as people read it: three digits that count, and the unit; counts as they are.
     #[must_use]
     pub fn show(self, value: f64) -> String {
         let (scaled, unit) = match self {
@@ -35,6 +37,7 @@ impl Unit {
             Self::PerSecond if value >= 1e6 => (value / 1e6, "M/s"),
             Self::PerSecond if value >= 1e3 => (value / 1e3, "k/s"),
             Self::PerSecond => (value, "/s"),
+            Self::Instructions => return format!("{value:.0}"),
         };
         format!("{} {unit}", three_digits(scaled))
     }
@@ -217,6 +220,7 @@ mod tests {
         assert_eq!(Unit::BytesPerRow.show(99.97), "100 B");
         assert_eq!(Unit::PerSecond.show(16_384_000.0), "16.4 M/s");
         assert_eq!(Unit::PerSecond.show(812.0), "812 /s");
+        assert_eq!(Unit::Instructions.show(2578.8), "2579");
     }
 
     #[test]

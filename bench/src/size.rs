@@ -54,7 +54,7 @@ impl Size {
             backend_seconds: 1.0,
             large_rows: 100_000_000,
             rounds: (3, 15),
-            seconds: 600.0,
+            seconds: 740.0,
         }
     }
 

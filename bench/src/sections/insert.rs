@@ -6,15 +6,15 @@ use crate::report::{Figure, Section, Unit};
 use crate::run::{Bench, Budget, named};
 
 /// A table that rows are inserted into: its name for readers, what is created for it.
-pub(super) struct Table {
-    pub(super) name: &'static str,
-    pub(super) word: &'static str,
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) word: &'static str,
     pub(super) columns: &'static str,
     pub(super) dated: bool,
 }
 
 /// `created_at` differs from row to row, as it does when rows come one by one.
-pub(super) const TABLES: [Table; 6] = [
+pub(crate) const TABLES: [Table; 6] = [
     Table { name: "sno", word: "sno_key", columns: "id sno PRIMARY KEY DEFAULT sno_new(1)", dated: false },
     Table {
         name: "uuid v4, created_at with an index",
@@ -66,17 +66,23 @@ impl Table {
         tables
     }
 
+    /// What creates it under a name.
+    pub(crate) fn definition(&self, name: &str) -> String {
+        let (created_at, index) = if self.dated {
+            (
+                ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()",
+                format!("CREATE INDEX ON {name} (created_at);"),
+            )
+        } else {
+            ("", String::new())
+        };
+        format!("CREATE TABLE {name} ({}{created_at}, payload integer NOT NULL); {index}", self.columns)
+    }
+
     /// Makes it, empty.
     pub(super) fn create(&self, bench: &mut Bench) {
-        let Self { word, columns, dated, .. } = self;
-        let created_at =
-            if *dated { ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()" } else { "" };
-        bench.run(&format!(
-            "DROP TABLE IF EXISTS {word}; CREATE TABLE {word} ({columns}{created_at}, payload integer NOT NULL)"
-        ));
-        if *dated {
-            bench.run(&format!("CREATE INDEX ON {word} (created_at)"));
-        }
+        bench.run(&format!("DROP TABLE IF EXISTS {}", self.word));
+        bench.run(&self.definition(self.word));
     }
 
     /// Inserts rows; the seconds that took.

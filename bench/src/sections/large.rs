@@ -38,7 +38,7 @@ pub(crate) fn section(bench: &mut Bench, _: Budget) -> Result<Option<Section>, B
         bench.run(&format!("CREATE TABLE large ({columns}, payload integer)"));
         let seconds = bench.time(&format!(
             "INSERT INTO large SELECT {values}, n
-             FROM (SELECT n, now() - ({rows} - n) * interval '1000 hours' / {rows} AS at
+             FROM (SELECT n, now() - interval '1000 hours' / {rows} * ({rows} - n) AS at
                    FROM generate_series(1::bigint, {rows}) n) n"
         ));
         bench.say(&format!("  {name}: filled in {seconds:.0} s"));

@@ -7,7 +7,7 @@ mod crates;
 mod disk;
 mod generation;
 mod hour;
-mod insert;
+pub(crate) mod insert;
 mod large;
 mod plans;
 mod sort;
