@@ -1,4 +1,4 @@
-# The commands of the house. What they do is in dev/.
+# Build targets. What they do is in dev/.
 #
 #   PG=15                       the server's major version
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
@@ -34,7 +34,7 @@ test-replication: ## replicate between servers, in both directions with pglogica
 test-drivers: ## run the examples of every driver and ORM, which are installed if need be
 	@dev/test-drivers
 
-test-faults: ## run the long form of the fault suite: half an hour, hundreds of millions of IDs
+test-faults: ## run the long form of the fault suite: some minutes, hundreds of millions of IDs
 	@dev/test-faults
 
 bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md

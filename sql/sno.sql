@@ -414,7 +414,7 @@ CREATE FUNCTION sno_is_partition_key(parent regclass) RETURNS boolean
     RETURN EXISTS (
         SELECT FROM pg_partitioned_table p
         JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-        WHERE p.partrelid = parent AND p.partstrat = 'r'::"char" AND p.partnatts = 1::int2 AND a.atttypid = 'sno'::regtype
+        WHERE p.partrelid = parent::oid AND p.partstrat = 'r'::"char" AND p.partnatts = 1::int2 AND a.atttypid = 'sno'::regtype::oid
     );
 COMMENT ON FUNCTION sno_is_partition_key(regclass) IS 'whether a table is partitioned by ranges of a column of type sno';
 
@@ -434,7 +434,7 @@ BEGIN ATOMIC
         JOIN pg_class c ON c.oid = i.inhrelid,
         regexp_match(pg_get_expr(c.relpartbound, c.oid),
             $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts)
-        WHERE i.inhparent = parent AND b.parts IS NOT NULL AND sno_is_partition_key(parent)
+        WHERE i.inhparent = parent::oid AND b.parts IS NOT NULL AND sno_is_partition_key(parent)
     ) children
     ORDER BY 2;
 END;
@@ -465,7 +465,7 @@ COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS '
 
 CREATE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN format('FOR VALUES FROM (%L) TO (%L)'::text, sno_lower(since)::text, sno_lower(until)::text);
+    RETURN pg_catalog.format('FOR VALUES FROM (%L) TO (%L)'::text, sno_lower(since)::text, sno_lower(until)::text);
 COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE … ATTACH PARTITION takes them';
 
 CREATE FUNCTION sno_partition_gaps(
@@ -487,13 +487,13 @@ COMMENT ON FUNCTION sno_partition_gaps(regclass, interval, timestamptz, timestam
 CREATE FUNCTION sno_partition_name(partition regclass) RETURNS text
     LANGUAGE SQL VOLATILE STRICT PARALLEL SAFE
     RETURN (
-        SELECT format('%I.%I'::text, n.nspname, c.relname)
-        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition
+        SELECT pg_catalog.format('%I.%I'::text, n.nspname, c.relname)
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition::oid
     );
 COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, whatever the search path';
 
 CREATE FUNCTION sno_check_spans(width interval, since timestamptz, until timestamptz) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     months integer := extract(year FROM width) * 12 + extract(month FROM width);
@@ -526,7 +526,7 @@ CREATE FUNCTION sno_lock_partitions(parent regclass, is_key boolean) RETURNS voi
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    pending name;
+    pending record;
 BEGIN
     IF parent IS NULL THEN
         RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -539,13 +539,13 @@ BEGIN
     END IF;
     -- Against others who do the same, but not against readers and writers.
     EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
-    SELECT c.relname INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    SELECT c.relname, c.oid::regclass AS partition INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = parent AND i.inhdetachpending;
     IF FOUND THEN
-        RAISE EXCEPTION 'partition "%" has been detached only in part', pending
+        RAISE EXCEPTION 'partition "%" has been detached only in part', pending.relname
             USING ERRCODE = 'object_not_in_prerequisite_state',
                 DETAIL = 'DETACH PARTITION … CONCURRENTLY was interrupted.',
-                HINT = format('Run ALTER TABLE %s DETACH PARTITION %I FINALIZE.', parent, pending);
+                HINT = format('Run ALTER TABLE %s DETACH PARTITION %s FINALIZE.', parent, pending.partition);
     END IF;
 END
 $$;
@@ -627,12 +627,15 @@ CREATE FUNCTION sno_remove_partition(parent regclass, partition regclass, drop_i
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    child text := (SELECT format('%I.%I', n.nspname, c.relname)
-        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition);
+    child text;
+    kind text;
 BEGIN
+    SELECT format('%I.%I', n.nspname, c.relname), CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END
+    INTO child, kind
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition;
     EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child);
     IF drop_it THEN
-        EXECUTE format('DROP TABLE %s', child);
+        EXECUTE format('DROP %s %s', kind, child);
     END IF;
     RETURN child;
 END

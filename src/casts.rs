@@ -3,9 +3,9 @@
 
 use pgrx::pg_sys;
 use sno_core::Sno;
-use sno_glue::{functions, io};
+use sno_glue::{errors::Error, functions, io};
 
-use crate::{errors, v1::v1};
+use crate::v1::v1;
 
 functions! {
     /// `sno_to_bytea(sno) → bytea`: the ten bytes.
@@ -31,6 +31,11 @@ v1! {
     fn sno_from_uuid(uuid: pg_sys::Datum) -> Sno {
         // SAFETY: a uuid is 16 bytes by reference.
         let bytes = unsafe { *uuid.cast_mut_ptr::<[u8; 16]>() };
-        Sno::parse_bytes(&bytes).map_err(|error| errors::uuid(&bytes, error))
+        Sno::parse_bytes(&bytes).map_err(|error| {
+            // 16 bytes they are, so it is one of them.
+            let place = error.position().map_or(0, |position| position + 1);
+            let detail = format!("Byte {place} is not the code of one of the characters 2-9 and a-x.");
+            Error::uuid("sno", &bytes, detail)
+        })
     }
 }

@@ -13,14 +13,12 @@
 
 use std::{cmp::Ordering, ffi::c_int, ptr};
 
-use pgrx::{
-    PgList,
-    pg_sys::{self, Datum, NodeTag, Oid},
-};
+use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
 use sno_core::Sno;
 
 use crate::{
     compare::{sno_ge, sno_gt, sno_le, sno_lt},
+    nodes::nodes,
     remember::Remembered,
     v1::{Args, Argument, Returned, finfo},
 };
@@ -69,7 +67,7 @@ unsafe fn estimate(
         ) {
             return ONE_BOUND;
         }
-        let expression = pg_sys::list_nth(operands, if column_first { 0 } else { 1 }).cast::<pg_sys::Node>();
+        let expression = nodes(operands)[usize::from(!column_first)];
         let this = Side::of(operator, column_first).map(|side| Bound { side, value: Value::of(other) });
         let share = this.map_or(ONE_BOUND, |this| {
             let mut range = Range::default();
@@ -360,6 +358,8 @@ impl Histogram<'_> {
         // SAFETY: the column has a histogram; the function information, the probe and the value outlive the
         // call.
         let share = unsafe {
+            // Statistics may be looked at if this function is leakproof, where they may not by everyone.
+            function.fn_oid = pg_sys::get_opcode(side.operator);
             pg_sys::ineq_histogram_selectivity(
                 root,
                 column,
@@ -458,7 +458,9 @@ impl Sibling {
             if pg_sys::get_oprrest(expression.opno) != estimator {
                 return None;
             }
-            let operands = [0, 1].map(|n| pg_sys::list_nth(expression.args, n).cast::<pg_sys::Node>());
+            // Anyone's operator may have this estimator, and one operand.
+            let [left, right] = nodes(expression.args)[..] else { return None };
+            let operands = [left, right];
             let column_first = pg_sys::equal(operands[0].cast(), column.cast());
             let other = operands[usize::from(column_first)];
             if !column_first && !pg_sys::equal(operands[1].cast(), column.cast()) {
@@ -498,58 +500,53 @@ unsafe fn for_each_before(
     }
     // SAFETY: the planner's lists; they hold RestrictInfos.
     unsafe {
-        let own = PgList::<pg_sys::Node>::from_pg((*relation).baserestrictinfo);
-        if let Some(conditions) = holding(own, operands) {
-            conditions.into_iter().for_each(call);
+        if let Some(conditions) = before((*relation).baserestrictinfo, operands) {
+            conditions.iter().copied().for_each(call);
             return;
         }
         // A bound that comes from another relation, as in a nested loop; it is met after the relation's own.
-        let joins = PgList::<pg_sys::Node>::from_pg((*relation).joininfo);
+        let joins = nodes((*relation).joininfo);
         let relations = |node: *mut pg_sys::Node| (*node.cast::<pg_sys::RestrictInfo>()).clause_relids;
-        let is_this = |node: &*mut pg_sys::Node| is_with(clause(*node), operands);
-        let Some(this) = joins.iter_ptr().find(is_this) else { return };
-        PgList::<pg_sys::Node>::from_pg((*relation).baserestrictinfo)
-            .iter_ptr()
-            .chain(
-                joins
-                    .iter_ptr()
-                    .take_while(|node| !is_this(node))
-                    .filter(|node| pg_sys::bms_equal(relations(*node), relations(this))),
-            )
-            .for_each(call);
+        let Some(place) = joins.iter().position(|&node| is_with(clause(node), operands)) else { return };
+        let with_the_same = joins[..place]
+            .iter()
+            .filter(|&&node| pg_sys::bms_equal(relations(node), relations(joins[place])));
+        nodes((*relation).baserestrictinfo).iter().chain(with_the_same).copied().for_each(call);
     }
 }
 
 /// The conditions before the one with these operands, in a list of conditions that all have to hold, or in
 /// one below it.
-unsafe fn holding(
-    conditions: PgList<pg_sys::Node>,
+unsafe fn before<'a>(
+    conditions: *const pg_sys::List,
     operands: *mut pg_sys::List,
-) -> Option<Vec<*mut pg_sys::Node>> {
-    // SAFETY: nodes of the planner's.
+) -> Option<&'a [*mut pg_sys::Node]> {
+    // SAFETY: the planner's list.
     unsafe {
-        let mut before = Vec::new();
-        for node in conditions.iter_ptr() {
-            let clause = clause(node);
-            if is_with(clause, operands) {
-                return Some(before);
-            }
-            before.push(node);
+        let conditions = nodes(conditions);
+        match conditions.iter().position(|&node| is_with(clause(node), operands)) {
+            Some(place) => Some(&conditions[..place]),
+            None => conditions.iter().find_map(|&node| before_below(node, operands)),
         }
-        let below = before.into_iter().map(|node| clause(node));
-        below.filter(|&node| (*node).type_ == NodeTag::T_BoolExpr).find_map(|node| {
-            let expression = &*node.cast::<pg_sys::BoolExpr>();
-            let all = expression.boolop == pg_sys::BoolExprType::AND_EXPR;
-            let parts = PgList::<pg_sys::Node>::from_pg(expression.args);
-            if all {
-                return holding(parts, operands);
-            }
-            parts.iter_ptr().find_map(|part| {
-                let mut one = PgList::new();
-                one.push(part);
-                holding(one, operands)
-            })
-        })
+    }
+}
+
+/// The same below a condition: of alternatives, each stands alone unless it is itself such a list.
+unsafe fn before_below<'a>(
+    node: *mut pg_sys::Node,
+    operands: *mut pg_sys::List,
+) -> Option<&'a [*mut pg_sys::Node]> {
+    // SAFETY: nodes of the planner's, told apart by their tags.
+    unsafe {
+        let node = clause(node);
+        if (*node).type_ != NodeTag::T_BoolExpr {
+            return is_with(node, operands).then_some(&[]);
+        }
+        let expression = &*node.cast::<pg_sys::BoolExpr>();
+        if expression.boolop == pg_sys::BoolExprType::AND_EXPR {
+            return before(expression.args, operands);
+        }
+        nodes(expression.args).iter().find_map(|&part| before_below(part, operands))
     }
 }
 

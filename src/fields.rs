@@ -2,11 +2,10 @@
 
 use pgrx::pg_sys;
 use sno_core::{Fields, Sno, Tick};
+pub(crate) use sno_glue::fields::{SNO_SPAN as SPAN, metabyte};
+use sno_glue::{errors::Error, fields::field};
 
-use crate::{
-    errors::{Error, SPAN},
-    v1::{self, Args, Timestamp, finfo, v1},
-};
+use crate::v1::{self, Args, Timestamp, finfo, v1};
 
 v1! {
     /// `sno_time(sno) → timestamptz`: the start of the ID's tick.
@@ -71,13 +70,12 @@ v1! {
 }
 
 fn make(at: Timestamp, metabyte: i32, partition: i32, sequence: i32, tick_tock: bool) -> Result<Sno, Error> {
-    let word = |name, value: i32| value.try_into().map_err(|_| Error::field(name, value, u16::MAX));
     let fields = Fields {
         tick: tick(at)?,
         tick_tock,
         metabyte: self::metabyte(metabyte)?,
-        partition: word("partition", partition)?,
-        sequence: word("sequence", sequence)?,
+        partition: field("partition", partition, u16::MAX)?,
+        sequence: field("sequence", sequence, u16::MAX)?,
     };
     Ok(fields.into())
 }
@@ -87,11 +85,6 @@ v1! {
     fn sno_with_metabyte(id: Sno, metabyte: i32) -> Sno {
         self::metabyte(metabyte).map(|metabyte| id.with_metabyte(metabyte))
     }
-}
-
-/// A metabyte that came as an `integer`, since SQL has no type of one byte.
-pub(crate) fn metabyte(value: i32) -> Result<u8, Error> {
-    value.try_into().map_err(|_| Error::field("metabyte", value, u16::from(u8::MAX)))
 }
 
 /// The tick of a time that an ID is to hold.

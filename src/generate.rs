@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use pgrx::pg_sys;
 use sno_core::{Clock, Fields, OutOfEpoch, Sno, Tick, TickClock, record::Origin};
 use sno_glue::{
+    errors::Error,
     session::{self, SessionCell, process_id, refuse_recovery},
     shared::Memory,
     system::System,
@@ -16,8 +17,7 @@ use sno_glue::{
 };
 
 use crate::{
-    errors::{self, Error},
-    fields,
+    fields::{self, SPAN},
     own::Own,
     settings::Settings,
 };
@@ -34,7 +34,7 @@ impl System for SnoSystem {
     const LIBRARY: &'static str = "sno";
     const MARKS: &'static str = "sno.marks";
     const VIEW: &'static str = "sno_generators";
-    const SPAN: &'static str = errors::SPAN;
+    const SPAN: &'static str = SPAN;
     const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
     const SETTING: &'static str = "sno.partition_prefix";
 
@@ -52,17 +52,18 @@ impl System for SnoSystem {
     }
 }
 
-static CLOCK: Own<TickClock> = Own(TickClock::new());
+// SAFETY: for the functions of this module.
+static CLOCK: Own<TickClock> = unsafe { Own::new(TickClock::new()) };
 
 impl Clock for SnoSystem {
     #[inline(always)]
     fn now(&self) -> Result<Tick, OutOfEpoch> {
-        CLOCK.0.now()
+        CLOCK.now()
     }
 
     #[inline(always)]
     fn lasts(&self, tick: Tick) -> bool {
-        CLOCK.0.lasts(tick)
+        CLOCK.lasts(tick)
     }
 }
 
@@ -77,9 +78,13 @@ type Session = session::Session<SnoSystem, SLOTS>;
 
 static SESSION: SessionCell<Session> = SessionCell::new();
 
+/// What IDs of given times go by, in a session that may generate.
+static PORT: SessionCell<Settings> = SessionCell::new();
+
 /// Makes the next call look at the settings again.
 pub(crate) fn forget() {
     SESSION.forget();
+    PORT.forget();
 }
 
 /// The partition of this backend.
@@ -134,8 +139,10 @@ v1! {
 fn port(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = fields::metabyte(metabyte)?;
     let tick = fields::tick(at)?;
-    let Settings { prefix, range } = Settings::current()?;
-    refuse_recovery::<SnoSystem>()?;
+    let Settings { prefix, range } = PORT.get_or_start(|| {
+        refuse_recovery::<SnoSystem>()?;
+        Settings::current()
+    })?;
     let number = MEMORY.attach()?.counter.fetch_add(1, Relaxed);
     let sequence = range.lower() + (number % u64::from(range.size())) as u16;
     Ok(Fields { tick, tick_tock: false, metabyte, partition: prefix.reserved(), sequence }.into())

@@ -5,8 +5,7 @@
 //! holds one concern; what `sno` shares with the extension `sno_kin` is in [`sno_glue`]. The SQL that names
 //! their functions, object by object, is `sql/sno.sql`.
 
-// The border: arguments and results, errors with their SQLSTATEs, what a backend keeps.
-mod errors;
+// The border to PostgreSQL.
 use sno_glue::{own, v1};
 
 // The type: input and output, comparison, hashing, casts, fields, bounds.
@@ -20,6 +19,7 @@ mod io;
 // Indexes and plans: sorts and btree, BRIN, comparisons with times, row estimates.
 mod brin;
 mod estimate;
+mod nodes;
 mod remember;
 mod simplify;
 mod sort;

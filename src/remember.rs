@@ -19,13 +19,14 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Copy> Remembered<T> {
     pub(crate) const fn new() -> Self {
-        Self(Own(Cell::new((0, [None; 5]))))
+        // SAFETY: for statics of the planner's functions.
+        Self(unsafe { Own::new(Cell::new((0, [None; 5]))) })
     }
 
     /// What is remembered of `key`, or else what `look_up` finds.
     pub(crate) fn get(&self, key: Oid, look_up: impl FnOnce() -> Option<T>) -> Option<T> {
         let before = generation();
-        let (noted, entries) = self.0.0.get();
+        let (noted, entries) = self.0.get();
         if noted == before
             && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)
         {
@@ -35,7 +36,7 @@ impl<T: Copy> Remembered<T> {
         // The look-up itself may have learned of a change, before or after it found this.
         if generation() == before {
             let old = if noted == before { entries } else { [None; 5] };
-            self.0.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
+            self.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
         }
         Some(found)
     }

@@ -4,9 +4,12 @@ use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 use sno_core::{Prefix, SequenceRange};
-use sno_glue::settings::{self, IN_PARALLEL, Setting};
+use sno_glue::{
+    errors::Error,
+    settings::{self, IN_PARALLEL, Setting},
+};
 
-use crate::{errors::Error, generate};
+use crate::generate;
 
 const MAX_WAIT: &CStr = c"sno.max_clock_wait";
 

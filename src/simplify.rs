@@ -13,6 +13,7 @@ use pgrx::{
 use sno_core::Sno;
 
 use crate::{
+    nodes::nodes,
     remember::Remembered,
     v1::{Args, Argument, Returned, Timestamp, finfo},
 };
@@ -62,11 +63,11 @@ unsafe extern "C-unwind" fn sno_between_support(fcinfo: pg_sys::FunctionCallInfo
     }
 }
 
-/// A call of a function with one ID and some times.
+/// A call of a function with one ID and a time or two. Nothing in it needs dropping: the planner's functions may jump.
 struct Call {
     function: Oid,
     id: *mut Node,
-    times: Vec<*mut Node>,
+    times: [*mut Node; 2],
 }
 
 /// Answers the request to simplify a call; null to all others, and where there is nothing to do.
@@ -78,9 +79,17 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo, rewrite: impl FnOnce(&mut C
             return Datum::null();
         }
         let call = &*(*request).fcall;
-        let is_time = |node: &*mut Node| pg_sys::exprType(node.cast()) == pg_sys::TIMESTAMPTZOID;
-        let (times, ids): (Vec<_>, Vec<_>) = PgList::<Node>::from_pg(call.args).iter_ptr().partition(is_time);
-        let [id] = ids[..] else { return Datum::null() };
+        let [mut ids, mut times]: [[*mut Node; 2]; 2] = [[ptr::null_mut(); 2]; 2];
+        for &node in nodes(call.args) {
+            let is_time = pg_sys::exprType(node) == pg_sys::TIMESTAMPTZOID;
+            let places = if is_time { &mut times } else { &mut ids };
+            let Some(free) = places.iter_mut().find(|place| place.is_null()) else { return Datum::null() };
+            *free = node;
+        }
+        let [id, other] = ids;
+        if id.is_null() || !other.is_null() {
+            return Datum::null();
+        }
         Datum::from(rewrite(&mut Call { function: call.funcid, id, times }))
     }
 }
@@ -100,12 +109,16 @@ impl Parts {
 
         // SAFETY: look-ups for a function and a type that exist; the latter has a btree operator family.
         PARTS.get(function, || unsafe {
-            let mut name = PgList::new();
-            let schema = pg_sys::get_namespace_name(pg_sys::get_func_namespace(function));
-            name.push(pg_sys::makeString(schema));
-            name.push(pg_sys::makeString(c"sno_lower".as_ptr().cast_mut()));
-            let types = [pg_sys::TIMESTAMPTZOID];
-            let lower = pg_sys::LookupFuncName(name.into_pg(), 1, types.as_ptr(), true);
+            // By the catalog itself: a look-up by name would ask whether the user may use the schema, which
+            // whoever queries another's view need not.
+            let lower = pg_sys::GetSysCacheOid(
+                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
+                pg_sys::Anum_pg_proc_oid as _,
+                c"sno_lower".as_ptr().into(),
+                pg_sys::buildoidvector([pg_sys::TIMESTAMPTZOID].as_ptr(), 1).into(),
+                pg_sys::get_func_namespace(function).into(),
+                Datum::null(),
+            );
             let family = (*pg_sys::lookup_type_cache(sno, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32)).btree_opf;
             (lower != pg_sys::InvalidOid && family != pg_sys::InvalidOid).then_some(Self {
                 sno,
@@ -134,6 +147,9 @@ impl Call {
     unsafe fn compare(&self, strategy: u32, time: usize) -> *mut Node {
         // SAFETY: nodes of the planner's; the operator compares two of type sno.
         unsafe {
+            if self.times[time].is_null() {
+                return ptr::null_mut();
+            }
             let Some(parts) = Parts::of(self.function, pg_sys::exprType(self.id)) else {
                 return ptr::null_mut();
             };

@@ -44,7 +44,7 @@ unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> 
             let Some(partition) = state.partition else { continue };
             let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] =
                 state_columns(Some(state));
-            let (mut values, mut nulls) = v1::columns([
+            let row = [
                 (number as i32).into(),
                 i32::from(partition).into(),
                 last_time,
@@ -54,13 +54,8 @@ unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> 
                 drifts,
                 overflows,
                 waited,
-            ]);
-            pg_sys::tuplestore_putvalues(
-                (*result).setResult,
-                (*result).setDesc,
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
-            );
+            ];
+            v1::add_row(result, row);
         }
     }
     pg_sys::Datum::null()

@@ -130,12 +130,7 @@ fn parse(text: &[u8]) -> Result<Sno, String> {
             if text.len() as u64 >= LINE_LIMIT { "the line is too long".into() } else { error.to_string() }
         });
     };
-    let number = str::from_utf8(digits)
-        .ok()
-        .filter(|digits| digits.len() == 20 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-        .and_then(|digits| u128::from_str_radix(digits, 16).ok())
-        .ok_or("after \\x there have to be 20 hexadecimal digits")?;
-    Ok(Sno::try_from(&number.to_be_bytes()[6..]).expect("ten bytes"))
+    Sno::parse_hex(digits).ok_or_else(|| "after \\x there have to be 20 hexadecimal digits".into())
 }
 
 /// A text for a message: on one line, and not too much of it.

@@ -172,6 +172,27 @@ impl Sno {
         base32::decode(text).map(Self)
     }
 
+    /// The ID of 20 hexadecimal digits, of either case: of its ten bytes, as programs show bytes.
+    ///
+    /// ```
+    /// use sno_core::Sno;
+    ///
+    /// let id: Sno = "9q7k4op826n2g222".parse()?;
+    /// assert_eq!(Sno::parse_hex(b"3E0B215AE6202A070000"), Some(id));
+    /// # Ok::<(), sno_core::ParseError>(())
+    /// ```
+    pub fn parse_hex(digits: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 10];
+        if digits.len() != 2 * bytes.len() {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let [high, low] = [pair[0], pair[1]].map(|digit| (digit as char).to_digit(16));
+            *byte = (high? << 4 | low?) as u8;
+        }
+        Some(Self(bytes))
+    }
+
     /// An ID in a constant.
     ///
     /// ```

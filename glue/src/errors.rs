@@ -144,6 +144,19 @@ impl Error {
         .detail(span)
     }
 
+    /// A uuid whose bytes are not the ID of a type.
+    pub fn uuid(name: &str, bytes: &[u8; 16], detail: impl Into<String>) -> Self {
+        let mut text = format!("{:032x}", u128::from_be_bytes(*bytes));
+        for place in [20, 16, 12, 8] {
+            text.insert(place, '-');
+        }
+        Self::new(
+            State::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            format!("uuid does not hold a {name}: \"{text}\""),
+        )
+        .detail(detail)
+    }
+
     /// A setting that makes no sense; `name` is of what is generated.
     pub fn setting(setting: &str, value: &str, reason: impl ToString, name: &str) -> Self {
         Self::new(
@@ -151,7 +164,7 @@ impl Error {
             format!("invalid value for parameter \"{setting}\": \"{value}\""),
         )
         .detail(sentence(reason))
-        .hint(format!("No {name} is generated until the setting is mended."))
+        .hint(format!("No {name} is generated until the setting is corrected."))
     }
 
     /// A setting that PostgreSQL dropped, since it may not be set where it was.

@@ -45,10 +45,9 @@ impl Fixed for Sno {
                 Some(position) => format!("Character {} is not one of 2-9 and a-x.", position + 1),
                 None => "A sno is 16 characters, or \\x and 20 hexadecimal digits.".into(),
             }),
-            Some(digits) => match hex(digits) {
-                Some(bytes) => Ok(Self::from_bytes(bytes)),
-                None => Err("After \\x a sno has 20 hexadecimal digits.".into()),
-            },
+            Some(digits) => {
+                Self::parse_hex(digits).ok_or_else(|| "After \\x a sno has 20 hexadecimal digits.".into())
+            }
         }
     }
 
@@ -68,28 +67,12 @@ impl Fixed for Sno {
     }
 }
 
-fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    if digits.len() != 2 * N {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let [high, low] = [pair[0], pair[1]].map(|digit| (digit as char).to_digit(16));
-        *byte = (high? << 4 | low?) as u8;
-    }
-    Some(bytes)
-}
-
 #[cfg(feature = "kin")]
 mod kin {
-    use sno_core::kin::{Gid, InvalidId, Uid60, UniqueId};
+    use sno_core::kin::{Gid, Uid60, UniqueId};
 
     use super::Fixed;
     use crate::errors::sentence;
-
-    fn says(error: InvalidId) -> String {
-        sentence(error)
-    }
 
     impl Fixed for Uid60 {
         const NAME: &'static str = "uid60";
@@ -97,11 +80,11 @@ mod kin {
         type Bytes = [u8; 8];
 
         fn parse(text: &[u8]) -> Result<Self, String> {
-            Self::parse_bytes(text).map_err(says)
+            Self::parse_bytes(text).map_err(sentence)
         }
 
         fn from_bytes(bytes: [u8; 8]) -> Result<Self, String> {
-            Self::new(u64::from_be_bytes(bytes)).map_err(says)
+            Self::new(u64::from_be_bytes(bytes)).map_err(sentence)
         }
 
         fn to_text(self) -> [u8; 10] {
@@ -119,7 +102,7 @@ mod kin {
         type Bytes = [u8; 8];
 
         fn parse(text: &[u8]) -> Result<Self, String> {
-            Self::parse_bytes(text).map_err(says)
+            Self::parse_bytes(text).map_err(sentence)
         }
 
         fn from_bytes(bytes: [u8; 8]) -> Result<Self, String> {
@@ -141,11 +124,11 @@ mod kin {
         type Bytes = [u8; 16];
 
         fn parse(text: &[u8]) -> Result<Self, String> {
-            Self::parse_bytes(text).map_err(says)
+            Self::parse_bytes(text).map_err(sentence)
         }
 
         fn from_bytes(bytes: [u8; 16]) -> Result<Self, String> {
-            Self::from_bytes(bytes).map_err(says)
+            Self::from_bytes(bytes).map_err(sentence)
         }
 
         fn to_text(self) -> [u8; 24] {

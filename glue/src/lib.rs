@@ -3,9 +3,10 @@
 //!
 //! Nothing here has a name in SQL. An extension names its functions with [`functions!`] and [`v1!`].
 
-// The border: arguments and results, errors with their SQLSTATEs, settings that fail closed, waits, what a
+// The border: arguments and results, fields, errors with their SQLSTATEs, settings that fail closed, waits, what a
 // backend keeps.
 pub mod errors;
+pub mod fields;
 pub mod own;
 pub mod settings;
 pub mod v1;

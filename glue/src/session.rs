@@ -40,32 +40,33 @@ impl<T: Copy> SessionCell<T> {
     /// Without a session.
     #[expect(clippy::new_without_default, reason = "for statics")]
     pub const fn new() -> Self {
-        Self(Own(Cell::new(None)))
+        // SAFETY: for statics of the functions that generate.
+        Self(unsafe { Own::new(Cell::new(None)) })
     }
 
     /// The session, if one has started.
     #[inline(always)]
     pub fn get(&self) -> Option<T> {
-        self.0.0.get()
+        self.0.get()
     }
 
     /// Another session.
     pub fn set(&self, session: T) {
-        self.0.0.set(Some(session));
+        self.0.set(Some(session));
     }
 
     /// Makes the next call look at the settings again.
     pub fn forget(&self) {
-        self.0.0.set(None);
+        self.0.set(None);
     }
 
     /// The session; it is started if there is none.
     pub fn get_or_start(&self, start: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let session = match self.0.0.get() {
-            Some(session) => session,
-            None => start()?,
-        };
-        self.0.0.set(Some(session));
+        if let Some(session) = self.get() {
+            return Ok(session);
+        }
+        let session = start()?;
+        self.set(session);
         Ok(session)
     }
 }

@@ -4,12 +4,14 @@
 //! default. Here the default is another server's number, so this must not happen:
 //!
 //! * A text that means nothing is accepted all the same, unless a user's command offers it: then that
-//!   command fails. Accepted, it makes every generation fail until it is mended.
+//!   command fails. Accepted, it makes every generation fail until it is corrected.
 //! * A value that may not be set where it was (`PGOPTIONS`, `ALTER ROLE`, `SET` before the library was
-//!   loaded) is dropped by PostgreSQL. The setting then takes a text that says so, with the same effect.
-//!   It is the setting's own value, so parallel workers get it too.
+//!   loaded) is dropped by PostgreSQL, and with it the server's own, which it stands before. The setting then
+//!   takes a text that says so, with the same effect. It is the setting's own value, so parallel workers get
+//!   it too. That the value is the default is no excuse: the server's own may be another.
 
 use std::{
+    cell::RefCell,
     ffi::{CStr, CString, c_char, c_void},
     str::FromStr,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
@@ -17,7 +19,10 @@ use std::{
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
-use crate::errors::{Error, sentence};
+use crate::{
+    errors::{Error, sentence},
+    own::Own,
+};
 
 /// The library may be loaded in the middle of a parallel operation, by its leader or a worker; without this
 /// flag PostgreSQL would drop the values that are waiting for their definitions then.
@@ -65,6 +70,7 @@ impl Setting {
         unsafe {
             let wanted = pg_sys::GetConfigOption(name.as_ptr(), true, false);
             let wanted = (!wanted.is_null()).then(|| CStr::from_ptr(wanted).to_owned());
+            TAKEN.replace(None);
             GucRegistry::define_string_guc_with_hooks(
                 name,
                 short,
@@ -76,7 +82,8 @@ impl Setting {
                 Some(assign),
                 None,
             );
-            if let Some(wanted) = wanted.filter(|wanted| Some(wanted) != setting.get().as_ref()) {
+            let taken = TAKEN.take();
+            if let Some(wanted) = wanted.filter(|wanted| Some(wanted) != taken.as_ref()) {
                 let refused = [NOT_HONOURED.as_bytes(), wanted.to_bytes()].concat();
                 let refused = CString::new(refused).unwrap_or_default();
                 // The strongest source, so that no later reload of the file covers it up.
@@ -101,17 +108,25 @@ pub fn defined(prefix: &CStr) {
 /// Whether the library is being loaded, which happens inside a command when it is not preloaded.
 static LOADING: AtomicBool = AtomicBool::new(true);
 
+/// The last value that PostgreSQL took over when a setting was defined; not the default.
+// SAFETY: for the definitions and the hook that they call.
+static TAKEN: Own<RefCell<Option<CString>>> = unsafe { Own::new(RefCell::new(None)) };
+
 /// Refuses a bad value where a user sees the refusal: in a command such as `ALTER SYSTEM`. Elsewhere, at
 /// a start or a reload, a refusal would leave another value in force.
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     value: *mut *mut c_char,
     _extra: *mut *mut c_void,
-    _source: pg_sys::GucSource::Type,
+    source: pg_sys::GucSource::Type,
 ) -> bool {
     // SAFETY: PostgreSQL passes a text; the detail's copy is its to free.
     unsafe {
-        let command = !pg_sys::ActivePortal.is_null() && !LOADING.load(Relaxed);
+        let loading = LOADING.load(Relaxed);
+        if loading && source > pg_sys::GucSource::PGC_S_DEFAULT {
+            TAKEN.replace(Some(CStr::from_ptr(*value).to_owned()));
+        }
+        let command = !pg_sys::ActivePortal.is_null() && !loading;
         let text = CStr::from_ptr(*value).to_string_lossy();
         let Err(error) = text.parse::<T>() else { return true };
         if command {

@@ -285,9 +285,7 @@ impl Timestamp {
     pub const fn unix_micros(self) -> i64 {
         self.0.saturating_add(Self::UNIX_MICROS)
     }
-}
 
-impl Timestamp {
     /// As PostgreSQL writes it in messages.
     pub fn to_text(self) -> String {
         // SAFETY: a static buffer of PostgreSQL's, copied at once.
@@ -354,8 +352,26 @@ impl<T: Returned> From<Option<T>> for Column {
 }
 
 /// Values and null flags, as PostgreSQL takes them.
-pub fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
+fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
     (row.map(|column| column.0.unwrap_or(pg_sys::Datum::null())), row.map(|column| column.0.is_none()))
+}
+
+/// Adds a row to a set.
+///
+/// # Safety
+/// `result` is of a call to a function that returns a set of these columns, after `InitMaterializedSRF`.
+pub unsafe fn add_row<const N: usize>(result: *mut pg_sys::ReturnSetInfo, row: [Column; N]) {
+    let (mut values, mut nulls) = columns(row);
+    // SAFETY: by the contract.
+    unsafe {
+        assert_eq!((*(*result).setDesc).natts as usize, N);
+        pg_sys::tuplestore_putvalues(
+            (*result).setResult,
+            (*result).setDesc,
+            values.as_mut_ptr(),
+            nulls.as_mut_ptr(),
+        );
+    }
 }
 
 /// One row of the type that the call declares.

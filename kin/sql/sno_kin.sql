@@ -3,6 +3,22 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION sno_kin" to load this file. \quit
 
+-- The schema that the extension goes to is searched before that of the extension sno, and may belong to anyone: the
+-- library's functions must not be declared with another type of that name. (Only exact types here: nothing else there
+-- can be a better match than PostgreSQL's own.)
+DO $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+        WHERE d.classid = 'pg_catalog.pg_type'::regclass::oid AND d.objid = 'sno'::regtype::oid
+            AND d.refclassid = 'pg_catalog.pg_extension'::regclass::oid AND d.deptype = 'e'::"char" AND e.extname = 'sno'::name
+    ) THEN
+        RAISE EXCEPTION 'type "sno" of the chosen schema is not that of the extension sno'
+            USING ERRCODE = 'duplicate_object', HINT = 'Create the extension in another schema.';
+    END IF;
+END
+$$;
+
 --
 -- Snowflake-SI: a bigint. What depends on settings is STABLE, and comes again with arguments for them, IMMUTABLE
 --

@@ -11,7 +11,7 @@ use sno_core::{
 };
 use sno_glue::{
     compare,
-    errors::Error,
+    errors::{Error, sentence},
     functions, hash,
     io::{self, bytea},
     sort,
@@ -156,9 +156,6 @@ v1! {
     fn gid_from_uuid(uuid: Datum) -> Gid {
         // SAFETY: a uuid is 16 bytes by reference.
         let bytes = unsafe { *uuid.cast_mut_ptr::<[u8; 16]>() };
-        Gid::from_bytes(bytes).map_err(|error| {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            crate::shared::no_gid(&hex, error)
-        })
+        Gid::from_bytes(bytes).map_err(|error| Error::uuid("gid", &bytes, sentence(error)))
     }
 }

@@ -9,6 +9,7 @@ use pgrx::{
 use sno_core::{OutOfEpoch, Sno};
 use sno_glue::{
     errors::{Error, printable, sentence},
+    fields,
     v1::Timestamp,
 };
 
@@ -24,24 +25,14 @@ pub(crate) fn invalid_argument(name: &str, value: &str, reason: impl ToString) -
         .detail(sentence(reason))
 }
 
-/// A uuid that is no gid.
-pub(crate) fn no_gid(hex: &str, reason: impl ToString) -> Error {
-    Error::new(State::ERRCODE_INVALID_TEXT_REPRESENTATION, format!("uuid does not hold a gid: \"{hex}\""))
-        .detail(sentence(reason))
-}
-
 /// The sno of an ID of another system, if it holds that time.
 pub(crate) fn into_sno(
     metabyte: i32,
     unix_micros: i64,
     convert: impl FnOnce(u8) -> Result<Sno, OutOfEpoch>,
 ) -> Result<Sno, Error> {
-    let metabyte =
-        u8::try_from(metabyte).map_err(|_| Error::field("metabyte", metabyte, u16::from(u8::MAX)))?;
-    convert(metabyte).map_err(|_| {
-        let span = "A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.";
-        Error::time("sno", Timestamp::from_unix_micros(unix_micros), span)
-    })
+    convert(fields::metabyte(metabyte)?)
+        .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), fields::SNO_SPAN))
 }
 
 /// Strong random bytes.
@@ -53,11 +44,6 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
     } else {
         Err(Error::new(State::ERRCODE_INTERNAL_ERROR, "could not generate random values"))
     }
-}
-
-/// A field of an ID that came as an `integer`.
-pub(crate) fn field(name: &str, value: i32, max: u16) -> Result<u16, Error> {
-    u16::try_from(value).ok().filter(|field| *field <= max).ok_or_else(|| Error::field(name, value, max))
 }
 
 /// A `text` of these characters.

@@ -57,7 +57,7 @@ unsafe fn show<S: System, const SLOTS: usize>(
     let time = |tick| Timestamp::from_unix_micros(system.unix_micros(tick));
     for (slot, state) in shared.slots.iter().map(|slot| slot.state()).enumerate() {
         let Some(number) = state.partition else { continue };
-        let (mut values, mut nulls) = v1::columns([
+        let row = [
             text(name).into(),
             (slot as i32).into(),
             i32::from(number).into(),
@@ -66,15 +66,8 @@ unsafe fn show<S: System, const SLOTS: usize>(
             time(state.safe).into(),
             (state.overflows as i64).into(),
             Interval(state.waited_micros as i64).into(),
-        ]);
+        ];
         // SAFETY: by the contract.
-        unsafe {
-            pg_sys::tuplestore_putvalues(
-                (*result).setResult,
-                (*result).setDesc,
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
-            );
-        }
+        unsafe { v1::add_row(result, row) };
     }
 }

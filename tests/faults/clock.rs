@@ -207,6 +207,7 @@ fn a_clock_that_staggers_across_restarts() {
 #[test]
 fn steps_and_crashes_under_load() {
     let server = server("3");
+    let mut kills = 0;
     let (ids, errors) = load::run(&server, 4, DRAW, "", |load| {
         for round in 0..pick(2, 15) {
             load.wait(4000);
@@ -214,12 +215,14 @@ fn steps_and_crashes_under_load() {
             load.wait([1, 4000][round % 2]);
             let before = server.recoveries();
             if load.kill(round, sno_tests::SIGKILL) {
+                kills += 1;
                 tally::fault("kill -9 of a backend after a clock step");
                 load::wait_recovery(&server, before);
             }
         }
         load.wait(4000);
     });
+    assert!(kills > 0, "nobody was there to be killed");
     load::only(&errors, &load::DOWN);
     tally::prove(ids);
 }

@@ -17,7 +17,7 @@ fn the_latency_of_a_call_with_fsync() {
                    FROM generate_series(1, 20000) OFFSET 0) calls WHERE id IS NOT NULL"
         )
     };
-    for (name, call) in [("nothing", "1"), ("sno_new", "sno_new(1)")] {
+    let [nothing, sno_new] = [("nothing", "1"), ("sno_new", "sno_new(1)")].map(|(name, call)| {
         let mut micros: Vec<i32> = in_parallel(2, |_| {
             let mut client = server.connect();
             let mut micros: Vec<i32> = Vec::new();
@@ -41,5 +41,9 @@ fn the_latency_of_a_call_with_fsync() {
             at(0.9999),
             at(1.0)
         ));
-    }
+        [at(0.5), at(0.99)]
+    });
+    // What holds on a busy machine, too: few calls meet a write, or have to wait for one.
+    assert!(sno_new[0] <= nothing[0] + 5, "p50: {} µs, {} without", sno_new[0], nothing[0]);
+    assert!(sno_new[1] < 1000, "p99: {} µs", sno_new[1]);
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::NoTls;
-use sno_tests::{Ids, Server};
+use sno_tests::{Ids, Server, Stop};
 
 /// The longest that a load may stand still before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,7 +42,8 @@ impl Load<'_> {
 
     /// Sends a signal to the backend of one of the connections; whether it was there to get it.
     pub(crate) fn kill(&self, connection: usize, signal: i32) -> bool {
-        kill(self.server, self.pids[connection % self.pids.len()].load(Relaxed) as i32, signal)
+        let pid = self.pids[connection % self.pids.len()].load(Relaxed) as i32;
+        self.server.kill_backend(pid, signal)
     }
 
     /// The errors that came so far.
@@ -75,20 +76,6 @@ impl Load<'_> {
         }
         ids
     }
-}
-
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
-    }
-}
-
-/// Sends a signal to a process if it is one of the server's, and not by now another that got its number.
-pub(crate) fn kill(server: &Server, pid: i32, signal: i32) -> bool {
-    let folder = std::fs::read_link(format!("/proc/{pid}/cwd"));
-    pid > 0 && folder.is_ok_and(|folder| folder == server.data()) && server.kill_backend(pid, signal)
 }
 
 /// Waits until a server has started over, which it had done `before` times.

@@ -31,17 +31,27 @@ fn record(server: &Server) -> Record {
 /// Draws until the marks run out; the error that comes then.
 #[track_caller]
 fn run_out(server: &Server, ids: &mut Ids) -> DbError {
-    let began = Instant::now();
     let mut client = server.connect();
+    let began = Instant::now();
     loop {
         if let Err(error) = ids.query(&mut client, DRAW) {
             let took = began.elapsed();
-            assert!(took < Duration::from_millis(2600), "at the mark, not {took:?} later");
+            assert!(took < Duration::from_secs(5), "at the mark, two seconds ahead, not {took:?} later");
             return error.as_db_error().unwrap().clone();
         }
         assert!(began.elapsed() < Duration::from_secs(10), "no error");
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Draws from a server that has started with a record: no ID may lie in time that the record covers. The clock of
+/// these servers only goes forward, so their IDs would differ even if the record were not read.
+#[track_caller]
+fn draw_above(server: &Server, record: &Record, ids: &mut Ids) {
+    let mut after = Ids::new();
+    after.query(&mut server.connect(), DRAW).unwrap();
+    assert!(after.iter().all(|id| id.tick() > record.limits[id.tick_tock() as usize]), "{record}");
+    ids.append(after);
 }
 
 /// Gives a file the owner that the server's files have.
@@ -96,7 +106,7 @@ fn a_full_disk_while_the_server_runs() {
     server.restart(Mode::Immediate);
     let mut client = server.connect();
     client.batch_execute("SET statement_timeout = '5s'").unwrap();
-    assert_ne!(code(&mut client, "SELECT sno_new(1)"), "57014");
+    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
     fs::remove_file(marks(&server)).unwrap();
     ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);
@@ -193,7 +203,9 @@ fn a_disk_that_fills_up_later() {
 
 #[test]
 fn a_write_that_was_torn() {
-    for length in [1, 100, 512, 2000] {
+    // All within the line; the last one within its checksum.
+    let tears: [fn(usize) -> usize; 3] = [|_| 40, |_| 100, |line| line - 6];
+    for tear in tears {
         let server = server();
         let mut ids = Ids::new();
         ids.query(&mut server.connect(), DRAW).unwrap();
@@ -202,14 +214,21 @@ fn a_write_that_was_torn() {
         server.stop(Mode::Crash);
         // The next record, as a crash of the machine would leave it: in part.
         let old = record(&server);
-        let next =
-            Record { serial: old.serial + 1, limits: old.limits.map(|tick| tick.saturating_add(500)), ..old };
+        let next = Record {
+            serial: old.serial + 1,
+            limits: old.limits.map(|tick| tick.saturating_add(500)),
+            ..old.clone()
+        };
+        let next = (next.offset() as usize, next.encode());
+        let length = tear(next.1.trim_ascii_end().len());
         let mut file = fs::read(marks(&server)).unwrap();
-        file[next.offset() as usize..][..length].copy_from_slice(&next.encode()[..length]);
+        file[next.0..][..length].copy_from_slice(&next.1[..length]);
+        assert!(<Record>::decode(&file[next.0..]).is_none(), "{length} bytes");
         fs::write(marks(&server), file).unwrap();
+        assert_eq!(record(&server), old);
         tally::fault("marks that were torn");
         server.start();
-        ids.query(&mut server.connect(), DRAW).unwrap();
+        draw_above(&server, &old, &mut ids);
         tally::prove(ids);
     }
 }
@@ -280,8 +299,11 @@ fn missing() {
             // Removed while it is in use: the next writer makes it anew, with all that it has to say.
             fs::remove_file(marks(&server)).unwrap();
             tally::fault("marks that were removed");
-            thread::sleep(Duration::from_millis(1300));
-            assert_eq!(fs::metadata(marks(&server)).unwrap().len(), 2 * LENGTH as u64);
+            let began = Instant::now();
+            while fs::metadata(marks(&server)).map_or(0, |file| file.len()) != 2 * LENGTH as u64 {
+                assert!(began.elapsed() < Duration::from_secs(30), "nobody makes the file anew");
+                thread::sleep(Duration::from_millis(10));
+            }
             server.restart(mode);
             load.wait(1000);
         }
@@ -302,19 +324,23 @@ fn cut_to_one_record() {
     let server = server();
     let mut ids = Ids::new();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    thread::sleep(Duration::from_millis(1200));
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    // The first record goes to the second place: of three, the older of the last two is at the beginning.
+    for _ in 0..2 {
+        thread::sleep(Duration::from_millis(1200));
+        ids.query(&mut server.connect(), DRAW).unwrap();
+    }
     server.stop(Mode::Fast);
     let record = record(&server);
     let file = fs::read(marks(&server)).unwrap();
     fs::write(marks(&server), &file[..LENGTH]).unwrap();
     let kept = <Record>::newest(&file[..LENGTH]).unwrap();
+    assert!(kept.serial < record.serial, "{kept} is the older one, not {record}");
     tally::fault("marks that were torn");
     server.start();
     // Reading alone writes nothing, and the first write puts its record beside the one that is there.
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    draw_above(&server, &kept, &mut ids);
     let records = fs::read(marks(&server)).unwrap();
-    assert!(<Record>::newest(&records).unwrap().serial > kept.serial.min(record.serial));
+    assert!(<Record>::newest(&records).unwrap().serial > kept.serial);
     assert_eq!(<Record>::newest(&records[..LENGTH]).map(|r| r.serial >= kept.serial), Some(true));
     tally::prove(ids);
 }
@@ -333,13 +359,13 @@ fn another_server_s() {
         let limits = ours
             .limits
             .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
-        let theirs = Record { system: ours.system + system, limits, serial: 1_000_000, ..ours };
+        let theirs = Record { system: ours.system + system, limits, serial: 1_000_000, ..ours.clone() };
         let mut file = vec![b' '; 2 * LENGTH];
         file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
         fs::write(marks(&server), file).unwrap();
         tally::fault("marks of another server");
         server.start();
-        ids.query(&mut server.connect(), DRAW).unwrap();
+        draw_above(&server, &theirs, &mut ids);
         assert_eq!(record(&server).system, ours.system, "and now they are its own");
     }
     tally::prove(ids);

@@ -1,9 +1,10 @@
 //! A clock that steps back leaves one line in the server's log, for operators; clients hear nothing of it.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use sno_tests::{Ids, Mode, Server, in_parallel};
+use sno_tests::{Ids, Mode, Server, Stop, in_parallel};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
@@ -28,24 +29,29 @@ fn a_step_is_one_line_for_all_generators() {
             ids.query(client, DRAW).unwrap();
         }
     };
+    let began = Instant::now();
     draw();
     assert_eq!(steps(&server), []);
     server.set_clock("-7.5");
     draw();
+    // It is told from the last ID of before to the first one after, and meanwhile the clock has gone on.
+    let passed = began.elapsed().as_secs_f64();
     draw();
     let generators = "SELECT count(*) FROM sno_generators WHERE drifts > 0";
     let drifted: i64 = server.connect().query_one(generators, &[]).unwrap().get(0);
     assert!(drifted >= 25, "{drifted} generators met the step");
     let [seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
-    assert!((6.0..7.6).contains(&seconds), "{seconds}");
+    assert!((7.4 - passed..7.6).contains(&seconds), "{seconds} after {passed}");
     assert!(server.log().contains("DETAIL:  The generators of sno go on in the other timeline."));
     // Another, once it needs no wait.
     server.set_clock("+20");
+    let began = Instant::now();
     draw();
     server.set_clock("+12");
     draw();
+    let passed = began.elapsed().as_secs_f64();
     let [_, seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
-    assert!((6.0..8.1).contains(&seconds), "{seconds}");
+    assert!((7.9 - passed..8.1).contains(&seconds), "{seconds} after {passed}");
     ids.assert_distinct();
 }
 
@@ -89,16 +95,30 @@ fn many_that_meet_a_step_at_once_write_one_line() {
     server.set_clock("-90000");
     server.connect().batch_execute(DRAW).unwrap();
     server.set_clock("+0");
-    let draw = "SELECT sno_new(1) FROM generate_series(1, 300000)";
+    let draw = "SELECT sno_new(1) FROM generate_series(1, 50000)";
+    let done = AtomicBool::new(false);
+    let queries: [AtomicUsize; 8] = Default::default();
     in_parallel(9, |number| {
         if number == 8 {
-            thread::sleep(Duration::from_millis(200));
+            let _stop = Stop(&done);
+            let drawn_by_all = |count: usize| {
+                let began = Instant::now();
+                let goals = queries.each_ref().map(|queries| queries.load(Relaxed) + count);
+                while queries.iter().zip(goals).any(|(queries, goal)| queries.load(Relaxed) < goal) {
+                    assert!(began.elapsed() < Duration::from_secs(60), "no IDs: {queries:?}");
+                    thread::sleep(Duration::from_millis(1));
+                }
+            };
+            drawn_by_all(1);
             server.set_clock("-2");
+            // One query of each was under way.
+            drawn_by_all(2);
             return;
         }
         let mut client = server.connect();
-        for _ in 0..3 {
+        while !done.load(Relaxed) {
             client.batch_execute(draw).unwrap();
+            queries[number].fetch_add(1, Relaxed);
         }
     });
     assert_eq!(steps(&server).len(), 1, "{}", server.log());

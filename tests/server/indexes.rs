@@ -10,7 +10,7 @@ use std::{
 };
 
 use postgres::Client;
-use sno_tests::Server;
+use sno_tests::{Server, Stop};
 
 fn rows() -> u32 {
     env::var("SNO_INDEX_ROWS").map_or(1_000_000, |rows| rows.parse().expect("SNO_INDEX_ROWS: a number"))
@@ -31,8 +31,9 @@ fn workers(server: &Server, leader: &mut Client, run: impl FnOnce(&mut Client)) 
             }
             most
         });
+        let stop = Stop(&done);
         run(leader);
-        done.store(true, Relaxed);
+        drop(stop);
         watch.join().unwrap()
     })
 }

@@ -81,7 +81,7 @@ fn one_version_everywhere() {
     for control in ["sno.control", "kin/sno_kin.control"] {
         assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
     }
-    assert_eq!(read("META.json").matches(&format!("\"version\": \"{now}\"")).count(), 2);
+    assert_eq!(read("META.json").matches(&format!("\"version\": \"{now}\"")).count(), 3);
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
     for update in [format!("sno--{now}--{now}-pg_upgrade.sql"), format!("sno--{now}-pg_upgrade--{now}.sql")] {
         assert!(root().join("sql").join(&update).exists(), "{update}");

@@ -6,7 +6,9 @@ use sno_tests::Server;
 /// statement that runs in parallel: leader and workers load the library in the middle of it.
 #[test]
 fn the_first_statement_of_a_session_may_be_parallel() {
-    let server = Server::builder().conf("sno.partition_prefix", "42").start();
+    // So the server's log has a line for each worker.
+    let builder = Server::builder().conf("sno.partition_prefix", "42").conf("log_min_messages", "debug1");
+    let server = builder.start();
     server
         .connect()
         .batch_execute(
@@ -16,18 +18,27 @@ fn the_first_statement_of_a_session_may_be_parallel() {
              ANALYZE t;",
         )
         .unwrap();
-    let parallel = "SET max_parallel_maintenance_workers = 2; SET min_parallel_table_scan_size = 0;
-                    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;";
-    for statement in [
-        "CREATE INDEX ON t (id)",
-        "CREATE INDEX ON t (n) WHERE sno_metabyte(id) = 3",
-        "SELECT count(*) FROM t WHERE sno_metabyte(id) = 3",
-        "SELECT max(id) FROM t WHERE n > 0",
+    // A worker is granted for each 32 MB of memory.
+    let parallel = "SET max_parallel_maintenance_workers = 2; SET maintenance_work_mem = '96MB';
+                    SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
+                    SET parallel_tuple_cost = 0;";
+    for (statement, index) in [
+        ("CREATE INDEX i ON t (id)", true),
+        ("CREATE INDEX i ON t (n) WHERE sno_metabyte(id) = 3", true),
+        ("EXPLAIN (ANALYZE) SELECT count(*) FROM t WHERE sno_metabyte(id) = 3", false),
+        ("EXPLAIN (ANALYZE) SELECT max(id) FROM t WHERE n > 0", false),
     ] {
         let mut session = server.connect();
         session.batch_execute(parallel).unwrap();
-        session.batch_execute(statement).unwrap_or_else(|e| panic!("{statement}: {e:?}"));
+        let answer = session.simple_query(statement).unwrap_or_else(|e| panic!("{statement}: {e:?}"));
         let partition: i32 = session.query_one("SELECT sno_partition(sno_new(1))", &[]).unwrap().get(0);
         assert_eq!(partition >> 8, 42, "after {statement}");
+        let pid: i32 = session.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+        let worker = format!("starting background worker process \"parallel worker for PID {pid}\"");
+        assert_ne!(server.log().matches(&worker).count(), 0, "no workers: {statement}: {answer:?}");
+        if index {
+            // The next one is to read the table.
+            session.batch_execute("DROP INDEX i").unwrap();
+        }
     }
 }

@@ -111,6 +111,14 @@ fn a_session_can_not_choose_the_prefix() {
     assert_refused(&mut alice.connect(sno_tests::postgres::NoTls).unwrap(), prefix, detail);
     assert_refused(&mut server.connect_with("-c sno.partition_prefix=7"), prefix, detail);
     assert_refused(&mut server.connect_with("-c sno.sequence_range=0-99"), range, detail);
+    // The default is another server's number where this one has its own.
+    for (name, value) in [("sno.partition_prefix", "0/8"), ("sno.sequence_range", "0-65535")] {
+        let message = format!("parameter \"{name}\" could not be set to \"{value}\"");
+        assert_refused(&mut server.connect_with(&format!("-c {name}={value}")), &message, detail);
+        let mut client = server.connect();
+        client.batch_execute(&format!("SET {name} = '{value}'")).unwrap();
+        assert_refused(&mut client, &message, detail);
+    }
     // For a role, for a database.
     assert_refused(&mut server.connect_as("bob"), prefix, detail);
     assert_refused(&mut server.connect_to("other"), range, detail);
@@ -129,6 +137,29 @@ fn a_session_can_not_choose_the_prefix() {
 
     // All others go on.
     assert_eq!(partition(&mut server.connect_as("alice")), 5);
+}
+
+#[test]
+fn anyone_sets_how_long_to_wait() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).start();
+        server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
+        let wait = |client: &mut Client| -> String {
+            client.query_one("SELECT max_clock_wait::text FROM sno_generator()", &[]).unwrap().get(0)
+        };
+        // Before the library is there, and after.
+        let mut alice = server.connect_as("alice");
+        alice.batch_execute("SET sno.max_clock_wait = '1s'").unwrap();
+        assert_eq!(wait(&mut alice), "00:00:01");
+        alice.batch_execute("SET sno.max_clock_wait = '2s'; SELECT sno_new(1)").unwrap();
+        assert_eq!(wait(&mut alice), "00:00:02");
+        alice.batch_execute("RESET sno.max_clock_wait").unwrap();
+        assert_eq!(wait(&mut alice), "00:00:10");
+        let mut alice = server.connect_as("alice");
+        alice.batch_execute("SELECT sno_new(1); SET sno.max_clock_wait = '1s'").unwrap();
+        assert_eq!(wait(&mut alice), "00:00:01");
+        assert_eq!(error(&mut alice, "SET sno.max_clock_wait = -1").code().code(), "22023");
+    }
 }
 
 #[test]

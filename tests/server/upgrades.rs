@@ -36,9 +36,9 @@ const FILL: &str = "
         FROM generate_series(1, 5000) n;
     INSERT INTO event (parent, n) SELECT id, -n FROM event;
     CREATE INDEX event_hash ON event USING hash (id);
-    CREATE INDEX event_brin ON event USING brin (id);
-    CREATE INDEX event_multi ON event USING brin (id sno_minmax_multi_ops);
-    CREATE INDEX event_bloom ON event USING brin (id sno_bloom_ops);
+    CREATE INDEX event_brin ON event USING brin (id) WITH (pages_per_range = 4);
+    CREATE INDEX event_multi ON event USING brin (id sno_minmax_multi_ops) WITH (pages_per_range = 4);
+    CREATE INDEX event_bloom ON event USING brin (id sno_bloom_ops) WITH (pages_per_range = 4);
     CREATE INDEX event_kind ON event (sno_metabyte(id), id);
     CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(), line text) PARTITION BY RANGE (id);
     SELECT sno_create_partitions('log', '1 month', '2026-01-01Z', '2026-05-01Z');
@@ -53,33 +53,49 @@ const FILL: &str = "
         RETURN sno_between($1, now() - interval '1 hour', now() + interval '1 hour');
     ANALYZE event, log, part;";
 
+/// The indexes of `event`, and what each is to find.
+const INDEXES: [(&str, &str); 6] = [
+    ("event_pkey", "id BETWEEN sno_lower('2026-01-01 06:00Z') AND sno_upper('2026-01-01 07:00Z')"),
+    ("event_hash", "id = (SELECT id FROM event WHERE n = 77)"),
+    ("event_brin", "id >= '2026-01-02Z'::timestamptz AND id < '2026-01-03Z'::timestamptz"),
+    ("event_multi", "id >= '2026-01-02Z'::timestamptz AND id < '2026-01-03Z'::timestamptz"),
+    ("event_bloom", "id = (SELECT id FROM event WHERE n = 77)"),
+    ("event_kind", "sno_metabyte(id) = 3 AND id < '2026-01-02Z'::timestamptz"),
+];
+
 /// A summary of every row, and what every index finds.
 fn content(client: &mut Client) -> Vec<String> {
     let mut all = Vec::new();
-    for (index, condition) in [
-        ("", "true"),
-        ("event_pkey", "id BETWEEN sno_lower('2026-01-01 06:00Z') AND sno_upper('2026-01-01 07:00Z')"),
-        ("event_hash", "id = (SELECT id FROM event WHERE n = 77)"),
-        ("event_brin", "id >= '2026-01-02Z'::timestamptz AND id < '2026-01-03Z'::timestamptz"),
-        ("event_kind", "sno_metabyte(id) = 3 AND id < '2026-01-02Z'::timestamptz"),
-        ("", "last_hour(id)"),
-    ] {
-        // The same with an index and without.
-        let query = format!(
-            "SELECT concat(count(*), ' ', md5(string_agg(id::text, '' ORDER BY id))) FROM event WHERE {condition}"
-        );
-        let found = ["on", "off"].map(|scan| {
-            client
-                .batch_execute(&format!(
-                    "SET enable_seqscan = {scan}; SET enable_indexscan = on; SET enable_bitmapscan = on"
-                ))
-                .unwrap();
-            text(client, &query)
-        });
-        assert_eq!(found[0], found[1], "{index}");
-        all.push(found[0].clone());
+    let query = |condition: &str| {
+        format!("SELECT concat(count(*), ' ', md5(string_agg(id::text, '' ORDER BY id))) FROM event WHERE {condition}")
+    };
+    for (index, condition) in INDEXES {
+        let query = query(condition);
+        client.batch_execute("BEGIN; SET LOCAL enable_seqscan = off").unwrap();
+        // Alone, so that none does another's work.
+        for (other, _) in INDEXES.iter().filter(|(other, _)| *other != index) {
+            let drop = match *other {
+                "event_pkey" => "ALTER TABLE event DROP CONSTRAINT event_pkey CASCADE",
+                other => &format!("DROP INDEX {other}"),
+            };
+            client.batch_execute(drop).unwrap();
+        }
+        let plan = client.query(&format!("EXPLAIN {query}"), &[]).unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        assert!(plan.iter().any(|line| line.contains(index)), "{index}: {plan:#?}");
+        let found = text(client, &query);
+        client
+            .batch_execute(
+                "SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = off;
+                 SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_bitmapscan = off",
+            )
+            .unwrap();
+        assert_eq!(found, text(client, &query), "{index}");
+        client.batch_execute("ROLLBACK").unwrap();
+        assert!(!found.starts_with("0 "), "{index}");
+        all.push(found);
     }
-    client.batch_execute("RESET enable_seqscan").unwrap();
+    all.extend(["true", "last_hour(id)"].map(|condition| text(client, &query(condition))));
     for query in [
         "SELECT string_agg(format('%s %s %s %s', tableoid::regclass, id, line, sno_time(id)), ',' ORDER BY id) FROM log",
         "SELECT string_agg(format('%s %s', tableoid::regclass, id), ',' ORDER BY id) FROM part",

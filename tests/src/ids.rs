@@ -1,6 +1,7 @@
 //! IDs by the million, and the proof that none came twice.
 
 use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{fmt, thread};
 
 use postgres::Client;
@@ -142,6 +143,16 @@ impl FromIterator<Ids> for Ids {
 impl fmt::Debug for Ids {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ids({})", self.0.len())
+    }
+}
+
+/// Sets a flag when it is dropped: threads that go on until then also end when the one that holds this panics.
+#[derive(Debug)]
+pub struct Stop<'a>(pub &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 

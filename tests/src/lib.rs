@@ -14,7 +14,7 @@ mod system;
 
 pub use answers::{code, error};
 pub use catalog::catalog;
-pub use ids::{Ids, draw, in_parallel};
+pub use ids::{Ids, Stop, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
 pub use server::{Builder, Mode, Server};

@@ -30,7 +30,9 @@ pub enum Mode {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// libfaketime, as Debian installs it.
-const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+fn faketime_library() -> PathBuf {
+    format!("/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1", std::env::consts::ARCH).into()
+}
 
 /// What a server is to be like.
 #[derive(Debug, Clone, Default)]
@@ -189,7 +191,8 @@ impl Server {
         let data = home.path().join("data");
         let server = Self { postmaster: Mutex::new(None), data, faketime, programs, port: 5432, home };
         if faketime {
-            assert!(Path::new(FAKETIME).exists(), "{FAKETIME} is missing: apt-get install faketime");
+            let library = faketime_library();
+            assert!(library.exists(), "{} is missing: apt-get install faketime", library.display());
             server.set_clock("+0");
         }
         server
@@ -233,7 +236,7 @@ impl Server {
             .process_group(0);
         if self.faketime {
             command
-                .env("LD_PRELOAD", FAKETIME)
+                .env("LD_PRELOAD", faketime_library())
                 .env("FAKETIME_TIMESTAMP_FILE", self.clock_path())
                 .env("FAKETIME_NO_CACHE", "1")
                 .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
@@ -241,9 +244,16 @@ impl Server {
         }
         // SIGQUIT is an immediate shutdown: quick, and nothing stays behind.
         let child = system::spawn_with_death_signal(command, libc::SIGQUIT).expect("postgres");
+        let pid = child.id() as i32;
         *postmaster = Some(child);
         drop(postmaster);
-        self.try_ready()
+        self.try_ready()?;
+        // By this the harness knows whom it may kill.
+        assert!(
+            self.processes().contains(&pid),
+            "can't see in /proc which folder the postmaster ({pid}) works in: root needs CAP_SYS_PTRACE for that"
+        );
+        Ok(())
     }
 
     fn try_ready(&self) -> Result<(), String> {
@@ -305,11 +315,26 @@ impl Server {
         }
     }
 
+    /// Kills the postmaster with `kill -9`, and nothing else: its backends may live on until
+    /// [`kill_all`](Self::kill_all).
+    #[track_caller]
+    pub fn kill_postmaster(&self) {
+        let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
+        let mut child = postmaster.take().expect("a server that runs");
+        child.kill().and_then(|()| child.wait()).expect("the postmaster");
+    }
+
+    /// The server's processes: with the postmaster, or what it has left behind.
+    #[must_use]
+    pub fn processes(&self) -> Vec<i32> {
+        system::processes_in(&self.data)
+    }
+
     /// `kill -9` for whatever is left of the server.
-    fn kill_all(&self) {
+    pub fn kill_all(&self) {
         let began = Instant::now();
         loop {
-            let left = system::processes_in(&self.data);
+            let left = self.processes();
             if left.is_empty() || began.elapsed() > PATIENCE {
                 break;
             }
@@ -352,7 +377,8 @@ impl Server {
 
     /// Sends a signal to one of the server's processes; whether it was there to get it.
     pub fn kill_backend(&self, pid: i32, signal: i32) -> bool {
-        system::send_signal(pid, signal)
+        // By now it may be another process that got its number.
+        system::works_in(pid, &self.data) && system::send_signal(pid, signal)
     }
 
     /// Kills one of the server's processes with `kill -9` and waits until the server has recovered from that.
@@ -526,7 +552,10 @@ impl Server {
     #[must_use]
     pub fn command(&self, program: &str) -> std::process::Command {
         let mut command = system::server_command(self.programs.join(program));
-        command.env("PGHOST", self.home.path()).env("PGPORT", "5432").env("PGUSER", "postgres");
+        command
+            .env("PGHOST", self.home.path())
+            .env("PGPORT", self.port.to_string())
+            .env("PGUSER", "postgres");
         command
     }
 

@@ -133,6 +133,12 @@ pub(crate) fn send_signal(pid: i32, signal: i32) -> bool {
     unsafe { libc::kill(pid, signal) == 0 }
 }
 
+/// Whether a process works in a folder; not if this user may not know.
+pub(crate) fn works_in(pid: i32, folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder)
+}
+
 /// The processes that work in a folder, as all of a server's do in its data folder.
 pub(crate) fn processes_in(folder: &Path) -> Vec<i32> {
     let Ok(folder) = folder.canonicalize() else { return Vec::new() };

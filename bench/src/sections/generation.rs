@@ -105,10 +105,8 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
         nanoseconds(bench, contender);
     }
     // Short samples, and many: what disturbs some of them leaves the median alone.
-    let usual = bench.size.rounds;
-    bench.size.rounds = (usual.0 * 5, usual.1 * 5);
+    bench.size.rounds = (bench.size.rounds.0 * 5, bench.size.rounds.1 * 5);
     let samples = bench.rounds("generation", budget, &contenders, nanoseconds);
-    bench.size.rounds = usual;
 
     let (nothing, samples) = samples.split_at(2);
     let [none, one] = [0, 1].map(|argument| Series::new("nothing", nothing[argument].clone()).median);

@@ -13,6 +13,7 @@ use sno_core::{
 };
 use sno_glue::{
     errors::Error,
+    fields::field,
     system::System as _,
     v1::{self, Args, Timestamp, finfo, v1},
 };
@@ -20,7 +21,7 @@ use sno_glue::{
 use super::generate::SnowflakeSiSystem;
 use crate::{
     settings::{BASE_CLOCK, MACHINE},
-    shared::{field, into_sno, invalid_argument, out_of_range},
+    shared::{into_sno, invalid_argument, out_of_range},
 };
 
 fn id(number: i64) -> Result<SnowflakeSi, Error> {

@@ -10,12 +10,13 @@ use sno_core::{
 };
 use sno_glue::{
     errors::Error,
+    fields::field,
     system::System as _,
     v1::{self, Args, Timestamp, finfo, v1},
 };
 
 use super::generate::Uid60System;
-use crate::shared::{field, into_sno, out_of_range};
+use crate::shared::{into_sno, out_of_range};
 
 v1! {
     /// `uid60_time(uid60) → timestamptz`: the start of its second.

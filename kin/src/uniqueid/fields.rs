@@ -10,12 +10,13 @@ use sno_core::{
 };
 use sno_glue::{
     errors::Error,
+    fields::field,
     system::System as _,
     v1::{self, Args, Timestamp, finfo, v1},
 };
 
 use super::generate::UniqueIdSystem;
-use crate::shared::{field, into_sno, named, text};
+use crate::shared::{into_sno, named, text};
 
 v1! {
     /// `uniqueid_time(uniqueid) → timestamptz`: the start of its millisecond.

@@ -74,6 +74,29 @@ SELECT estimate($$SELECT FROM s WHERE id >= '2026-01-03 22:00Z'::timestamptz$$) 
     estimate($$SELECT FROM t WHERE id >= '2026-01-03 22:00Z'::timestamptz$$) / 1.5 AND
     estimate($$SELECT FROM t WHERE id >= '2026-01-03 22:00Z'::timestamptz$$) * 1.5 AS as_for_timestamptz;
 
+-- Under a row security policy, where statistics are shown to leakproof functions only.
+CREATE ROLE regress_sno_reader;
+GRANT SELECT ON s, t TO regress_sno_reader;
+ALTER TABLE s ENABLE ROW LEVEL SECURITY;
+ALTER TABLE t ENABLE ROW LEVEL SECURITY;
+CREATE POLICY all_rows ON s USING (id IS NOT NULL);
+CREATE POLICY all_rows ON t USING (id IS NOT NULL);
+SET ROLE regress_sno_reader;
+SELECT condition, judge.* FROM unnest(ARRAY[
+    $$id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 01:00Z'::timestamptz$$,
+    $$id >= '2026-01-03 22:00Z'::timestamptz$$,
+    $$id >= '2026-01-03 20:00Z'::timestamptz AND id < now()$$
+]) condition, judge(condition);
+RESET ROLE;
+ALTER TABLE s DISABLE ROW LEVEL SECURITY;
+ALTER TABLE t DISABLE ROW LEVEL SECURITY;
+
+-- An operator with one operand that has this estimator, too.
+CREATE FUNCTION odd(sno) RETURNS boolean LANGUAGE SQL IMMUTABLE RETURN sno_metabyte($1) % 2 = 1;
+CREATE OPERATOR !!! (FUNCTION = odd, RIGHTARG = sno, RESTRICT = sno_ineqsel);
+SELECT estimate($$SELECT FROM s WHERE !!! id AND id < '2026-01-02 00:00Z'::timestamptz$$) > 0 AS one_operand;
+DROP FUNCTION odd CASCADE;
+
 -- (sno, sno), both inclusive or not.
 SELECT n, estimate(format('SELECT FROM s WHERE id %s %L AND id %s %L', low, sno_lower('2026-01-02 00:00Z'), high, sno_lower('2026-01-02 01:00Z'))) BETWEEN 240 AND 540 AS good
 FROM (VALUES (1, '>=', '<'), (2, '>', '<='), (3, '>', '<'), (4, '>=', '<=')) v(n, low, high);
@@ -125,5 +148,10 @@ SELECT estimate('SELECT FROM unknown_s WHERE id >= now()') > 1 AS one, estimate(
 -- Where the conditions are made up for an estimate.
 SELECT count(*) FROM s WHERE id >= ANY (ARRAY[sno_lower('2026-01-02 00:00Z')]);
 
+-- As many ranges as there are in a long list of alternatives.
+SELECT estimate('SELECT FROM s WHERE ' || string_agg(format('sno_between(id, %L, %L)', at, at + interval '1 minute'), ' OR ')) BETWEEN 3000 AND 12000 AS good
+FROM generate_series('2026-01-01 00:00Z'::timestamptz, '2026-01-03 20:00Z', '4 minutes') at;
+
 DROP TABLE s, t, w, refs, unknown_s, unknown_t;
+DROP ROLE regress_sno_reader;
 DROP FUNCTION estimate, judge, between_times, inner_rows;

@@ -112,6 +112,17 @@ DROP TABLE hand_middle;
 SELECT sno_create_partitions('hand', '1 year', '2025-01-01 00:00Z', '2028-01-01 00:00Z');
 SELECT sno_expire_partitions('hand', '2026-01-01 00:00Z');
 
+-- Partitions that are on another server.
+CREATE FOREIGN DATA WRAPPER regress_sno_wrapper;
+CREATE SERVER regress_sno_server FOREIGN DATA WRAPPER regress_sno_wrapper;
+CREATE TABLE far (id sno) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE far_2025 PARTITION OF far
+    FOR VALUES FROM (sno_lower('2025-01-01 00:00Z')) TO (sno_lower('2026-01-01 00:00Z')) SERVER regress_sno_server;
+SELECT sno_create_partitions('far', '1 year', '2024-01-01 00:00Z', '2027-01-01 00:00Z');
+SELECT sno_expire_partitions('far', '2026-01-01 00:00Z', drop_them => true);
+SELECT to_regclass('far_2025');
+DROP FOREIGN DATA WRAPPER regress_sno_wrapper CASCADE;
+
 -- Bad arguments.
 CREATE PROCEDURE fails(statement text) LANGUAGE plpgsql AS $$
 DECLARE

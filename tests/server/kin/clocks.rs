@@ -1,10 +1,13 @@
 //! Clocks that go back, and restarts. There is one timeline, so what was is waited for.
 
-use std::time::Instant;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use sno_tests::{Mode, Server, code, error, postgres::Client};
 
-use crate::{STATEFUL, SYSTEMS, assert_distinct, builder, draw, draw_on, start};
+use crate::{STATEFUL, SYSTEMS, assert_distinct, builder, draw, draw_while, start};
 
 fn server() -> Server {
     // One generator each, so that every session goes on where the one before it stopped.
@@ -158,19 +161,20 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
 #[test]
 fn drawing_goes_on_while_the_clock_jumps() {
     let server = server();
-    let drawn = std::thread::scope(|scope| {
-        let drawing = SYSTEMS[..STATEFUL].iter().map(|(_, expression)| {
-            let server = &server;
-            scope.spawn(move || draw_on(server, 4, expression, 1500).concat())
-        });
-        let drawing: Vec<_> = drawing.collect();
+    let drawn = draw_while(&server, |wait| {
+        wait();
         for offset in ["-1", "+0", "-0.5", "+0.5", "+0", "-2", "+0"] {
-            std::thread::sleep(std::time::Duration::from_millis(400));
             server.set_clock(offset);
+            wait();
         }
-        drawing.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        // Set right while all of them wait.
+        server.set_clock("-5");
+        thread::sleep(Duration::from_millis(400));
+        server.set_clock("+0");
+        wait();
     });
     for (ids, (system, _)) in drawn.into_iter().zip(SYSTEMS) {
-        assert_distinct(system, ids, 6000);
+        let count = ids.len();
+        assert_distinct(system, ids, count);
     }
 }

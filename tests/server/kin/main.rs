@@ -6,9 +6,14 @@ mod migration;
 mod settings;
 mod uniqueness;
 
-use std::io::Read;
+use std::{
+    io::Read,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
 
-use sno_tests::{Builder, Server, in_parallel, postgres::Client};
+use sno_tests::{Builder, Server, Stop, in_parallel, postgres::Client};
 
 /// A server with the extension, and with what Snowflake-SI can't do without.
 fn builder() -> Builder {
@@ -50,6 +55,45 @@ fn draw(client: &mut Client, expression: &str, count: usize) -> Result<Vec<i64>,
 /// Draws on many connections at once; one collection for each.
 fn draw_on(server: &Server, connections: usize, expression: &str, each: usize) -> Vec<Vec<i64>> {
     in_parallel(connections, |_| draw(&mut server.connect(), expression, each).expect(expression))
+}
+
+/// Draws of each system that keeps a state, on four connections and in small queries, for as long as `body` runs.
+/// What `body` gets waits until each system has answered queries that came after that.
+fn draw_while(server: &Server, body: impl FnOnce(&dyn Fn())) -> [Vec<i64>; STATEFUL] {
+    const EACH: usize = 4;
+    let done = AtomicBool::new(false);
+    let answered: [AtomicUsize; STATEFUL] = Default::default();
+    thread::scope(|scope| {
+        let drawing: [_; STATEFUL] = std::array::from_fn(|system| {
+            let (_, expression) = SYSTEMS[system];
+            let (done, answered) = (&done, &answered[system]);
+            scope.spawn(move || {
+                in_parallel(EACH, |_| {
+                    let (mut client, mut ids) = (server.connect(), Vec::new());
+                    while !done.load(Relaxed) {
+                        ids.extend(draw(&mut client, expression, 60).expect(expression));
+                        answered.fetch_add(1, Relaxed);
+                    }
+                    ids
+                })
+                .concat()
+            })
+        });
+        let stop = Stop(&done);
+        body(&|| {
+            let began = Instant::now();
+            // As many may have been under way.
+            let under_way = answered.each_ref().map(|answered| answered.load(Relaxed) + EACH);
+            for ((answered, under_way), (system, _)) in answered.iter().zip(under_way).zip(SYSTEMS) {
+                while answered.load(Relaxed) <= under_way {
+                    assert!(began.elapsed() < Duration::from_secs(60), "no IDs of {system}");
+                    thread::sleep(Duration::from_millis(2));
+                }
+            }
+        });
+        drop(stop);
+        drawing.map(|thread| thread.join().unwrap())
+    })
 }
 
 #[track_caller]

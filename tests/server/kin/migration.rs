@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use sno_tests::Stop;
 use sno_tests::postgres::{Client, SimpleQueryMessage};
 
 use crate::{builder, start};
@@ -78,12 +79,13 @@ fn a_table_moves_to_sno_while_it_is_in_use() {
                 scope.spawn(move || write(&mut server.connect(), done, writer))
             })
             .collect();
+        let stop = Stop(&done);
         for step in &steps[1..] {
             thread::sleep(Duration::from_millis(300));
             run(step);
         }
         thread::sleep(Duration::from_millis(300));
-        done.store(true, Relaxed);
+        drop(stop);
         writers.into_iter().map(|writer| writer.join().unwrap()).sum()
     });
     assert!(written > 100, "{written} rows written meanwhile");

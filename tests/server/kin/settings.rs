@@ -1,8 +1,10 @@
 //! Settings fail closed, and whatever becomes of them repeats nothing.
 
+use std::collections::BTreeSet;
+
 use sno_tests::{Mode, Server, error, postgres::Client};
 
-use crate::{SYSTEMS, assert_distinct, builder, draw, start};
+use crate::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
 
 #[track_caller]
 fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str) {
@@ -81,6 +83,11 @@ fn a_session_can_not_choose_the_server_s_numbers() {
         let mut client = server.connect_with(&format!("-c sno_kin.{name}={good}"));
         assert_refused(&mut client, &format!("SELECT {function}"), &message, detail);
     }
+    // The default is another server's number where this one has its own: 12, here.
+    let mut client = server.connect_with("-c sno_kin.snowflake_si_machine=0/5");
+    let message = "parameter \"sno_kin.snowflake_si_machine\" could not be set to \"0/5\"";
+    let detail = "It belongs to the server, and was set for a session, a role or a database.";
+    assert_refused(&mut client, "SELECT snowflake_si_new()", message, detail);
 }
 
 #[test]
@@ -130,22 +137,13 @@ fn a_base_clock_that_is_moved_on_repeats_nothing() {
 #[test]
 fn settings_that_change_under_load_repeat_nothing() {
     let server = start(builder());
-    let drawn = std::thread::scope(|scope| {
-        let drawing: Vec<_> = (0..12)
-            .map(|number| {
-                let server = &server;
-                let (_, expression) = SYSTEMS[number % 3];
-                scope.spawn(move || {
-                    let mut client = server.connect();
-                    // In many queries, since a session looks at its settings between them.
-                    (0..40).flat_map(|_| draw(&mut client, expression, 60).unwrap()).collect::<Vec<i64>>()
-                })
-            })
-            .collect();
+    // In many queries, since a session looks at its settings between them.
+    let drawn = draw_while(&server, |wait| {
+        wait();
         for (machine, form, bits, workers) in [
             ("1/5", "time_sequential", "8", "0-3"),
             ("0/4", "spread", "6", "0-7"),
-            ("9/4", "time_sequential", "11", "2-2"),
+            ("9/4", "time_sequential", "11", "200-200"),
             ("1/5", "spread", "7", "0-511"),
         ] {
             server.configure("sno_kin.snowflake_si_machine", machine);
@@ -153,13 +151,17 @@ fn settings_that_change_under_load_repeat_nothing() {
             server.configure("sno_kin.uniqueid_generator_bits", bits);
             server.configure("sno_kin.uid60_workers", workers);
             server.reload();
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            wait();
         }
-        drawing.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
-    for (system, (name, _)) in SYSTEMS[..3].iter().enumerate() {
-        let all: Vec<i64> = drawn.iter().skip(system).step_by(3).flatten().copied().collect();
-        assert_distinct(name, all, 4 * 40 * 60);
+    // Every change was met: the machine's upper four bits, the worker, the form.
+    let seen = |system: usize, part: fn(&i64) -> i64| drawn[system].iter().map(part).collect::<BTreeSet<_>>();
+    assert_eq!(seen(0, |id| id >> 9 & 15), BTreeSet::from([6, 0, 9]));
+    assert!(seen(1, |id| id >> 10 & 511).contains(&200));
+    assert_eq!(seen(2, |id| id >> 12 & 1), BTreeSet::from([0, 1]));
+    for (ids, (system, _)) in drawn.into_iter().zip(SYSTEMS) {
+        let count = ids.len();
+        assert_distinct(system, ids, count);
     }
 }
 
