@@ -178,7 +178,7 @@ impl Sno {
     /// use sno_core::Sno;
     ///
     /// let id: Sno = "9q7k4op826n2g222".parse()?;
-    /// assert_eq!(Sno::parse_hex(b"3E0B215AE6202A070000"), Some(id));
+    /// assert_eq!(Sno::parse_hex(b"3E0B215AE6012A070000"), Some(id));
     /// # Ok::<(), sno_core::ParseError>(())
     /// ```
     pub fn parse_hex(digits: &[u8]) -> Option<Self> {

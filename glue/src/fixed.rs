@@ -1,6 +1,8 @@
 //! Types of fixed length, and which of the core's are such.
 
-use sno_core::Sno;
+use std::fmt::{self, Display};
+
+use sno_core::{ParseError, Sno};
 
 use crate::v1::{Argument, Returned};
 
@@ -15,12 +17,14 @@ pub trait Fixed: Argument + Returned + Ord {
     /// The binary form, which is also what is hashed.
     type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]>;
 
-    /// The value of a text, or a sentence that says what a text has to be. Like [`from_bytes`](Self::from_bytes), it
-    /// runs outside of the guard and may not panic.
-    fn parse(text: &[u8]) -> Result<Self, String>;
+    /// What is wrong with a text or with bytes, as the core says it. Small, since it is on the way of every value.
+    type Wrong: Display;
 
-    /// The value of a binary form of the right length, or a sentence that says what it has to be.
-    fn from_bytes(bytes: Self::Bytes) -> Result<Self, String>;
+    /// The value of a text. Like [`from_bytes`](Self::from_bytes), it runs outside of the guard and may not panic.
+    fn parse(text: &[u8]) -> Result<Self, Self::Wrong>;
+
+    /// The value of a binary form of the right length.
+    fn from_bytes(bytes: Self::Bytes) -> Result<Self, Self::Wrong>;
 
     /// The text form of a value.
     fn to_text(self) -> Self::Text;
@@ -37,22 +41,18 @@ impl Fixed for Sno {
     type Text = [u8; 16];
     type Bytes = [u8; 10];
 
-    /// 16 characters, or `\x` and 20 hexadecimal digits.
+    type Wrong = WrongSno;
+
     #[inline(always)]
-    fn parse(text: &[u8]) -> Result<Self, String> {
-        match text.strip_prefix(b"\\x") {
-            None => Self::parse_bytes(text).map_err(|error| match error.position() {
-                Some(position) => format!("Character {} is not one of 2-9 and a-x.", position + 1),
-                None => "A sno is 16 characters, or \\x and 20 hexadecimal digits.".into(),
-            }),
-            Some(digits) => {
-                Self::parse_hex(digits).ok_or_else(|| "After \\x a sno has 20 hexadecimal digits.".into())
-            }
+    fn parse(text: &[u8]) -> Result<Self, WrongSno> {
+        match Self::parse_bytes(text) {
+            Ok(id) => Ok(id),
+            Err(error) => parse_digits(text, error),
         }
     }
 
     #[inline(always)]
-    fn from_bytes(bytes: [u8; 10]) -> Result<Self, String> {
+    fn from_bytes(bytes: [u8; 10]) -> Result<Self, WrongSno> {
         Ok(Self::from_bytes(bytes))
     }
 
@@ -67,24 +67,51 @@ impl Fixed for Sno {
     }
 }
 
+/// The second form of a text that is not of the first.
+#[cold]
+fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, WrongSno> {
+    match text.strip_prefix(b"\\x") {
+        None => Err(WrongSno::Characters(error)),
+        Some(digits) => Sno::parse_hex(digits).ok_or(WrongSno::Digits),
+    }
+}
+
+/// Why a text is no sno.
+pub enum WrongSno {
+    /// It is not the 16 characters.
+    Characters(ParseError),
+    /// It starts as bytes do, which drivers may send, and goes on in another way.
+    Digits,
+}
+
+impl Display for WrongSno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Characters(error) if error.position().is_some() => error.fmt(f),
+            Self::Characters(_) => f.write_str("a sno is 16 characters, or \\x and 20 hexadecimal digits"),
+            Self::Digits => f.write_str("after \\x a sno has 20 hexadecimal digits"),
+        }
+    }
+}
+
 #[cfg(feature = "kin")]
 mod kin {
-    use sno_core::kin::{Gid, Uid60, UniqueId};
+    use sno_core::kin::{Gid, InvalidId, Uid60, UniqueId};
 
     use super::Fixed;
-    use crate::errors::sentence;
 
     impl Fixed for Uid60 {
         const NAME: &'static str = "uid60";
         type Text = [u8; 10];
         type Bytes = [u8; 8];
+        type Wrong = InvalidId;
 
-        fn parse(text: &[u8]) -> Result<Self, String> {
-            Self::parse_bytes(text).map_err(sentence)
+        fn parse(text: &[u8]) -> Result<Self, InvalidId> {
+            Self::parse_bytes(text)
         }
 
-        fn from_bytes(bytes: [u8; 8]) -> Result<Self, String> {
-            Self::new(u64::from_be_bytes(bytes)).map_err(sentence)
+        fn from_bytes(bytes: [u8; 8]) -> Result<Self, InvalidId> {
+            Self::new(u64::from_be_bytes(bytes))
         }
 
         fn to_text(self) -> [u8; 10] {
@@ -100,12 +127,13 @@ mod kin {
         const NAME: &'static str = "uniqueid";
         type Text = [u8; 16];
         type Bytes = [u8; 8];
+        type Wrong = InvalidId;
 
-        fn parse(text: &[u8]) -> Result<Self, String> {
-            Self::parse_bytes(text).map_err(sentence)
+        fn parse(text: &[u8]) -> Result<Self, InvalidId> {
+            Self::parse_bytes(text)
         }
 
-        fn from_bytes(bytes: [u8; 8]) -> Result<Self, String> {
+        fn from_bytes(bytes: [u8; 8]) -> Result<Self, InvalidId> {
             Ok(Self::new(u64::from_be_bytes(bytes)))
         }
 
@@ -122,13 +150,14 @@ mod kin {
         const NAME: &'static str = "gid";
         type Text = [u8; 24];
         type Bytes = [u8; 16];
+        type Wrong = InvalidId;
 
-        fn parse(text: &[u8]) -> Result<Self, String> {
-            Self::parse_bytes(text).map_err(sentence)
+        fn parse(text: &[u8]) -> Result<Self, InvalidId> {
+            Self::parse_bytes(text)
         }
 
-        fn from_bytes(bytes: [u8; 16]) -> Result<Self, String> {
-            Self::from_bytes(bytes).map_err(sentence)
+        fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
+            Self::from_bytes(bytes)
         }
 
         fn to_text(self) -> [u8; 24] {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
 
 use crate::{
-    errors::Error,
+    errors::{Error, sentence},
     fixed::Fixed,
     v1::{Args, palloc},
 };
@@ -21,17 +21,17 @@ pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
         match T::parse(text) {
             Ok(value) => value.into_datum(),
-            Err(detail) => refuse::<T>(fcinfo, text, detail),
+            Err(wrong) => refuse::<T>(fcinfo, text, wrong),
         }
     }
 }
 
 /// The error of [`input`].
 #[cold]
-unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], detail: String) -> Datum {
-    // SAFETY: as above. The guard is the outermost frame, and owns what has to be dropped.
+unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], wrong: T::Wrong) -> Datum {
+    // SAFETY: as above. The guard is the outermost frame.
     unsafe {
-        pgrx::pgrx_extern_c_guard(move || Error::syntax(T::NAME, text, detail).save((*fcinfo).context));
+        pgrx::pgrx_extern_c_guard(|| Error::syntax(T::NAME, text, sentence(wrong)).save((*fcinfo).context));
     }
     // After a soft error the caller looks at its context, not at the datum.
     Datum::null()
@@ -54,10 +54,19 @@ pub unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     }
 }
 
+/// The value of bytes; nothing is known to be wrong with them but their number, if that is.
 #[inline(always)]
-fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Error> {
-    let whole = T::Bytes::try_from(bytes).map_err(|_| Error::length(T::NAME, T::LENGTH, bytes.len()))?;
-    T::from_bytes(whole).map_err(|detail| Error::binary(T::NAME, detail))
+fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Wrong>> {
+    T::from_bytes(T::Bytes::try_from(bytes).map_err(|_| None)?).map_err(Some)
+}
+
+/// The error of [`of_bytes`].
+#[cold]
+fn wrong_bytes<T: Fixed>(bytes: &[u8], wrong: Option<T::Wrong>) -> Error {
+    match wrong {
+        Some(wrong) => Error::binary(T::NAME, sentence(wrong)),
+        None => Error::length(T::NAME, T::LENGTH, bytes.len()),
+    }
 }
 
 /// Input of a binary message.
@@ -75,7 +84,7 @@ pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         message.cursor = message.len;
         match of_bytes::<T>(bytes) {
             Ok(value) => value.into_datum(),
-            Err(error) => pgrx::pgrx_extern_c_guard(move || error.raise()),
+            Err(wrong) => pgrx::pgrx_extern_c_guard(|| wrong_bytes::<T>(bytes, wrong).raise()),
         }
     }
 }
@@ -100,7 +109,7 @@ pub unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         pgrx::pgrx_extern_c_guard(|| {
             let datum: Datum = Args::new(fcinfo).next();
             let bytes = pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
-            of_bytes::<T>(bytes).unwrap_or_else(|error| error.raise())
+            of_bytes::<T>(bytes).unwrap_or_else(|wrong| wrong_bytes::<T>(bytes, wrong).raise())
         })
     };
     value.into_datum()

@@ -27,6 +27,7 @@ pub(super) fn decode(text: [u8; 16]) -> Result<[u8; 10], usize> {
 
 #[inline]
 #[target_feature(enable = "sse2")]
+#[cfg_attr(target_feature = "ssse3", target_feature(enable = "ssse3"))]
 fn write(bytes: [u8; 10]) -> [u8; 16] {
     let (eight, two) = parts(&bytes);
     let eight = _mm_cvtsi64_si128(eight as i64);
@@ -69,6 +70,7 @@ fn neighbours(bytes: __m128i) -> __m128i {
 
 #[inline]
 #[target_feature(enable = "sse2")]
+#[cfg_attr(target_feature = "ssse3", target_feature(enable = "ssse3"))]
 fn read(text: [u8; 16]) -> Result<[u8; 10], usize> {
     let (low, high) = text.split_at(8);
     let half = |half: &[u8]| i64::from_le_bytes(half.try_into().expect("8 bytes"));
