@@ -190,7 +190,7 @@ fn the_next_tick_is_waited_for() {
     let server =
         Server::builder().conf("sno.partition_prefix", "3/16").conf("sno.sequence_range", "0-3").start();
     // They wake up every four milliseconds.
-    endure(&server, "SELECT count(sno_new(1)) FROM generate_series(1, 1000000)", "SnoTick", 50);
+    endure(&server, "SELECT count(sno_new(1)) FROM generate_series(1, 1000000)", "SnoTick", 20);
 }
 
 /// Another process that holds the lock of the marks and does nothing: as a writer whose disk has stopped.
