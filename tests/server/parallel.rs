@@ -25,17 +25,17 @@ fn the_first_statement_of_a_session_may_be_parallel() {
     for (statement, index) in [
         ("CREATE INDEX i ON t (id)", true),
         ("CREATE INDEX i ON t (n) WHERE sno_metabyte(id) = 3", true),
-        ("EXPLAIN (ANALYZE) SELECT count(*) FROM t WHERE sno_metabyte(id) = 3", false),
-        ("EXPLAIN (ANALYZE) SELECT max(id) FROM t WHERE n > 0", false),
+        ("SELECT count(*) FROM t WHERE sno_metabyte(id) = 3", false),
+        ("SELECT max(id) FROM t WHERE n > 0", false),
     ] {
         let mut session = server.connect();
         session.batch_execute(parallel).unwrap();
-        let answer = session.simple_query(statement).unwrap_or_else(|e| panic!("{statement}: {e:?}"));
+        session.batch_execute(statement).unwrap_or_else(|e| panic!("{statement}: {e:?}"));
         let partition: i32 = session.query_one("SELECT sno_partition(sno_new(1))", &[]).unwrap().get(0);
         assert_eq!(partition >> 8, 42, "after {statement}");
         let pid: i32 = session.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
         let worker = format!("starting background worker process \"parallel worker for PID {pid}\"");
-        assert_ne!(server.log().matches(&worker).count(), 0, "no workers: {statement}: {answer:?}");
+        assert_ne!(server.log().matches(&worker).count(), 0, "no workers: {statement}");
         if index {
             // The next one is to read the table.
             session.batch_execute("DROP INDEX i").unwrap();

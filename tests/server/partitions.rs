@@ -88,7 +88,10 @@ fn a_partition_that_is_detached_in_part() {
         let error = error(&mut client, &format!("SELECT * FROM {call}"));
         assert_eq!(error.code().code(), "55000", "{call}");
         assert_eq!(error.message(), "partition \"log_20260101\" has been detached only in part");
-        assert_eq!(error.hint(), Some("Run ALTER TABLE public.log DETACH PARTITION public.log_20260101 FINALIZE."));
+        assert_eq!(
+            error.hint(),
+            Some("Run ALTER TABLE public.log DETACH PARTITION public.log_20260101 FINALIZE.")
+        );
     }
     client.batch_execute("ALTER TABLE public.log DETACH PARTITION log_20260101 FINALIZE").unwrap();
     let rows = client.query("SELECT * FROM sno_expire_partitions('log', '2026-01-04Z')", &[]).unwrap();

@@ -183,7 +183,8 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
     standby.set_clock("+0");
     client.batch_execute("INSERT INTO t (n) SELECT generate_series(20001, 40000)").unwrap();
-    let after = "SELECT min(id) FILTER (WHERE n > 20000) > max(id) FILTER (WHERE n <= 20000), count(*) FROM t";
+    let after =
+        "SELECT min(id) FILTER (WHERE n > 20000) > max(id) FILTER (WHERE n <= 20000), count(*) FROM t";
     let row = client.query_one(after, &[]).unwrap();
     assert_eq!((row.get::<_, bool>(0), row.get::<_, i64>(1)), (true, 40_000));
 }

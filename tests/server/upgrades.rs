@@ -67,18 +67,20 @@ const INDEXES: [(&str, &str); 6] = [
 fn content(client: &mut Client) -> Vec<String> {
     let mut all = Vec::new();
     let query = |condition: &str| {
-        format!("SELECT concat(count(*), ' ', md5(string_agg(id::text, '' ORDER BY id))) FROM event WHERE {condition}")
+        format!(
+            "SELECT concat(count(*), ' ', md5(string_agg(id::text, '' ORDER BY id))) FROM event WHERE {condition}"
+        )
     };
     for (index, condition) in INDEXES {
         let query = query(condition);
         client.batch_execute("BEGIN; SET LOCAL enable_seqscan = off").unwrap();
         // Alone, so that none does another's work.
         for (other, _) in INDEXES.iter().filter(|(other, _)| *other != index) {
-            let drop = match *other {
+            let command = match *other {
                 "event_pkey" => "ALTER TABLE event DROP CONSTRAINT event_pkey CASCADE",
                 other => &format!("DROP INDEX {other}"),
             };
-            client.batch_execute(drop).unwrap();
+            client.batch_execute(command).unwrap();
         }
         let plan = client.query(&format!("EXPLAIN {query}"), &[]).unwrap();
         let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
