@@ -136,7 +136,21 @@ pub(crate) fn send_signal(pid: i32, signal: i32) -> bool {
 /// Whether a process works in a folder; not if this user may not know.
 pub(crate) fn works_in(pid: i32, folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
-    fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder)
+    folder_of(pid) == Some(folder)
+}
+
+/// The folder that a process works in. Root may not know without CAP_SYS_PTRACE, which containers lack; the server's
+/// user may, of the server's processes.
+fn folder_of(pid: i32) -> Option<PathBuf> {
+    let link = format!("/proc/{pid}/cwd");
+    match fs::read_link(&link) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && server_identity().is_some() => {
+            let output = as_server(Path::new("readlink")).arg(&link).output().ok()?;
+            let folder = String::from_utf8(output.stdout).ok()?;
+            folder.strip_suffix('\n').map(PathBuf::from)
+        }
+        folder => folder.ok(),
+    }
 }
 
 /// The processes that work in a folder, as all of a server's do in its data folder.
@@ -145,8 +159,8 @@ pub(crate) fn processes_in(folder: &Path) -> Vec<i32> {
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
     processes
         .flatten()
-        .filter(|entry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder))
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|&pid| folder_of(pid).as_ref() == Some(&folder))
         .collect()
 }
 
