@@ -40,7 +40,8 @@ impl Abbreviation {
     #[inline]
     pub const fn around(id: Sno) -> Self {
         let start = id.key().0.saturating_sub(WIDTH / 2);
-        let last = u64::MAX - WIDTH;
+        // Up to the last ID.
+        let last = u64::MAX - (WIDTH - 1);
         Self { base: (if start < last { start } else { last }) & !3 }
     }
 
@@ -166,6 +167,12 @@ mod tests {
             assert!(abbreviation.of(Sno::MIN) < abbreviation.of(Sno::MAX));
         }
         assert_eq!(Abbreviation::around(Sno::MIN).of(Sno::MIN), 0);
+        // Nothing is lost up to the last of them.
+        for center in [id(u64::MAX - WIDTH / 2 + 1, 0), Sno::MAX] {
+            let abbreviation = Abbreviation::around(center);
+            let numbers = [5, 4, 3, 2, 1, 0].map(|back| abbreviation.of(id(u64::MAX - back, 0)));
+            assert!(numbers.windows(2).all(|pair| pair[0] + (1 << 16) == pair[1]), "{numbers:x?}");
+        }
     }
 
     #[test]
