@@ -47,6 +47,11 @@ impl Kind {
     }
 }
 
+/// When keys of a fixed time begin: 2023-01-01.
+pub(crate) fn since() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_672_531_200)
+}
+
 /// Moments between two times, in random order: each with what tells its keys apart.
 pub(crate) struct Moments(Vec<Moment>);
 

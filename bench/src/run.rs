@@ -79,12 +79,16 @@ pub fn measure(size: Size, selection: Selection) -> Result<(Report, Vec<String>)
             bench.size = size.clone();
             let budget = Budget { seconds: share * bench.size.seconds, began: Instant::now() };
             // What the other sections measured is not to be lost.
-            match catch_unwind(AssertUnwindSafe(|| section(&mut bench, budget))) {
-                Ok(Ok(found)) => sections.extend(found),
-                Ok(Err(error)) => failed.push(format!("{name}: {error}")),
-                Err(_) => failed.push(format!("{name}: see above")),
-            }
-            if bench.client.is_closed() || failed.last().is_some_and(|last| last.starts_with(name)) {
+            let why = match catch_unwind(AssertUnwindSafe(|| section(&mut bench, budget))) {
+                Ok(Ok(found)) => {
+                    sections.extend(found);
+                    None
+                }
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some("see above".into()),
+            };
+            if let Some(why) = why {
+                failed.push(format!("{name}: {why}"));
                 bench.client = bench.server.connect();
                 // Nor is what it has set to hold for them.
                 bench.run("ALTER SYSTEM RESET ALL");

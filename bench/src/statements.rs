@@ -5,12 +5,12 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use sno_tests::postgres::Client;
 
 use crate::callgrind;
-use crate::keys::{Kind, Moments};
+use crate::keys::{Kind, Moments, since};
 use crate::report::{Figure, Section, Series, Unit};
 use crate::sections::insert::TABLES;
 
@@ -39,8 +39,7 @@ pub(crate) fn prepare(client: &mut Client, folder: &Path) -> Result<(), Box<dyn 
         for table in &TABLES {
             client.batch_execute(&table.definition(&format!("{}_{rows}", table.word)))?;
         }
-        let since = SystemTime::UNIX_EPOCH + Duration::from_secs(1_672_531_200);
-        let moments = Moments::new(rows, since, Duration::from_secs(3600));
+        let moments = Moments::new(rows, since(), Duration::from_secs(3600));
         for kind in Kind::ALL {
             let table = format!("{}_{rows}", kind.table());
             moments.load(client, &table, kind)?;

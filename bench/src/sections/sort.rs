@@ -1,14 +1,12 @@
 //! Sorting keys, and building an index on them.
 
 use std::error::Error;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use crate::keys::{Kind, Moments};
+use crate::keys::{Kind, Moments, since};
 use crate::report::{Figure, Section, Unit};
 use crate::run::{Bench, Budget, named};
 
-/// 2023-01-01, in Unix seconds.
-const SINCE: u64 = 1_672_531_200;
 /// What lies between the first and the last key.
 const SPANS: [(&str, &str, u64); 2] =
     [("years", "keys of three years", 3 * 365 * 86_400), ("load", "keys of one hour", 3600)];
@@ -24,8 +22,7 @@ pub(crate) fn section(bench: &mut Bench, budget: Budget) -> Result<Option<Sectio
     let mut figures = Vec::new();
     let mut in_memory = true;
     for (span, title, seconds) in SPANS {
-        let since = SystemTime::UNIX_EPOCH + Duration::from_secs(SINCE);
-        let moments = Moments::new(rows, since, Duration::from_secs(seconds));
+        let moments = Moments::new(rows, since(), Duration::from_secs(seconds));
         for kind in Kind::ALL {
             moments.load(&mut bench.client, &kind.table(), kind)?;
         }
