@@ -316,5 +316,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions of now and of the time ahead, and detach or drop those that are older than a retention';
 
+-- Row security may use conditions with a time in an index, and statistics for them.
+ALTER FUNCTION sno_time(sno) LEAKPROOF;
+ALTER FUNCTION sno_lower(timestamptz) LEAKPROOF;
+ALTER FUNCTION sno_upper(timestamptz) LEAKPROOF;
+
 -- Part of those above in 0.1.0.
 DROP FUNCTION sno_lock_partitions(regclass);

@@ -290,7 +290,7 @@ COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';
 --
 
 CREATE FUNCTION sno_time(sno) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was made, to 4 ms';
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
@@ -332,11 +332,11 @@ COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another
 --
 
 CREATE FUNCTION sno_lower(timestamptz) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID not made before';
 
 CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID not made after';
 
 -- A half-open range of time is two conditions that any index can use: the planner replaces these functions by

@@ -18,11 +18,13 @@ mod io;
 
 // Indexes and plans: sorts and btree, BRIN, comparisons with times, row estimates.
 mod brin;
+mod comparison;
 mod estimate;
 mod nodes;
 mod remember;
 mod simplify;
 mod sort;
+mod statistics;
 
 // The generator: settings, `sno_new`, what it shows.
 mod generate;

@@ -1,11 +1,11 @@
-//! What the planner's functions look up in the catalogs again and again, remembered until those change.
+//! What the planner's functions look up in the catalogs again and again, cached until those change.
 
 use std::{
     cell::Cell,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
+use pgrx::pg_sys::{self, Datum, FunctionCallInfo, Oid, SysCacheIdentifier};
 
 use crate::own::Own;
 
@@ -58,4 +58,19 @@ fn generation() -> u64 {
 
 unsafe extern "C-unwind" fn changed(_argument: Datum, _cache: i32, _hash: u32) {
     GENERATION.fetch_add(1, Relaxed);
+}
+
+/// A function of this library.
+pub(crate) type Function = unsafe extern "C-unwind" fn(FunctionCallInfo) -> Datum;
+
+/// Which of these functions one in the catalog is, by what stands beside it.
+pub(crate) unsafe fn which<T: Copy>(function: Oid, known: &[(Function, T)]) -> Option<T> {
+    if function == pg_sys::InvalidOid {
+        return None;
+    }
+    let mut found = pg_sys::FmgrInfo::default();
+    // SAFETY: a look-up of a function that exists.
+    unsafe { pg_sys::fmgr_info(function, &mut found) };
+    let address = found.fn_addr? as usize;
+    known.iter().find_map(|&(function, beside)| (function as usize == address).then_some(beside))
 }

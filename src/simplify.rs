@@ -13,8 +13,9 @@ use pgrx::{
 use sno_core::Sno;
 
 use crate::{
+    bounds::sno_lower,
     nodes::nodes,
-    remember::Remembered,
+    remember::{Function, Remembered, which},
     v1::{Args, Argument, Returned, Timestamp, finfo},
 };
 
@@ -66,6 +67,7 @@ unsafe extern "C-unwind" fn sno_between_support(fcinfo: pg_sys::FunctionCallInfo
 /// A call of a function with one ID and a time or two. Nothing in it needs dropping: the planner's functions may jump.
 struct Call {
     function: Oid,
+    sno: Oid,
     id: *mut Node,
     times: [*mut Node; 2],
 }
@@ -79,18 +81,23 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo, rewrite: impl FnOnce(&mut C
             return Datum::null();
         }
         let call = &*(*request).fcall;
-        let [mut ids, mut times]: [[*mut Node; 2]; 2] = [[ptr::null_mut(); 2]; 2];
+        let (mut sno, mut id): (_, *mut Node) = (pg_sys::InvalidOid, ptr::null_mut());
+        let mut times: [*mut Node; 2] = [ptr::null_mut(); 2];
         for &node in nodes(call.args) {
-            let is_time = pg_sys::exprType(node) == pg_sys::TIMESTAMPTZOID;
-            let places = if is_time { &mut times } else { &mut ids };
-            let Some(free) = places.iter_mut().find(|place| place.is_null()) else { return Datum::null() };
-            *free = node;
+            let found = pg_sys::exprType(node);
+            let place = if found == pg_sys::TIMESTAMPTZOID {
+                times.iter_mut().find(|place| place.is_null())
+            } else {
+                sno = found;
+                Some(&mut id).filter(|place| place.is_null())
+            };
+            let Some(place) = place else { return Datum::null() };
+            *place = node;
         }
-        let [id, other] = ids;
-        if id.is_null() || !other.is_null() {
+        if id.is_null() {
             return Datum::null();
         }
-        Datum::from(rewrite(&mut Call { function: call.funcid, id, times }))
+        Datum::from(rewrite(&mut Call { function: call.funcid, sno, id, times }))
     }
 }
 
@@ -120,24 +127,24 @@ impl Parts {
                 Datum::null(),
             );
             let family = (*pg_sys::lookup_type_cache(sno, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32)).btree_opf;
-            (lower != pg_sys::InvalidOid && family != pg_sys::InvalidOid).then_some(Self {
-                sno,
-                family,
-                lower,
-            })
+            // Another function may have taken over the name.
+            let known: &[(Function, ())] = &[(sno_lower, ())];
+            which(lower, known)?;
+            (family != pg_sys::InvalidOid).then_some(Self { sno, family, lower })
         })
     }
 
-    /// An operator of btree's.
-    fn operator(self, strategy: u32) -> Option<Oid> {
-        static OPERATORS: [Remembered<Oid>; pg_sys::BTMaxStrategyNumber as usize] =
+    /// An operator of btree's, and its function.
+    fn operator(self, strategy: u32) -> Option<(Oid, Oid)> {
+        static OPERATORS: [Remembered<(Oid, Oid)>; pg_sys::BTMaxStrategyNumber as usize] =
             [const { Remembered::new() }; pg_sys::BTMaxStrategyNumber as usize];
 
         OPERATORS[strategy as usize - 1].get(self.family, || {
-            // SAFETY: a look-up.
-            let found =
-                unsafe { pg_sys::get_opfamily_member(self.family, self.sno, self.sno, strategy as i16) };
-            (found != pg_sys::InvalidOid).then_some(found)
+            // SAFETY: look-ups.
+            unsafe {
+                let found = pg_sys::get_opfamily_member(self.family, self.sno, self.sno, strategy as i16);
+                (found != pg_sys::InvalidOid).then(|| (found, pg_sys::get_opcode(found)))
+            }
         })
     }
 }
@@ -150,10 +157,10 @@ impl Call {
             if self.times[time].is_null() {
                 return ptr::null_mut();
             }
-            let Some(parts) = Parts::of(self.function, pg_sys::exprType(self.id)) else {
+            let Some(parts) = Parts::of(self.function, self.sno) else {
                 return ptr::null_mut();
             };
-            let Some(operator) = parts.operator(strategy) else { return ptr::null_mut() };
+            let Some((operator, function)) = parts.operator(strategy) else { return ptr::null_mut() };
             let node = pg_sys::make_opclause(
                 operator,
                 pg_sys::BOOLOID,
@@ -163,7 +170,7 @@ impl Call {
                 pg_sys::InvalidOid,
                 pg_sys::InvalidOid,
             );
-            pg_sys::set_opfuncid(node.cast());
+            (*node.cast::<pg_sys::OpExpr>()).opfuncid = function;
             node.cast()
         }
     }

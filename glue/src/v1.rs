@@ -20,7 +20,7 @@ macro_rules! v1_function {
         $crate::finfo!($name);
         $(#[$attr])*
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
+        pub unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
             fn call($($arg: $type),*) -> Result<$result, $crate::errors::Error> {
                 $crate::v1::Outcome::outcome($body)
             }
