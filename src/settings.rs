@@ -6,15 +6,29 @@ use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 use sno_core::{Prefix, SequenceRange};
 use sno_glue::{
     errors::Error,
-    settings::{self, IN_PARALLEL, Setting},
+    settings::{IN_PARALLEL, Setting, loaded},
 };
 
 use crate::generate;
 
 const MAX_WAIT: &CStr = c"sno.max_clock_wait";
 
-static PREFIX: Setting = Setting::new(c"sno.partition_prefix", c"0/8", "sno");
-static RANGE: Setting = Setting::new(c"sno.sequence_range", c"0-65535", "sno");
+static PREFIX: Setting = Setting::new(
+    c"sno.partition_prefix",
+    c"0/8",
+    c"Sets the upper bits of every partition: this server's own number, and how many bits it takes.",
+    c"Written 42/8; the bits are 8 to 16, and 8 if they are left out. Servers whose IDs meet need different prefixes.",
+    assign,
+    "sno",
+);
+static RANGE: Setting = Setting::new(
+    c"sno.sequence_range",
+    c"0-65535",
+    c"Sets the first and the last sequence number of a generator in each tick of 4 ms.",
+    c"Written 0-65535, at least 4 numbers. Servers that share a prefix need ranges without overlap.",
+    assign,
+    "sno",
+);
 static MAX_WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 
 /// What the server's own two settings say.
@@ -32,16 +46,6 @@ impl Settings {
 
 /// Defines the settings; once in each process, when the library is loaded.
 pub(crate) fn define() {
-    PREFIX.define::<Prefix>(
-        c"Sets the upper bits of every partition: this server's own number, and how many bits it takes.",
-        c"Written 42/8; the bits are 8 to 16, and 8 if they are left out. Servers whose IDs meet need different prefixes.",
-        assign,
-    );
-    RANGE.define::<SequenceRange>(
-        c"Sets the first and the last sequence number of a generator in each tick of 4 ms.",
-        c"Written 0-65535, at least 4 numbers. Servers that share a prefix need ranges without overlap.",
-        assign,
-    );
     GucRegistry::define_int_guc(
         MAX_WAIT,
         c"Sets the longest time that sno_new() waits for a clock that went back twice.",
@@ -52,7 +56,7 @@ pub(crate) fn define() {
         GucContext::Userset,
         GucFlags::UNIT_MS | IN_PARALLEL,
     );
-    settings::defined(c"sno");
+    loaded(c"sno", &[PREFIX.load::<Prefix>(), RANGE.load::<SequenceRange>()]);
 }
 
 /// What a backend has made of the settings is out of date.

@@ -174,7 +174,10 @@ impl Error {
             format!("parameter \"{setting}\" could not be set to \"{value}\""),
         )
         .detail("It belongs to the server, and was set for a session, a role or a database.")
-        .hint("Set it in postgresql.conf or with ALTER SYSTEM, and connect anew.")
+        .hint(
+            "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \
+             SYSTEM.",
+        )
     }
 
     /// Generation on a standby.

@@ -1,17 +1,18 @@
 //! Settings that fail closed.
 //!
-//! PostgreSQL answers a bad value that it finds when the library is loaded with a WARNING and the
-//! default. Here the default is another server's number, so this must not happen:
+//! PostgreSQL answers a bad value that it finds when a setting is defined with a WARNING and the default.
+//! Here the default is another server's number, so this must not happen:
 //!
 //! * A text that means nothing is accepted all the same, unless a user's command offers it: then that
 //!   command fails. Accepted, it makes every generation fail until it is corrected.
-//! * A value that may not be set where it was (`PGOPTIONS`, `ALTER ROLE`, `SET` before the library was
-//!   loaded) is dropped by PostgreSQL, and with it the server's own, which it stands before. The setting then
-//!   takes a text that says so, with the same effect. It is the setting's own value, so parallel workers get
-//!   it too. That the value is the default is no excuse: the server's own may be another.
+//! * Before the library is loaded, a setting is a *placeholder*, which takes a value from anybody: from `SET`,
+//!   `PGOPTIONS`, a role, a database. While such a value is in force, the setting is not defined, and
+//!   generation fails; each call looks again. So PostgreSQL's own rules decide what is in force after a
+//!   `RESET` or a `ROLLBACK`, and parallel workers get the placeholder of their leader. What came with the
+//!   connection stays: it has replaced the server's own value, which the session then can't know.
+//! * Once a setting is defined, PostgreSQL refuses all values but the server's.
 
 use std::{
-    cell::RefCell,
     ffi::{CStr, CString, c_char, c_void},
     str::FromStr,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
@@ -19,98 +20,151 @@ use std::{
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
 
-use crate::{
-    errors::{Error, sentence},
-    own::Own,
-};
+use crate::errors::{Error, sentence};
 
 /// The library may be loaded in the middle of a parallel operation, by its leader or a worker; without this
 /// flag PostgreSQL would drop the values that are waiting for their definitions then.
 pub const IN_PARALLEL: GucFlags = GucFlags::from_bits_retain(pg_sys::GUC_ALLOW_IN_PARALLEL as i32);
 
-/// Stands before a value that PostgreSQL dropped; no value of ours starts like this.
-const NOT_HONOURED: &str = "not honoured: ";
+/// The last of the sources that are the server's own: the default, its files, its command line.
+const SERVER: pg_sys::GucSource::Type = pg_sys::GucSource::PGC_S_ARGV;
 
 /// A setting of the server's own, which is a text that means something.
 pub struct Setting {
     name: &'static CStr,
     text: GucSetting<Option<CString>>,
+    short: &'static CStr,
+    long: &'static CStr,
+    assign: Assign,
     /// Of what is generated: `sno`.
     generates: &'static str,
+    defined: AtomicBool,
 }
 
 /// What PostgreSQL calls when a setting has a new value.
 pub type Assign = unsafe extern "C-unwind" fn(*const c_char, *mut c_void);
 
 impl Setting {
-    /// A setting with its name and default.
-    pub const fn new(name: &'static CStr, default: &'static CStr, generates: &'static str) -> Self {
-        Self { name, text: GucSetting::<Option<CString>>::new(Some(default)), generates }
-    }
-
-    /// What the setting means, or why it means nothing.
-    pub fn get<T: FromStr<Err: ToString>>(&self) -> Result<T, Error> {
-        let (name, text) = (self.name.to_string_lossy(), self.text.get().unwrap_or_default());
-        let text = text.to_string_lossy();
-        if let Some(value) = text.strip_prefix(NOT_HONOURED) {
-            return Err(Error::setting_not_honoured(&name, value));
-        }
-        text.parse().map_err(|error: T::Err| Error::setting(&name, &text, error, self.generates))
-    }
-
-    /// Defines it; once in each process, when the library is loaded. `assign` is called when it changes.
-    pub fn define<T: FromStr<Err: ToString>>(
-        &'static self,
+    /// A setting with its name, its default and its description. `assign` is called when it changes.
+    pub const fn new(
+        name: &'static CStr,
+        default: &'static CStr,
         short: &'static CStr,
         long: &'static CStr,
         assign: Assign,
-    ) {
-        let Self { name, text: setting, .. } = self;
-        // SAFETY: the hooks catch what panics in them. A value is copied before the definition frees it.
+        generates: &'static str,
+    ) -> Self {
+        let text = GucSetting::<Option<CString>>::new(Some(default));
+        Self { name, text, short, long, assign, generates, defined: AtomicBool::new(false) }
+    }
+
+    /// What the setting means, or why it means nothing.
+    pub fn get<T: FromStr<Err: ToString>>(&'static self) -> Result<T, Error> {
+        self.define::<T>()?;
+        let (name, text) = (self.name.to_string_lossy(), self.text.get().unwrap_or_default());
+        let text = text.to_string_lossy();
+        text.parse().map_err(|error: T::Err| Error::setting(&name, &text, error, self.generates))
+    }
+
+    /// Defines it when the library is loaded; whether it could. A parallel worker can't know yet which values
+    /// it gets from its leader.
+    pub fn load<T: FromStr<Err: ToString>>(&'static self) -> bool {
+        // SAFETY: a static of PostgreSQL's that is read.
+        let worker = unsafe { pg_sys::InitializingParallelWorker };
+        !worker && self.define::<T>().is_ok()
+    }
+
+    /// Defines it, once in each process, unless a value that is not the server's is in force.
+    fn define<T: FromStr<Err: ToString>>(&'static self) -> Result<(), Error> {
+        if self.defined.load(Relaxed) {
+            return Ok(());
+        }
+        let before = State::of(self.name);
+        if let Some(value) = before.foreign {
+            return Err(Error::setting_not_honoured(&self.name.to_string_lossy(), &value));
+        }
+        DEFINING.store(true, Relaxed);
+        // SAFETY: the hooks catch what panics in them.
         unsafe {
-            let wanted = pg_sys::GetConfigOption(name.as_ptr(), true, false);
-            let wanted = (!wanted.is_null()).then(|| CStr::from_ptr(wanted).to_owned());
-            TAKEN.replace(None);
             GucRegistry::define_string_guc_with_hooks(
-                name,
-                short,
-                long,
-                setting,
+                self.name,
+                self.short,
+                self.long,
+                &self.text,
                 GucContext::Sighup,
                 IN_PARALLEL,
                 Some(check::<T>),
-                Some(assign),
+                Some(self.assign),
                 None,
             );
-            let taken = TAKEN.take();
-            if let Some(wanted) = wanted.filter(|wanted| Some(wanted) != taken.as_ref()) {
-                let refused = [NOT_HONOURED.as_bytes(), wanted.to_bytes()].concat();
-                let refused = CString::new(refused).unwrap_or_default();
-                // The strongest source, so that no later reload of the file covers it up.
-                pg_sys::SetConfigOption(
-                    name.as_ptr(),
-                    refused.as_ptr(),
-                    pg_sys::GucContext::PGC_SIGHUP,
-                    pg_sys::GucSource::PGC_S_OVERRIDE,
-                );
-            }
+        }
+        DEFINING.store(false, Relaxed);
+        // If PostgreSQL should have dropped the server's value, for lack of memory, the next definition fails.
+        self.defined.store(State::of(self.name).source == before.source, Relaxed);
+        Ok(())
+    }
+}
+
+/// Ends the definitions, if all could be made: no other setting may have this prefix.
+pub fn loaded(prefix: &CStr, defined: &[bool]) {
+    if defined.iter().all(|&defined| defined) {
+        // SAFETY: a plain call, which copies the text.
+        unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
+    }
+}
+
+/// What PostgreSQL knows of a setting of ours, or of its placeholder.
+struct State {
+    /// Where the value comes from that counts unless a session has set another.
+    source: pg_sys::GucSource::Type,
+    /// The value in force, if it is not the server's.
+    foreign: Option<String>,
+}
+
+impl State {
+    fn of(name: &CStr) -> Self {
+        // SAFETY: our settings are texts, as are all placeholders, and the record is read at once.
+        unsafe {
+            let Some(record) = record(name).cast::<pg_sys::config_string>().as_ref() else {
+                return Self { source: pg_sys::GucSource::PGC_S_DEFAULT, foreign: None };
+            };
+            let text = |text: *const c_char| {
+                (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+            };
+            let (value, reset) = (text(*record.variable), text(record.reset_val));
+            let source = record.gen_.reset_source;
+            let foreign = if source > SERVER {
+                Some(reset.unwrap_or_default())
+            } else {
+                // A session may set the server's own value.
+                value.filter(|value| record.gen_.source > SERVER && reset.as_ref() != Some(value))
+            };
+            Self { source, foreign }
         }
     }
 }
 
-/// Ends the definitions: no other setting may have this prefix.
-pub fn defined(prefix: &CStr) {
-    // SAFETY: a plain call, which copies the text.
-    unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
-    LOADING.store(false, Relaxed);
+/// PostgreSQL's record of a setting, or null. Names are the same in lower and upper case.
+unsafe fn record(name: &CStr) -> *mut pg_sys::config_generic {
+    // SAFETY: as many records as PostgreSQL says, which don't change meanwhile.
+    #[cfg(feature = "pg15")]
+    unsafe {
+        let count = pg_sys::GetNumConfigOptions() as usize;
+        let records = std::slice::from_raw_parts(pg_sys::get_guc_variables(), count);
+        let found = records
+            .iter()
+            .find(|record| CStr::from_ptr((***record).name).to_bytes().eq_ignore_ascii_case(name.to_bytes()));
+        found.copied().unwrap_or_default()
+    }
+    // SAFETY: a plain call, which makes no placeholder and raises no error.
+    #[cfg(not(feature = "pg15"))]
+    unsafe {
+        pg_sys::find_option(name.as_ptr(), false, true, pg_sys::PGERROR as i32)
+    }
 }
 
-/// Whether the library is being loaded, which happens inside a command when it is not preloaded.
-static LOADING: AtomicBool = AtomicBool::new(true);
-
-/// The last value that PostgreSQL took over when a setting was defined; not the default.
-// SAFETY: for the definitions and the hook that they call.
-static TAKEN: Own<RefCell<Option<CString>>> = unsafe { Own::new(RefCell::new(None)) };
+/// Whether a setting is being defined, which happens inside a command when the library is not preloaded.
+static DEFINING: AtomicBool = AtomicBool::new(false);
 
 /// Refuses a bad value where a user sees the refusal: in a command such as `ALTER SYSTEM`. Elsewhere, at
 /// a start or a reload, a refusal would leave another value in force.
@@ -118,15 +172,11 @@ static TAKEN: Own<RefCell<Option<CString>>> = unsafe { Own::new(RefCell::new(Non
 unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     value: *mut *mut c_char,
     _extra: *mut *mut c_void,
-    source: pg_sys::GucSource::Type,
+    _source: pg_sys::GucSource::Type,
 ) -> bool {
     // SAFETY: PostgreSQL passes a text; the detail's copy is its to free.
     unsafe {
-        let loading = LOADING.load(Relaxed);
-        if loading && source > pg_sys::GucSource::PGC_S_DEFAULT {
-            TAKEN.replace(Some(CStr::from_ptr(*value).to_owned()));
-        }
-        let command = !pg_sys::ActivePortal.is_null() && !loading;
+        let command = !pg_sys::ActivePortal.is_null() && !DEFINING.load(Relaxed);
         let text = CStr::from_ptr(*value).to_string_lossy();
         let Err(error) = text.parse::<T>() else { return true };
         if command {

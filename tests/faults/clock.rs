@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use sno_tests::{Ids, Mode, Server};
 
+use crate::random::Random;
 use crate::{code, error, load, pick, tally, text};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 2000)";
@@ -128,34 +129,12 @@ fn forward_a_day_and_back_and_then_back_a_second() {
     }
 }
 
-/// An ordinary generator of random numbers, so that a run can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
-fn seed() -> Random {
-    let seed = std::env::var("SNO_FAULT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        now.as_nanos() as u64 | 1
-    });
-    println!("SNO_FAULT_SEED={seed}");
-    Random(seed)
-}
-
 /// Steps of a millisecond to a few seconds in both directions, many of them before the last one is over.
 #[test]
 fn a_clock_that_staggers_under_load() {
     for prefix in ["3/16", "3"] {
         let server = server(prefix);
-        let mut random = seed();
+        let mut random = Random::seeded();
         let (ids, errors) = load::run(&server, 4, DRAW, "", |load| {
             for _ in 0..pick(20, 250) {
                 let size = [5, 50, 500, 3000][random.below(4) as usize];
@@ -176,7 +155,7 @@ fn a_clock_that_staggers_under_load() {
 #[test]
 fn a_clock_that_staggers_across_restarts() {
     let server = server("3/16");
-    let mut random = seed();
+    let mut random = Random::seeded();
     let mut ids = Ids::new();
     for _ in 0..pick(5, 40) {
         ids.query(&mut server.connect(), DRAW).unwrap();

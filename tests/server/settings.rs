@@ -126,17 +126,130 @@ fn a_session_can_not_choose_the_prefix() {
     let mut client = server.connect();
     client.batch_execute("SET sno.partition_prefix = 7").unwrap();
     assert_refused(&mut client, prefix, detail);
-    // No reload of the file and no RESET covers it up.
+    // No reload of the file covers it up. RESET takes it back.
     server.reload();
     client.batch_execute("SELECT 1").unwrap();
     assert_refused(&mut client, prefix, detail);
-    let _ = client.batch_execute("RESET sno.partition_prefix");
-    let _ = client.batch_execute("RESET ALL");
-    let _ = client.batch_execute("DISCARD ALL");
-    assert_refused(&mut client, prefix, detail);
+    client.batch_execute("RESET sno.partition_prefix").unwrap();
+    assert_eq!(partition(&mut client), 5);
+    // What came with the connection stays with it.
+    let mut client = server.connect_with("-c sno.partition_prefix=7");
+    for command in ["RESET sno.partition_prefix", "RESET ALL", "DISCARD ALL"] {
+        client.batch_execute(command).unwrap();
+        assert_refused(&mut client, prefix, detail);
+    }
 
     // All others go on.
     assert_eq!(partition(&mut server.connect_as("alice")), 5);
+}
+
+/// What is taken back again, in one session: each of these leaves the server's own value in force.
+const TAKEN_BACK: [&[&str]; 15] = [
+    &["RESET sno.partition_prefix"],
+    &["RESET ALL"],
+    &["SET sno.partition_prefix TO DEFAULT"],
+    &["SET sno.partition_prefix = '7'", "?", "RESET sno.partition_prefix"],
+    &["SET sno.partition_prefix = '7'", "?", "SET sno.partition_prefix TO DEFAULT"],
+    &["SET sno.partition_prefix = '7'", "?", "DISCARD ALL"],
+    &["SET sno.partition_prefix = ''", "?", "RESET ALL"],
+    &["SET sno.partition_prefix = '7'", "?", "BEGIN", "RESET sno.partition_prefix"],
+    &["SET sno.partition_prefix = '7'", "?", "BEGIN", "SET LOCAL sno.partition_prefix TO DEFAULT"],
+    &["BEGIN", "RESET ALL", "SET LOCAL sno.partition_prefix = '7'", "?", "COMMIT"],
+    &["BEGIN", "SET LOCAL sno.partition_prefix = '7'", "?", "COMMIT"],
+    &["BEGIN", "SET sno.partition_prefix = '7'", "?", "ROLLBACK"],
+    &["BEGIN", "SAVEPOINT a", "SET sno.partition_prefix = '7'", "?", "ROLLBACK TO a", "COMMIT"],
+    &["BEGIN", "SAVEPOINT a", "SET LOCAL sno.partition_prefix = '7'", "?", "RELEASE a", "COMMIT"],
+    &["SELECT set_config('sno.partition_prefix', '7', true)"],
+];
+
+#[test]
+fn what_a_session_takes_back_leaves_no_trace() {
+    for own in [None, Some("5")] {
+        let server = Server::builder();
+        let server = own.into_iter().fold(server, |server, own| server.conf("sno.partition_prefix", own));
+        let server = server.start();
+        let own = own.map_or(0, |own| own.parse().unwrap());
+        for commands in TAKEN_BACK {
+            // The library is loaded when all is over, or in the middle.
+            for middle in [false, true] {
+                let mut client = server.connect();
+                for command in commands {
+                    match *command {
+                        "?" if middle => {
+                            let _ = client.batch_execute("SAVEPOINT load");
+                            assert_eq!(error(&mut client, "SELECT sno_new()").code().code(), "22023");
+                            let _ = client.batch_execute("ROLLBACK TO load");
+                        }
+                        "?" => (),
+                        command => client.batch_execute(command).unwrap(),
+                    }
+                }
+                assert_eq!(partition(&mut client), own, "{commands:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_taken_out_of_the_configuration_is_the_default_again() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).start();
+        let mut admin = server.connect();
+        admin.batch_execute("LOAD 'sno'").unwrap();
+        // One that has met the library before, and one that meets it at the end.
+        let mut early = server.connect();
+        assert_eq!(partition(&mut early), 0);
+        let mut late = server.connect();
+        for round in 0..4 {
+            if round % 2 == 0 {
+                admin.batch_execute("ALTER SYSTEM SET sno.partition_prefix = '42'").unwrap();
+                admin.batch_execute("ALTER SYSTEM SET sno.sequence_range = '0-99'").unwrap();
+            } else {
+                server.configure("sno.partition_prefix", "42");
+                server.configure("sno.sequence_range", "0-99");
+            }
+            server.reload();
+            late.batch_execute("SELECT 1").unwrap();
+            assert_eq!((partition(&mut early), partition(&mut server.connect())), (42, 42));
+            if round % 2 == 0 {
+                admin.batch_execute("ALTER SYSTEM RESET sno.partition_prefix").unwrap();
+                admin.batch_execute("ALTER SYSTEM RESET sno.sequence_range").unwrap();
+            } else {
+                server.unconfigure("sno.partition_prefix");
+                server.unconfigure("sno.sequence_range");
+            }
+            server.reload();
+            assert_eq!((partition(&mut early), partition(&mut server.connect())), (0, 0));
+        }
+        assert_eq!(partition(&mut late), 0);
+    }
+}
+
+#[test]
+fn a_function_can_not_choose_the_prefix() {
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    let function = "CREATE FUNCTION seventh() RETURNS sno LANGUAGE plpgsql SET sno.partition_prefix = '7'
+                    AS 'BEGIN RETURN sno_new(); END'";
+    server.connect().batch_execute(function).unwrap();
+    // Once with a library that is loaded by the function, and then with one that is there already.
+    let mut client = server.connect();
+    for state in ["22023", "55P02"] {
+        assert_eq!(error(&mut client, "SELECT seventh()").code().code(), state);
+        assert_eq!(partition(&mut client), 5);
+    }
+}
+
+#[test]
+fn names_of_settings_are_the_same_in_upper_case() {
+    let server = Server::builder().start();
+    server.configure("SNO.Partition_Prefix", "5");
+    server.reload();
+    assert_eq!(partition(&mut server.connect()), 5);
+    // PostgreSQL keeps the name as it was written.
+    let mut client = server.connect_with("-c SNO.PARTITION_PREFIX=0/8");
+    let message = "parameter \"sno.partition_prefix\" could not be set to \"0/8\"";
+    let detail = "It belongs to the server, and was set for a session, a role or a database.";
+    assert_refused(&mut client, message, detail);
 }
 
 #[test]
@@ -198,6 +311,19 @@ fn parallel_workers_refuse_with_their_leader() {
     let error = error(&mut client, query);
     assert_eq!(error.code().code(), "22023", "{error}");
     assert_eq!(error.message(), "parameter \"sno.partition_prefix\" could not be set to \"7\"");
+    // What has nothing to do with it goes on, in workers that have loaded the library, too.
+    assert_eq!(client.query_one("SELECT count(*) FROM t", &[]).unwrap().get::<_, i64>(0), 100_000);
+
+    // Of a leader that has not loaded the library itself.
+    let query = "SELECT count(sno_new(1)) FROM t";
+    for value in ["7", "0/8"] {
+        let mut client = server.connect();
+        client.batch_execute(parallel).unwrap();
+        client.batch_execute(&format!("SET sno.partition_prefix = '{value}'")).unwrap();
+        assert_eq!(sno_tests::error(&mut client, query).code().code(), "22023");
+        client.batch_execute("RESET sno.partition_prefix").unwrap();
+        client.batch_execute(query).unwrap();
+    }
 }
 
 #[test]

@@ -206,6 +206,16 @@ impl Server {
         writeln!(file, "{name} = '{}'", value.replace('\'', "''")).expect("postgresql.conf");
     }
 
+    /// Removes a setting's lines from `postgresql.conf`, which counts from the next start or reload on.
+    #[track_caller]
+    pub fn unconfigure(&self, name: &str) {
+        let path = self.data.join("postgresql.conf");
+        let text = fs::read_to_string(&path).expect("postgresql.conf");
+        let start = format!("{name} = ");
+        let left = text.split_inclusive('\n').filter(|line| !line.starts_with(&start));
+        fs::write(&path, left.collect::<String>()).expect("postgresql.conf");
+    }
+
     /// The socket lives in the server's own folder, so that its number need not differ from anybody's.
     fn place_socket(&self) {
         self.configure("unix_socket_directories", &self.home.path().display().to_string());
