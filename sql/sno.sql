@@ -466,7 +466,7 @@ COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS '
 CREATE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN pg_catalog.format('FOR VALUES FROM (%L) TO (%L)'::text, sno_lower(since)::text, sno_lower(until)::text);
-COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE … ATTACH PARTITION takes them';
+COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE ... ATTACH PARTITION takes them';
 
 CREATE FUNCTION sno_partition_gaps(
         parent regclass, width interval, since timestamptz, until timestamptz,
@@ -544,7 +544,7 @@ BEGIN
     IF FOUND THEN
         RAISE EXCEPTION 'partition "%" has been detached only in part', pending.relname
             USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = 'DETACH PARTITION … CONCURRENTLY was interrupted.',
+                DETAIL = 'DETACH PARTITION ... CONCURRENTLY was interrupted.',
                 HINT = format('Run ALTER TABLE %s DETACH PARTITION %s FINALIZE.', parent, pending.partition);
     END IF;
 END
