@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use pgrx::pg_sys;
 use sno_core::{Clock, Fields, OutOfEpoch, Sno, Tick, TickClock, record::Origin};
 use sno_glue::{
-    errors::Error,
+    errors::{Error, guard},
     session::{self, SessionCell, process_id, refuse_recovery},
     shared::Memory,
     system::System,
-    v1::{Args, Returned as _, Timestamp, finfo, v1},
+    v1::{Args, Returned as _, Timestamp, answer, finfo, v1},
 };
 
 use crate::{
@@ -101,31 +101,28 @@ finfo!(sno_new);
 /// `sno_new(integer) → sno`
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: declared in SQL with one argument of type integer. Nothing here needs dropping when an
-    // error jumps out of the guard or of the allocation.
+    // SAFETY: declared in SQL with one argument of type integer. This is the outermost frame, and nothing in it
+    // needs dropping.
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
         if let (Some(session), Ok(byte)) = (SESSION.get(), u8::try_from(metabyte))
             && let Ok(stamp) = session.claim()
         {
             if stamp.entered {
-                pgrx::pgrx_extern_c_guard(|| session.upkeep(stamp));
+                guard(|| Ok(session.upkeep(stamp)));
             }
-            return stamp.id(byte, session.number).into_datum();
+            return answer(stamp.id(byte, session.number).try_datum());
         }
-        pgrx::pgrx_extern_c_guard(|| generate(metabyte)).into_datum()
+        answer(guard(|| generate(metabyte)).try_datum())
     }
 }
 
 /// An ID by the long way: checks, and waits as long as the generator says.
 #[cold]
-fn generate(metabyte: i32) -> Sno {
-    let generate = || {
-        let metabyte = fields::metabyte(metabyte)?;
-        let session = SESSION.get_or_start(start)?;
-        Ok(session.next()?.id(metabyte, session.number))
-    };
-    generate().unwrap_or_else(|error: Error| error.raise())
+fn generate(metabyte: i32) -> Result<Sno, Error> {
+    let metabyte = fields::metabyte(metabyte)?;
+    let session = SESSION.get_or_start(start)?;
+    Ok(session.next()?.id(metabyte, session.number))
 }
 
 v1! {

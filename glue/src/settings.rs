@@ -51,11 +51,12 @@ impl Setting {
     /// What the setting means, or why it means nothing.
     pub fn get<T: FromStr<Err: ToString>>(&self) -> Result<T, Error> {
         let (name, text) = (self.name.to_string_lossy(), self.text.get().unwrap_or_default());
-        let text = text.to_string_lossy();
-        if let Some(value) = text.strip_prefix(NOT_HONOURED) {
+        if let Some(value) = text.to_bytes().strip_prefix(NOT_HONOURED.as_bytes()) {
             return Err(Error::setting_not_honoured(&name, value));
         }
-        text.parse().map_err(|error: T::Err| Error::setting(&name, &text, error, self.generates))
+        text.to_string_lossy()
+            .parse()
+            .map_err(|error: T::Err| Error::setting(&name, text.to_bytes(), error, self.generates))
     }
 
     /// Defines it; once in each process, when the library is loaded. `assign` is called when it changes.

@@ -6,12 +6,15 @@
 //!
 //! All functions are STRICT, so no argument is ever null.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
-use pgrx::pg_sys;
+use pgrx::{
+    PgLogLevel, PgSqlErrorCode,
+    pg_sys::{self, panic::ErrorReport},
+};
 use sno_core::{Sno, Tick};
 
-use crate::errors::Error;
+use crate::errors::{Error, Report};
 
 /// Declares a function for PostgreSQL, with the record of its calling convention.
 #[macro_export]
@@ -25,16 +28,16 @@ macro_rules! v1_function {
                 $crate::v1::Outcome::outcome($body)
             }
             // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL
-            // declaration names; the guard is the outermost frame, and what leaves it has no destructor.
-            let result: $result = unsafe {
-                pgrx::pgrx_extern_c_guard(|| {
+            // declaration names; this is the outermost frame, and nothing in it needs dropping.
+            unsafe {
+                let result: $result = $crate::errors::guard(|| {
                     // Some functions have none.
                     #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::v1::Args::new(fcinfo);
-                    call($(args.next::<$type>()),*).unwrap_or_else(|error| error.raise())
-                })
-            };
-            $crate::v1::Returned::into_datum(result)
+                    call($(args.next::<$type>()),*)
+                });
+                $crate::v1::answer($crate::v1::Returned::try_datum(result))
+            }
         }
     };
 }
@@ -78,10 +81,43 @@ macro_rules! functions {
 pub use crate::{finfo, functions, v1_function as v1};
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrapper, which takes longer than the allocation itself. An out-of-memory error
-    // jumps over the caller's frame, so that frame must not hold anything to drop.
-    /// PostgreSQL's own allocation, in the current memory context.
-    pub fn palloc(size: usize) -> *mut c_void;
+    // Without pgrx's wrapper, which takes longer than the allocation itself.
+    fn palloc_extended(size: usize, flags: c_int) -> *mut c_void;
+}
+
+/// A copy of a value in the current memory context; none if there is no memory left. It never jumps.
+#[inline(always)]
+pub fn stored<T: Copy>(value: T) -> Option<pg_sys::Datum> {
+    // What PostgreSQL aligns for, and what it takes without an error.
+    const { assert!(align_of::<T>() <= 8 && size_of::<T>() < 1024) };
+    // SAFETY: lack of memory is answered with null, and otherwise there is as much as is written.
+    unsafe {
+        let place = palloc_extended(size_of::<T>(), pg_sys::MCXT_ALLOC_NO_OOM as c_int).cast::<T>();
+        if place.is_null() {
+            return None;
+        }
+        place.write(value);
+        Some(place.into())
+    }
+}
+
+/// A datum, or an `ERROR` for lack of memory.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop.
+#[inline(always)]
+pub unsafe fn answer(datum: Option<pg_sys::Datum>) -> pg_sys::Datum {
+    // SAFETY: by the contract.
+    datum.unwrap_or_else(|| unsafe { Report::OUT_OF_MEMORY.raise() })
+}
+
+/// A datum, or a panic for lack of memory, which a guard makes an `ERROR`.
+fn expected(datum: Option<pg_sys::Datum>) -> pg_sys::Datum {
+    datum.unwrap_or_else(|| {
+        ErrorReport::new(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory", "")
+            .report(PgLogLevel::ERROR);
+        unreachable!("an ERROR does not return")
+    })
 }
 
 /// The arguments of a call, one after another.
@@ -131,10 +167,13 @@ pub trait Outcome<T> {
 
 /// A type of result.
 pub trait Returned: Copy {
-    /// The datum of a value.
-    ///
-    /// May jump out on lack of memory, so nothing that needs dropping may be alive.
-    fn into_datum(self) -> pg_sys::Datum;
+    /// The datum of a value; none if there is no memory for it.
+    fn try_datum(self) -> Option<pg_sys::Datum>;
+
+    /// The datum of a value, inside of a guard: panics if there is no memory for it.
+    fn into_datum(self) -> pg_sys::Datum {
+        expected(self.try_datum())
+    }
 }
 
 impl<T: Returned> Outcome<T> for T {
@@ -166,21 +205,20 @@ macro_rules! by_reference {
 
         impl Returned for $type {
             #[inline(always)]
-            fn into_datum(self) -> pg_sys::Datum {
-                // SAFETY: palloc returns memory of at least that size, or not at all.
-                unsafe {
-                    let place = palloc(size_of::<$type>()).cast::<$type>();
-                    place.write(self);
-                    place.into()
-                }
+            fn try_datum(self) -> Option<pg_sys::Datum> {
+                stored(self)
             }
         }
     )*};
 }
 
-by_reference!(Sno);
+by_reference!(Sno, Uuid);
 #[cfg(feature = "kin")]
 by_reference!(sno_core::kin::Gid);
+
+/// A `uuid`.
+#[derive(Clone, Copy)]
+pub struct Uuid(pub [u8; 16]);
 
 /// A type that is one number of 64 bits, by value.
 #[cfg(feature = "kin")]
@@ -196,8 +234,8 @@ macro_rules! by_value {
 
         impl Returned for $type {
             #[inline(always)]
-            fn into_datum(self) -> pg_sys::Datum {
-                self.get().into()
+            fn try_datum(self) -> Option<pg_sys::Datum> {
+                Some(self.get().into())
             }
         }
     )*};
@@ -218,8 +256,8 @@ impl Argument for i32 {
 
 impl Returned for i32 {
     #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.into()
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.into())
     }
 }
 
@@ -232,15 +270,15 @@ impl Argument for i64 {
 
 impl Returned for i64 {
     #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.into()
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.into())
     }
 }
 
 impl Returned for f64 {
     #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.to_bits().into()
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.to_bits().into())
     }
 }
 
@@ -253,15 +291,15 @@ impl Argument for bool {
 
 impl Returned for bool {
     #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.into()
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.into())
     }
 }
 
 impl Returned for pg_sys::Datum {
     #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        Some(self)
     }
 }
 
@@ -315,8 +353,8 @@ impl Argument for Timestamp {
 
 impl Returned for Timestamp {
     #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.0.into()
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.0.into())
     }
 }
 
@@ -325,13 +363,8 @@ impl Returned for Timestamp {
 pub struct Interval(pub i64);
 
 impl Returned for Interval {
-    fn into_datum(self) -> pg_sys::Datum {
-        // SAFETY: as for `Sno`; palloc aligns for any type.
-        unsafe {
-            let place = palloc(size_of::<pg_sys::Interval>()).cast::<pg_sys::Interval>();
-            place.write(pg_sys::Interval { time: self.0, day: 0, month: 0 });
-            place.into()
-        }
+    fn try_datum(self) -> Option<pg_sys::Datum> {
+        stored(pg_sys::Interval { time: self.0, day: 0, month: 0 })
     }
 }
 

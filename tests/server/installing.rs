@@ -87,3 +87,17 @@ fn one_version_everywhere() {
         assert!(root().join("sql").join(&update).exists(), "{update}");
     }
 }
+
+/// The scripts are read in the encoding of the database, and some encodings have other characters than UTF-8's.
+#[test]
+fn scripts_are_ascii() {
+    let mut scripts = vec![root().join("sno.control"), root().join("kin/sno_kin.control")];
+    for folder in ["sql", "kin/sql"] {
+        scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    for script in scripts {
+        for (number, line) in fs::read_to_string(&script).unwrap().lines().enumerate() {
+            assert!(line.is_ascii(), "{}:{}: {line}", script.display(), number + 1);
+        }
+    }
+}

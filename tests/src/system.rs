@@ -67,8 +67,7 @@ pub(crate) fn client_command(name: impl AsRef<Path>) -> Command {
 
 fn bare(program: &Path) -> Command {
     let mut command = Command::new(program);
-    // A server with RUST_BACKTRACE would put backtraces into its messages.
-    command.current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("RUST_BACKTRACE");
+    command.current_dir("/").env("LC_ALL", "C.UTF-8");
     for (variable, _) in env::vars_os() {
         if variable.to_string_lossy().starts_with("PG") {
             command.env_remove(variable);
