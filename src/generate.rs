@@ -7,13 +7,13 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use pgrx::pg_sys;
-use sno_core::{Clock, Fields, OutOfEpoch, Sno, Tick, TickClock, record::Origin};
+use sno_core::{Clock, Fields, OutOfEpoch, Sno, Stamp, Tick, TickClock, record::Origin};
 use sno_glue::{
     errors::{Error, guard},
     session::{self, SessionCell, process_id, refuse_recovery},
     shared::Memory,
     system::System,
-    v1::{Args, Returned as _, Timestamp, answer, finfo, v1},
+    v1::{Args, Returned as _, Timestamp, finfo, v1},
 };
 
 use crate::{
@@ -109,11 +109,27 @@ unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
             && let Ok(stamp) = session.claim()
         {
             if stamp.entered {
-                guard(|| Ok(session.upkeep(stamp)));
+                upkeep(session, stamp);
             }
-            return answer(stamp.id(byte, session.number).try_datum());
+            return stamp.id(byte, session.number).answer();
         }
-        answer(guard(|| generate(metabyte)).try_datum())
+        guard(|| generate(metabyte)).answer()
+    }
+}
+
+/// What is done once a tick.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop.
+#[cold]
+#[inline(never)]
+unsafe fn upkeep(session: Session, stamp: Stamp<Tick>) {
+    // SAFETY: by the contract.
+    unsafe {
+        guard(|| {
+            session.upkeep(stamp);
+            Ok(())
+        });
     }
 }
 

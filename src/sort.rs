@@ -42,7 +42,7 @@ unsafe extern "C-unwind" fn sno_in_range(fcinfo: pg_sys::FunctionCallInfo) -> Da
 #[cfg(feature = "pg18")]
 mod skip {
     use super::*;
-    use crate::v1::{Argument, Returned, answer};
+    use crate::v1::{Argument, Returned};
 
     /// PostgreSQL's `SkipSupportData`, which pgrx does not bind.
     #[repr(C)]
@@ -61,8 +61,8 @@ mod skip {
         unsafe {
             let place = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SkipSupport>();
             place.write(SkipSupport {
-                low: answer(Sno::MIN.try_datum()),
-                high: answer(Sno::MAX.try_datum()),
+                low: Sno::MIN.answer(),
+                high: Sno::MAX.answer(),
                 decrement,
                 increment,
             });
@@ -84,7 +84,7 @@ mod skip {
         // SAFETY: the caller's flag; this is called from the outermost frame alone.
         unsafe {
             *overflow = id.is_none();
-            id.map_or(Datum::null(), |id| answer(id.try_datum()))
+            id.map_or(Datum::null(), |id| id.answer())
         }
     }
 }

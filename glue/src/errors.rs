@@ -58,17 +58,21 @@ impl Error {
 
     /// Copies it into PostgreSQL's memory.
     pub fn into_report(self) -> Report {
-        let copy = |text: &[u8]| {
-            let text = printable(text);
-            // SAFETY: as many bytes are copied as there are.
-            unsafe { pg_sys::pnstrdup(text.as_ptr().cast(), text.len()) }.cast_const()
-        };
-        let optional = |text: Option<String>| text.map_or(ptr::null(), |text| copy(text.as_bytes()));
-        Report {
-            state: self.state as c_int,
-            message: copy(&self.message),
-            detail: optional(self.detail),
-            hint: optional(self.hint),
+        // SAFETY: as many bytes are copied as there are, and as many written as are allocated.
+        unsafe {
+            let copy = |text: &[u8]| {
+                let text = printable(text);
+                pg_sys::pnstrdup(text.as_ptr().cast(), text.len()).cast_const()
+            };
+            let optional = |text: Option<String>| text.map_or(ptr::null(), |text| copy(text.as_bytes()));
+            let report = pg_sys::palloc(size_of::<Texts>()).cast::<Texts>();
+            report.write(Texts {
+                state: self.state as c_int,
+                message: copy(&self.message),
+                detail: optional(self.detail),
+                hint: optional(self.hint),
+            });
+            Report(report)
         }
     }
 }
@@ -89,7 +93,9 @@ unsafe extern "C-unwind" {
 
 /// An error in PostgreSQL's memory: nothing in it needs dropping when PostgreSQL jumps.
 #[derive(Clone, Copy)]
-pub struct Report {
+pub struct Report(*const Texts);
+
+struct Texts {
     state: c_int,
     message: *const c_char,
     detail: *const c_char,
@@ -97,14 +103,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Lack of memory, which takes none to report.
-    pub const OUT_OF_MEMORY: Self = Self {
-        state: State::ERRCODE_OUT_OF_MEMORY as c_int,
-        message: c"out of memory".as_ptr(),
-        detail: ptr::null(),
-        hint: ptr::null(),
-    };
-
     /// Raises it as an `ERROR`.
     ///
     /// # Safety
@@ -157,13 +155,14 @@ impl Report {
     unsafe fn fill_in(self) {
         // SAFETY: PostgreSQL copies the texts, which end with a zero.
         unsafe {
-            errcode(self.state);
-            errmsg_internal(c"%s".as_ptr(), self.message);
-            if !self.detail.is_null() {
-                errdetail_internal(c"%s".as_ptr(), self.detail);
+            let Texts { state, message, detail, hint } = &*self.0;
+            errcode(*state);
+            errmsg_internal(c"%s".as_ptr(), *message);
+            if !detail.is_null() {
+                errdetail_internal(c"%s".as_ptr(), *detail);
             }
-            if !self.hint.is_null() {
-                errhint(c"%s".as_ptr(), self.hint);
+            if !hint.is_null() {
+                errhint(c"%s".as_ptr(), *hint);
             }
         }
     }

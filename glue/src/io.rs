@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
 use crate::{
     errors::{Error, guard, sentence},
     fixed::Fixed,
-    v1::{Args, Returned, answer, stored},
+    v1::{Args, Returned, store, store_guarded},
 };
 
 /// Input of text; errors are soft for a caller that asks for that.
@@ -20,7 +20,7 @@ pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
         match T::parse(text) {
-            Ok(value) => answer(value.try_datum()),
+            Ok(value) => value.answer(),
             Err(wrong) => refuse::<T>(fcinfo, text, wrong),
         }
     }
@@ -55,7 +55,7 @@ pub unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: by the contract; nothing here needs dropping.
     unsafe {
         let value: T = Args::new(fcinfo).next();
-        answer(stored(Terminated { text: value.to_text(), end: 0 }))
+        store(Terminated { text: value.to_text(), end: 0 })
     }
 }
 
@@ -88,7 +88,7 @@ pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
         message.cursor = message.len;
         match of_bytes::<T>(bytes) {
-            Ok(value) => answer(value.try_datum()),
+            Ok(value) => value.answer(),
             Err(wrong) => guard(|| Err(wrong_bytes::<T>(bytes, wrong))),
         }
     }
@@ -101,7 +101,7 @@ pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 #[inline(always)]
 pub unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above. Nothing here needs dropping.
-    unsafe { answer(Bytea(Args::new(fcinfo).next::<T>().to_bytes()).try_datum()) }
+    unsafe { Bytea(Args::new(fcinfo).next::<T>().to_bytes()).answer() }
 }
 
 /// The value whose binary form a `bytea` is.
@@ -116,29 +116,44 @@ pub unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
             let bytes = pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
             of_bytes::<T>(bytes).map_err(|wrong| wrong_bytes::<T>(bytes, wrong))
         });
-        answer(value.try_datum())
+        value.answer()
     }
 }
 
 /// A `bytea` of these bytes.
 #[derive(Clone, Copy)]
-pub struct Bytea<B>(pub B);
+pub struct Bytea<B: Copy>(pub B);
+
+/// Its length and its bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Varlena<B: Copy> {
+    header: u32,
+    bytes: B,
+}
+
+impl<B: Copy> From<Bytea<B>> for Varlena<B> {
+    #[inline(always)]
+    fn from(bytea: Bytea<B>) -> Self {
+        const { assert!(align_of::<B>() == 1) };
+        let mut varlena = Self { header: 0, bytes: bytea.0 };
+        // SAFETY: the header is where PostgreSQL has it.
+        unsafe {
+            let length = pg_sys::VARHDRSZ + size_of::<B>();
+            pgrx::set_varsize_4b((&raw mut varlena).cast(), length as i32);
+        }
+        varlena
+    }
+}
 
 impl<B: Copy> Returned for Bytea<B> {
-    #[inline(always)]
-    fn try_datum(self) -> Option<Datum> {
-        #[derive(Clone, Copy)]
-        #[repr(C)]
-        struct Varlena<B: Copy> {
-            header: u32,
-            bytes: B,
-        }
+    fn into_datum(self) -> Datum {
+        store_guarded(Varlena::from(self))
+    }
 
-        const { assert!(align_of::<B>() == 1) };
-        let mut varlena = Varlena { header: 0, bytes: self.0 };
-        let length = pg_sys::VARHDRSZ + size_of::<B>();
-        // SAFETY: it is where PostgreSQL has it.
-        unsafe { pgrx::set_varsize_4b((&raw mut varlena.header).cast(), length as i32) };
-        stored(varlena)
+    #[inline(always)]
+    unsafe fn answer(self) -> Datum {
+        // SAFETY: by the contract.
+        unsafe { store(Varlena::from(self)) }
     }
 }

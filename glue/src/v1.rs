@@ -14,7 +14,7 @@ use pgrx::{
 };
 use sno_core::{Sno, Tick};
 
-use crate::errors::{Error, Report};
+use crate::errors::{Error, guard};
 
 /// Declares a function for PostgreSQL, with the record of its calling convention.
 #[macro_export]
@@ -24,19 +24,18 @@ macro_rules! v1_function {
         $(#[$attr])*
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-            fn call($($arg: $type),*) -> Result<$result, $crate::errors::Error> {
-                $crate::v1::Outcome::outcome($body)
-            }
+            fn call($($arg: $type),*) -> impl $crate::v1::Outcome<$result> $body
+
             // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL
             // declaration names; this is the outermost frame, and nothing in it needs dropping.
             unsafe {
-                let result: $result = $crate::errors::guard(|| {
+                let result: $result = $crate::v1::Outcome::guarded(|| {
                     // Some functions have none.
                     #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::v1::Args::new(fcinfo);
                     call($(args.next::<$type>()),*)
                 });
-                $crate::v1::answer($crate::v1::Returned::try_datum(result))
+                $crate::v1::Returned::answer(result)
             }
         }
     };
@@ -81,43 +80,41 @@ macro_rules! functions {
 pub use crate::{finfo, functions, v1_function as v1};
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrapper, which takes longer than the allocation itself.
+    // Without pgrx's wrappers, which take longer than the allocation itself.
+    fn palloc(size: usize) -> *mut c_void;
     fn palloc_extended(size: usize, flags: c_int) -> *mut c_void;
 }
 
-/// A copy of a value in the current memory context; none if there is no memory left. It never jumps.
+/// A copy of a value in the current memory context.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop: PostgreSQL jumps for lack of memory.
 #[inline(always)]
-pub fn stored<T: Copy>(value: T) -> Option<pg_sys::Datum> {
-    // What PostgreSQL aligns for, and what it takes without an error.
-    const { assert!(align_of::<T>() <= 8 && size_of::<T>() < 1024) };
-    // SAFETY: lack of memory is answered with null, and otherwise there is as much as is written.
+pub unsafe fn store<T: Copy>(value: T) -> pg_sys::Datum {
+    // What PostgreSQL aligns for.
+    const { assert!(align_of::<T>() <= 8) };
+    // SAFETY: palloc returns memory of that size, or not at all.
     unsafe {
-        let place = palloc_extended(size_of::<T>(), pg_sys::MCXT_ALLOC_NO_OOM as c_int).cast::<T>();
-        if place.is_null() {
-            return None;
-        }
+        let place = palloc(size_of::<T>()).cast::<T>();
         place.write(value);
-        Some(place.into())
+        place.into()
     }
 }
 
-/// A datum, or an `ERROR` for lack of memory.
-///
-/// # Safety
-/// Called in the outermost frame, which has nothing to drop.
-#[inline(always)]
-pub unsafe fn answer(datum: Option<pg_sys::Datum>) -> pg_sys::Datum {
-    // SAFETY: by the contract.
-    datum.unwrap_or_else(|| unsafe { Report::OUT_OF_MEMORY.raise() })
-}
-
-/// A datum, or a panic for lack of memory, which a guard makes an `ERROR`.
-fn expected(datum: Option<pg_sys::Datum>) -> pg_sys::Datum {
-    datum.unwrap_or_else(|| {
-        ErrorReport::new(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory", "")
-            .report(PgLogLevel::ERROR);
-        unreachable!("an ERROR does not return")
-    })
+/// The same inside of a guard: panics for lack of memory.
+pub fn store_guarded<T: Copy>(value: T) -> pg_sys::Datum {
+    // The size is one that PostgreSQL takes without an error.
+    const { assert!(align_of::<T>() <= 8 && size_of::<T>() < 1024) };
+    // SAFETY: by its flag this returns memory of that size, or null.
+    unsafe {
+        let place = palloc_extended(size_of::<T>(), pg_sys::MCXT_ALLOC_NO_OOM as c_int).cast::<T>();
+        if place.is_null() {
+            ErrorReport::new(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory", "")
+                .report(PgLogLevel::ERROR);
+        }
+        place.write(value);
+        place.into()
+    }
 }
 
 /// The arguments of a call, one after another.
@@ -161,32 +158,41 @@ pub trait Argument {
 
 /// A result, with or without the possibility of an error.
 pub trait Outcome<T> {
-    /// As a result that may be an error.
-    fn outcome(self) -> Result<T, Error>;
+    /// Has an error and a panic become an `ERROR`.
+    ///
+    /// # Safety
+    /// Called in the outermost frame, which has nothing to drop.
+    unsafe fn guarded(work: impl FnOnce() -> Self) -> T;
 }
 
 /// A type of result.
 pub trait Returned: Copy {
-    /// The datum of a value; none if there is no memory for it.
-    fn try_datum(self) -> Option<pg_sys::Datum>;
+    /// The datum of a value, inside of a guard: panics for lack of memory.
+    fn into_datum(self) -> pg_sys::Datum;
 
-    /// The datum of a value, inside of a guard: panics if there is no memory for it.
-    fn into_datum(self) -> pg_sys::Datum {
-        expected(self.try_datum())
+    /// The datum of a value, as the result of a call.
+    ///
+    /// # Safety
+    /// As for [`store`].
+    #[inline(always)]
+    unsafe fn answer(self) -> pg_sys::Datum {
+        self.into_datum()
     }
 }
 
 impl<T: Returned> Outcome<T> for T {
     #[inline(always)]
-    fn outcome(self) -> Result<T, Error> {
-        Ok(self)
+    unsafe fn guarded(work: impl FnOnce() -> T) -> T {
+        // SAFETY: by the contract.
+        unsafe { pgrx::pgrx_extern_c_guard(work) }
     }
 }
 
 impl<T: Returned> Outcome<T> for Result<T, Error> {
     #[inline(always)]
-    fn outcome(self) -> Self {
-        self
+    unsafe fn guarded(work: impl FnOnce() -> Self) -> T {
+        // SAFETY: by the contract.
+        unsafe { guard(work) }
     }
 }
 
@@ -204,9 +210,14 @@ macro_rules! by_reference {
         }
 
         impl Returned for $type {
+            fn into_datum(self) -> pg_sys::Datum {
+                store_guarded(self)
+            }
+
             #[inline(always)]
-            fn try_datum(self) -> Option<pg_sys::Datum> {
-                stored(self)
+            unsafe fn answer(self) -> pg_sys::Datum {
+                // SAFETY: by the contract.
+                unsafe { store(self) }
             }
         }
     )*};
@@ -234,8 +245,8 @@ macro_rules! by_value {
 
         impl Returned for $type {
             #[inline(always)]
-            fn try_datum(self) -> Option<pg_sys::Datum> {
-                Some(self.get().into())
+            fn into_datum(self) -> pg_sys::Datum {
+                self.get().into()
             }
         }
     )*};
@@ -256,8 +267,8 @@ impl Argument for i32 {
 
 impl Returned for i32 {
     #[inline(always)]
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        Some(self.into())
+    fn into_datum(self) -> pg_sys::Datum {
+        self.into()
     }
 }
 
@@ -270,15 +281,15 @@ impl Argument for i64 {
 
 impl Returned for i64 {
     #[inline(always)]
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        Some(self.into())
+    fn into_datum(self) -> pg_sys::Datum {
+        self.into()
     }
 }
 
 impl Returned for f64 {
     #[inline(always)]
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        Some(self.to_bits().into())
+    fn into_datum(self) -> pg_sys::Datum {
+        self.to_bits().into()
     }
 }
 
@@ -291,15 +302,15 @@ impl Argument for bool {
 
 impl Returned for bool {
     #[inline(always)]
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        Some(self.into())
+    fn into_datum(self) -> pg_sys::Datum {
+        self.into()
     }
 }
 
 impl Returned for pg_sys::Datum {
     #[inline(always)]
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        Some(self)
+    fn into_datum(self) -> pg_sys::Datum {
+        self
     }
 }
 
@@ -353,8 +364,8 @@ impl Argument for Timestamp {
 
 impl Returned for Timestamp {
     #[inline(always)]
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        Some(self.0.into())
+    fn into_datum(self) -> pg_sys::Datum {
+        self.0.into()
     }
 }
 
@@ -363,8 +374,8 @@ impl Returned for Timestamp {
 pub struct Interval(pub i64);
 
 impl Returned for Interval {
-    fn try_datum(self) -> Option<pg_sys::Datum> {
-        stored(pg_sys::Interval { time: self.0, day: 0, month: 0 })
+    fn into_datum(self) -> pg_sys::Datum {
+        store_guarded(pg_sys::Interval { time: self.0, day: 0, month: 0 })
     }
 }
 
