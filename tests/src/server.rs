@@ -194,6 +194,7 @@ impl Server {
     }
 
     fn new(faketime: bool, programs: PathBuf) -> Self {
+        system::raise_file_limit();
         // Nobody else on this machine can enter the folder, and so nobody can connect: everybody is trusted.
         let home =
             tempfile::Builder::new().prefix("s").tempdir_in(system::temporary()).expect("a temporary folder");

@@ -76,6 +76,31 @@ fn bare(program: &Path) -> Command {
     command
 }
 
+/// Lets this process have as many files open as it may: a connection takes several, and many systems allow 1,024 unless
+/// asked for more. Says so if that may not be enough for hundreds of connections.
+pub(crate) fn raise_file_limit() {
+    const ENOUGH: libc::rlim_t = 4096;
+    static RAISED: OnceLock<()> = OnceLock::new();
+
+    RAISED.get_or_init(|| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: both calls are given a limit to write or to read.
+        let raised = unsafe {
+            libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && {
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0
+            }
+        };
+        if !raised || limit.rlim_max < ENOUGH {
+            eprintln!(
+                "This process may have only {} files open; tests with hundreds of connections need up to {ENOUGH}. \
+                 Raise the hard limit: ulimit -Hn {ENOUGH}, as root, or /etc/security/limits.conf.",
+                limit.rlim_max
+            );
+        }
+    });
+}
+
 /// A TCP port that nobody listens on at the moment.
 pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
