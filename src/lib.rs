@@ -43,4 +43,5 @@ extern "C-unwind" fn _PG_init() {
     settings::define();
     static MEMORY: [&dyn Reserve; 1] = [&generate::MEMORY];
     reserve(&MEMORY);
+    generate::MEMORY.take_early();
 }

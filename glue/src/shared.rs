@@ -89,6 +89,18 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
         if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(Error::layout::<S>()) }
     }
 
+    /// Takes the memory before the first ID asks for it, on PostgreSQL 15 and 16: there it comes from what the server has
+    /// to spare, which locks may have used up by then. Called when the library is loaded.
+    pub fn take_early(&'static self) {
+        // SAFETY: reads two flags. A process of a running server has the main segment.
+        let running =
+            unsafe { pg_sys::IsUnderPostmaster && !pg_sys::process_shared_preload_libraries_in_progress };
+        if cfg!(any(feature = "pg15", feature = "pg16")) && running {
+            // If there is none, the first ID says so.
+            let _ = self.attach();
+        }
+    }
+
     /// Makes memory a `Shared`. Nobody else sees it yet.
     ///
     /// # Safety
@@ -138,7 +150,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
 
         let (name, size) = (self.name, self.size);
         // SAFETY: the main segment is mapped in every process. The lock is held until the memory has its
-        // value; if an error is raised, the end of the transaction releases it.
+        // value; if another error is raised, the end of the transaction releases it.
         unsafe {
             let lock = &raw mut (*pg_sys::MainLWLockArray.add(ADDIN_SHMEM_INIT_LOCK)).lock;
             pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
@@ -153,10 +165,11 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
             .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| std::ptr::null_mut())
             .execute();
             if memory.is_null() {
-                return Err(Error::shared_memory::<S>());
+                // The error has let interrupts in again, which the release does.
+                pg_sys::InterruptHoldoffCount += 1;
             }
             pg_sys::LWLockRelease(lock);
-            Ok(memory.cast())
+            if memory.is_null() { Err(Error::shared_memory::<S>()) } else { Ok(memory.cast()) }
         }
     }
 }
