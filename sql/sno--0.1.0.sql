@@ -461,7 +461,7 @@ COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS '
 CREATE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN format('FOR VALUES FROM (%L) TO (%L)', sno_lower(since), sno_lower(until));
-COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE … ATTACH PARTITION takes them';
+COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE ... ATTACH PARTITION takes them';
 
 -- Locks a table of partitions against others who do the same, but not against readers and writers, and makes
 -- sure that it is one.
@@ -488,7 +488,7 @@ BEGIN
     IF FOUND THEN
         RAISE EXCEPTION 'partition "%" has been detached only in part', pending
             USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = 'DETACH PARTITION … CONCURRENTLY was interrupted.',
+                DETAIL = 'DETACH PARTITION ... CONCURRENTLY was interrupted.',
                 HINT = format('Run ALTER TABLE %s DETACH PARTITION %I FINALIZE.', parent, pending);
     END IF;
 END

@@ -466,7 +466,7 @@ COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS '
 CREATE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN pg_catalog.format('FOR VALUES FROM (%L) TO (%L)'::text, sno_lower(since)::text, sno_lower(until)::text);
-COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE … ATTACH PARTITION takes them';
+COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE ... ATTACH PARTITION takes them';
 
 CREATE FUNCTION sno_partition_gaps(
         parent regclass, width interval, since timestamptz, until timestamptz,
@@ -479,6 +479,8 @@ BEGIN ATOMIC
     FROM sno_partition_spans($2, $3, $4) s,
         pg_catalog.unnest(tstzmultirange(tstzrange(s.since, s.until)) OPERATOR(pg_catalog.-) coalesce(
             (SELECT pg_catalog.range_agg(tstzrange(p.since, p.until)) FROM sno_partitions($1) p), '{}'::tstzmultirange)) gap
+    -- None is for less than 4 ms, nor for what no ID can hold.
+    WHERE sno_lower(pg_catalog.lower(gap)) < sno_lower(pg_catalog.upper(gap))
     ORDER BY 1;
 END;
 COMMENT ON FUNCTION sno_partition_gaps(regclass, interval, timestamptz, timestamptz) IS 'the partitions that a table lacks for a range of time, with their bounds';
@@ -544,12 +546,62 @@ BEGIN
     IF FOUND THEN
         RAISE EXCEPTION 'partition "%" has been detached only in part', pending.relname
             USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = 'DETACH PARTITION … CONCURRENTLY was interrupted.',
+                DETAIL = 'DETACH PARTITION ... CONCURRENTLY was interrupted.',
                 HINT = format('Run ALTER TABLE %s DETACH PARTITION %s FINALIZE.', parent, pending.partition);
     END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it has none by sno';
+
+-- Takes the locks that a change of partitions needs on tables which others use: the default partition, and what foreign
+-- keys lead from and to. It waits for one of them, and for the others only as long as nobody looks for deadlocks; then
+-- it gives way, and waits for the one that it did not get. Tables that the caller may not lock are left to the change.
+CREATE FUNCTION sno_lock_related(parent regclass, change text) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    waiting text := current_setting('lock_timeout');
+    locks text[];
+    first integer := 1;
+    place integer;
+BEGIN
+    SELECT array_agg(format('LOCK TABLE %s%s IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, l.related::regclass, l.mode) ORDER BY l.place)
+    INTO locks
+    FROM (
+        SELECT 1, parent::oid, true, 'ACCESS EXCLUSIVE' WHERE change <> 'attach'
+        UNION ALL
+        SELECT 2, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent
+        UNION ALL
+        SELECT 3, conrelid, true, CASE change WHEN 'attach' THEN 'SHARE ROW EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
+        FROM pg_constraint WHERE confrelid = parent AND contype = 'f'
+        UNION ALL
+        SELECT 4, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
+        FROM pg_constraint WHERE conrelid = parent AND contype = 'f'
+    ) l(place, related, alone, mode)
+    JOIN pg_class c ON c.oid = l.related
+    WHERE c.relkind IN ('r', 'p') AND NOT (l.place = 3 AND c.relispartition)
+        AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE');
+    WHILE locks IS NOT NULL LOOP
+        BEGIN
+            place := first;
+            EXECUTE locks[first];
+            PERFORM set_config('lock_timeout', '100ms', true);
+            FOR other IN 1 .. array_length(locks, 1) LOOP
+                place := other;
+                EXECUTE locks[other];
+            END LOOP;
+            PERFORM set_config('lock_timeout', waiting, true);
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            IF place = first THEN
+                RAISE;
+            END IF;
+            first := place;
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_lock_related(regclass, text) IS 'lock the tables that a change of partitions concerns, without a deadlock';
 
 CREATE FUNCTION sno_add_partition(
         parent regclass, width interval, since timestamptz, until timestamptz, bounds text
@@ -602,6 +654,7 @@ CREATE FUNCTION sno_create_partitions(
 BEGIN ATOMIC
     SELECT sno_check_spans(width, since, until);
     SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
+    SELECT sno_lock_related(parent, 'attach'::text) WHERE EXISTS (SELECT FROM sno_partition_gaps(parent, $2, $3, $4));
     -- By way of an array, so that all are made, however many rows the caller takes.
     SELECT pg_catalog.unnest(ARRAY(
         SELECT sno_add_partition(parent, $2, gap.since, gap.until, gap.bounds) FROM sno_partition_gaps(parent, $2, $3, $4) gap));
@@ -649,6 +702,8 @@ CREATE FUNCTION sno_expire_partitions(
 BEGIN ATOMIC
     SELECT sno_check_expiry(before, drop_them);
     SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
+    SELECT sno_lock_related(parent, CASE WHEN drop_them THEN 'drop'::text ELSE 'detach'::text END)
+    WHERE EXISTS (SELECT FROM sno_partitions(parent) p WHERE p.until <= before);
     SELECT pg_catalog.unnest(ARRAY(
         SELECT sno_remove_partition(parent, p.partition, drop_them) FROM sno_partitions(parent) p WHERE p.until <= before));
 END;

@@ -7,9 +7,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use pgrx::pg_sys;
-use sno_core::{Clock, Fields, OutOfEpoch, Sno, Tick, TickClock, record::Origin};
+use sno_core::{Clock, Fields, OutOfEpoch, Sno, Stamp, Tick, TickClock, record::Origin};
 use sno_glue::{
-    errors::Error,
+    errors::{Error, guard},
     session::{self, SessionCell, process_id, refuse_recovery},
     shared::Memory,
     system::System,
@@ -101,31 +101,44 @@ finfo!(sno_new);
 /// `sno_new(integer) → sno`
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: declared in SQL with one argument of type integer. Nothing here needs dropping when an
-    // error jumps out of the guard or of the allocation.
+    // SAFETY: declared in SQL with one argument of type integer. This is the outermost frame, and nothing in it
+    // needs dropping.
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
         if let (Some(session), Ok(byte)) = (SESSION.get(), u8::try_from(metabyte))
             && let Ok(stamp) = session.claim()
         {
             if stamp.entered {
-                pgrx::pgrx_extern_c_guard(|| session.upkeep(stamp));
+                upkeep(session, stamp);
             }
-            return stamp.id(byte, session.number).into_datum();
+            return stamp.id(byte, session.number).answer();
         }
-        pgrx::pgrx_extern_c_guard(|| generate(metabyte)).into_datum()
+        guard(|| generate(metabyte)).answer()
+    }
+}
+
+/// What is done once a tick.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop.
+#[cold]
+#[inline(never)]
+unsafe fn upkeep(session: Session, stamp: Stamp<Tick>) {
+    // SAFETY: by the contract.
+    unsafe {
+        guard(|| {
+            session.upkeep(stamp);
+            Ok(())
+        });
     }
 }
 
 /// An ID by the long way: checks, and waits as long as the generator says.
 #[cold]
-fn generate(metabyte: i32) -> Sno {
-    let generate = || {
-        let metabyte = fields::metabyte(metabyte)?;
-        let session = SESSION.get_or_start(start)?;
-        Ok(session.next()?.id(metabyte, session.number))
-    };
-    generate().unwrap_or_else(|error: Error| error.raise())
+fn generate(metabyte: i32) -> Result<Sno, Error> {
+    let metabyte = fields::metabyte(metabyte)?;
+    let session = SESSION.get_or_start(start)?;
+    Ok(session.next()?.id(metabyte, session.number))
 }
 
 v1! {

@@ -31,14 +31,19 @@ mod generate;
 mod settings;
 mod views;
 
-use sno_glue::shared::{Reserve, reserve};
+use sno_glue::{
+    errors::refuse_backtraces,
+    shared::{Reserve, reserve},
+};
 
 pgrx::pg_module_magic!(name, version);
 
 /// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
 #[pgrx::pg_guard]
 extern "C-unwind" fn _PG_init() {
+    refuse_backtraces();
     settings::define();
     static MEMORY: [&dyn Reserve; 1] = [&generate::MEMORY];
     reserve(&MEMORY);
+    generate::MEMORY.take_early();
 }

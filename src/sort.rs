@@ -57,12 +57,12 @@ mod skip {
     /// `sno_skipsupport(internal) → void`
     #[unsafe(no_mangle)]
     unsafe extern "C-unwind" fn sno_skipsupport(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-        // SAFETY: PostgreSQL passes such a struct to be filled.
+        // SAFETY: PostgreSQL passes such a struct to be filled. This is the outermost frame.
         unsafe {
             let place = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SkipSupport>();
             place.write(SkipSupport {
-                low: Sno::MIN.into_datum(),
-                high: Sno::MAX.into_datum(),
+                low: Sno::MIN.answer(),
+                high: Sno::MAX.answer(),
                 decrement,
                 increment,
             });
@@ -81,8 +81,10 @@ mod skip {
     }
 
     unsafe fn neighbour(id: Option<Sno>, overflow: *mut bool) -> Datum {
-        // SAFETY: the caller's flag.
-        unsafe { *overflow = id.is_none() };
-        id.map_or(Datum::null(), Sno::into_datum)
+        // SAFETY: the caller's flag; this is called from the outermost frame alone.
+        unsafe {
+            *overflow = id.is_none();
+            id.map_or(Datum::null(), |id| id.answer())
+        }
     }
 }

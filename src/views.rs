@@ -4,7 +4,10 @@ use std::sync::atomic::Ordering::Acquire;
 
 use pgrx::pg_sys;
 use sno_core::SlotState;
-use sno_glue::settings::max_clock_wait;
+use sno_glue::{
+    errors::{Error, guard},
+    settings::max_clock_wait,
+};
 
 use crate::{
     generate::{MEMORY, SLOTS, own_partition},
@@ -29,15 +32,21 @@ finfo!(sno_generators);
 /// `sno_generators() → setof (slot, partition, last_time, tick_tock, sequence, safe_time, drifts,
 /// overflows, waited)`: one row per generator in use since the server started.
 #[unsafe(no_mangle)]
-#[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    let shared = MEMORY.attach().unwrap_or_else(|error| error.raise());
-    // SAFETY: declared in SQL as a set of these rows; PostgreSQL checks that the caller takes a set.
+    // SAFETY: declared in SQL as a set of these rows. This is the outermost frame.
+    unsafe { guard(|| all(fcinfo)) }
+}
+
+/// # Safety
+/// `fcinfo` is a call to a function that returns a set of these rows.
+unsafe fn all(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> {
+    let shared = MEMORY.attach()?;
+    // SAFETY: PostgreSQL checks that the caller takes a set.
     unsafe {
         pg_sys::InitMaterializedSRF(fcinfo, 0);
         let result = (*fcinfo).resultinfo.cast::<pg_sys::ReturnSetInfo>();
         if !shared.ready.load(Acquire) {
-            return pg_sys::Datum::null();
+            return Ok(pg_sys::Datum::null());
         }
         for (number, slot) in shared.slots.iter().enumerate() {
             let state = slot.state();
@@ -58,7 +67,7 @@ unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> 
             v1::add_row(result, row);
         }
     }
-    pg_sys::Datum::null()
+    Ok(pg_sys::Datum::null())
 }
 
 finfo!(sno_generator);
@@ -66,10 +75,16 @@ finfo!(sno_generator);
 /// max_clock_wait, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited)`: this backend's
 /// own generator, and the settings that it goes by.
 #[unsafe(no_mangle)]
-#[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_generator(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    let settings = Settings::current().unwrap_or_else(|error| error.raise());
-    let shared = MEMORY.attach().unwrap_or_else(|error| error.raise());
+    // SAFETY: declared in SQL with this row as its result. This is the outermost frame.
+    unsafe { guard(|| own(fcinfo)) }
+}
+
+/// # Safety
+/// `fcinfo` is a call to a function that returns such a row.
+unsafe fn own(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> {
+    let settings = Settings::current()?;
+    let shared = MEMORY.attach()?;
     let partition = own_partition(&settings);
     let slot = partition as usize % SLOTS;
     let state = Some(shared.slots[slot].state())
@@ -91,6 +106,6 @@ unsafe extern "C-unwind" fn sno_generator(fcinfo: pg_sys::FunctionCallInfo) -> p
         overflows,
         waited,
     ];
-    // SAFETY: declared in SQL with this row as its result.
-    unsafe { v1::row(fcinfo, row) }
+    // SAFETY: by the contract.
+    Ok(unsafe { v1::row(fcinfo, row) })
 }

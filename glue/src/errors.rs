@@ -1,28 +1,40 @@
 //! Every error that users see, with its SQLSTATE, and every line for the server's log: one constructor each.
+//!
+//! An error is a result until the outermost frame, where [`guard`] hands it to PostgreSQL. This is done by hand, and
+//! not by pgrx's `ErrorReport`, since that takes texts in UTF-8 only: a user's text is in the database's encoding, and
+//! goes into the message as it is. All other words are ASCII.
 
-use std::{borrow::Cow, io};
-
-use pgrx::{
-    PgLogLevel, PgSqlErrorCode as State,
-    pg_sys::{self, panic::ErrorReport},
+use std::{
+    backtrace::Backtrace,
+    borrow::Cow,
+    env,
+    ffi::{c_char, c_int},
+    io, ptr,
 };
+
+use pgrx::{PgSqlErrorCode as State, pg_sys};
 use sno_core::{OutOfEpoch, record::Origin};
 
 use crate::{system::System, v1::Timestamp};
 
-/// An error on its way to the user.
+/// An error on its way to the user. The texts are in the database's encoding.
 #[derive(Debug)]
 pub struct Error {
     state: State,
-    message: String,
+    message: Vec<u8>,
     detail: Option<String>,
     hint: Option<String>,
 }
 
 impl Error {
     /// With a SQLSTATE and a primary message.
-    pub fn new(state: State, message: impl Into<String>) -> Self {
+    pub fn new(state: State, message: impl Into<Vec<u8>>) -> Self {
         Self { state, message: message.into(), detail: None, hint: None }
+    }
+
+    /// With a message that ends with a user's text in quotes.
+    pub fn quoting(state: State, message: impl Into<Vec<u8>>, text: impl AsRef<[u8]>) -> Self {
+        Self::new(state, [message.into().as_slice(), b" \"", text.as_ref(), b"\""].concat())
     }
 
     /// Adds the DETAIL, a sentence.
@@ -37,58 +49,81 @@ impl Error {
         self
     }
 
-    /// Unwinds to the guard of the function that PostgreSQL called, which raises it as an `ERROR`.
-    pub fn raise(self) -> ! {
-        self.report(PgLogLevel::ERROR);
-        unreachable!("an ERROR does not return")
-    }
-
     /// Writes it to the server's log, and goes on.
     pub fn log(self) {
-        self.report(PgLogLevel::LOG);
+        let report = self.into_report();
+        // SAFETY: nothing in the closure needs dropping; an error that PostgreSQL raises on the way unwinds from here.
+        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| report.send(pg_sys::LOG as c_int)) };
     }
 
-    fn report(self, level: PgLogLevel) {
-        let mut report = ErrorReport::new(self.state, self.message, "");
-        if let Some(detail) = self.detail {
-            report = report.set_detail(detail);
+    /// Copies it into PostgreSQL's memory.
+    pub fn into_report(self) -> Report {
+        // SAFETY: as many bytes are copied as there are, and as many written as are allocated.
+        unsafe {
+            let copy = |text: &[u8]| {
+                let text = printable(text);
+                pg_sys::pnstrdup(text.as_ptr().cast(), text.len()).cast_const()
+            };
+            let optional = |text: Option<String>| text.map_or(ptr::null(), |text| copy(text.as_bytes()));
+            let report = pg_sys::palloc(size_of::<Texts>()).cast::<Texts>();
+            report.write(Texts {
+                state: self.state as c_int,
+                message: copy(&self.message),
+                detail: optional(self.detail),
+                hint: optional(self.hint),
+            });
+            Report(report)
         }
-        if let Some(hint) = self.hint {
-            report = report.set_hint(hint);
-        }
-        report.report(level);
+    }
+}
+
+unsafe extern "C-unwind" {
+    // Without pgrx's wrappers, which turn a jump into a panic: these are called where nothing may panic.
+    fn errstart(level: c_int, domain: *const c_char) -> bool;
+    fn errcode(state: c_int) -> c_int;
+    fn errmsg_internal(format: *const c_char, ...) -> c_int;
+    fn errdetail_internal(format: *const c_char, ...) -> c_int;
+    fn errhint(format: *const c_char, ...) -> c_int;
+    fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
+    #[cfg(not(feature = "pg15"))]
+    fn errsave_start(context: *mut pg_sys::Node, domain: *const c_char) -> bool;
+    #[cfg(not(feature = "pg15"))]
+    fn errsave_finish(context: *mut pg_sys::Node, file: *const c_char, line: c_int, function: *const c_char);
+}
+
+/// An error in PostgreSQL's memory: nothing in it needs dropping when PostgreSQL jumps.
+#[derive(Clone, Copy)]
+pub struct Report(*const Texts);
+
+struct Texts {
+    state: c_int,
+    message: *const c_char,
+    detail: *const c_char,
+    hint: *const c_char,
+}
+
+impl Report {
+    /// Raises it as an `ERROR`.
+    ///
+    /// # Safety
+    /// Called in the outermost frame, or inside of a boundary of pgrx's: it jumps.
+    pub unsafe fn raise(self) -> ! {
+        // SAFETY: by the contract.
+        unsafe { self.send(pg_sys::PGERROR as c_int) };
+        unreachable!("an ERROR does not return")
     }
 
     /// Hands it to a caller that asked for soft errors, and raises it for all others.
     ///
     /// # Safety
-    /// `context` is the call's context node, or null.
+    /// As for [`raise`](Self::raise); `context` is the call's context node, or null.
     #[cfg(not(feature = "pg15"))]
     pub unsafe fn save(self, context: *mut pg_sys::Node) {
-        use std::ffi::{CString, c_char, c_int};
-
-        unsafe extern "C-unwind" {
-            fn errcode(sqlerrcode: c_int) -> c_int;
-            fn errmsg_internal(format: *const c_char, ...) -> c_int;
-            fn errdetail_internal(format: *const c_char, ...) -> c_int;
-        }
-        // SAFETY: a plain node tag is read.
-        let soft = !context.is_null() && unsafe { (*context).type_ } == pg_sys::NodeTag::T_ErrorSaveContext;
-        if !soft {
-            self.raise();
-        }
-        let text = |text: String| CString::new(text).unwrap_or_default();
-        let (message, detail) = (text(self.message), self.detail.map(text));
-        // SAFETY: the calls that PostgreSQL's own macro makes; with a context for soft errors none of
-        // them jumps, and the texts outlive them.
+        // SAFETY: the calls that PostgreSQL's own macro makes.
         unsafe {
-            if pg_sys::errsave_start(context, std::ptr::null()) {
-                errcode(self.state as c_int);
-                errmsg_internal(c"%s".as_ptr(), message.as_ptr());
-                if let Some(detail) = &detail {
-                    errdetail_internal(c"%s".as_ptr(), detail.as_ptr());
-                }
-                pg_sys::errsave_finish(context, c"".as_ptr(), 0, c"".as_ptr());
+            if errsave_start(context, ptr::null()) {
+                self.fill_in();
+                errsave_finish(context, ptr::null(), 0, ptr::null());
             }
         }
     }
@@ -96,20 +131,82 @@ impl Error {
     /// Raises it: soft errors came with PostgreSQL 16.
     ///
     /// # Safety
-    /// None is needed; the later versions have a contract.
+    /// As for [`raise`](Self::raise).
     #[cfg(feature = "pg15")]
     pub unsafe fn save(self, _context: *mut pg_sys::Node) {
-        self.raise();
+        // SAFETY: by the contract.
+        unsafe { self.raise() }
     }
 
+    /// # Safety
+    /// As for [`raise`](Self::raise).
+    unsafe fn send(self, level: c_int) {
+        // SAFETY: the calls that PostgreSQL's own macro makes.
+        unsafe {
+            if errstart(level, ptr::null()) {
+                self.fill_in();
+                errfinish(ptr::null(), 0, ptr::null());
+            }
+        }
+    }
+
+    /// # Safety
+    /// Between the start of an error and its end.
+    unsafe fn fill_in(self) {
+        // SAFETY: PostgreSQL copies the texts, which end with a zero.
+        unsafe {
+            let Texts { state, message, detail, hint } = &*self.0;
+            errcode(*state);
+            errmsg_internal(c"%s".as_ptr(), *message);
+            if !detail.is_null() {
+                errdetail_internal(c"%s".as_ptr(), *detail);
+            }
+            if !hint.is_null() {
+                errhint(c"%s".as_ptr(), *hint);
+            }
+        }
+    }
+}
+
+/// Has this library's panics take no backtraces, whatever the server's environment says: pgrx would put them into the
+/// DETAIL that a client sees. For the start of the library.
+pub fn refuse_backtraces() {
+    const VARIABLE: &str = "RUST_LIB_BACKTRACE";
+
+    let before = env::var_os(VARIABLE);
+    // SAFETY: libraries are loaded while the process has one thread.
+    unsafe { env::set_var(VARIABLE, "0") };
+    // What the variable says is looked up here, and kept.
+    let _ = Backtrace::capture();
+    // SAFETY: as above. Other libraries find what was there.
+    unsafe {
+        match before {
+            Some(value) => env::set_var(VARIABLE, value),
+            None => env::remove_var(VARIABLE),
+        }
+    }
+}
+
+/// Runs the body of a function that PostgreSQL calls: an error and a panic become an `ERROR`.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop.
+#[inline(always)]
+pub unsafe fn guard<T: Copy>(work: impl FnOnce() -> Result<T, Error>) -> T {
+    // SAFETY: by the contract; neither a value nor a report needs dropping.
+    unsafe {
+        match pgrx::pgrx_extern_c_guard(|| work().map_err(Error::into_report)) {
+            Ok(value) => value,
+            Err(report) => report.raise(),
+        }
+    }
+}
+
+impl Error {
     /// A text that is no value of a type.
     pub fn syntax(name: &str, text: &[u8], detail: String) -> Self {
-        let text = printable(text);
-        Self::new(
-            State::ERRCODE_INVALID_TEXT_REPRESENTATION,
-            format!("invalid input syntax for type {name}: \"{text}\""),
-        )
-        .detail(detail)
+        let message = format!("invalid input syntax for type {name}:");
+        Self::quoting(State::ERRCODE_INVALID_TEXT_REPRESENTATION, message, text).detail(detail)
     }
 
     /// A binary value of a wrong length.
@@ -158,26 +255,22 @@ impl Error {
     }
 
     /// A setting that makes no sense; `name` is of what is generated.
-    pub fn setting(setting: &str, value: &str, reason: impl ToString, name: &str) -> Self {
-        Self::new(
-            State::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("invalid value for parameter \"{setting}\": \"{value}\""),
-        )
-        .detail(sentence(reason))
-        .hint(format!("No {name} is generated until the setting is corrected."))
+    pub fn setting(setting: &str, value: impl AsRef<[u8]>, reason: impl ToString, name: &str) -> Self {
+        let message = format!("invalid value for parameter \"{setting}\":");
+        Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+            .detail(sentence(reason))
+            .hint(format!("No {name} is generated until the setting is corrected."))
     }
 
     /// A setting that PostgreSQL dropped, since it may not be set where it was.
-    pub fn setting_not_honoured(setting: &str, value: &str) -> Self {
-        Self::new(
-            State::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("parameter \"{setting}\" could not be set to \"{value}\""),
-        )
-        .detail("It belongs to the server, and was set for a session, a role or a database.")
-        .hint(
-            "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \
-             SYSTEM.",
-        )
+    pub fn setting_not_honoured(setting: &str, value: impl AsRef<[u8]>) -> Self {
+        let message = format!("parameter \"{setting}\" could not be set to");
+        Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+            .detail("It belongs to the server, and was set for a session, a role or a database.")
+            .hint(
+                "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \
+                 SYSTEM.",
+            )
     }
 
     /// Generation on a standby.
@@ -218,13 +311,22 @@ impl Error {
         .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))
     }
 
-    /// No room for the generators.
+    /// No room for the generators in the main segment, of PostgreSQL 15 and 16.
     pub fn shared_memory<S: System>() -> Self {
         Self::new(
             State::ERRCODE_OUT_OF_MEMORY,
             format!("out of shared memory for the generators of {}", S::NAME),
         )
         .hint(format!("Add \"{}\" to \"shared_preload_libraries\" and restart the server.", S::LIBRARY))
+    }
+
+    /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's.
+    pub fn dynamic_shared_memory<S: System>(state: State, reason: &str) -> Self {
+        Self::new(state, format!("out of shared memory for the generators of {}", S::NAME))
+            .detail(sentence(reason))
+            .hint(
+                "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
+            )
     }
 
     /// Memory of another version of the library.
@@ -257,7 +359,7 @@ impl Error {
 
 /// What the server's log is told, which no client sees: nothing has failed.
 impl Error {
-    fn notice(message: impl Into<String>) -> Self {
+    fn notice(message: impl Into<Vec<u8>>) -> Self {
         Self::new(State::ERRCODE_SUCCESSFUL_COMPLETION, message)
     }
 
@@ -326,13 +428,13 @@ pub fn sentence(reason: impl ToString) -> String {
     text + "."
 }
 
-/// A user's text for a message. What is not ASCII stays if it is UTF-8 in a database of UTF-8; messages of
-/// other encodings can't be made from here.
-pub fn printable(text: &[u8]) -> Cow<'_, str> {
-    // SAFETY: reads a number.
-    let utf8 = unsafe { pg_sys::GetDatabaseEncoding() } == pg_sys::pg_enc::PG_UTF8 as i32;
-    match str::from_utf8(text) {
-        Ok(text) if utf8 || text.is_ascii() => text.into(),
-        _ => text.iter().map(|&byte| if byte.is_ascii() { byte as char } else { '?' }).collect(),
+/// A text for a message: as it is if it is one of the database's encoding, otherwise what is ASCII of it. A value
+/// from a file need not be.
+fn printable(text: &[u8]) -> Cow<'_, [u8]> {
+    // SAFETY: reads as many bytes as there are, and raises no error.
+    if unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as c_int, true) } {
+        text.into()
+    } else {
+        text.iter().map(|&byte| if byte.is_ascii() { byte } else { b'?' }).collect()
     }
 }

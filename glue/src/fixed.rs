@@ -15,7 +15,7 @@ pub trait Fixed: Argument + Returned + Ord {
     type Text: Copy + AsRef<[u8]>;
 
     /// The binary form, which is also what is hashed.
-    type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]>;
+    type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]> + Copy;
 
     /// What is wrong with a text or with bytes, as the core says it. Small, since it is on the way of every value.
     type Wrong: Display;

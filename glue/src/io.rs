@@ -5,9 +5,9 @@ use std::ffi::{CStr, c_char};
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
 
 use crate::{
-    errors::{Error, sentence},
+    errors::{Error, guard, sentence},
     fixed::Fixed,
-    v1::{Args, palloc},
+    v1::{Args, Returned, store, store_guarded},
 };
 
 /// Input of text; errors are soft for a caller that asks for that.
@@ -20,7 +20,7 @@ pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
         match T::parse(text) {
-            Ok(value) => value.into_datum(),
+            Ok(value) => value.answer(),
             Err(wrong) => refuse::<T>(fcinfo, text, wrong),
         }
     }
@@ -29,12 +29,21 @@ pub unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 /// The error of [`input`].
 #[cold]
 unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], wrong: T::Wrong) -> Datum {
-    // SAFETY: as above. The guard is the outermost frame.
+    // SAFETY: as above. This is the outermost frame.
     unsafe {
-        pgrx::pgrx_extern_c_guard(|| Error::syntax(T::NAME, text, sentence(wrong)).save((*fcinfo).context));
+        let report = guard(|| Ok(Error::syntax(T::NAME, text, sentence(wrong)).into_report()));
+        report.save((*fcinfo).context);
     }
     // After a soft error the caller looks at its context, not at the datum.
     Datum::null()
+}
+
+/// A cstring.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Terminated<T: Copy> {
+    text: T,
+    end: u8,
 }
 
 /// Output of text.
@@ -43,14 +52,10 @@ unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], wrong: T::Wron
 /// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: one byte more than the text has is allocated and written; nothing here needs dropping if the
-    // allocation jumps out.
+    // SAFETY: by the contract; nothing here needs dropping.
     unsafe {
         let value: T = Args::new(fcinfo).next();
-        let text = palloc(size_of::<T::Text>() + 1).cast::<T::Text>();
-        text.write(value.to_text());
-        text.add(1).cast::<u8>().write(0);
-        text.into()
+        store(Terminated { text: value.to_text(), end: 0 })
     }
 }
 
@@ -75,16 +80,16 @@ fn wrong_bytes<T: Fixed>(bytes: &[u8], wrong: Option<T::Wrong>) -> Error {
 /// A call to a receive function, with this type as its result.
 #[inline(always)]
 pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: a receive function's argument is the message's buffer, with the cursor in its bounds. The guard is
-    // the outermost frame.
+    // SAFETY: a receive function's argument is the message's buffer, with the cursor in its bounds. This is the
+    // outermost frame.
     unsafe {
         let message = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
         let rest = (message.len - message.cursor) as usize;
         let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
         message.cursor = message.len;
         match of_bytes::<T>(bytes) {
-            Ok(value) => value.into_datum(),
-            Err(wrong) => pgrx::pgrx_extern_c_guard(|| wrong_bytes::<T>(bytes, wrong).raise()),
+            Ok(value) => value.answer(),
+            Err(wrong) => guard(|| Err(wrong_bytes::<T>(bytes, wrong))),
         }
     }
 }
@@ -95,8 +100,8 @@ pub unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 /// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above. Nothing here needs dropping if the allocation jumps out.
-    unsafe { bytea(Args::new(fcinfo).next::<T>().to_bytes().as_ref()) }
+    // SAFETY: as above. Nothing here needs dropping.
+    unsafe { Bytea(Args::new(fcinfo).next::<T>().to_bytes()).answer() }
 }
 
 /// The value whose binary form a `bytea` is.
@@ -104,28 +109,51 @@ pub unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 /// # Safety
 /// A call to a function that is declared in SQL with one argument of type bytea, and this type as its result.
 pub unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: the argument is a bytea; its bytes stay where they are while they are copied.
-    let value = unsafe {
-        pgrx::pgrx_extern_c_guard(|| {
+    // SAFETY: the argument is a bytea; its bytes stay where they are while they are copied. This is the outermost frame.
+    unsafe {
+        let value = guard(|| {
             let datum: Datum = Args::new(fcinfo).next();
             let bytes = pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
-            of_bytes::<T>(bytes).unwrap_or_else(|wrong| wrong_bytes::<T>(bytes, wrong).raise())
-        })
-    };
-    value.into_datum()
+            of_bytes::<T>(bytes).map_err(|wrong| wrong_bytes::<T>(bytes, wrong))
+        });
+        value.answer()
+    }
 }
 
 /// A `bytea` of these bytes.
-///
-/// May jump out on lack of memory, so nothing that needs dropping may be alive.
-#[inline(always)]
-pub fn bytea(bytes: &[u8]) -> Datum {
-    let length = pg_sys::VARHDRSZ + bytes.len();
-    // SAFETY: palloc returns memory of that size, or not at all.
-    unsafe {
-        let place = palloc(length).cast::<u8>();
-        pgrx::set_varsize_4b(place.cast(), length as i32);
-        place.add(pg_sys::VARHDRSZ).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-        place.into()
+#[derive(Clone, Copy)]
+pub struct Bytea<B: Copy>(pub B);
+
+/// Its length and its bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Varlena<B: Copy> {
+    header: u32,
+    bytes: B,
+}
+
+impl<B: Copy> From<Bytea<B>> for Varlena<B> {
+    #[inline(always)]
+    fn from(bytea: Bytea<B>) -> Self {
+        const { assert!(align_of::<B>() == 1) };
+        let mut varlena = Self { header: 0, bytes: bytea.0 };
+        // SAFETY: the header is where PostgreSQL has it.
+        unsafe {
+            let length = pg_sys::VARHDRSZ + size_of::<B>();
+            pgrx::set_varsize_4b((&raw mut varlena).cast(), length as i32);
+        }
+        varlena
+    }
+}
+
+impl<B: Copy> Returned for Bytea<B> {
+    fn into_datum(self) -> Datum {
+        store_guarded(Varlena::from(self))
+    }
+
+    #[inline(always)]
+    unsafe fn answer(self) -> Datum {
+        // SAFETY: by the contract.
+        unsafe { store(Varlena::from(self)) }
     }
 }

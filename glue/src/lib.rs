@@ -24,3 +24,8 @@ pub mod marks;
 pub mod session;
 pub mod shared;
 pub mod system;
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("a datum of 64 bits is taken for granted: PostgreSQL has to be one of 64 bits");
+#[cfg(panic = "abort")]
+compile_error!("a panic becomes an ERROR by unwinding: build with panic = \"unwind\"");

@@ -62,8 +62,8 @@ impl Setting {
     pub fn get<T: FromStr<Err: ToString>>(&'static self) -> Result<T, Error> {
         self.define::<T>()?;
         let (name, text) = (self.name.to_string_lossy(), self.text.get().unwrap_or_default());
-        let text = text.to_string_lossy();
-        text.parse().map_err(|error: T::Err| Error::setting(&name, &text, error, self.generates))
+        let meaning = text.to_string_lossy().parse();
+        meaning.map_err(|error: T::Err| Error::setting(&name, text.to_bytes(), error, self.generates))
     }
 
     /// Defines it when the library is loaded; whether it could. A parallel worker can't know yet which values
@@ -81,7 +81,7 @@ impl Setting {
         }
         let before = State::of(self.name);
         if let Some(value) = before.foreign {
-            return Err(Error::setting_not_honoured(&self.name.to_string_lossy(), &value));
+            return Err(Error::setting_not_honoured(&self.name.to_string_lossy(), value.to_bytes()));
         }
         DEFINING.store(true, Relaxed);
         // SAFETY: the hooks catch what panics in them.
@@ -118,7 +118,7 @@ struct State {
     /// Where the value comes from that counts unless a session has set another.
     source: pg_sys::GucSource::Type,
     /// The value in force, if it is not the server's.
-    foreign: Option<String>,
+    foreign: Option<CString>,
 }
 
 impl State {
@@ -128,9 +128,7 @@ impl State {
             let Some(record) = record(name).cast::<pg_sys::config_string>().as_ref() else {
                 return Self { source: pg_sys::GucSource::PGC_S_DEFAULT, foreign: None };
             };
-            let text = |text: *const c_char| {
-                (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-            };
+            let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_owned());
             let (value, reset) = (text(*record.variable), text(record.reset_val));
             let source = record.gen_.reset_source;
             let foreign = if source > SERVER {

@@ -29,6 +29,8 @@ use std::{
 use pgrx::pg_sys;
 use sno_core::{Marks, Slot, Time};
 
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+use crate::errors::guard;
 use crate::{errors::Error, system::System};
 
 /// Changes with every change of what is there, so that a new library never takes the memory of an old one
@@ -87,6 +89,18 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
         if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(Error::layout::<S>()) }
     }
 
+    /// Takes the memory before the first ID asks for it, on PostgreSQL 15 and 16: there it comes from what the server has
+    /// to spare, which locks may have used up by then. Called when the library is loaded.
+    pub fn take_early(&'static self) {
+        // SAFETY: reads two flags. A process of a running server has the main segment.
+        let running =
+            unsafe { pg_sys::IsUnderPostmaster && !pg_sys::process_shared_preload_libraries_in_progress };
+        if cfg!(any(feature = "pg15", feature = "pg16")) && running {
+            // If there is none, the first ID says so.
+            let _ = self.attach();
+        }
+    }
+
     /// Makes memory a `Shared`. Nobody else sees it yet.
     ///
     /// # Safety
@@ -102,15 +116,31 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
 
     #[cfg(any(feature = "pg17", feature = "pg18"))]
     fn map(&self) -> Result<*mut Shared<S::Time, SLOTS>, Error> {
+        use pgrx::{
+            PgSqlErrorCode::{self, ERRCODE_DISK_FULL, ERRCODE_OUT_OF_MEMORY},
+            pg_sys::panic::CaughtError,
+        };
+
+        let refuse = |state: PgSqlErrorCode| {
+            move |cause: CaughtError| match cause {
+                CaughtError::PostgresError(report) => {
+                    Err(Error::dynamic_shared_memory::<S>(state, report.message()))
+                }
+                other => other.rethrow(),
+            }
+        };
         let (name, size) = (self.name, self.size);
-        let segment = pgrx::PgTryBuilder::new(|| {
+        pgrx::PgTryBuilder::new(|| {
             let mut found = false;
             // SAFETY: the callback runs once, before the segment can be found by name.
-            unsafe { pg_sys::GetNamedDSMSegment(name.as_ptr(), size, Some(Self::create), &mut found) }
+            let segment =
+                unsafe { pg_sys::GetNamedDSMSegment(name.as_ptr(), size, Some(Self::create), &mut found) };
+            Ok(segment.cast())
         })
-        .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| std::ptr::null_mut())
-        .execute();
-        if segment.is_null() { Err(Error::shared_memory::<S>()) } else { Ok(segment.cast()) }
+        .catch_when(ERRCODE_OUT_OF_MEMORY, refuse(ERRCODE_OUT_OF_MEMORY))
+        // A full /dev/shm.
+        .catch_when(ERRCODE_DISK_FULL, refuse(ERRCODE_DISK_FULL))
+        .execute()
     }
 
     #[cfg(any(feature = "pg15", feature = "pg16"))]
@@ -120,7 +150,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
 
         let (name, size) = (self.name, self.size);
         // SAFETY: the main segment is mapped in every process. The lock is held until the memory has its
-        // value; if an error is raised, the end of the transaction releases it.
+        // value; if another error is raised, the end of the transaction releases it.
         unsafe {
             let lock = &raw mut (*pg_sys::MainLWLockArray.add(ADDIN_SHMEM_INIT_LOCK)).lock;
             pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
@@ -135,10 +165,11 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
             .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| std::ptr::null_mut())
             .execute();
             if memory.is_null() {
-                return Err(Error::shared_memory::<S>());
+                // The error has let interrupts in again, which the release does.
+                pg_sys::InterruptHoldoffCount += 1;
             }
             pg_sys::LWLockRelease(lock);
-            Ok(memory.cast())
+            if memory.is_null() { Err(Error::shared_memory::<S>()) } else { Ok(memory.cast()) }
         }
     }
 }
@@ -178,9 +209,7 @@ pub fn reserve(memory: &'static [&'static dyn Reserve]) {
     unsafe extern "C-unwind" fn request() {
         // SAFETY: called by the postmaster, alone, as are the hooks before it.
         unsafe {
-            if let Some(previous) = REQUEST {
-                previous();
-            }
+            call(REQUEST);
             for memory in MEMORY {
                 // As much as PostgreSQL makes of it: each piece starts on a cache line of its own.
                 pg_sys::RequestAddinShmemSpace(memory.size().next_multiple_of(128));
@@ -188,18 +217,23 @@ pub fn reserve(memory: &'static [&'static dyn Reserve]) {
         }
     }
 
-    #[pgrx::pg_guard]
     unsafe extern "C-unwind" fn startup() {
-        // SAFETY: as above.
-        let memory = unsafe {
-            if let Some(previous) = STARTUP {
-                previous();
-            }
-            MEMORY
-        };
-        // Every time: after a crash the postmaster makes a new segment.
-        for memory in memory {
-            memory.take().unwrap_or_else(|error| error.raise());
+        // SAFETY: as above. This is the outermost frame.
+        unsafe {
+            guard(|| {
+                call(STARTUP);
+                let memory = MEMORY;
+                // Every time: after a crash the postmaster makes a new segment.
+                memory.iter().try_for_each(|memory| memory.take())
+            });
+        }
+    }
+
+    /// Calls a hook of another library's. If it raises an error, that unwinds from here.
+    unsafe fn call(hook: Option<unsafe extern "C-unwind" fn()>) {
+        if let Some(hook) = hook {
+            // SAFETY: nothing in the closure needs dropping.
+            unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| hook()) };
         }
     }
 

@@ -6,12 +6,15 @@
 //!
 //! All functions are STRICT, so no argument is ever null.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
-use pgrx::pg_sys;
+use pgrx::{
+    PgLogLevel, PgSqlErrorCode,
+    pg_sys::{self, panic::ErrorReport},
+};
 use sno_core::{Sno, Tick};
 
-use crate::errors::Error;
+use crate::errors::{Error, guard};
 
 /// Declares a function for PostgreSQL, with the record of its calling convention.
 #[macro_export]
@@ -21,20 +24,19 @@ macro_rules! v1_function {
         $(#[$attr])*
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-            fn call($($arg: $type),*) -> Result<$result, $crate::errors::Error> {
-                $crate::v1::Outcome::outcome($body)
-            }
+            fn call($($arg: $type),*) -> impl $crate::v1::Outcome<$result> $body
+
             // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL
-            // declaration names; the guard is the outermost frame, and what leaves it has no destructor.
-            let result: $result = unsafe {
-                pgrx::pgrx_extern_c_guard(|| {
+            // declaration names; this is the outermost frame, and nothing in it needs dropping.
+            unsafe {
+                let result: $result = $crate::v1::Outcome::guarded(|| {
                     // Some functions have none.
                     #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::v1::Args::new(fcinfo);
-                    call($(args.next::<$type>()),*).unwrap_or_else(|error| error.raise())
-                })
-            };
-            $crate::v1::Returned::into_datum(result)
+                    call($(args.next::<$type>()),*)
+                });
+                $crate::v1::Returned::answer(result)
+            }
         }
     };
 }
@@ -78,10 +80,41 @@ macro_rules! functions {
 pub use crate::{finfo, functions, v1_function as v1};
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrapper, which takes longer than the allocation itself. An out-of-memory error
-    // jumps over the caller's frame, so that frame must not hold anything to drop.
-    /// PostgreSQL's own allocation, in the current memory context.
-    pub fn palloc(size: usize) -> *mut c_void;
+    // Without pgrx's wrappers, which take longer than the allocation itself.
+    fn palloc(size: usize) -> *mut c_void;
+    fn palloc_extended(size: usize, flags: c_int) -> *mut c_void;
+}
+
+/// A copy of a value in the current memory context.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop: PostgreSQL jumps for lack of memory.
+#[inline(always)]
+pub unsafe fn store<T: Copy>(value: T) -> pg_sys::Datum {
+    // What PostgreSQL aligns for.
+    const { assert!(align_of::<T>() <= 8) };
+    // SAFETY: palloc returns memory of that size, or not at all.
+    unsafe {
+        let place = palloc(size_of::<T>()).cast::<T>();
+        place.write(value);
+        place.into()
+    }
+}
+
+/// The same inside of a guard: panics for lack of memory.
+pub fn store_guarded<T: Copy>(value: T) -> pg_sys::Datum {
+    // The size is one that PostgreSQL takes without an error.
+    const { assert!(align_of::<T>() <= 8 && size_of::<T>() < 1024) };
+    // SAFETY: by its flag this returns memory of that size, or null.
+    unsafe {
+        let place = palloc_extended(size_of::<T>(), pg_sys::MCXT_ALLOC_NO_OOM as c_int).cast::<T>();
+        if place.is_null() {
+            ErrorReport::new(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory", "")
+                .report(PgLogLevel::ERROR);
+        }
+        place.write(value);
+        place.into()
+    }
 }
 
 /// The arguments of a call, one after another.
@@ -125,29 +158,41 @@ pub trait Argument {
 
 /// A result, with or without the possibility of an error.
 pub trait Outcome<T> {
-    /// As a result that may be an error.
-    fn outcome(self) -> Result<T, Error>;
+    /// Has an error and a panic become an `ERROR`.
+    ///
+    /// # Safety
+    /// Called in the outermost frame, which has nothing to drop.
+    unsafe fn guarded(work: impl FnOnce() -> Self) -> T;
 }
 
 /// A type of result.
 pub trait Returned: Copy {
-    /// The datum of a value.
-    ///
-    /// May jump out on lack of memory, so nothing that needs dropping may be alive.
+    /// The datum of a value, inside of a guard: panics for lack of memory.
     fn into_datum(self) -> pg_sys::Datum;
+
+    /// The datum of a value, as the result of a call.
+    ///
+    /// # Safety
+    /// As for [`store`].
+    #[inline(always)]
+    unsafe fn answer(self) -> pg_sys::Datum {
+        self.into_datum()
+    }
 }
 
 impl<T: Returned> Outcome<T> for T {
     #[inline(always)]
-    fn outcome(self) -> Result<T, Error> {
-        Ok(self)
+    unsafe fn guarded(work: impl FnOnce() -> T) -> T {
+        // SAFETY: by the contract.
+        unsafe { pgrx::pgrx_extern_c_guard(work) }
     }
 }
 
 impl<T: Returned> Outcome<T> for Result<T, Error> {
     #[inline(always)]
-    fn outcome(self) -> Self {
-        self
+    unsafe fn guarded(work: impl FnOnce() -> Self) -> T {
+        // SAFETY: by the contract.
+        unsafe { guard(work) }
     }
 }
 
@@ -165,22 +210,26 @@ macro_rules! by_reference {
         }
 
         impl Returned for $type {
-            #[inline(always)]
             fn into_datum(self) -> pg_sys::Datum {
-                // SAFETY: palloc returns memory of at least that size, or not at all.
-                unsafe {
-                    let place = palloc(size_of::<$type>()).cast::<$type>();
-                    place.write(self);
-                    place.into()
-                }
+                store_guarded(self)
+            }
+
+            #[inline(always)]
+            unsafe fn answer(self) -> pg_sys::Datum {
+                // SAFETY: by the contract.
+                unsafe { store(self) }
             }
         }
     )*};
 }
 
-by_reference!(Sno);
+by_reference!(Sno, Uuid);
 #[cfg(feature = "kin")]
 by_reference!(sno_core::kin::Gid);
+
+/// A `uuid`.
+#[derive(Clone, Copy)]
+pub struct Uuid(pub [u8; 16]);
 
 /// A type that is one number of 64 bits, by value.
 #[cfg(feature = "kin")]
@@ -326,12 +375,7 @@ pub struct Interval(pub i64);
 
 impl Returned for Interval {
     fn into_datum(self) -> pg_sys::Datum {
-        // SAFETY: as for `Sno`; palloc aligns for any type.
-        unsafe {
-            let place = palloc(size_of::<pg_sys::Interval>()).cast::<pg_sys::Interval>();
-            place.write(pg_sys::Interval { time: self.0, day: 0, month: 0 });
-            place.into()
-        }
+        store_guarded(pg_sys::Interval { time: self.0, day: 0, month: 0 })
     }
 }
 

@@ -13,10 +13,10 @@ use sno_glue::{
     compare,
     errors::{Error, sentence},
     functions, hash,
-    io::{self, bytea},
+    io::{self, Bytea},
     sort,
     system::unix_micros_now,
-    v1::{self, Args, Timestamp, finfo, v1},
+    v1::{self, Args, Timestamp, Uuid, finfo, v1},
 };
 
 use crate::shared::{bytes, invalid_argument, named, random, text};
@@ -95,8 +95,8 @@ v1! {
 
 v1! {
     /// `gid_tail(gid) → bytea`: the last nine bytes.
-    fn gid_tail(id: Gid) -> Datum {
-        bytea(&id.tail())
+    fn gid_tail(id: Gid) -> Bytea<[u8; 9]> {
+        Bytea(id.tail())
     }
 }
 
@@ -111,7 +111,7 @@ unsafe extern "C-unwind" fn gid_inspect(fcinfo: FunctionCallInfo) -> Datum {
         let row = [
             text(id.prefix().name()).into(),
             Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time())).into(),
-            bytea(&id.tail()).into(),
+            Bytea(id.tail()).into(),
         ];
         v1::row(fcinfo, row)
     }
@@ -153,9 +153,7 @@ v1! {
 
 v1! {
     /// `gid_from_uuid(uuid) → gid`: the same 16 bytes.
-    fn gid_from_uuid(uuid: Datum) -> Gid {
-        // SAFETY: a uuid is 16 bytes by reference.
-        let bytes = unsafe { *uuid.cast_mut_ptr::<[u8; 16]>() };
-        Gid::from_bytes(bytes).map_err(|error| Error::uuid("gid", &bytes, sentence(error)))
+    fn gid_from_uuid(uuid: Uuid) -> Gid {
+        Gid::from_bytes(uuid.0).map_err(|error| Error::uuid("gid", &uuid.0, sentence(error)))
     }
 }

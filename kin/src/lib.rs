@@ -15,7 +15,10 @@ mod settings;
 mod shared;
 mod views;
 
-use sno_glue::shared::{Reserve, reserve};
+use sno_glue::{
+    errors::refuse_backtraces,
+    shared::{Reserve, reserve},
+};
 
 pgrx::pg_module_magic!(name, version);
 
@@ -24,6 +27,7 @@ pgrx::pg_module_magic!(name, version);
 extern "C-unwind" fn _PG_init() {
     static MEMORY: [&dyn Reserve; 3] =
         [&snowflake_si::generate::MEMORY, &uid60::generate::MEMORY, &uniqueid::generate::MEMORY];
+    refuse_backtraces();
     settings::load_sno();
     settings::define();
     reserve(&MEMORY);

@@ -69,8 +69,11 @@ pub(crate) static GENERATOR_BITS: Setting = Setting::new(
 
 /// Loads the library `sno`, whose setting of the longest wait counts here, too.
 pub(crate) fn load_sno() {
+    // From PostgreSQL 18 on an extension may be elsewhere, and is found by "dynamic_library_path", whatever its
+    // control file says.
+    let name = if cfg!(feature = "pg18") { c"sno" } else { c"$libdir/sno" };
     // SAFETY: a plain call; a library that is loaded already stays as it is.
-    unsafe { pg_sys::load_file(c"$libdir/sno".as_ptr(), false) };
+    unsafe { pg_sys::load_file(name.as_ptr(), false) };
 }
 
 /// Defines the settings; once in each process, when the library is loaded.

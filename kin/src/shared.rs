@@ -8,7 +8,7 @@ use pgrx::{
 };
 use sno_core::{OutOfEpoch, Sno};
 use sno_glue::{
-    errors::{Error, printable, sentence},
+    errors::{Error, sentence},
     fields,
     v1::Timestamp,
 };
@@ -20,8 +20,8 @@ pub(crate) fn out_of_range(name: &str, value: i64, reason: impl ToString) -> Err
 }
 
 /// An argument that makes no sense.
-pub(crate) fn invalid_argument(name: &str, value: &str, reason: impl ToString) -> Error {
-    Error::new(State::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}: \"{value}\""))
+pub(crate) fn invalid_argument(name: &str, value: impl AsRef<[u8]>, reason: impl ToString) -> Error {
+    Error::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}:"), value)
         .detail(sentence(reason))
 }
 
@@ -72,5 +72,5 @@ pub(crate) unsafe fn named<T: FromStr<Err: ToString>>(what: &str, datum: Datum) 
     // SAFETY: as above.
     let bytes = unsafe { bytes(datum) };
     let text = String::from_utf8_lossy(&bytes);
-    text.parse().map_err(|error: T::Err| invalid_argument(what, &printable(&bytes), error))
+    text.parse().map_err(|error: T::Err| invalid_argument(what, &bytes, error))
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use sno_tests::Server;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
@@ -85,5 +87,75 @@ fn one_version_everywhere() {
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
     for update in [format!("sno--{now}--{now}-pg_upgrade.sql"), format!("sno--{now}-pg_upgrade--{now}.sql")] {
         assert!(root().join("sql").join(&update).exists(), "{update}");
+    }
+}
+
+/// The scripts are read in the encoding of the database, and some encodings have other characters than UTF-8's.
+#[test]
+fn scripts_are_ascii() {
+    let mut scripts = vec![root().join("sno.control"), root().join("kin/sno_kin.control")];
+    for folder in ["sql", "kin/sql"] {
+        scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    for script in scripts {
+        for (number, line) in fs::read_to_string(&script).unwrap().lines().enumerate() {
+            assert!(line.is_ascii(), "{}:{}: {line}", script.display(), number + 1);
+        }
+    }
+}
+
+/// PostgreSQL 18 finds extensions in other folders than its own.
+#[test]
+fn it_works_from_folders_of_its_own() {
+    if env::var("PG").expect("PG").parse::<u32>().unwrap() < 18 {
+        println!("skipped: extension_control_path came with PostgreSQL 18");
+        return;
+    }
+    // A server without the extensions, and beside it their files.
+    let temporary = PathBuf::from(env::var_os("SNO_TMP").unwrap());
+    let staged = temporary.parent().unwrap();
+    let copy = tempfile::tempdir_in(&temporary).unwrap();
+    fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for entry in fs::read_dir(staged).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry != temporary {
+            let status = Command::new("cp")
+                .args(["-al".as_ref(), entry.as_os_str(), copy.path().as_os_str()])
+                .status();
+            assert!(status.unwrap().success());
+        }
+    }
+    let programs = PathBuf::from(env::var_os("SNO_PG_BIN").unwrap());
+    let programs = copy.path().join(programs.strip_prefix(staged).unwrap());
+    let said = |option: &str| {
+        let output = Command::new(programs.join("pg_config")).arg(option).output().unwrap();
+        PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end())
+    };
+    let elsewhere = copy.path().join("elsewhere");
+    let mut moved = 0;
+    for (from, to) in [(said("--pkglibdir"), "lib"), (said("--sharedir").join("extension"), "extension")] {
+        fs::create_dir_all(elsewhere.join(to)).unwrap();
+        for file in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+            if file.file_name().to_str().unwrap().starts_with("sno") {
+                fs::rename(file.path(), elsewhere.join(to).join(file.file_name())).unwrap();
+                moved += 1;
+            }
+        }
+    }
+    assert!(moved >= 6, "{moved} files");
+    for preload in ["", "sno", "sno_kin"] {
+        let server = Server::builder()
+            .extension(false)
+            .programs(&programs, &[])
+            .conf("extension_control_path", &format!("$system:{}", elsewhere.display()))
+            .conf("dynamic_library_path", &format!("$libdir:{}/lib", elsewhere.display()))
+            .conf("shared_preload_libraries", preload)
+            .start();
+        server
+            .connect()
+            .batch_execute("CREATE EXTENSION sno_kin CASCADE; SELECT sno_new(), uid60_new()")
+            .unwrap();
+        // Either library may be the first that a session loads.
+        server.connect().batch_execute("SELECT uid60_new(), sno_new()").unwrap();
+        server.connect().batch_execute("SELECT sno_new(), uid60_new()").unwrap();
     }
 }

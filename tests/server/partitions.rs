@@ -98,3 +98,75 @@ fn a_partition_that_is_detached_in_part() {
     let expired: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(expired, ["public.log_20260102", "public.log_20260103"]);
 }
+
+/// Upkeep needs locks on several tables, and statements that use these come in any order. It is upkeep that gives way.
+#[test]
+fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
+    let server = Server::builder().conf("deadlock_timeout", "300ms").start();
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE author (id integer PRIMARY KEY);
+             CREATE TABLE log (id sno PRIMARY KEY, author integer REFERENCES author) PARTITION BY RANGE (id);
+             CREATE TABLE log_rest PARTITION OF log DEFAULT;
+             CREATE TABLE note (log sno REFERENCES log);
+             INSERT INTO author VALUES (1);
+             SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
+        )
+        .unwrap();
+    for (upkeep, held, wanted) in [
+        (
+            "SELECT sno_maintain_partitions('log', '1 day')",
+            "INSERT INTO note VALUES (NULL)",
+            "INSERT INTO log VALUES (sno_lower('2026-01-05Z'))",
+        ),
+        (
+            "SELECT sno_create_partitions('log', '1 day', '2027-01-01Z', '2027-01-03Z')",
+            "INSERT INTO author VALUES (2)",
+            "INSERT INTO log VALUES (sno_lower('2026-01-06Z'))",
+        ),
+        (
+            "SELECT sno_expire_partitions('log', '2026-01-02Z')",
+            "INSERT INTO note VALUES (NULL)",
+            "INSERT INTO log VALUES (sno_lower('2026-01-07Z'))",
+        ),
+        (
+            "SELECT sno_expire_partitions('log', '2026-01-03Z', drop_them => true)",
+            "UPDATE author SET id = 3 WHERE id = 2",
+            "INSERT INTO log VALUES (sno_lower('2026-01-08Z'))",
+        ),
+    ] {
+        client.batch_execute(&format!("BEGIN; {held}")).unwrap();
+        thread::scope(|scope| {
+            let upkeep = scope.spawn(|| server.connect().query(upkeep, &[]).map(|rows| rows.len()));
+            let waiting = "SELECT FROM pg_locks WHERE NOT granted";
+            let mut watch = server.connect();
+            while watch.query(waiting, &[]).unwrap().is_empty() {
+                assert!(!upkeep.is_finished(), "it did not wait: {:?}", upkeep.join());
+                thread::sleep(Duration::from_millis(5));
+            }
+            // By now it has looked for a deadlock, and found none; so the next one to look is the statement.
+            thread::sleep(Duration::from_millis(600));
+            client.batch_execute(wanted).unwrap_or_else(|e| panic!("{held}; {wanted}: {e:?}"));
+            client.batch_execute("COMMIT").unwrap();
+            assert!(upkeep.join().unwrap().unwrap() > 0);
+        });
+    }
+    assert!(!server.log().contains("deadlock detected"), "{}", server.log());
+    // Who waits for long may still say for how long at most.
+    client.batch_execute("BEGIN; INSERT INTO note VALUES (NULL)").unwrap();
+    let mut other = server.connect();
+    let upkeep = "SET lock_timeout = '200ms'; SELECT sno_create_partitions('log', '1 day', '2028-01-01Z', '2028-01-03Z')";
+    assert_eq!(code(&mut other, upkeep), "55P03");
+}
+
+/// The last moments that an ID can hold.
+#[test]
+fn the_end_of_time_is_covered_once() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.batch_execute("CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id)").unwrap();
+    let query = "SELECT sno_create_partitions('log', '1 day', '2079-09-06Z', '2079-09-07 15:47:35.548Z')";
+    assert_eq!(client.query(query, &[]).unwrap().len(), 2);
+    assert_eq!(client.query(query, &[]).unwrap().len(), 0);
+}

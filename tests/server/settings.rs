@@ -338,12 +338,26 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         // The generators live in dynamic shared memory there, which grows.
         return;
     }
-    // CREATE EXTENSION loads the library, but takes no memory.
-    server.connect().batch_execute(use_up).unwrap();
-    let error = error(&mut server.connect(), "SELECT sno_new(1)");
-    assert_eq!(error.code().code(), "53200");
-    assert_eq!(error.message(), "out of shared memory for the generators of sno");
-    assert_eq!(error.hint(), Some("Add \"sno\" to \"shared_preload_libraries\" and restart the server."));
+    // Any role can do it.
+    server.connect().batch_execute("CREATE ROLE mallory LOGIN").unwrap();
+    server.restart(Mode::Fast);
+    server.connect_as("mallory").batch_execute(use_up).unwrap();
+    let mut client = server.connect();
+    for _ in 0..2 {
+        let error = error(&mut client, "SELECT sno_new(1)");
+        assert_eq!(error.code().code(), "53200");
+        assert_eq!(error.message(), "out of shared memory for the generators of sno");
+        assert_eq!(error.hint(), Some("Add \"sno\" to \"shared_preload_libraries\" and restart the server."));
+    }
+    // The session is as it was: what it waits for can be cancelled.
+    let sleep = "SET statement_timeout = '50ms'; SELECT pg_sleep(5)";
+    assert_eq!(error(&mut client, sleep).code().code(), "57014");
+
+    // The first session that uses the library takes the memory, even if it makes no ID.
+    server.restart(Mode::Fast);
+    server.connect().batch_execute("SELECT '2222222222222222'::sno").unwrap();
+    server.connect_as("mallory").batch_execute(use_up).unwrap();
+    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
 
     let server = builder.preload(true).start();
     server.connect().batch_execute(use_up).unwrap();

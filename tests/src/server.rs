@@ -44,6 +44,7 @@ pub struct Builder {
     programs: PathBuf,
     initdb: Vec<String>,
     tcp: bool,
+    environment: Vec<(String, String)>,
 }
 
 impl Builder {
@@ -51,6 +52,13 @@ impl Builder {
     #[must_use]
     pub fn conf(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.into(), value.into()));
+        self
+    }
+
+    /// A variable of the server's environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.environment.push((name.into(), value.into()));
         self
     }
 
@@ -105,6 +113,7 @@ impl Builder {
         let postgres = system::program(self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
         let mut server = Server::new(self.faketime, self.programs.clone());
+        server.environment = self.environment;
         let template = system::temporary().join("template");
         let mut make = if template.is_dir() && self.programs.as_os_str().is_empty() {
             let mut copy = std::process::Command::new("cp");
@@ -172,6 +181,7 @@ pub struct Server {
     /// Empty for those that `dev/staged` has prepared.
     programs: PathBuf,
     port: u16,
+    environment: Vec<(String, String)>,
     // Last, since fields are dropped in order: the folder goes after the server.
     home: TempDir,
 }
@@ -184,12 +194,21 @@ impl Server {
     }
 
     fn new(faketime: bool, programs: PathBuf) -> Self {
+        system::raise_file_limit();
         // Nobody else on this machine can enter the folder, and so nobody can connect: everybody is trusted.
         let home =
             tempfile::Builder::new().prefix("s").tempdir_in(system::temporary()).expect("a temporary folder");
         system::give_to_server(home.path());
         let data = home.path().join("data");
-        let server = Self { postmaster: Mutex::new(None), data, faketime, programs, port: 5432, home };
+        let server = Self {
+            postmaster: Mutex::new(None),
+            data,
+            faketime,
+            programs,
+            port: 5432,
+            environment: Vec::new(),
+            home,
+        };
         if faketime {
             let library = faketime_library();
             assert!(library.exists(), "{} is missing: apt-get install faketime", library.display());
@@ -239,6 +258,7 @@ impl Server {
         command
             .arg("-D")
             .arg(&self.data)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))
             .stderr(log)

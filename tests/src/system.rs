@@ -67,14 +67,38 @@ pub(crate) fn client_command(name: impl AsRef<Path>) -> Command {
 
 fn bare(program: &Path) -> Command {
     let mut command = Command::new(program);
-    // A server with RUST_BACKTRACE would put backtraces into its messages.
-    command.current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("RUST_BACKTRACE");
+    command.current_dir("/").env("LC_ALL", "C.UTF-8");
     for (variable, _) in env::vars_os() {
         if variable.to_string_lossy().starts_with("PG") {
             command.env_remove(variable);
         }
     }
     command
+}
+
+/// Lets this process have as many files open as it may: a connection takes several, and many systems allow 1,024 unless
+/// asked for more. Says so if that may not be enough for hundreds of connections.
+pub(crate) fn raise_file_limit() {
+    const ENOUGH: libc::rlim_t = 4096;
+    static RAISED: OnceLock<()> = OnceLock::new();
+
+    RAISED.get_or_init(|| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: both calls are given a limit to write or to read.
+        let raised = unsafe {
+            libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && {
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0
+            }
+        };
+        if !raised || limit.rlim_max < ENOUGH {
+            eprintln!(
+                "This process may have only {} files open; tests with hundreds of connections need up to {ENOUGH}. \
+                 Raise the hard limit: ulimit -Hn {ENOUGH}, as root, or /etc/security/limits.conf.",
+                limit.rlim_max
+            );
+        }
+    });
 }
 
 /// A TCP port that nobody listens on at the moment.

@@ -12,7 +12,7 @@ use sno_core::{
     },
 };
 use sno_glue::{
-    errors::Error,
+    errors::{Error, guard},
     fields::field,
     system::System as _,
     v1::{self, Args, Timestamp, finfo, v1},
@@ -96,41 +96,38 @@ unsafe fn inspect(
     number: i64,
     base: Result<BaseClock, Error>,
     bits: Result<u8, Error>,
-) -> Datum {
-    let row = || {
-        let (base, Fields { time, machine, index }) = (base?, id(number)?.fields(bits?));
-        Ok([
-            Timestamp::from_unix_micros(base.epoch().unix_micros(time)).into(),
-            i32::from(machine).into(),
-            i32::from(index).into(),
-        ])
-    };
+) -> Result<Datum, Error> {
+    let (base, Fields { time, machine, index }) = (base?, id(number)?.fields(bits?));
+    let row = [
+        Timestamp::from_unix_micros(base.epoch().unix_micros(time)).into(),
+        i32::from(machine).into(),
+        i32::from(index).into(),
+    ];
     // SAFETY: by the contract.
-    unsafe { v1::row(fcinfo, row().unwrap_or_else(|error: Error| error.raise())) }
+    Ok(unsafe { v1::row(fcinfo, row) })
 }
 
 finfo!(snowflake_si_inspect);
 /// `snowflake_si_inspect(bigint) → (time, machine, index)`
 #[unsafe(no_mangle)]
-#[pgrx::pg_guard]
 unsafe extern "C-unwind" fn snowflake_si_inspect(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with one argument of type bigint, and with this row as its result.
+    // SAFETY: declared in SQL with one argument of type bigint, and with this row as its result. This is the outermost
+    // frame.
     unsafe {
         let number = Args::new(fcinfo).next();
-        inspect(fcinfo, number, BASE_CLOCK.get(), MACHINE.get().map(Machine::bits))
+        guard(|| inspect(fcinfo, number, BASE_CLOCK.get(), MACHINE.get().map(Machine::bits)))
     }
 }
 
 finfo!(snowflake_si_inspect_by);
 /// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
 #[unsafe(no_mangle)]
-#[pgrx::pg_guard]
 unsafe extern "C-unwind" fn snowflake_si_inspect_by(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments, and with this row as its result.
+    // SAFETY: declared in SQL with these arguments, and with this row as its result. This is the outermost frame.
     unsafe {
         let mut args = Args::new(fcinfo);
         let (number, base, bits) = (args.next(), args.next(), args.next());
-        inspect(fcinfo, number, base_clock(base), machine_bits(bits))
+        guard(|| inspect(fcinfo, number, base_clock(base), machine_bits(bits)))
     }
 }
 
