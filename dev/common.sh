@@ -35,7 +35,6 @@ export PG PG_CONFIG PGRX_PG_CONFIG_PATH=$PG_CONFIG
 # One target folder per major version: switching rebuilds nothing, and no version overwrites another's module.
 export CARGO_TARGET_DIR=$PWD/target/pg$PG
 library=$CARGO_TARGET_DIR/release/libsno.so
-kin_library=$CARGO_TARGET_DIR/release/libsno_kin.so
 version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 # PostgreSQL refuses to run as root: then its servers run as this user, otherwise as whoever calls.

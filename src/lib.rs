@@ -1,49 +1,41 @@
-//! The `sno` type for PostgreSQL: IDs of 10 bytes and 16 characters that sort by time, carry one byte of
-//! the application's own, and are made by the server without repeats.
+//! The library of the extensions `sno` and `sno_compat` for PostgreSQL: IDs that sort by time and are made by the
+//! server without repeats.
 //!
-//! This is the glue between PostgreSQL and [`sno_core`], where the ID and its generator live. Each room
-//! holds one concern; what `sno` shares with the extension `sno_kin` is in [`sno_glue`]. The SQL that names
-//! their functions, object by object, is `sql/sno.sql`.
+//! It is the border between PostgreSQL and [`sno_core`], where the IDs and their generators live. The SQL that names its
+//! functions, object by object, is in `sql/`. A room knows those above it in this list, and none below:
 
-// The border to PostgreSQL.
-use sno_glue::{own, v1};
+/// The four other systems of the extension `sno_compat`: Snowflake-SI, uid60, uniqueid and gid.
+mod compat;
+/// What types of fixed length have in common: input and output, comparison, hashing, sorts.
+mod fixed;
+/// What all generators have in common: a system, a session, shared memory, marks.
+mod generator;
+/// PostgreSQL as seen from Rust: calls, datums, errors, settings, waits, caches. It knows no ID.
+mod pg;
+/// The type `sno`: its functions, fields, generation, settings, views, and what the planner asks.
+mod sno;
 
-// The type: input and output, comparison, hashing, casts, fields, bounds.
-mod bounds;
-mod casts;
-mod compare;
-mod fields;
-mod hash;
-mod io;
-
-// Indexes and plans: sorts and btree, BRIN, comparisons with times, row estimates.
-mod brin;
-mod comparison;
-mod estimate;
-mod nodes;
-mod remember;
-mod simplify;
-mod sort;
-mod statistics;
-
-// The generator: settings, `sno_new`, what it shows.
-mod generate;
-mod settings;
-mod views;
-
-use sno_glue::{
-    errors::refuse_backtraces,
-    shared::{Reserve, reserve},
-};
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("a datum of 64 bits is taken for granted: PostgreSQL has to be one of 64 bits");
+#[cfg(panic = "abort")]
+compile_error!("a panic becomes an ERROR by unwinding: build with panic = \"unwind\"");
 
 pgrx::pg_module_magic!(name, version);
 
 /// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
 #[pgrx::pg_guard]
 extern "C-unwind" fn _PG_init() {
-    refuse_backtraces();
-    settings::define();
-    static MEMORY: [&dyn Reserve; 1] = [&generate::MEMORY];
-    reserve(&MEMORY);
-    generate::MEMORY.take_early();
+    static MEMORY: [&dyn generator::shared::Reserve; 4] = [
+        &sno::generate::MEMORY,
+        &compat::snowflake_si::generate::MEMORY,
+        &compat::uid60::generate::MEMORY,
+        &compat::uniqueid::generate::MEMORY,
+    ];
+    pg::errors::refuse_backtraces();
+    pg::settings::on_change(sno::generate::forget);
+    pg::settings::on_change(compat::forget);
+    sno::settings::define();
+    compat::settings::define();
+    generator::shared::reserve(&MEMORY);
+    sno::generate::MEMORY.take_early();
 }

@@ -31,7 +31,7 @@
 //! * To share a generator between processes: a [`Slot`] in shared memory, and [`Marks`] for what has to
 //!   outlive a restart. This is how the PostgreSQL extension works.
 //! * To sort them by the million: an [`Abbreviation`] of 64 bits.
-//! * To make and read IDs of other systems, or to come over from one: the module `kin`, behind the feature
+//! * To make and read IDs of other systems, or to come over from one: the module `compat`, behind the feature
 //!   of that name.
 //!
 //! # Features
@@ -39,7 +39,7 @@
 //! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which waits when it has to.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the marks in a file.
-//! * `kin`: four other systems of IDs, and the way from them into [`Sno`].
+//! * `compat`: four other systems of IDs, and the way from them into [`Sno`].
 //! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the
 //!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
 //! * `sqlx`: [`Sno`] as a parameter and a result of `sqlx` on PostgreSQL, of the type `sno` alone.
@@ -77,12 +77,12 @@
 mod abbreviation;
 mod base32;
 mod clock;
+#[cfg(feature = "compat")]
+pub mod compat;
 #[cfg(feature = "std")]
 mod counter;
 mod generator;
 mod id;
-#[cfg(feature = "kin")]
-pub mod kin;
 mod partition;
 #[cfg(feature = "postgres-types")]
 mod postgres_types;

@@ -168,8 +168,8 @@ impl SequenceRange {
         Ok(Self { lower, upper })
     }
 
-    /// A pool of any size that is not empty: the systems in `kin` have fields of their own width.
-    #[cfg(feature = "kin")]
+    /// A pool of any size that is not empty: the systems in `compat` have fields of their own width.
+    #[cfg(feature = "compat")]
     pub(crate) const fn of_field(lower: u16, upper: u16) -> Self {
         assert!(lower <= upper);
         Self { lower, upper }

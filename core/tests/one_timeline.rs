@@ -1,6 +1,6 @@
 //! Random lives of generators that have one timeline, against a model that remembers everything: the machine
 //! of `sno` with the times of other systems.
-#![cfg(feature = "kin")]
+#![cfg(feature = "compat")]
 
 use std::{cell::Cell, collections::BTreeMap};
 

@@ -199,10 +199,10 @@ impl Session {
 impl Walk {
     fn new(subject: Subject) -> Self {
         let server = Server::builder().start();
-        for command in ["CREATE EXTENSION sno_kin", "CREATE ROLE alice LOGIN", "CREATE DATABASE other"] {
+        for command in ["CREATE EXTENSION sno_compat", "CREATE ROLE alice LOGIN", "CREATE DATABASE other"] {
             server.connect().batch_execute(command).unwrap();
         }
-        server.connect_to("other").batch_execute("CREATE EXTENSION sno_kin CASCADE").unwrap();
+        server.connect_to("other").batch_execute("CREATE EXTENSION sno_compat CASCADE").unwrap();
         for database in ["postgres", "other"] {
             let function = format!(
                 "CREATE FUNCTION with_seven() RETURNS integer LANGUAGE plpgsql SET {} = '7'
@@ -419,8 +419,8 @@ fn no_sequence_of_commands_leads_to_another_prefix_or_to_none() {
 #[test]
 fn nor_to_another_number_of_a_kin() {
     let subject = Subject {
-        name: "sno_kin.uniqueid_cluster",
-        library: "sno_kin",
+        name: "sno_compat.uniqueid_cluster",
+        library: "sno_compat",
         read: "uniqueid '0000000000000000'",
         shown: "uniqueid_cluster(uniqueid_new())",
     };

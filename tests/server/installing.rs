@@ -57,9 +57,9 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
         format!("{extensions}/sno--{now}.sql"),
         format!("{extensions}/sno--0.1.0.sql"),
         format!("{extensions}/sno--0.1.0--{now}.sql"),
-        format!("{modules}/sno_kin.so"),
-        format!("{extensions}/sno_kin.control"),
-        format!("{extensions}/sno_kin--{now}.sql"),
+        format!("{modules}/sno_compat.so"),
+        format!("{extensions}/sno_compat.control"),
+        format!("{extensions}/sno_compat--{now}.sql"),
     ] {
         assert!(installed.contains(&file), "{file} is not among {installed:?}");
     }
@@ -80,7 +80,7 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
 fn one_version_everywhere() {
     let now = env!("CARGO_PKG_VERSION");
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
-    for control in ["sno.control", "kin/sno_kin.control"] {
+    for control in ["sno.control", "sno_compat.control"] {
         assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
     }
     assert_eq!(read("META.json").matches(&format!("\"version\": \"{now}\"")).count(), 3);
@@ -93,8 +93,8 @@ fn one_version_everywhere() {
 /// The scripts are read in the encoding of the database, and some encodings have other characters than UTF-8's.
 #[test]
 fn scripts_are_ascii() {
-    let mut scripts = vec![root().join("sno.control"), root().join("kin/sno_kin.control")];
-    for folder in ["sql", "kin/sql"] {
+    let mut scripts = vec![root().join("sno.control"), root().join("sno_compat.control")];
+    for folder in ["sql"] {
         scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }
     for script in scripts {
@@ -142,7 +142,7 @@ fn it_works_from_folders_of_its_own() {
         }
     }
     assert!(moved >= 6, "{moved} files");
-    for preload in ["", "sno", "sno_kin"] {
+    for preload in ["", "sno", "sno_compat"] {
         let server = Server::builder()
             .extension(false)
             .programs(&programs, &[])
@@ -152,7 +152,7 @@ fn it_works_from_folders_of_its_own() {
             .start();
         server
             .connect()
-            .batch_execute("CREATE EXTENSION sno_kin CASCADE; SELECT sno_new(), uid60_new()")
+            .batch_execute("CREATE EXTENSION sno_compat CASCADE; SELECT sno_new(), uid60_new()")
             .unwrap();
         // Either library may be the first that a session loads.
         server.connect().batch_execute("SELECT uid60_new(), sno_new()").unwrap();

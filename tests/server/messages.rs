@@ -24,7 +24,7 @@ fn the_extensions_work_in_every_encoding() {
         let mut client = database(&server, encoding);
         for create in [
             "CREATE EXTENSION sno VERSION '0.1.0'; ALTER EXTENSION sno UPDATE; DROP EXTENSION sno",
-            "CREATE EXTENSION sno_kin CASCADE",
+            "CREATE EXTENSION sno_compat CASCADE",
         ] {
             client.batch_execute(create).unwrap_or_else(|e| panic!("{encoding}: {create}: {e:?}"));
         }
@@ -52,7 +52,7 @@ fn errors_quote_a_text_as_it_is() {
     let server = Server::builder().extension(false).start();
     for (encoding, word) in ENCODINGS {
         let mut client = database(&server, encoding);
-        client.batch_execute("CREATE EXTENSION sno_kin CASCADE").unwrap();
+        client.batch_execute("CREATE EXTENSION sno_compat CASCADE").unwrap();
         for (query, message) in [
             (format!("SELECT '{word}'::sno"), format!("invalid input syntax for type sno: \"{word}\"")),
             (format!("SELECT '{word}'::uid60"), format!("invalid input syntax for type uid60: \"{word}\"")),
@@ -91,7 +91,7 @@ fn errors_quote_a_text_as_it_is() {
 fn no_client_sees_a_backtrace() {
     let server = Server::builder().env("RUST_BACKTRACE", "1").env("RUST_LIB_BACKTRACE", "full").start();
     let mut client = server.connect();
-    client.batch_execute("CREATE EXTENSION sno_kin").unwrap();
+    client.batch_execute("CREATE EXTENSION sno_compat").unwrap();
     for (query, message, detail) in [
         // PostgreSQL's own errors, under functions of ours.
         (

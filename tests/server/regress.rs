@@ -16,7 +16,10 @@ const FIRST: [&str; 0] = [];
 fn pg_regress() {
     let server = Server::builder().extension(false).start();
     server.connect().batch_execute("CREATE DATABASE regression").unwrap();
-    server.connect_to("regression").batch_execute("CREATE EXTENSION sno; CREATE EXTENSION sno_kin").unwrap();
+    server
+        .connect_to("regression")
+        .batch_execute("CREATE EXTENSION sno; CREATE EXTENSION sno_compat")
+        .unwrap();
 
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("pg_regress");
     let mut names: Vec<String> = fs::read_dir(input.join("sql"))

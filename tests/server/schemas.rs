@@ -18,7 +18,9 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     let server = Server::builder().extension(false).start();
     let mut client = server.connect();
     client.batch_execute(TRAPS).unwrap();
-    client.batch_execute("CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_kin SCHEMA trap").unwrap();
+    client
+        .batch_execute("CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap")
+        .unwrap();
     // SQL bodies keep what their names were resolved to.
     let caught = "SELECT d.objid::regprocedure::text FROM pg_depend d
         WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'n'
@@ -47,10 +49,10 @@ fn another_type_of_the_same_name() {
         .unwrap();
     let mut client = server.connect_as("alice");
     client.batch_execute("CREATE DOMAIN own.sno AS text").unwrap();
-    let refused = error(&mut client, "CREATE EXTENSION sno_kin SCHEMA own");
+    let refused = error(&mut client, "CREATE EXTENSION sno_compat SCHEMA own");
     assert_eq!(refused.code().code(), "42710");
     assert_eq!(refused.message(), "type \"sno\" of the chosen schema is not that of the extension sno");
-    client.batch_execute("DROP DOMAIN own.sno; CREATE EXTENSION sno_kin SCHEMA own").unwrap();
+    client.batch_execute("DROP DOMAIN own.sno; CREATE EXTENSION sno_compat SCHEMA own").unwrap();
     client.batch_execute("SELECT own.uid60_to_sno('AZI9gACAQD', 0)").unwrap();
 }
 

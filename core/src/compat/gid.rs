@@ -1,0 +1,252 @@
+//! gid: 16 bytes, shown as 24 characters.
+//!
+//! ```text
+//!  8 bits     48                               8          64
+//! ┌──────────┬────────────────────────────────┬──────────┬────────────────────┐
+//! │  prefix  │ milliseconds since 1970        │  prefix  │  random            │
+//! └──────────┴────────────────────────────────┴──────────┴────────────────────┘
+//!  bytes 0    1 to 6                           7          8 to 15
+//! ```
+//!
+//! The text is base58 (Bitcoin's alphabet) of the first seven bytes in 10 characters, `-`, and of the last
+//! nine in 13. All prefixes are at least 0x80, so neither half ever needs fewer. IDs sort by prefix, then
+//! by time, as bytes and as text.
+//!
+//! Newer writers put seven more random bits into byte 7 and keep only its highest bit. Such IDs are read, and
+//! keep that byte; those made here repeat the prefix.
+//!
+//! An ID is unique by its 64 random bits a millisecond, without any state.
+
+use core::{
+    fmt,
+    str::{self, FromStr},
+};
+
+use super::{Epoch, InvalidId, time};
+use crate::{OutOfEpoch, Time};
+
+const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/// Characters of the two halves.
+const HEAD: usize = 10;
+const TAIL: usize = 13;
+
+time!(
+    /// Milliseconds since 1970, in 48 bits: up to the year 10889.
+    Millis, "gid", 48 bits, 1000 per second
+);
+
+/// An ID: 16 bytes.
+///
+/// ```
+/// use sno_core::{Time as _, compat::{Gid, gid::{Millis, Prefix}}};
+///
+/// let id: Gid = "5rLWQQkJdm-2dVseX433Zwhy".parse()?;
+/// assert_eq!(id, Gid::of_fields(Prefix::Volume, Millis::MIN, 0));
+/// # Ok::<(), sno_core::compat::InvalidId>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Gid([u8; 16]);
+
+/// What an ID names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Prefix {
+    /// 0x80
+    Volume = 0x80,
+    /// 0xa0
+    Log = 0xa0,
+    /// 0xc0
+    Segment = 0xc0,
+}
+
+impl Gid {
+    /// The ID of these fields, with the prefix in byte 7.
+    pub const fn of_fields(prefix: Prefix, time: Millis, random: u64) -> Self {
+        Self::join(prefix, time, prefix as u8, random)
+    }
+
+    const fn join(prefix: Prefix, time: Millis, seventh: u8, random: u64) -> Self {
+        let head = (prefix as u64) << 56 | time.0 << 8 | seventh as u64;
+        Self(((head as u128) << 64 | random as u128).to_be_bytes())
+    }
+
+    /// The ID of 16 bytes.
+    ///
+    /// # Errors
+    ///
+    /// Byte 0 is no prefix, or byte 7 is below 0x80.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
+        if Prefix::of_byte(bytes[0]).is_none() {
+            return Err(InvalidId { expected: "the first byte of a gid is 0x80, 0xa0 or 0xc0" });
+        }
+        if bytes[7] < 0x80 {
+            return Err(InvalidId { expected: "byte 7 of a gid is at least 0x80" });
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The 16 bytes.
+    #[inline]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
+    /// The 16 bytes, borrowed.
+    #[inline]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// What it names.
+    pub fn prefix(self) -> Prefix {
+        Prefix::of_byte(self.0[0]).expect("no gid is made without a prefix")
+    }
+
+    /// When it was made.
+    #[inline]
+    pub const fn time(self) -> Millis {
+        let [_, a, b, c, d, e, f, ..] = self.0;
+        Millis(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
+    }
+
+    /// The last nine bytes, from byte 7 on: the prefix or 8 bits of which seven are random, and 64 random
+    /// bits.
+    pub const fn tail(self) -> [u8; 9] {
+        let [_, _, _, _, _, _, _, tail @ ..] = self.0;
+        tail
+    }
+
+    /// The smallest ID of a prefix not made before a Unix time in microseconds. It saturates, within the
+    /// prefix.
+    pub fn lower_bound(prefix: Prefix, unix_micros: i64) -> Self {
+        match Epoch::UNIX.ceil(unix_micros) {
+            Ok(time) => Self::join(prefix, time, 0x80, 0),
+            Err(OutOfEpoch::Before) => Self::join(prefix, Millis::MIN, 0x80, 0),
+            Err(OutOfEpoch::After) => Self::join(prefix, Millis::MAX, 0xff, u64::MAX),
+        }
+    }
+
+    /// The largest ID of a prefix not made after a Unix time in microseconds. It saturates, within the
+    /// prefix.
+    pub fn upper_bound(prefix: Prefix, unix_micros: i64) -> Self {
+        match Epoch::UNIX.floor(unix_micros) {
+            Ok(time) => Self::join(prefix, time, 0xff, u64::MAX),
+            Err(OutOfEpoch::Before) => Self::join(prefix, Millis::MIN, 0x80, 0),
+            Err(OutOfEpoch::After) => Self::join(prefix, Millis::MAX, 0xff, u64::MAX),
+        }
+    }
+
+    /// The 24 characters, as ASCII.
+    pub const fn to_text(self) -> [u8; 24] {
+        let number = u128::from_be_bytes(self.0);
+        let mut text = [b'-'; 24];
+        let tail = number & ((1 << 72) - 1);
+        write_base58((number >> 72) as u64, &mut text, 0, HEAD);
+        write_base58((tail / TEN) as u64, &mut text, HEAD + 1, TAIL - 10);
+        write_base58((tail % TEN) as u64, &mut text, 24 - 10, 10);
+        text
+    }
+
+    /// The ID that 24 bytes of text stand for.
+    ///
+    /// # Errors
+    ///
+    /// Another length, a character outside the alphabet, or one that stands for no such bytes.
+    pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
+        let syntax = InvalidId { expected: "a gid is 10 characters of base58, a hyphen, and 13 more" };
+        if text.len() != 24 || text[HEAD] != b'-' {
+            return Err(syntax);
+        }
+        let head = read_base58(&text[..HEAD]).ok_or(syntax)?;
+        let tail = read_base58(&text[HEAD + 1..]).ok_or(syntax)?;
+        if head >> 56 != 0 || tail >> 72 != 0 {
+            return Err(InvalidId { expected: "the parts of a gid stand for 7 and 9 bytes" });
+        }
+        Self::from_bytes((head << 72 | tail).to_be_bytes())
+    }
+}
+
+/// The value of each letter of the alphabet; of all else something larger than any.
+const VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 58 {
+        values[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+
+/// 58¹⁰: what the last ten characters count up to. Below it, division is one of machine words.
+const TEN: u128 = 58_u128.pow(10);
+
+const fn write_base58(mut number: u64, text: &mut [u8; 24], first: usize, count: usize) {
+    let mut place = first + count;
+    while place > first {
+        place -= 1;
+        text[place] = ALPHABET[(number % 58) as usize];
+        number /= 58;
+    }
+}
+
+/// At most 13 characters, so the number fits.
+fn read_base58(text: &[u8]) -> Option<u128> {
+    text.iter().try_fold(0, |number: u128, letter| {
+        let value = VALUES[*letter as usize];
+        (value < 58).then_some(number * 58 + u128::from(value))
+    })
+}
+
+impl fmt::Display for Gid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(str::from_utf8(&self.to_text()).expect("the alphabet is ASCII"))
+    }
+}
+
+impl fmt::Debug for Gid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Gid({self})")
+    }
+}
+
+impl FromStr for Gid {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        Self::parse_bytes(text.as_bytes())
+    }
+}
+
+impl Prefix {
+    /// All of them, in their order.
+    pub const ALL: [Self; 3] = [Self::Volume, Self::Log, Self::Segment];
+
+    const fn of_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0x80 => Some(Self::Volume),
+            0xa0 => Some(Self::Log),
+            0xc0 => Some(Self::Segment),
+            _ => None,
+        }
+    }
+
+    /// `volume`, `log` or `segment`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Volume => "volume",
+            Self::Log => "log",
+            Self::Segment => "segment",
+        }
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let expected = "a prefix is \"volume\", \"log\" or \"segment\"";
+        Self::ALL.into_iter().find(|prefix| prefix.name() == text).ok_or(InvalidId { expected })
+    }
+}

@@ -1,0 +1,305 @@
+//! uid60: 60 bits, shown as 10 characters.
+//!
+//! ```text
+//!  32 bits                        9          10           9
+//! ┌──────────────────────────────┬──────────┬────────────┬──────────┐
+//! │ seconds since 2018-03-01 UTC │  worker  │  sequence  │  random  │
+//! └──────────────────────────────┴──────────┴────────────┴──────────┘
+//! ```
+//!
+//! The text has six bits a character, most significant first, with the 32 bits of time in reverse order. So
+//! texts of one time differ early and do not sort; the numbers do.
+
+use core::{
+    fmt,
+    str::{self, FromStr},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use super::{Epoch, InvalidId, SettingError, field, ones, time, to_sno};
+use crate::{OutOfEpoch, SequenceRange, Sno, Stamp, Time};
+
+/// 2018-03-01 00:00:00 UTC.
+pub const EPOCH: Epoch = Epoch::at_unix_millis(1_519_862_400_000);
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Bits below the time.
+const LOW: u32 = 28;
+
+time!(
+    /// Seconds since 2018-03-01 00:00:00 UTC, in 32 bits: up to 2154-04-07 06:28:15 UTC.
+    Seconds, "uid60", 32 bits, 1 per second
+);
+
+/// An ID: a number of 60 bits.
+///
+/// ```
+/// use sno_core::compat::Uid60;
+///
+/// let id: Uid60 = "AZI9gACAQD".parse()?;
+/// assert_eq!(id.get(), 7_815_981_485_786_115);
+/// assert_eq!((id.worker(), id.sequence(), id.random()), (1, 2, 3));
+/// assert_eq!(id.to_string(), "AZI9gACAQD");
+/// # Ok::<(), sno_core::compat::InvalidId>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct Uid60(u64);
+
+/// What an ID is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Fields {
+    /// When it was made.
+    pub time: Seconds,
+    /// Who made it, in 9 bits.
+    pub worker: u16,
+    /// Tells the IDs of one worker and second apart, in 10 bits.
+    pub sequence: u16,
+    /// 9 random bits.
+    pub random: u16,
+}
+
+impl Uid60 {
+    /// The largest ID: 60 bits of ones.
+    pub const MAX: Self = Self(ones(60));
+    /// The largest worker number.
+    pub const MAX_WORKER: u16 = 511;
+    /// The pool of a second: 1024 numbers.
+    pub const POOL: SequenceRange = SequenceRange::of_field(0, 1023);
+
+    /// The ID of this number.
+    ///
+    /// # Errors
+    ///
+    /// More than 60 bits.
+    pub const fn new(number: u64) -> Result<Self, InvalidId> {
+        if number <= Self::MAX.0 {
+            Ok(Self(number))
+        } else {
+            Err(InvalidId { expected: "a uid60 is between 0 and 1152921504606846975" })
+        }
+    }
+
+    /// The low 60 bits as an ID: for a number that was one.
+    #[inline]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits & Self::MAX.0)
+    }
+
+    /// The ID of these fields; `None` if one of them does not fit its bits.
+    pub fn of_fields(fields: Fields) -> Option<Self> {
+        let Fields { time, worker, sequence, random } = fields;
+        let fits = worker < 1 << 9 && sequence < 1 << 10 && random < 1 << 9;
+        fits.then_some(Self(time.0 << LOW | (worker as u64) << 19 | (sequence as u64) << 9 | random as u64))
+    }
+
+    /// The ID of a claimed second and number; of the random bits the low nine count.
+    #[inline]
+    pub fn from_stamp(stamp: Stamp<Seconds>, worker: u16, random: u16) -> Self {
+        let worker = field(worker.into(), 0, 9);
+        Self(stamp.tick.0 << LOW | worker << 19 | (stamp.sequence as u64) << 9 | field(random.into(), 0, 9))
+    }
+
+    /// All fields at once.
+    pub const fn fields(self) -> Fields {
+        Fields { time: self.time(), worker: self.worker(), sequence: self.sequence(), random: self.random() }
+    }
+
+    /// When the ID was made.
+    #[inline]
+    pub const fn time(self) -> Seconds {
+        Seconds(self.0 >> LOW)
+    }
+
+    /// Who made it.
+    pub const fn worker(self) -> u16 {
+        field(self.0, 19, 9) as u16
+    }
+
+    /// The number within second and worker.
+    pub const fn sequence(self) -> u16 {
+        field(self.0, 9, 10) as u16
+    }
+
+    /// The random bits.
+    pub const fn random(self) -> u16 {
+        field(self.0, 0, 9) as u16
+    }
+
+    /// The number.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The smallest ID not made before a Unix time in microseconds. It saturates.
+    pub fn lower_bound(unix_micros: i64) -> Self {
+        Self(EPOCH.lower::<Seconds>(unix_micros, LOW))
+    }
+
+    /// The largest ID not made after a Unix time in microseconds. It saturates.
+    pub fn upper_bound(unix_micros: i64) -> Self {
+        Self(EPOCH.upper::<Seconds>(unix_micros, LOW))
+    }
+
+    /// The same ID as a [`Sno`]: injective for one metabyte, and in the same order. The 28 bits below the
+    /// time are its partition and sequence.
+    ///
+    /// # Errors
+    ///
+    /// A time that `Sno` does not hold.
+    pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
+        to_sno(EPOCH.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
+    }
+
+    /// The number with the bits of its time in reverse order: the text's bits, and the other way round.
+    const fn mirrored(number: u64) -> u64 {
+        (((number >> LOW) as u32).reverse_bits() as u64) << LOW | field(number, 0, LOW)
+    }
+
+    /// The 10 characters, as ASCII.
+    pub const fn to_text(self) -> [u8; 10] {
+        let bits = Self::mirrored(self.0);
+        let mut text = [0; 10];
+        let mut place = 0;
+        while place < 10 {
+            text[place] = ALPHABET[field(bits, 54 - 6 * place as u32, 6) as usize];
+            place += 1;
+        }
+        text
+    }
+
+    /// The ID that 10 bytes of text stand for.
+    ///
+    /// # Errors
+    ///
+    /// Another length, or a byte outside the alphabet.
+    pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
+        let error = InvalidId { expected: "a uid60 is 10 of the characters A-Z, a-z, 0-9, - and _" };
+        let text: &[u8; 10] = text.try_into().map_err(|_| error)?;
+        let bits = text.iter().try_fold(0, |bits, &letter| {
+            let value = match letter {
+                b'A'..=b'Z' => letter - b'A',
+                b'a'..=b'z' => letter - b'a' + 26,
+                b'0'..=b'9' => letter - b'0' + 52,
+                b'-' => 62,
+                b'_' => 63,
+                _ => return Err(error),
+            };
+            Ok(bits << 6 | u64::from(value))
+        })?;
+        Ok(Self(Self::mirrored(bits)))
+    }
+}
+
+impl fmt::Display for Uid60 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(str::from_utf8(&self.to_text()).expect("the alphabet is ASCII"))
+    }
+}
+
+impl fmt::Debug for Uid60 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Uid60({self})")
+    }
+}
+
+impl FromStr for Uid60 {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        Self::parse_bytes(text.as_bytes())
+    }
+}
+
+/// The worker numbers of one server, both ends included. Written `0-511`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Workers {
+    first: u16,
+    last: u16,
+}
+
+impl Workers {
+    /// From one worker number to another.
+    ///
+    /// # Errors
+    ///
+    /// None at all, or one above 511.
+    pub const fn new(first: u16, last: u16) -> Result<Self, SettingError> {
+        if last > Uid60::MAX_WORKER {
+            return Err(SettingError { expected: "a worker is between 0 and 511" });
+        }
+        if first > last {
+            return Err(SettingError { expected: "there is at least one worker" });
+        }
+        Ok(Self { first, last })
+    }
+
+    /// All of them.
+    pub const fn numbers(self) -> core::ops::RangeInclusive<u16> {
+        self.first..=self.last
+    }
+
+    /// Takes the next worker number, for [`Lease::SECONDS`] from a second on. All who take from one counter
+    /// get one number after another, and start over when all are given out.
+    pub fn lease(self, counter: &AtomicU64, now: Seconds) -> Lease {
+        let count = u64::from(self.last - self.first) + 1;
+        let number = counter.fetch_add(1, Relaxed) % count;
+        Lease { worker: self.first + number as u16, since: now }
+    }
+}
+
+impl Default for Workers {
+    /// `0-511`.
+    fn default() -> Self {
+        Self { first: 0, last: Uid60::MAX_WORKER }
+    }
+}
+
+impl fmt::Display for Workers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.first, self.last)
+    }
+}
+
+impl FromStr for Workers {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let syntax = SettingError { expected: "expected the first and the last worker, as in \"0-511\"" };
+        let (first, last) = text.split_once('-').ok_or(syntax)?;
+        let number = |text| {
+            let number = crate::partition::number(text).ok_or(syntax)?;
+            Ok(u16::try_from(number).unwrap_or(u16::MAX))
+        };
+        Self::new(number(first)?, number(last)?)
+    }
+}
+
+/// A worker number for a time.
+///
+/// When it has run out, others may be given the number while its holder still uses it. That is no danger
+/// to uniqueness where all holders of one number draw from one [`Slot`](crate::Slot).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lease {
+    worker: u16,
+    since: Seconds,
+}
+
+impl Lease {
+    /// For how long a worker number is taken.
+    pub const SECONDS: u64 = 3600;
+
+    /// The worker number.
+    #[inline]
+    pub const fn worker(self) -> u16 {
+        self.worker
+    }
+
+    /// Whether the lease holds at a second: not before it began, not when its time is over.
+    #[inline]
+    pub fn holds(self, now: Seconds) -> bool {
+        (self.since..self.since.saturating_add(Self::SECONDS)).contains(&now)
+    }
+}

@@ -1,0 +1,293 @@
+//! uniqueid: 8 bytes, shown as 16 hexadecimal digits.
+//!
+//! ```text
+//!  42 bits                        6            3     1      8              4
+//! ┌──────────────────────────────┬────────────┬─────┬──────┬──────────────┬───────────┐
+//! │ milliseconds since 1970      │  sequence  │ g   │ form │  generator   │  cluster  │
+//! └──────────────────────────────┴────────────┴─────┴──────┴──────────────┴───────────┘
+//! ```
+//!
+//! The generator has 11 bits, the highest three of which (`g`) stand before the bit for the form. Generators
+//! of 6 bits leave the bits above them 0, as the first version did, which had those reserved.
+//!
+//! The form is 0 for *spread*: the 42 bits of time are stored in reverse order, so that IDs scatter over the
+//! key space of a distributed store. It is 1 for *time-sequential*: they are stored as they are, and IDs sort
+//! by time. An ID of one form never equals one of the other.
+
+use core::{
+    fmt,
+    str::{self, FromStr},
+};
+
+use super::{Epoch, InvalidId, SettingError, field, time, to_sno};
+use crate::{OutOfEpoch, SequenceRange, Sno, Stamp};
+
+/// Bits below the time.
+const LOW: u32 = 22;
+/// The bit for the form.
+const MODE: u64 = 0x1000;
+
+time!(
+    /// Milliseconds since 1970, in 42 bits: up to 2109-05-15 07:35:11.103 UTC.
+    Millis, "uniqueid", 42 bits, 1000 per second
+);
+
+/// An ID: 8 bytes, big-endian.
+///
+/// ```
+/// use sno_core::compat::{UniqueId, uniqueid::Form};
+///
+/// let id: UniqueId = "cb54ecf2840a0015".parse()?;
+/// let fields = id.fields();
+/// assert_eq!((fields.sequence, fields.generator, fields.cluster), (10, 1, 5));
+/// assert_eq!(fields.form, Form::Spread);
+/// # Ok::<(), sno_core::compat::InvalidId>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct UniqueId(u64);
+
+/// How the time is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Form {
+    /// In reverse bit order: IDs scatter.
+    #[default]
+    Spread,
+    /// In its own order: IDs sort by time.
+    TimeSequential,
+}
+
+/// What an ID is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Fields {
+    /// When it was made.
+    pub time: Millis,
+    /// Tells the IDs of one generator and millisecond apart, in 6 bits.
+    pub sequence: u16,
+    /// Who made it, in 11 bits.
+    pub generator: u16,
+    /// Where it was made, in 4 bits.
+    pub cluster: u16,
+    /// How the time is stored.
+    pub form: Form,
+}
+
+impl UniqueId {
+    /// The pool of a millisecond: 64 numbers.
+    pub const POOL: SequenceRange = SequenceRange::of_field(0, 63);
+
+    /// The ID of this number; every number is one.
+    #[inline]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The ID of these fields; `None` if one of them does not fit its bits.
+    pub fn of_fields(fields: Fields) -> Option<Self> {
+        let Fields { time, sequence, generator, cluster, form } = fields;
+        let fits = sequence < 1 << 6 && generator < 1 << 11 && cluster < 1 << 4;
+        let low = (sequence as u64) << 16
+            | field(generator.into(), 8, 3) << 13
+            | field(generator.into(), 0, 8) << 4
+            | cluster as u64;
+        fits.then_some(match form {
+            Form::Spread => Self(reversed(time.0) << LOW | low),
+            Form::TimeSequential => Self(time.0 << LOW | low | MODE),
+        })
+    }
+
+    /// The ID of a claimed millisecond and number.
+    ///
+    /// # Panics
+    ///
+    /// A pool of larger numbers, or a generator of more bits, than the fields have.
+    pub fn from_stamp(stamp: Stamp<Millis>, generator: u16, cluster: Cluster, form: Form) -> Self {
+        let Stamp { tick: time, sequence, .. } = stamp;
+        let fields = Fields { time, sequence, generator, cluster: cluster.0.into(), form };
+        Self::of_fields(fields).expect("fields that fit")
+    }
+
+    /// All fields at once, of an ID of whatever form.
+    pub const fn fields(self) -> Fields {
+        Fields {
+            time: self.time(),
+            sequence: field(self.0, 16, 6) as u16,
+            generator: (field(self.0, 13, 3) << 8 | field(self.0, 4, 8)) as u16,
+            cluster: field(self.0, 0, 4) as u16,
+            form: self.form(),
+        }
+    }
+
+    /// When the ID was made.
+    #[inline]
+    pub const fn time(self) -> Millis {
+        let bits = self.0 >> LOW;
+        match self.form() {
+            Form::Spread => Millis(reversed(bits)),
+            Form::TimeSequential => Millis(bits),
+        }
+    }
+
+    /// How its time is stored.
+    #[inline]
+    pub const fn form(self) -> Form {
+        if self.0 & MODE == 0 { Form::Spread } else { Form::TimeSequential }
+    }
+
+    /// The number, whose order is the order of IDs.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The smallest time-sequential ID not made before a Unix time in microseconds. It saturates. A spread ID
+    /// can lie anywhere.
+    pub fn lower_bound(unix_micros: i64) -> Self {
+        Self(Epoch::UNIX.lower::<Millis>(unix_micros, LOW))
+    }
+
+    /// The largest time-sequential ID not made after a Unix time in microseconds. It saturates. A spread ID
+    /// can lie anywhere.
+    pub fn upper_bound(unix_micros: i64) -> Self {
+        Self(Epoch::UNIX.upper::<Millis>(unix_micros, LOW))
+    }
+
+    /// The same ID as a [`Sno`]: injective for one metabyte, and in the order of time. The two low bits of
+    /// the milliseconds and the 22 bits below the time are its partition and sequence.
+    ///
+    /// # Errors
+    ///
+    /// A time that `Sno` does not hold.
+    pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
+        to_sno(Epoch::UNIX.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
+    }
+
+    /// The 16 digits, as ASCII.
+    pub const fn to_text(self) -> [u8; 16] {
+        let mut text = [0; 16];
+        let mut place = 0;
+        while place < 16 {
+            text[place] = b"0123456789abcdef"[field(self.0, 60 - 4 * place as u32, 4) as usize];
+            place += 1;
+        }
+        text
+    }
+
+    /// The ID that 16 bytes of text stand for.
+    ///
+    /// # Errors
+    ///
+    /// Another length, or a byte that is no hexadecimal digit.
+    pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
+        let error = InvalidId { expected: "a uniqueid is 16 hexadecimal digits" };
+        if text.len() != 16 {
+            return Err(error);
+        }
+        text.iter()
+            .try_fold(0, |number, &digit| Some(number << 4 | u64::from((digit as char).to_digit(16)?)))
+            .map(Self)
+            .ok_or(error)
+    }
+}
+
+/// The 42 bits of a time in reverse order.
+const fn reversed(bits: u64) -> u64 {
+    bits.reverse_bits() >> LOW
+}
+
+impl fmt::Display for UniqueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(str::from_utf8(&self.to_text()).expect("digits are ASCII"))
+    }
+}
+
+impl fmt::Debug for UniqueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UniqueId({self})")
+    }
+}
+
+impl FromStr for UniqueId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        Self::parse_bytes(text.as_bytes())
+    }
+}
+
+impl Form {
+    /// `spread` or `time_sequential`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Spread => "spread",
+            Self::TimeSequential => "time_sequential",
+        }
+    }
+}
+
+impl FromStr for Form {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        [Self::Spread, Self::TimeSequential]
+            .into_iter()
+            .find(|form| form.name() == text)
+            .ok_or(SettingError { expected: "a form is \"spread\" or \"time_sequential\"" })
+    }
+}
+
+/// Where IDs are made: a number of 4 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Cluster(u8);
+
+impl Cluster {
+    /// The number, 0 to 15.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl FromStr for Cluster {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        match crate::partition::number(text) {
+            Some(number @ 0..=15) => Ok(Self(number as u8)),
+            _ => Err(SettingError { expected: "a cluster is between 0 and 15" }),
+        }
+    }
+}
+
+/// How many bits generators have: 6 to 11.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GeneratorBits(u8);
+
+impl GeneratorBits {
+    /// The width.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The generator of a process. Processes can share one: with 6 bits there are 64.
+    pub const fn generator(self, process_id: u32) -> u16 {
+        (process_id % (1 << self.0)) as u16
+    }
+}
+
+impl Default for GeneratorBits {
+    /// 6.
+    fn default() -> Self {
+        Self(6)
+    }
+}
+
+impl FromStr for GeneratorBits {
+    type Err = SettingError;
+
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        match crate::partition::number(text) {
+            Some(bits @ 6..=11) => Ok(Self(bits as u8)),
+            _ => Err(SettingError { expected: "a generator has 6 to 11 bits" }),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What the systems share: their errors, and the arguments that several of their functions take.
+
+use std::str::FromStr;
+
+use pgrx::{
+    PgSqlErrorCode as State,
+    pg_sys::{self, Datum},
+};
+use sno_core::{OutOfEpoch, Sno};
+
+use crate::{
+    pg::{
+        datum::Timestamp,
+        errors::{Error, sentence},
+    },
+    sno::fields,
+};
+
+/// A value of another type that is no ID.
+pub(crate) fn out_of_range(name: &str, value: i64, reason: impl ToString) -> Error {
+    Error::new(State::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
+        .detail(sentence(reason))
+}
+
+/// An argument that makes no sense.
+pub(crate) fn invalid_argument(name: &str, value: impl AsRef<[u8]>, reason: impl ToString) -> Error {
+    Error::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}:"), value)
+        .detail(sentence(reason))
+}
+
+/// The sno of an ID of another system, if it holds that time.
+pub(crate) fn into_sno(
+    metabyte: i32,
+    unix_micros: i64,
+    convert: impl FnOnce(u8) -> Result<Sno, OutOfEpoch>,
+) -> Result<Sno, Error> {
+    convert(fields::metabyte(metabyte)?)
+        .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), fields::SPAN))
+}
+
+/// Strong random bytes.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    // SAFETY: as many bytes are written as there are.
+    if unsafe { pg_sys::pg_strong_random(bytes.as_mut_ptr().cast(), N) } {
+        Ok(bytes)
+    } else {
+        Err(Error::new(State::ERRCODE_INTERNAL_ERROR, "could not generate random values"))
+    }
+}
+
+/// A `text` of these characters.
+pub(crate) fn text(characters: &str) -> Datum {
+    // SAFETY: PostgreSQL copies as many bytes as there are.
+    unsafe { pg_sys::cstring_to_text_with_len(characters.as_ptr().cast(), characters.len() as i32).into() }
+}
+
+/// The bytes of an argument of type `text` or `bytea`.
+///
+/// # Safety
+/// The datum is one of these types.
+pub(crate) unsafe fn bytes(datum: Datum) -> Vec<u8> {
+    // SAFETY: the bytes stay where they are while they are copied.
+    unsafe {
+        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
+        pgrx::varlena_to_byte_slice(varlena).to_vec()
+    }
+}
+
+/// An argument of type `text` that stands for something, by its ASCII name.
+///
+/// # Safety
+/// The datum is of type `text`.
+pub(crate) unsafe fn named<T: FromStr<Err: ToString>>(what: &str, datum: Datum) -> Result<T, Error> {
+    // SAFETY: as above.
+    let bytes = unsafe { bytes(datum) };
+    let text = String::from_utf8_lossy(&bytes);
+    text.parse().map_err(|error: T::Err| invalid_argument(what, &bytes, error))
+}

@@ -1,0 +1,201 @@
+//! gid: the type and its functions. Its IDs are unique by their 64 random bits, so there is no generator, no
+//! shared memory and nothing that a restart has to keep.
+
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
+use sno_core::{
+    Time as _,
+    compat::{
+        Epoch, Gid, InvalidId,
+        gid::{Millis, Prefix},
+    },
+};
+
+use crate::{
+    compat::arguments::{bytes, invalid_argument, named, random, text},
+    fixed::{
+        Fixed, compare, hash,
+        io::{self, Bytea},
+        sort::{self, Abbreviate},
+    },
+    generator::system::unix_micros_now,
+    pg::{
+        datum::{Timestamp, Uuid, by_reference},
+        errors::{Error, sentence},
+        fmgr::{self, Args, finfo, functions, pg_function},
+    },
+};
+
+functions! {
+    /// `gid_in(cstring) → gid`
+    gid_in: io::input::<Gid>;
+    /// `gid_out(gid) → cstring`
+    gid_out: io::output::<Gid>;
+    /// `gid_recv(internal) → gid`
+    gid_recv: io::receive::<Gid>;
+    /// `gid_send(gid) → bytea`
+    gid_send: io::send::<Gid>;
+    /// `gid = gid`
+    gid_eq: compare::eq::<Gid>;
+    /// `gid <> gid`
+    gid_ne: compare::ne::<Gid>;
+    /// `gid < gid`
+    gid_lt: compare::lt::<Gid>;
+    /// `gid <= gid`
+    gid_le: compare::le::<Gid>;
+    /// `gid > gid`
+    gid_gt: compare::gt::<Gid>;
+    /// `gid >= gid`
+    gid_ge: compare::ge::<Gid>;
+    /// btree's three-way comparison.
+    gid_cmp: compare::cmp::<Gid>;
+    /// Transition function of `max(gid)`.
+    gid_larger: compare::larger::<Gid>;
+    /// Transition function of `min(gid)`.
+    gid_smaller: compare::smaller::<Gid>;
+    /// Sort support, by the first eight bytes.
+    gid_sortsupport: sort::abbreviated::<Gid>;
+    /// `gid_hash(gid) → integer`
+    gid_hash: hash::hash::<Gid>;
+    /// `gid_hash_extended(gid, bigint) → bigint`
+    gid_hash_extended: hash::hash_extended::<Gid>;
+    /// `gid_to_bytea(gid) → bytea`: the 16 bytes.
+    gid_to_bytea: io::send::<Gid>;
+    /// `gid_from_bytea(bytea) → gid`
+    gid_from_bytea: io::from_bytea::<Gid>;
+}
+
+by_reference!(Gid);
+
+/// The first eight bytes: prefix and time, whose order is that of the IDs.
+impl Abbreviate for Gid {
+    type By = ();
+
+    fn around(self) {}
+
+    #[inline(always)]
+    fn key(self, (): ()) -> u64 {
+        let [key @ .., _, _, _, _, _, _, _, _] = self.to_bytes();
+        u64::from_be_bytes(key)
+    }
+}
+
+impl Fixed for Gid {
+    const NAME: &'static str = "gid";
+    type Text = [u8; 24];
+    type Bytes = [u8; 16];
+    type Wrong = InvalidId;
+
+    fn parse(text: &[u8]) -> Result<Self, InvalidId> {
+        Self::parse_bytes(text)
+    }
+
+    fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
+        Self::from_bytes(bytes)
+    }
+
+    fn to_text(self) -> [u8; 24] {
+        self.to_text()
+    }
+
+    fn to_bytes(self) -> [u8; 16] {
+        self.to_bytes()
+    }
+}
+
+const SPAN: &str = "A gid holds times from 1970-01-01 00:00:00 UTC to 10889-08-02 05:31:50.655999 UTC.";
+
+fn millis(at: Timestamp) -> Result<Millis, Error> {
+    Epoch::UNIX.floor(at.unix_micros()).map_err(|_| Error::time("gid", at, SPAN))
+}
+
+pg_function! {
+    /// `gid_new(text) → gid`
+    fn gid_new(prefix: Datum) -> Gid {
+        // SAFETY: declared in SQL with an argument of type text.
+        unsafe { named("prefix", prefix) }.and_then(generate)
+    }
+}
+
+fn generate(prefix: Prefix) -> Result<Gid, Error> {
+    let now = millis(Timestamp::from_unix_micros(unix_micros_now()))?;
+    Ok(Gid::of_fields(prefix, now, u64::from_ne_bytes(random()?)))
+}
+
+pg_function! {
+    /// `gid_time(gid) → timestamptz`: the start of its millisecond.
+    fn gid_time(id: Gid) -> Timestamp {
+        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+    }
+}
+
+pg_function! {
+    /// `gid_prefix(gid) → text`
+    fn gid_prefix(id: Gid) -> Datum {
+        text(id.prefix().name())
+    }
+}
+
+pg_function! {
+    /// `gid_tail(gid) → bytea`: the last nine bytes.
+    fn gid_tail(id: Gid) -> Bytea<[u8; 9]> {
+        Bytea(id.tail())
+    }
+}
+
+finfo!(gid_inspect);
+/// `gid_inspect(gid) → (prefix, time, tail)`
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn gid_inspect(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with one argument of type gid, and with this row as its result.
+    unsafe {
+        let id: Gid = Args::new(fcinfo).next();
+        let row = [
+            text(id.prefix().name()).into(),
+            Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time())).into(),
+            Bytea(id.tail()).into(),
+        ];
+        fmgr::row(fcinfo, row)
+    }
+}
+
+pg_function! {
+    /// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.
+    fn gid_make(prefix: Datum, at: Timestamp, tail: Datum) -> Gid {
+        // SAFETY: declared in SQL with a text and a bytea in these places.
+        unsafe { named("prefix", prefix).and_then(|prefix| make(prefix, at, &bytes(tail))) }
+    }
+}
+
+fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
+    let [_, _, time @ ..] = millis(at)?.get().to_be_bytes();
+    let whole: Vec<u8> = [&[prefix as u8][..], &time[..], tail].concat();
+    let whole = whole.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
+    Gid::from_bytes(whole).map_err(|error| {
+        let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
+        invalid_argument("tail", format!("\\x{hex}"), error)
+    })
+}
+
+pg_function! {
+    /// `gid_lower(text, timestamptz) → gid`: the smallest ID of a prefix that was not made before.
+    fn gid_lower(prefix: Datum, time: Timestamp) -> Gid {
+        // SAFETY: declared in SQL with a text in this place.
+        unsafe { named("prefix", prefix) }.map(|prefix| Gid::lower_bound(prefix, time.unix_micros()))
+    }
+}
+
+pg_function! {
+    /// `gid_upper(text, timestamptz) → gid`: the largest ID of a prefix that was not made after.
+    fn gid_upper(prefix: Datum, time: Timestamp) -> Gid {
+        // SAFETY: declared in SQL with a text in this place.
+        unsafe { named("prefix", prefix) }.map(|prefix| Gid::upper_bound(prefix, time.unix_micros()))
+    }
+}
+
+pg_function! {
+    /// `gid_from_uuid(uuid) → gid`: the same 16 bytes.
+    fn gid_from_uuid(uuid: Uuid) -> Gid {
+        Gid::from_bytes(uuid.0).map_err(|error| Error::uuid("gid", &uuid.0, sentence(error)))
+    }
+}

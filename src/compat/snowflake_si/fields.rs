@@ -1,0 +1,209 @@
+//! The parts of a Snowflake-SI ID, bounds, and the way to sno.
+//!
+//! What an ID says depends on the site's base clock and on how it divides 13 bits. Each function that needs
+//! them comes twice: by the settings, and with arguments for them.
+
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
+use sno_core::{
+    Sno,
+    compat::{
+        SnowflakeSi,
+        snowflake_si::{BaseClock, Fields, Machine},
+    },
+};
+
+use super::generate::SnowflakeSiSystem;
+use crate::{
+    compat::{
+        arguments::{into_sno, invalid_argument, out_of_range},
+        settings::{BASE_CLOCK, MACHINE},
+    },
+    fixed::field,
+    generator::system::System as _,
+    pg::{
+        datum::Timestamp,
+        errors::{Error, guard},
+        fmgr::{self, Args, finfo, pg_function},
+    },
+};
+
+fn id(number: i64) -> Result<SnowflakeSi, Error> {
+    // A negative number is too large as one without a sign.
+    SnowflakeSi::new(number as u64).map_err(|error| out_of_range("Snowflake-SI ID", number, error))
+}
+
+fn base_clock(at: Timestamp) -> Result<BaseClock, Error> {
+    let micros = at.unix_micros();
+    let reason = match BaseClock::new(micros.div_euclid(1000)) {
+        Ok(base) if micros % 1000 == 0 => return Ok(base),
+        Ok(_) => "a base clock is exact to the millisecond, and no finer".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(invalid_argument("base clock", at.to_text(), reason))
+}
+
+fn machine_bits(bits: i32) -> Result<u8, Error> {
+    field("number of machine bits", bits, Machine::MAX_BITS.into()).map(|bits| bits as u8)
+}
+
+fn time(number: i64, base: BaseClock) -> Result<Timestamp, Error> {
+    Ok(Timestamp::from_unix_micros(base.epoch().unix_micros(id(number)?.time())))
+}
+
+pg_function! {
+    /// `snowflake_si_time(bigint) → timestamptz`
+    fn snowflake_si_time(number: i64) -> Timestamp {
+        BASE_CLOCK.get().and_then(|base| time(number, base))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_time(bigint, timestamptz) → timestamptz`
+    fn snowflake_si_time_by(number: i64, base: Timestamp) -> Timestamp {
+        base_clock(base).and_then(|base| time(number, base))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_machine(bigint) → integer`
+    fn snowflake_si_machine(number: i64) -> i32 {
+        MACHINE.get().and_then(|machine: Machine| Ok(id(number)?.fields(machine.bits()).machine.into()))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_machine(bigint, integer) → integer`
+    fn snowflake_si_machine_by(number: i64, bits: i32) -> i32 {
+        machine_bits(bits).and_then(|bits| Ok(id(number)?.fields(bits).machine.into()))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_index(bigint) → integer`
+    fn snowflake_si_index(number: i64) -> i32 {
+        MACHINE.get().and_then(|machine: Machine| Ok(id(number)?.fields(machine.bits()).index.into()))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_index(bigint, integer) → integer`
+    fn snowflake_si_index_by(number: i64, bits: i32) -> i32 {
+        machine_bits(bits).and_then(|bits| Ok(id(number)?.fields(bits).index.into()))
+    }
+}
+
+/// # Safety
+/// `fcinfo` is a call to a function that returns a row of time, machine and index.
+unsafe fn inspect(
+    fcinfo: FunctionCallInfo,
+    number: i64,
+    base: Result<BaseClock, Error>,
+    bits: Result<u8, Error>,
+) -> Result<Datum, Error> {
+    let (base, Fields { time, machine, index }) = (base?, id(number)?.fields(bits?));
+    let row = [
+        Timestamp::from_unix_micros(base.epoch().unix_micros(time)).into(),
+        i32::from(machine).into(),
+        i32::from(index).into(),
+    ];
+    // SAFETY: by the contract.
+    Ok(unsafe { fmgr::row(fcinfo, row) })
+}
+
+finfo!(snowflake_si_inspect);
+/// `snowflake_si_inspect(bigint) → (time, machine, index)`
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn snowflake_si_inspect(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with one argument of type bigint, and with this row as its result. This is the outermost
+    // frame.
+    unsafe {
+        let number = Args::new(fcinfo).next();
+        guard(|| inspect(fcinfo, number, BASE_CLOCK.get(), MACHINE.get().map(Machine::bits)))
+    }
+}
+
+finfo!(snowflake_si_inspect_by);
+/// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn snowflake_si_inspect_by(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with these arguments, and with this row as its result. This is the outermost frame.
+    unsafe {
+        let mut args = Args::new(fcinfo);
+        let (number, base, bits) = (args.next(), args.next(), args.next());
+        guard(|| inspect(fcinfo, number, base_clock(base), machine_bits(bits)))
+    }
+}
+
+fn make(at: Timestamp, machine: i32, index: i32, base: BaseClock, bits: u8) -> Result<i64, Error> {
+    let [machine_max, index_max] = [bits, 13 - bits].map(|bits| ((1_u32 << bits) - 1) as u16);
+    let fields = Fields {
+        time: base
+            .epoch()
+            .floor(at.unix_micros())
+            .map_err(|_| Error::time(SnowflakeSiSystem::NAME, at, SnowflakeSiSystem::SPAN))?,
+        machine: field("machine", machine, machine_max)?,
+        index: field("index", index, index_max)?,
+    };
+    Ok(SnowflakeSi::of_fields(fields, bits).expect("fields that fit").get() as i64)
+}
+
+pg_function! {
+    /// `snowflake_si_make(timestamptz, integer, integer) → bigint`: the inverse of `snowflake_si_inspect`.
+    fn snowflake_si_make(at: Timestamp, machine: i32, index: i32) -> i64 {
+        BASE_CLOCK.get().and_then(|base| make(at, machine, index, base, MACHINE.get().map(Machine::bits)?))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`
+    fn snowflake_si_make_by(at: Timestamp, machine: i32, index: i32, base: Timestamp, bits: i32) -> i64 {
+        base_clock(base).and_then(|base| make(at, machine, index, base, machine_bits(bits)?))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_lower(timestamptz) → bigint`: the smallest ID that was not made before.
+    fn snowflake_si_lower(at: Timestamp) -> i64 {
+        BASE_CLOCK.get().map(|base| SnowflakeSi::lower_bound(base, at.unix_micros()).get() as i64)
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`
+    fn snowflake_si_lower_by(at: Timestamp, base: Timestamp) -> i64 {
+        base_clock(base).map(|base| SnowflakeSi::lower_bound(base, at.unix_micros()).get() as i64)
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_upper(timestamptz) → bigint`: the largest ID that was not made after.
+    fn snowflake_si_upper(at: Timestamp) -> i64 {
+        BASE_CLOCK.get().map(|base| SnowflakeSi::upper_bound(base, at.unix_micros()).get() as i64)
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`
+    fn snowflake_si_upper_by(at: Timestamp, base: Timestamp) -> i64 {
+        base_clock(base).map(|base| SnowflakeSi::upper_bound(base, at.unix_micros()).get() as i64)
+    }
+}
+
+fn to_sno(number: i64, metabyte: i32, base: BaseClock) -> Result<Sno, Error> {
+    let id = id(number)?;
+    into_sno(metabyte, base.epoch().unix_micros(id.time()), |metabyte| id.to_sno(base, metabyte))
+}
+
+pg_function! {
+    /// `snowflake_si_to_sno(bigint, integer) → sno`
+    fn snowflake_si_to_sno(number: i64, metabyte: i32) -> Sno {
+        BASE_CLOCK.get().and_then(|base| to_sno(number, metabyte, base))
+    }
+}
+
+pg_function! {
+    /// `snowflake_si_to_sno(bigint, integer, timestamptz) → sno`
+    fn snowflake_si_to_sno_by(number: i64, metabyte: i32, base: Timestamp) -> Sno {
+        base_clock(base).and_then(|base| to_sno(number, metabyte, base))
+    }
+}

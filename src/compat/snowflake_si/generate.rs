@@ -1,0 +1,84 @@
+//! `snowflake_si_new`: the one generator of the server, which is one machine.
+
+use sno_core::{
+    Clock, OutOfEpoch,
+    compat::{
+        SnowflakeSi,
+        snowflake_si::{BaseClock, Machine, Millis},
+    },
+    record::Origin,
+};
+
+use crate::{
+    compat::settings::{BASE_CLOCK, MACHINE},
+    generator::{
+        session::{self, SessionCell},
+        shared::Memory,
+        system::{System, unix_micros_now},
+    },
+    pg::{errors::Error, fmgr::pg_function},
+};
+
+/// Snowflake-SI, as far as its generator goes. It counts from the base clock in its marks, too, so that a
+/// base clock that is moved on is met as a clock that went back.
+#[derive(Clone, Copy)]
+pub(crate) struct SnowflakeSiSystem(pub(crate) BaseClock);
+
+impl Clock<Millis> for SnowflakeSiSystem {
+    fn now(&self) -> Result<Millis, OutOfEpoch> {
+        self.0.epoch().floor(unix_micros_now())
+    }
+}
+
+impl System for SnowflakeSiSystem {
+    type Time = Millis;
+
+    const NAME: &'static str = "Snowflake-SI";
+    const FUNCTION: &'static str = "snowflake_si_new()";
+    const LIBRARY: &'static str = "sno_compat";
+    const MARKS: &'static str = "sno_compat.snowflake_si.marks";
+    const VIEW: &'static str = "sno_compat_generators";
+    const SPAN: &'static str =
+        "A Snowflake-SI ID holds times of 34 years and 10 months from its base clock on.";
+    const ENDS: [&'static str; 2] = [
+        "\"sno_compat.snowflake_si_base_clock\"",
+        "the last millisecond from \"sno_compat.snowflake_si_base_clock\"",
+    ];
+    const SETTING: &'static str = "sno_compat.snowflake_si_machine";
+
+    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
+        let pool = MACHINE.get::<Machine>()?.pool();
+        // A server has one generator: what tells its IDs from others' is in the pool.
+        Ok(Origin { wal_timeline, file, partitions: 0..=0, sequences: pool.lower()..=pool.upper() })
+    }
+
+    fn ceil(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
+        self.0.epoch().ceil(unix_micros)
+    }
+
+    fn unix_micros(self, tick: Millis) -> i64 {
+        self.0.epoch().unix_micros(tick)
+    }
+}
+
+/// The server is one machine, and a machine has one generator.
+pub(crate) static MEMORY: Memory<SnowflakeSiSystem, 1> =
+    Memory::new(c"sno_compat Snowflake-SI generator", 1024);
+
+type Session = session::Session<SnowflakeSiSystem, 1>;
+
+pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
+
+fn start() -> Result<Session, Error> {
+    let (base, machine): (BaseClock, Machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
+    Session::start(SnowflakeSiSystem(base), &MEMORY, machine.number(), machine.pool())
+}
+
+pg_function! {
+    /// `snowflake_si_new() → bigint`
+    fn snowflake_si_new() -> i64 {
+        SESSION.get_or_start(start)
+            .and_then(|session| session.next())
+            .map(|stamp| SnowflakeSi::from_stamp(stamp).get() as i64)
+    }
+}

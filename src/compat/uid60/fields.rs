@@ -1,0 +1,124 @@
+//! The parts of a uid60, bounds, the number that it is, and the way to sno.
+
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
+use sno_core::{
+    Sno,
+    compat::{
+        Uid60,
+        uid60::{EPOCH, Fields},
+    },
+};
+
+use super::generate::Uid60System;
+use crate::{
+    compat::arguments::{into_sno, out_of_range},
+    fixed::field,
+    generator::system::System as _,
+    pg::{
+        datum::Timestamp,
+        errors::Error,
+        fmgr::{self, Args, finfo, pg_function},
+    },
+};
+
+pg_function! {
+    /// `uid60_time(uid60) → timestamptz`: the start of its second.
+    fn uid60_time(id: Uid60) -> Timestamp {
+        Timestamp::from_unix_micros(EPOCH.unix_micros(id.time()))
+    }
+}
+
+pg_function! {
+    /// `uid60_worker(uid60) → integer`
+    fn uid60_worker(id: Uid60) -> i32 {
+        i32::from(id.worker())
+    }
+}
+
+pg_function! {
+    /// `uid60_sequence(uid60) → integer`
+    fn uid60_sequence(id: Uid60) -> i32 {
+        i32::from(id.sequence())
+    }
+}
+
+pg_function! {
+    /// `uid60_random(uid60) → integer`
+    fn uid60_random(id: Uid60) -> i32 {
+        i32::from(id.random())
+    }
+}
+
+finfo!(uid60_inspect);
+/// `uid60_inspect(uid60) → (time, worker, sequence, random)`
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn uid60_inspect(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with one argument of type uid60, and with this row as its result.
+    unsafe {
+        let id: Uid60 = Args::new(fcinfo).next();
+        let Fields { time, worker, sequence, random } = id.fields();
+        let row = [
+            Timestamp::from_unix_micros(EPOCH.unix_micros(time)).into(),
+            i32::from(worker).into(),
+            i32::from(sequence).into(),
+            i32::from(random).into(),
+        ];
+        fmgr::row(fcinfo, row)
+    }
+}
+
+pg_function! {
+    /// `uid60_make(timestamptz, integer, integer, integer) → uid60`: the inverse of `uid60_inspect`.
+    fn uid60_make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Uid60 {
+        make(at, worker, sequence, random)
+    }
+}
+
+fn make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60, Error> {
+    let fields = Fields {
+        time: EPOCH
+            .floor(at.unix_micros())
+            .map_err(|_| Error::time(Uid60System::NAME, at, Uid60System::SPAN))?,
+        worker: field("worker", worker, 511)?,
+        sequence: field("sequence", sequence, 1023)?,
+        random: field("random part", random, 511)?,
+    };
+    Ok(Uid60::of_fields(fields).expect("fields that fit"))
+}
+
+pg_function! {
+    /// `uid60_lower(timestamptz) → uid60`: the smallest ID that was not made before.
+    fn uid60_lower(time: Timestamp) -> Uid60 {
+        Uid60::lower_bound(time.unix_micros())
+    }
+}
+
+pg_function! {
+    /// `uid60_upper(timestamptz) → uid60`: the largest ID that was not made after.
+    fn uid60_upper(time: Timestamp) -> Uid60 {
+        Uid60::upper_bound(time.unix_micros())
+    }
+}
+
+pg_function! {
+    /// `uid60_to_bigint(uid60) → bigint`: the number.
+    fn uid60_to_bigint(id: Uid60) -> i64 {
+        id.get() as i64
+    }
+}
+
+pg_function! {
+    /// `uid60_from_bigint(bigint) → uid60`
+    fn uid60_from_bigint(number: i64) -> Uid60 {
+        // A negative number is too large as one without a sign.
+        Uid60::new(number as u64).map_err(|error| out_of_range("uid60", number, error))
+    }
+}
+
+pg_function! {
+    /// `uid60_to_sno(uid60, integer) → sno`
+    fn uid60_to_sno(id: Uid60, metabyte: i32) -> Sno {
+        into_sno(metabyte, EPOCH.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
+    }
+}

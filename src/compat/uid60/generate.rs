@@ -1,0 +1,108 @@
+//! `uid60_new`: a worker number for an hour, and the generator of that number.
+
+use sno_core::{
+    Clock, OutOfEpoch,
+    compat::{
+        Uid60,
+        uid60::{EPOCH, Lease, Seconds, Workers},
+    },
+    record::Origin,
+};
+
+use crate::{
+    compat::{arguments::random, settings::WORKERS},
+    generator::{
+        session::{self, SessionCell},
+        shared::Memory,
+        system::{System, unix_micros_now},
+    },
+    pg::{errors::Error, fmgr::pg_function},
+};
+
+/// uid60, as far as its generators go.
+#[derive(Clone, Copy)]
+pub(crate) struct Uid60System;
+
+impl Clock<Seconds> for Uid60System {
+    fn now(&self) -> Result<Seconds, OutOfEpoch> {
+        EPOCH.floor(unix_micros_now())
+    }
+}
+
+impl System for Uid60System {
+    type Time = Seconds;
+
+    const NAME: &'static str = "uid60";
+    const FUNCTION: &'static str = "uid60_new()";
+    const LIBRARY: &'static str = "sno_compat";
+    const MARKS: &'static str = "sno_compat.uid60.marks";
+    const VIEW: &'static str = "sno_compat_generators";
+    const SPAN: &'static str =
+        "A uid60 holds times from 2018-03-01 00:00:00 UTC to 2154-04-07 06:28:15.999999 UTC.";
+    const ENDS: [&'static str; 2] = ["2018-03-01", "2154-04-07"];
+    const SETTING: &'static str = "sno_compat.uid60_workers";
+
+    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
+        let partitions = WORKERS.get::<Workers>()?.numbers();
+        Ok(Origin { wal_timeline, file, partitions, sequences: 0..=1023 })
+    }
+
+    fn ceil(self, unix_micros: i64) -> Result<Seconds, OutOfEpoch> {
+        EPOCH.ceil(unix_micros)
+    }
+
+    fn unix_micros(self, tick: Seconds) -> i64 {
+        EPOCH.unix_micros(tick)
+    }
+}
+
+/// Half as many as there are workers: those who share one still never make the same ID.
+pub(crate) const SLOTS: usize = 256;
+
+/// The server's generators; `counter` gives out the workers.
+pub(crate) static MEMORY: Memory<Uid60System, SLOTS> = Memory::new(c"sno_compat uid60 generators", 18 * 1024);
+
+/// This backend's generator, and for how long its worker number is its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Session {
+    generator: session::Session<Uid60System, SLOTS>,
+    workers: Workers,
+    lease: Lease,
+}
+
+pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
+
+impl Session {
+    fn start() -> Result<Self, Error> {
+        let workers = WORKERS.get()?;
+        let generator = session::Session::start(Uid60System, &MEMORY, 0, Uid60::POOL)?;
+        let now = Uid60System.now().map_err(Error::clock_outside_epoch::<Uid60System>)?;
+        Ok(Self::lease(generator, workers, now))
+    }
+
+    /// With the next worker number.
+    fn lease(generator: session::Session<Uid60System, SLOTS>, workers: Workers, now: Seconds) -> Self {
+        let lease = workers.lease(&generator.shared.counter, now);
+        Self { generator: generator.with_number(lease.worker()), workers, lease }
+    }
+}
+
+fn generate() -> Result<Uid60, Error> {
+    let mut session = SESSION.get_or_start(Session::start)?;
+    loop {
+        let stamp = session.generator.next()?;
+        if session.lease.holds(stamp.tick) {
+            let random = u16::from_ne_bytes(random()?);
+            return Ok(Uid60::from_stamp(stamp, session.lease.worker(), random));
+        }
+        session = Session::lease(session.generator, session.workers, stamp.tick);
+        SESSION.set(session);
+    }
+}
+
+pg_function! {
+    /// `uid60_new() → uid60`
+    fn uid60_new() -> Uid60 {
+        generate()
+    }
+}

@@ -1,0 +1,120 @@
+//! The parts of a uniqueid of any form, bounds, and the way to sno.
+
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
+use sno_core::{
+    Sno,
+    compat::{
+        Epoch, UniqueId,
+        uniqueid::{Fields, Form},
+    },
+};
+
+use super::generate::UniqueIdSystem;
+use crate::{
+    compat::arguments::{into_sno, named, text},
+    fixed::field,
+    generator::system::System as _,
+    pg::{
+        datum::Timestamp,
+        errors::Error,
+        fmgr::{self, Args, finfo, pg_function},
+    },
+};
+
+pg_function! {
+    /// `uniqueid_time(uniqueid) → timestamptz`: the start of its millisecond.
+    fn uniqueid_time(id: UniqueId) -> Timestamp {
+        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+    }
+}
+
+pg_function! {
+    /// `uniqueid_sequence(uniqueid) → integer`
+    fn uniqueid_sequence(id: UniqueId) -> i32 {
+        i32::from(id.fields().sequence)
+    }
+}
+
+pg_function! {
+    /// `uniqueid_generator(uniqueid) → integer`
+    fn uniqueid_generator(id: UniqueId) -> i32 {
+        i32::from(id.fields().generator)
+    }
+}
+
+pg_function! {
+    /// `uniqueid_cluster(uniqueid) → integer`
+    fn uniqueid_cluster(id: UniqueId) -> i32 {
+        i32::from(id.fields().cluster)
+    }
+}
+
+pg_function! {
+    /// `uniqueid_form(uniqueid) → text`
+    fn uniqueid_form(id: UniqueId) -> Datum {
+        text(id.form().name())
+    }
+}
+
+finfo!(uniqueid_inspect);
+/// `uniqueid_inspect(uniqueid) → (time, sequence, generator, cluster, form)`
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn uniqueid_inspect(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with one argument of type uniqueid, and with this row as its result.
+    unsafe {
+        let id: UniqueId = Args::new(fcinfo).next();
+        let Fields { time, sequence, generator, cluster, form } = id.fields();
+        let row = [
+            Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(time)).into(),
+            i32::from(sequence).into(),
+            i32::from(generator).into(),
+            i32::from(cluster).into(),
+            text(form.name()).into(),
+        ];
+        fmgr::row(fcinfo, row)
+    }
+}
+
+pg_function! {
+    /// `uniqueid_make(timestamptz, integer, integer, integer, text) → uniqueid`: the inverse of
+    /// `uniqueid_inspect`.
+    fn uniqueid_make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Datum) -> UniqueId {
+        // SAFETY: declared in SQL with a text in this place.
+        unsafe { named("form", form) }.and_then(|form| make(at, sequence, generator, cluster, form))
+    }
+}
+
+fn make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Form) -> Result<UniqueId, Error> {
+    let fields = Fields {
+        time: Epoch::UNIX
+            .floor(at.unix_micros())
+            .map_err(|_| Error::time(UniqueIdSystem::NAME, at, UniqueIdSystem::SPAN))?,
+        sequence: field("sequence", sequence, 63)?,
+        generator: field("generator", generator, 2047)?,
+        cluster: field("cluster", cluster, 15)?,
+        form,
+    };
+    Ok(UniqueId::of_fields(fields).expect("fields that fit"))
+}
+
+pg_function! {
+    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest time-sequential ID that was not made before.
+    fn uniqueid_lower(time: Timestamp) -> UniqueId {
+        UniqueId::lower_bound(time.unix_micros())
+    }
+}
+
+pg_function! {
+    /// `uniqueid_upper(timestamptz) → uniqueid`: the largest time-sequential ID that was not made after.
+    fn uniqueid_upper(time: Timestamp) -> UniqueId {
+        UniqueId::upper_bound(time.unix_micros())
+    }
+}
+
+pg_function! {
+    /// `uniqueid_to_sno(uniqueid, integer) → sno`
+    fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Sno {
+        into_sno(metabyte, Epoch::UNIX.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
+    }
+}

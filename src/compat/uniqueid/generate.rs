@@ -1,0 +1,96 @@
+//! `uniqueid_new`: the generator of this backend's PID, and the form that a setting chooses.
+
+use sno_core::{
+    Clock, OutOfEpoch,
+    compat::{
+        Epoch, UniqueId,
+        uniqueid::{Cluster, Form, GeneratorBits, Millis},
+    },
+    record::Origin,
+};
+
+use crate::{
+    compat::settings::{CLUSTER, FORM, GENERATOR_BITS},
+    generator::{
+        session::{self, SessionCell, process_id},
+        shared::Memory,
+        system::{System, unix_micros_now},
+    },
+    pg::{errors::Error, fmgr::pg_function},
+};
+
+/// uniqueid, as far as its generators go.
+#[derive(Clone, Copy)]
+pub(crate) struct UniqueIdSystem;
+
+impl Clock<Millis> for UniqueIdSystem {
+    fn now(&self) -> Result<Millis, OutOfEpoch> {
+        Epoch::UNIX.floor(unix_micros_now())
+    }
+}
+
+impl System for UniqueIdSystem {
+    type Time = Millis;
+
+    const NAME: &'static str = "uniqueid";
+    const FUNCTION: &'static str = "uniqueid_new()";
+    const LIBRARY: &'static str = "sno_compat";
+    const MARKS: &'static str = "sno_compat.uniqueid.marks";
+    const VIEW: &'static str = "sno_compat_generators";
+    const SPAN: &'static str =
+        "A uniqueid holds times from 1970-01-01 00:00:00 UTC to 2109-05-15 07:35:11.103999 UTC.";
+    const ENDS: [&'static str; 2] = ["1970", "2109-05-15"];
+    const SETTING: &'static str = "sno_compat.uniqueid_cluster";
+
+    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
+        let cluster = u16::from(CLUSTER.get::<Cluster>()?.get());
+        Ok(Origin { wal_timeline, file, partitions: cluster..=cluster, sequences: 0..=63 })
+    }
+
+    fn ceil(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
+        Epoch::UNIX.ceil(unix_micros)
+    }
+
+    fn unix_micros(self, tick: Millis) -> i64 {
+        Epoch::UNIX.unix_micros(tick)
+    }
+}
+
+/// Generators of the same low byte share a slot, so that settings which lead to one generator lead to one
+/// slot, too.
+pub(crate) const SLOTS: usize = 256;
+
+/// The server's generators.
+pub(crate) static MEMORY: Memory<UniqueIdSystem, SLOTS> =
+    Memory::new(c"sno_compat uniqueid generators", 18 * 1024);
+
+/// This backend's generator, and what else goes into its IDs.
+#[derive(Clone, Copy)]
+pub(crate) struct Session {
+    generator: session::Session<UniqueIdSystem, SLOTS>,
+    cluster: Cluster,
+    form: Form,
+}
+
+pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
+
+impl Session {
+    fn start() -> Result<Self, Error> {
+        let (cluster, form): (Cluster, Form) = (CLUSTER.get()?, FORM.get()?);
+        let number = GENERATOR_BITS.get::<GeneratorBits>()?.generator(process_id());
+        let generator = session::Session::start(UniqueIdSystem, &MEMORY, number, UniqueId::POOL)?;
+        Ok(Self { generator, cluster, form })
+    }
+
+    fn generate(self) -> Result<UniqueId, Error> {
+        let stamp = self.generator.next()?;
+        Ok(UniqueId::from_stamp(stamp, self.generator.number, self.cluster, self.form))
+    }
+}
+
+pg_function! {
+    /// `uniqueid_new() → uniqueid`
+    fn uniqueid_new() -> UniqueId {
+        SESSION.get_or_start(Session::start).and_then(Session::generate)
+    }
+}

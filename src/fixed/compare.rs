@@ -1,0 +1,77 @@
+//! Comparison: six operators and btree's support function, all by the order of the type, and the choices of
+//! `min` and `max`.
+//!
+//! These run without pgrx's guard, since they call nothing and cannot panic.
+
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
+
+use crate::pg::{datum::Argument, fmgr::Args};
+
+/// Both arguments.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with two arguments of this type.
+#[inline(always)]
+unsafe fn pair<T: Argument>(fcinfo: FunctionCallInfo) -> (T, T) {
+    // SAFETY: as above.
+    unsafe {
+        let mut args = Args::new(fcinfo);
+        (args.next(), args.next())
+    }
+}
+
+/// Defines functions of two values by what they make of their order.
+macro_rules! comparisons {
+    ($($(#[$attr:meta])* $name:ident: $of_order:expr;)*) => {$(
+        $(#[$attr])*
+        ///
+        /// # Safety
+        /// A call to a function that is declared in SQL with two arguments of this type.
+        #[inline(always)]
+        pub(crate) unsafe fn $name<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datum {
+            // SAFETY: as above.
+            let (left, right): (T, T) = unsafe { pair(fcinfo) };
+            let of_order: fn(std::cmp::Ordering) -> _ = $of_order;
+            of_order(left.cmp(&right)).into()
+        }
+    )*};
+}
+
+comparisons! {
+    /// `=`
+    eq: |order| order.is_eq();
+    /// `<>`
+    ne: |order| order.is_ne();
+    /// `<`
+    lt: |order| order.is_lt();
+    /// `<=`
+    le: |order| order.is_le();
+    /// `>`
+    gt: |order| order.is_gt();
+    /// `>=`
+    ge: |order| order.is_ge();
+    /// btree's three-way comparison: negative, zero or positive.
+    cmp: |order| order as i32;
+}
+
+/// Transition function of `max`. The datums are handed on as they are, without a copy.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with two arguments of this type.
+#[inline(always)]
+pub(crate) unsafe fn larger<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    let ((left, right), (first, second)) = unsafe { (pair::<T>(fcinfo), pair::<Datum>(fcinfo)) };
+    if left > right { first } else { second }
+}
+
+/// Transition function of `min`. The datums are handed on as they are, without a copy.
+///
+/// # Safety
+/// A call to a function that is declared in SQL with two arguments of this type.
+#[inline(always)]
+pub(crate) unsafe fn smaller<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    let ((left, right), (first, second)) = unsafe { (pair::<T>(fcinfo), pair::<Datum>(fcinfo)) };
+    if left < right { first } else { second }
+}

@@ -1,0 +1,162 @@
+//! The errors of generators, and their lines for the server's log: one constructor each.
+
+use std::io;
+
+use pgrx::PgSqlErrorCode as State;
+use sno_core::{OutOfEpoch, record::Origin};
+
+use crate::{
+    generator::system::System,
+    pg::{
+        datum::Timestamp,
+        errors::{Error, sentence},
+    },
+};
+
+impl Error {
+    /// Generation on a standby.
+    pub(crate) fn recovery<S: System>() -> Self {
+        Self::new(
+            State::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            format!("cannot execute {} during recovery", S::FUNCTION),
+        )
+        .detail("A standby would generate the IDs of its primary.")
+    }
+
+    /// A system clock that reads what no ID can hold.
+    pub(crate) fn clock_outside_epoch<S: System>(error: OutOfEpoch) -> Self {
+        let [start, end] = S::ENDS;
+        Self::new(
+            State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            match error {
+                OutOfEpoch::Before => format!("system clock is before {start}"),
+                OutOfEpoch::After => format!("system clock is after {end}"),
+            },
+        )
+        .detail(S::SPAN)
+        .hint("Set the server's clock.")
+    }
+
+    /// A system clock that has to be waited for, but not for so long.
+    pub(crate) fn clock_went_back<S: System>(until: Timestamp, micros: u64, max_micros: u64) -> Self {
+        let text = until.to_text();
+        let [seconds, max] = [micros, max_micros].map(|micros| micros as f64 / 1e6);
+        Self::new(
+            State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "system clock went back further than \"sno.max_clock_wait\" allows",
+        )
+        .detail(format!(
+            "IDs were already generated up to {text}, which is {seconds:.3} s ahead of the clock; \
+             \"sno.max_clock_wait\" is {max:.3} s."
+        ))
+        .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))
+    }
+
+    /// No room for the generators in the main segment, of PostgreSQL 15 and 16.
+    pub(crate) fn shared_memory<S: System>() -> Self {
+        Self::new(
+            State::ERRCODE_OUT_OF_MEMORY,
+            format!("out of shared memory for the generators of {}", S::NAME),
+        )
+        .hint(format!("Add \"{}\" to \"shared_preload_libraries\" and restart the server.", S::LIBRARY))
+    }
+
+    /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's.
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    pub(crate) fn dynamic_shared_memory<S: System>(state: State, reason: &str) -> Self {
+        Self::new(state, format!("out of shared memory for the generators of {}", S::NAME))
+            .detail(sentence(reason))
+            .hint(
+                "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
+            )
+    }
+
+    /// Memory of another version of the library.
+    pub(crate) fn layout<S: System>() -> Self {
+        Self::new(
+            State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("shared memory of the generators was laid out by another version of {}", S::LIBRARY),
+        )
+        .hint("Restart the server.")
+    }
+
+    /// A file of marks that can't be opened, locked, read or written.
+    pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Self {
+        let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let state = if full { State::ERRCODE_DISK_FULL } else { State::ERRCODE_IO_ERROR };
+        Self::new(state, format!("could not {doing} file \"{path}\": {error}"))
+            .detail("Without it, IDs could repeat after a restart.")
+    }
+
+    /// A file of marks without a whole record.
+    pub(crate) fn marks_corrupted(path: &str) -> Self {
+        Self::new(State::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
+            .detail("It says up to when IDs were generated before the server's last start.")
+            .hint(
+                "If the server's clock has not gone back since then, remove the file: generation starts \
+                 from the present time.",
+            )
+    }
+}
+
+/// What the server's log is told, which no client sees: nothing has failed.
+impl Error {
+    fn notice(message: impl Into<Vec<u8>>) -> Self {
+        Self::new(State::ERRCODE_SUCCESSFUL_COMPLETION, message)
+    }
+
+    /// A clock that went back, by so many microseconds, and was not waited for.
+    pub(crate) fn clock_stepped_back<S: System>(micros: i64) -> Self {
+        Self::notice(format!("system clock went back by {:.3} s", micros as f64 / 1e6))
+            .detail(format!("The generators of {} go on in the other timeline.", S::NAME))
+    }
+
+    /// A clock that reads less than the marks allow for.
+    pub(crate) fn clock_went_back_while_down<S: System>(micros: i64) -> Self {
+        Self::notice(format!(
+            "system clock went back by {:.3} s or more while the server was down",
+            micros as f64 / 1e6
+        ))
+        .detail(format!("The marks of {} are further ahead than a restart explains.", S::NAME))
+    }
+
+    /// A data directory that was copied, promoted or restored.
+    pub(crate) fn copied<S: System>(origin: &Origin, here: &Origin) -> Self {
+        if origin.wal_timeline == here.wal_timeline {
+            Self::notice(format!("data directory was copied after its last {} was generated", S::NAME))
+                .detail(format!(
+                    "File \"{}\" was written as file {} and is file {} here.",
+                    S::MARKS,
+                    origin.file,
+                    here.file
+                ))
+                .hint(twins::<S>())
+        } else {
+            Self::promoted::<S>(here.wal_timeline).detail(format!(
+                "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
+                S::MARKS,
+                origin.wal_timeline,
+                here.wal_timeline
+            ))
+        }
+    }
+
+    /// A server that was promoted or restored, and has no marks.
+    pub(crate) fn promoted<S: System>(wal_timeline: u32) -> Self {
+        Self::notice(format!("server was promoted or restored after its last {} was generated", S::NAME))
+            .detail(format!(
+                "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
+                S::MARKS
+            ))
+            .hint(twins::<S>())
+    }
+}
+
+/// What a copy of a server needs.
+fn twins<S: System>() -> String {
+    format!(
+        "If the server that it was made from still generates, give one of them another \
+         \"{}\" now: both make the same IDs.",
+        S::SETTING
+    )
+}

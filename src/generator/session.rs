@@ -1,0 +1,206 @@
+//! A backend's own way to its generator: from settings and PID to a slot in shared memory, and the waits.
+
+use std::{
+    cell::Cell,
+    sync::atomic::Ordering::{Acquire, Relaxed},
+    time::Instant,
+};
+
+use pgrx::{GucSetting, pg_sys};
+use sno_core::{Hold, Marks, SequenceRange, Slot, Stamp, Time};
+
+use crate::{
+    generator::{
+        marks,
+        shared::{Memory, Shared},
+        system::{System, unix_micros_now},
+    },
+    pg::{
+        backend_local::BackendLocal,
+        datum::Timestamp,
+        errors::Error,
+        wait::{Event, nap},
+    },
+};
+
+/// What a backend has made of its settings and its PID.
+#[derive(Clone, Copy)]
+pub(crate) struct Session<S: System, const SLOTS: usize> {
+    slot: &'static Slot<S::Time>,
+    marks: &'static Marks<S::Time>,
+    /// What all backends share.
+    pub(crate) shared: &'static Shared<S::Time, SLOTS>,
+    /// Who generates, as an ID says it: a partition, a worker, a generator.
+    pub(crate) number: u16,
+    range: SequenceRange,
+    system: S,
+}
+
+/// A backend's own session.
+pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<T>>>);
+
+impl<T: Copy> SessionCell<T> {
+    /// Without a session.
+    pub(crate) const fn new() -> Self {
+        // SAFETY: for statics of the functions that generate.
+        Self(unsafe { BackendLocal::new(Cell::new(None)) })
+    }
+
+    /// The session, if one has started.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<T> {
+        self.0.get()
+    }
+
+    /// Another session.
+    pub(crate) fn set(&self, session: T) {
+        self.0.set(Some(session));
+    }
+
+    /// Makes the next call look at the settings again.
+    pub(crate) fn forget(&self) {
+        self.0.set(None);
+    }
+
+    /// The session; it is started if there is none.
+    pub(crate) fn get_or_start(&self, start: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        if let Some(session) = self.get() {
+            return Ok(session);
+        }
+        let session = start()?;
+        self.set(session);
+        Ok(session)
+    }
+}
+
+impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
+    /// Everything that has to be in order before an ID may be made.
+    pub(crate) fn start(
+        system: S,
+        memory: &'static Memory<S, SLOTS>,
+        number: u16,
+        range: SequenceRange,
+    ) -> Result<Self, Error> {
+        refuse_recovery::<S>()?;
+        let shared = memory.attach()?;
+        if !shared.ready.load(Acquire) {
+            marks::resume(system, shared)?;
+        }
+        let slot = &shared.slots[number as usize % SLOTS];
+        Ok(Self { slot, marks: &shared.marks, shared, number, range, system })
+    }
+
+    /// The same with another number: of another generator, maybe.
+    #[must_use]
+    pub(crate) fn with_number(self, number: u16) -> Self {
+        Self { slot: &self.shared.slots[number as usize % SLOTS], number, ..self }
+    }
+
+    /// Takes the next stamp if that needs no wait.
+    #[inline(always)]
+    pub(crate) fn claim(&self) -> Result<Stamp<S::Time>, Hold<S::Time>> {
+        self.slot.claim(&self.system, self.range, self.marks)
+    }
+
+    /// Once a tick: who draws from the slot, and how far the marks still reach.
+    pub(crate) fn upkeep(&self, stamp: Stamp<S::Time>) {
+        if stamp.drifted {
+            self.log_drift(stamp);
+        }
+        self.slot.note_partition(self.number);
+        if self.marks.due(stamp.tick_tock, stamp.tick) {
+            marks::renew_early(self.system, self.shared, stamp.tick_tock, stamp.tick);
+        }
+    }
+
+    /// One line for a step of the clock, however many generators meet it.
+    #[cold]
+    fn log_drift(&self, stamp: Stamp<S::Time>) {
+        let from = match self.slot.is_used() {
+            true => self.slot.left(!stamp.tick_tock),
+            // Its last tick is a mark, which was ahead of the clock.
+            false => S::Time::from_bits(self.shared.resumed.load(Relaxed)),
+        };
+        if from > stamp.tick {
+            let micros = self.system.unix_micros(from) - self.system.unix_micros(stamp.tick);
+            Error::clock_stepped_back::<S>(micros).log();
+        }
+    }
+
+    /// Takes the next stamp, and waits as long as the generator says.
+    pub(crate) fn next(&self) -> Result<Stamp<S::Time>, Error> {
+        let mut clock_wait = ClockWait::default();
+        loop {
+            match self.claim() {
+                Ok(stamp) => {
+                    if stamp.entered {
+                        self.upkeep(stamp);
+                    }
+                    return Ok(stamp);
+                }
+                Err(Hold::Overflow { until }) => {
+                    self.slot.note_overflow();
+                    // No longer than a tick, though the clock may have stepped back just now.
+                    self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Time::PER_SECOND));
+                }
+                Err(Hold::Regression { until, .. }) => {
+                    // The view shows what is waited for, even if no ID was made yet.
+                    self.slot.note_partition(self.number);
+                    let micros = self.micros_until(until);
+                    clock_wait.permit::<S>(self.system.unix_micros(until), micros)?;
+                    self.wait(Event::Clock, micros);
+                }
+                Err(Hold::Mark { tick_tock, tick }) => {
+                    marks::renew(self.system, self.shared, tick_tock, tick)?
+                }
+                Err(Hold::Clock(error)) => return Err(Error::clock_outside_epoch::<S>(error)),
+            }
+        }
+    }
+
+    fn micros_until(&self, tick: S::Time) -> u64 {
+        u64::try_from(self.system.unix_micros(tick) - unix_micros_now()).unwrap_or(0)
+    }
+
+    fn wait(&self, event: Event, micros: u64) {
+        let since = Instant::now();
+        nap(event, micros);
+        self.slot.note_wait(since.elapsed().as_micros() as u64);
+    }
+}
+
+/// Recovery never comes back within a session, so this is asked when one starts.
+pub(crate) fn refuse_recovery<S: System>() -> Result<(), Error> {
+    // SAFETY: reads the server's state.
+    if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::recovery::<S>()) } else { Ok(()) }
+}
+
+/// This process's ID.
+pub(crate) fn process_id() -> u32 {
+    // SAFETY: set when the process started.
+    unsafe { pg_sys::MyProcPid as u32 }
+}
+
+/// How long one call has waited for a clock that went back.
+#[derive(Default)]
+struct ClockWait(Option<Instant>);
+
+impl ClockWait {
+    /// Fails if what was waited and what is still to wait are more than the setting allows.
+    fn permit<S: System>(&mut self, until_unix_micros: i64, micros: u64) -> Result<(), Error> {
+        let waited = self.0.get_or_insert_with(Instant::now).elapsed().as_micros() as u64;
+        if waited + micros > max_clock_wait() {
+            let until = Timestamp::from_unix_micros(until_unix_micros);
+            return Err(Error::clock_went_back::<S>(until, micros, max_clock_wait()));
+        }
+        Ok(())
+    }
+}
+
+/// The setting `sno.max_clock_wait`, in milliseconds.
+pub(crate) static MAX_CLOCK_WAIT: GucSetting<i32> = GucSetting::<i32>::new(10_000);
+
+/// The longest wait for a clock that went back, in microseconds.
+pub(crate) fn max_clock_wait() -> u64 {
+    MAX_CLOCK_WAIT.get() as u64 * 1000
+}

@@ -1,0 +1,44 @@
+//! What a system of IDs is to its generators.
+
+use sno_core::{Clock, OutOfEpoch, Time, record::Origin};
+
+use crate::pg::errors::Error;
+
+/// A system of IDs: its clock, and what it is called where users see it.
+pub(crate) trait System: Clock<Self::Time> + Copy + 'static {
+    /// Its ticks.
+    type Time: Time;
+
+    /// The type, or what stands for one: `sno`.
+    const NAME: &'static str;
+    /// The function that generates: `sno_new()`.
+    const FUNCTION: &'static str;
+    /// The library that reserves the generators' memory when it is preloaded.
+    const LIBRARY: &'static str;
+    /// The file of its marks, relative to the data directory, where every backend runs.
+    const MARKS: &'static str;
+    /// The view of its generators.
+    const VIEW: &'static str;
+    /// The times that its IDs hold, as a sentence.
+    const SPAN: &'static str;
+    /// The beginning and the end of that, in a few words.
+    const ENDS: [&'static str; 2];
+
+    /// The setting that tells this server's IDs from others'.
+    const SETTING: &'static str;
+
+    /// What a server with its present settings notes of itself and of its file of marks.
+    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error>;
+
+    /// The first tick that starts at a Unix time in microseconds or later.
+    fn ceil(self, unix_micros: i64) -> Result<Self::Time, OutOfEpoch>;
+
+    /// The start of a tick, as a Unix time in microseconds.
+    fn unix_micros(self, tick: Self::Time) -> i64;
+}
+
+/// The present moment, as a Unix time in microseconds; 0 before 1970.
+pub(crate) fn unix_micros_now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_micros() as i64)
+}

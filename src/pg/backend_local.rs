@@ -1,0 +1,28 @@
+//! What a backend keeps for itself from call to call.
+
+use std::ops::Deref;
+
+/// A static that one thread uses.
+pub(crate) struct BackendLocal<T>(T);
+
+// SAFETY: by the contract of `new`.
+unsafe impl<T> Sync for BackendLocal<T> {}
+
+impl<T> BackendLocal<T> {
+    /// For a static of an extension.
+    ///
+    /// # Safety
+    /// One thread uses it: the one that runs SQL, the only one of a backend that calls into its extensions.
+    pub(crate) const unsafe fn new(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<T> Deref for BackendLocal<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}

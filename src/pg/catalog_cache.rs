@@ -1,0 +1,76 @@
+//! What the planner's functions look up in the catalogs again and again, cached until those change.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use pgrx::pg_sys::{self, Datum, FunctionCallInfo, Oid, SysCacheIdentifier};
+
+use crate::pg::backend_local::BackendLocal;
+
+/// Results for as many keys as the extension has functions and operators of one kind.
+pub(crate) struct CatalogCache<T: Copy>(BackendLocal<Cell<(u64, Entries<T>)>>);
+
+type Entries<T> = [Option<(Oid, T)>; 5];
+
+/// Goes up whenever a function, an operator or an operator family changes.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+impl<T: Copy> CatalogCache<T> {
+    pub(crate) const fn new() -> Self {
+        // SAFETY: for statics of the planner's functions.
+        Self(unsafe { BackendLocal::new(Cell::new((0, [None; 5]))) })
+    }
+
+    /// What is remembered of `key`, or else what `look_up` finds.
+    pub(crate) fn get(&self, key: Oid, look_up: impl FnOnce() -> Option<T>) -> Option<T> {
+        let before = generation();
+        let (noted, entries) = self.0.get();
+        if noted == before
+            && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)
+        {
+            return Some(found);
+        }
+        let found = look_up()?;
+        // The look-up itself may have learned of a change, before or after it found this.
+        if generation() == before {
+            let old = if noted == before { entries } else { [None; 5] };
+            self.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
+        }
+        Some(found)
+    }
+}
+
+/// At least 1.
+fn generation() -> u64 {
+    if GENERATION.load(Relaxed) == 0 {
+        for cache in
+            [SysCacheIdentifier::PROCOID, SysCacheIdentifier::OPEROID, SysCacheIdentifier::AMOPSTRATEGY]
+        {
+            // SAFETY: registered once in each process, which keeps the library until it ends.
+            unsafe { pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(changed), Datum::null()) }
+        }
+        GENERATION.store(1, Relaxed);
+    }
+    GENERATION.load(Relaxed)
+}
+
+unsafe extern "C-unwind" fn changed(_argument: Datum, _cache: i32, _hash: u32) {
+    GENERATION.fetch_add(1, Relaxed);
+}
+
+/// A function of this library.
+pub(crate) type Function = unsafe extern "C-unwind" fn(FunctionCallInfo) -> Datum;
+
+/// Which of these functions one in the catalog is, by what stands beside it.
+pub(crate) unsafe fn which<T: Copy>(function: Oid, known: &[(Function, T)]) -> Option<T> {
+    if function == pg_sys::InvalidOid {
+        return None;
+    }
+    let mut found = pg_sys::FmgrInfo::default();
+    // SAFETY: a look-up of a function that exists.
+    unsafe { pg_sys::fmgr_info(function, &mut found) };
+    let address = found.fn_addr? as usize;
+    known.iter().find_map(|&(function, beside)| (function as usize == address).then_some(beside))
+}

@@ -1,0 +1,294 @@
+//! Errors on their way to a user, each with its SQLSTATE, and those of arguments and settings: one constructor each.
+//!
+//! An error is a result until the outermost frame, where [`guard`] hands it to PostgreSQL. This is done by hand, and
+//! not by pgrx's `ErrorReport`, since that takes texts in UTF-8 only: a user's text is in the database's encoding, and
+//! goes into the message as it is. All other words are ASCII.
+
+use std::{
+    backtrace::Backtrace,
+    borrow::Cow,
+    env,
+    ffi::{c_char, c_int},
+    ptr,
+};
+
+use pgrx::{PgSqlErrorCode as State, pg_sys};
+
+use crate::pg::datum::Timestamp;
+
+/// An error on its way to the user. The texts are in the database's encoding.
+#[derive(Debug)]
+pub(crate) struct Error {
+    state: State,
+    message: Vec<u8>,
+    detail: Option<String>,
+    hint: Option<String>,
+}
+
+impl Error {
+    /// With a SQLSTATE and a primary message.
+    pub(crate) fn new(state: State, message: impl Into<Vec<u8>>) -> Self {
+        Self { state, message: message.into(), detail: None, hint: None }
+    }
+
+    /// With a message that ends with a user's text in quotes.
+    pub(crate) fn quoting(state: State, message: impl Into<Vec<u8>>, text: impl AsRef<[u8]>) -> Self {
+        Self::new(state, [message.into().as_slice(), b" \"", text.as_ref(), b"\""].concat())
+    }
+
+    /// Adds the DETAIL, a sentence.
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Adds the HINT, a sentence.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Writes it to the server's log, and goes on.
+    pub(crate) fn log(self) {
+        let report = self.into_report();
+        // SAFETY: nothing in the closure needs dropping; an error that PostgreSQL raises on the way unwinds from here.
+        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| report.send(pg_sys::LOG as c_int)) };
+    }
+
+    /// Copies it into PostgreSQL's memory.
+    pub(crate) fn into_report(self) -> Report {
+        // SAFETY: as many bytes are copied as there are, and as many written as are allocated.
+        unsafe {
+            let copy = |text: &[u8]| {
+                let text = printable(text);
+                pg_sys::pnstrdup(text.as_ptr().cast(), text.len()).cast_const()
+            };
+            let optional = |text: Option<String>| text.map_or(ptr::null(), |text| copy(text.as_bytes()));
+            let report = pg_sys::palloc(size_of::<Texts>()).cast::<Texts>();
+            report.write(Texts {
+                state: self.state as c_int,
+                message: copy(&self.message),
+                detail: optional(self.detail),
+                hint: optional(self.hint),
+            });
+            Report(report)
+        }
+    }
+}
+
+unsafe extern "C-unwind" {
+    // Without pgrx's wrappers, which turn a jump into a panic: these are called where nothing may panic.
+    fn errstart(level: c_int, domain: *const c_char) -> bool;
+    fn errcode(state: c_int) -> c_int;
+    fn errmsg_internal(format: *const c_char, ...) -> c_int;
+    fn errdetail_internal(format: *const c_char, ...) -> c_int;
+    fn errhint(format: *const c_char, ...) -> c_int;
+    fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
+    #[cfg(not(feature = "pg15"))]
+    fn errsave_start(context: *mut pg_sys::Node, domain: *const c_char) -> bool;
+    #[cfg(not(feature = "pg15"))]
+    fn errsave_finish(context: *mut pg_sys::Node, file: *const c_char, line: c_int, function: *const c_char);
+}
+
+/// An error in PostgreSQL's memory: nothing in it needs dropping when PostgreSQL jumps.
+#[derive(Clone, Copy)]
+pub(crate) struct Report(*const Texts);
+
+struct Texts {
+    state: c_int,
+    message: *const c_char,
+    detail: *const c_char,
+    hint: *const c_char,
+}
+
+impl Report {
+    /// Raises it as an `ERROR`.
+    ///
+    /// # Safety
+    /// Called in the outermost frame, or inside of a boundary of pgrx's: it jumps.
+    pub(crate) unsafe fn raise(self) -> ! {
+        // SAFETY: by the contract.
+        unsafe { self.send(pg_sys::PGERROR as c_int) };
+        unreachable!("an ERROR does not return")
+    }
+
+    /// Hands it to a caller that asked for soft errors, and raises it for all others.
+    ///
+    /// # Safety
+    /// As for [`raise`](Self::raise); `context` is the call's context node, or null.
+    #[cfg(not(feature = "pg15"))]
+    pub(crate) unsafe fn save(self, context: *mut pg_sys::Node) {
+        // SAFETY: the calls that PostgreSQL's own macro makes.
+        unsafe {
+            if errsave_start(context, ptr::null()) {
+                self.fill_in();
+                errsave_finish(context, ptr::null(), 0, ptr::null());
+            }
+        }
+    }
+
+    /// Raises it: soft errors came with PostgreSQL 16.
+    ///
+    /// # Safety
+    /// As for [`raise`](Self::raise).
+    #[cfg(feature = "pg15")]
+    pub(crate) unsafe fn save(self, _context: *mut pg_sys::Node) {
+        // SAFETY: by the contract.
+        unsafe { self.raise() }
+    }
+
+    /// # Safety
+    /// As for [`raise`](Self::raise).
+    unsafe fn send(self, level: c_int) {
+        // SAFETY: the calls that PostgreSQL's own macro makes.
+        unsafe {
+            if errstart(level, ptr::null()) {
+                self.fill_in();
+                errfinish(ptr::null(), 0, ptr::null());
+            }
+        }
+    }
+
+    /// # Safety
+    /// Between the start of an error and its end.
+    unsafe fn fill_in(self) {
+        // SAFETY: PostgreSQL copies the texts, which end with a zero.
+        unsafe {
+            let Texts { state, message, detail, hint } = &*self.0;
+            errcode(*state);
+            errmsg_internal(c"%s".as_ptr(), *message);
+            if !detail.is_null() {
+                errdetail_internal(c"%s".as_ptr(), *detail);
+            }
+            if !hint.is_null() {
+                errhint(c"%s".as_ptr(), *hint);
+            }
+        }
+    }
+}
+
+/// Has this library's panics take no backtraces, whatever the server's environment says: pgrx would put them into the
+/// DETAIL that a client sees. For the start of the library.
+pub(crate) fn refuse_backtraces() {
+    const VARIABLE: &str = "RUST_LIB_BACKTRACE";
+
+    let before = env::var_os(VARIABLE);
+    // SAFETY: libraries are loaded while the process has one thread.
+    unsafe { env::set_var(VARIABLE, "0") };
+    // What the variable says is looked up here, and kept.
+    let _ = Backtrace::capture();
+    // SAFETY: as above. Other libraries find what was there.
+    unsafe {
+        match before {
+            Some(value) => env::set_var(VARIABLE, value),
+            None => env::remove_var(VARIABLE),
+        }
+    }
+}
+
+/// Runs the body of a function that PostgreSQL calls: an error and a panic become an `ERROR`.
+///
+/// # Safety
+/// Called in the outermost frame, which has nothing to drop.
+#[inline(always)]
+pub(crate) unsafe fn guard<T: Copy>(work: impl FnOnce() -> Result<T, Error>) -> T {
+    // SAFETY: by the contract; neither a value nor a report needs dropping.
+    unsafe {
+        match pgrx::pgrx_extern_c_guard(|| work().map_err(Error::into_report)) {
+            Ok(value) => value,
+            Err(report) => report.raise(),
+        }
+    }
+}
+
+impl Error {
+    /// A text that is no value of a type.
+    pub(crate) fn syntax(name: &str, text: &[u8], detail: String) -> Self {
+        let message = format!("invalid input syntax for type {name}:");
+        Self::quoting(State::ERRCODE_INVALID_TEXT_REPRESENTATION, message, text).detail(detail)
+    }
+
+    /// A binary value of a wrong length.
+    pub(crate) fn length(name: &str, right: usize, wrong: usize) -> Self {
+        Self::new(
+            State::ERRCODE_INVALID_BINARY_REPRESENTATION,
+            format!("invalid length of a binary {name}: {wrong}"),
+        )
+        .detail(format!("A {name} is {right} bytes long."))
+    }
+
+    /// A binary value of the right length that is no value of a type.
+    pub(crate) fn binary(name: &str, detail: String) -> Self {
+        Self::new(State::ERRCODE_INVALID_BINARY_REPRESENTATION, format!("invalid binary {name}"))
+            .detail(detail)
+    }
+
+    /// A part of an ID that does not fit its bits.
+    pub(crate) fn field(name: &str, value: i32, max: u16) -> Self {
+        Self::new(State::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}")).detail(
+            format!("{} {name} is between 0 and {max}.", if name.starts_with('i') { "An" } else { "A" }),
+        )
+    }
+
+    /// A time that an ID of a type can't hold; `span` is a sentence that says what it can.
+    pub(crate) fn time(name: &str, time: Timestamp, span: &str) -> Self {
+        let text = time.to_text();
+        Self::new(
+            State::ERRCODE_DATETIME_FIELD_OVERFLOW,
+            format!("timestamp out of range for type {name}: \"{text}\""),
+        )
+        .detail(span)
+    }
+
+    /// A uuid whose bytes are not the ID of a type.
+    pub(crate) fn uuid(name: &str, bytes: &[u8; 16], detail: impl Into<String>) -> Self {
+        let mut text = format!("{:032x}", u128::from_be_bytes(*bytes));
+        for place in [20, 16, 12, 8] {
+            text.insert(place, '-');
+        }
+        Self::new(
+            State::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            format!("uuid does not hold a {name}: \"{text}\""),
+        )
+        .detail(detail)
+    }
+
+    /// A setting that makes no sense; `name` is of what is generated.
+    pub(crate) fn setting(setting: &str, value: impl AsRef<[u8]>, reason: impl ToString, name: &str) -> Self {
+        let message = format!("invalid value for parameter \"{setting}\":");
+        Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+            .detail(sentence(reason))
+            .hint(format!("No {name} is generated until the setting is corrected."))
+    }
+
+    /// A setting that PostgreSQL dropped, since it may not be set where it was.
+    pub(crate) fn setting_not_honoured(setting: &str, value: impl AsRef<[u8]>) -> Self {
+        let message = format!("parameter \"{setting}\" could not be set to");
+        Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+            .detail("It belongs to the server, and was set for a session, a role or a database.")
+            .hint(
+                "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \
+                 SYSTEM.",
+            )
+    }
+}
+
+/// A reason of the core's as a full sentence, which is what a DETAIL is.
+pub(crate) fn sentence(reason: impl ToString) -> String {
+    let mut text = reason.to_string();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text + "."
+}
+
+/// A text for a message: as it is if it is one of the database's encoding, otherwise what is ASCII of it. A value
+/// from a file need not be.
+fn printable(text: &[u8]) -> Cow<'_, [u8]> {
+    // SAFETY: reads as many bytes as there are, and raises no error.
+    if unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as c_int, true) } {
+        text.into()
+    } else {
+        text.iter().map(|&byte| if byte.is_ascii() { byte } else { b'?' }).collect()
+    }
+}

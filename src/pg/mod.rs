@@ -1,0 +1,12 @@
+//! PostgreSQL as seen from Rust. Each file knows those above it in this list.
+
+pub(crate) mod backend_local;
+pub(crate) mod datum;
+pub(crate) mod errors;
+pub(crate) mod fmgr;
+pub(crate) mod settings;
+pub(crate) mod wait;
+
+// For the planner's functions.
+pub(crate) mod catalog_cache;
+pub(crate) mod nodes;

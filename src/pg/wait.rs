@@ -1,0 +1,65 @@
+//! Waits that a user can cancel and that `pg_stat_activity` shows.
+
+use pgrx::{check_for_interrupts, pg_sys};
+
+/// What a backend waits for. From PostgreSQL 17 on `pg_stat_activity` shows it by these names, before
+/// that as `Extension`.
+#[derive(Clone, Copy)]
+pub(crate) enum Event {
+    /// The next tick, after all sequence numbers of one are used up: `SnoTick`.
+    Tick,
+    /// A clock that went back twice: `SnoClock`.
+    Clock,
+    /// Another backend that writes the marks: `SnoMarks`.
+    Marks,
+}
+
+impl Event {
+    #[cfg(any(feature = "pg17", feature = "pg18"))]
+    fn info(self) -> u32 {
+        use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+        /// Numbers that the server gave; the same in each backend, asked for once in each.
+        static INFO: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
+
+        let known = &INFO[self as usize];
+        if known.load(Relaxed) == 0 {
+            let name = [c"SnoTick", c"SnoClock", c"SnoMarks"][self as usize];
+            // SAFETY: a static name; the server gives the same number for the same name.
+            known.store(unsafe { pg_sys::WaitEventExtensionNew(name.as_ptr()) }, Relaxed);
+        }
+        known.load(Relaxed)
+    }
+
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
+    fn info(self) -> u32 {
+        pg_sys::PG_WAIT_EXTENSION
+    }
+}
+
+/// Shorter waits sleep to the microsecond, since a tick has only four milliseconds; longer ones wait on
+/// the latch, which a cancel sets.
+const PRECISE: u64 = 10_000;
+
+/// A clock that is set right again is noticed this soon.
+const STEP: u64 = 1_000_000;
+
+/// Waits for so many microseconds or one second, whichever is shorter. A cancelled query ends here.
+pub(crate) fn nap(event: Event, micros: u64) {
+    let info = event.info();
+    // SAFETY: the backend's own latch and its own wait event, which is taken back after the wait; a
+    // signal ends the sleep.
+    unsafe {
+        if micros < PRECISE {
+            *pg_sys::my_wait_event_info = info;
+            pg_sys::pg_usleep(micros as _);
+            *pg_sys::my_wait_event_info = 0;
+        } else {
+            let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+            let millis = micros.min(STEP).div_ceil(1000);
+            pg_sys::WaitLatch(pg_sys::MyLatch, wake as _, millis as _, info);
+            pg_sys::ResetLatch(pg_sys::MyLatch);
+        }
+    }
+    check_for_interrupts!();
+}

@@ -1,0 +1,100 @@
+//! The type `sno` as one of fixed length: ten bytes by reference, 16 characters.
+//!
+//! The accepted texts:
+//!
+//! ```text
+//! sno   := 16 of "23456789abcdefghijklmnopqrstuvwx"
+//!        | "\\x" 20 of "0123456789abcdefABCDEF"
+//! ```
+//!
+//! The second is what drivers send when a program binds the ten raw bytes. Output is always the first.
+
+use std::fmt::{self, Display};
+
+use sno_core::{Abbreviation, ParseError, Sno, Tick};
+
+use crate::{
+    fixed::{Fixed, sort::Abbreviate},
+    pg::datum::{Timestamp, by_reference},
+};
+
+by_reference!(Sno);
+
+impl From<Tick> for Timestamp {
+    #[inline(always)]
+    fn from(tick: Tick) -> Self {
+        Self::from_unix_micros(tick.unix_micros())
+    }
+}
+
+impl Abbreviate for Sno {
+    type By = Abbreviation;
+
+    #[inline(always)]
+    fn around(self) -> Abbreviation {
+        Abbreviation::around(self)
+    }
+
+    #[inline(always)]
+    fn key(self, by: Abbreviation) -> u64 {
+        by.of(self)
+    }
+}
+
+impl Fixed for Sno {
+    const NAME: &'static str = "sno";
+    type Text = [u8; 16];
+    type Bytes = [u8; 10];
+
+    type Wrong = WrongSno;
+
+    #[inline(always)]
+    fn parse(text: &[u8]) -> Result<Self, WrongSno> {
+        match Self::parse_bytes(text) {
+            Ok(id) => Ok(id),
+            Err(error) => parse_digits(text, error),
+        }
+    }
+
+    #[inline(always)]
+    fn from_bytes(bytes: [u8; 10]) -> Result<Self, WrongSno> {
+        Ok(Self::from_bytes(bytes))
+    }
+
+    #[inline(always)]
+    fn to_text(self) -> [u8; 16] {
+        self.to_text()
+    }
+
+    #[inline(always)]
+    fn to_bytes(self) -> [u8; 10] {
+        self.to_bytes()
+    }
+}
+
+/// The second form of a text that is not of the first.
+#[cold]
+fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, WrongSno> {
+    match text.strip_prefix(b"\\x") {
+        None => Err(WrongSno::Characters(error)),
+        Some(digits) => Sno::parse_hex(digits).ok_or(WrongSno::Digits),
+    }
+}
+
+/// Why a text is no sno.
+pub(crate) enum WrongSno {
+    /// It is not the 16 characters.
+    Characters(ParseError),
+    /// It starts as bytes do, which drivers may send, and goes on in another way.
+    Digits,
+}
+
+impl Display for WrongSno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Characters(error) if error.position().is_some() => error.fmt(f),
+            Self::Characters(_) => f.write_str("a sno is 16 characters, or \\x and 20 hexadecimal digits"),
+            Self::Digits => f.write_str("after \\x a sno has 20 hexadecimal digits"),
+        }
+    }
+}

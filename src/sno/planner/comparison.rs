@@ -1,0 +1,119 @@
+//! A comparison of IDs with a bound, as the planner holds it.
+
+use pgrx::pg_sys::{self, Node, NodeTag, Oid};
+use sno_core::Sno;
+
+use crate::{
+    pg::{
+        catalog_cache::{CatalogCache, Function, which},
+        datum::{Argument, Timestamp},
+        nodes::nodes,
+    },
+    sno::functions::{sno_ge, sno_gt, sno_le, sno_lower, sno_lt, sno_upper},
+};
+
+/// A condition `id < bound`, or with `<=`, `>`, `>=`, or with its operands in the other order.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparison {
+    pub(crate) operator: Oid,
+    pub(crate) bound: *mut Node,
+    /// Whether the bound is the right operand.
+    pub(crate) bound_last: bool,
+    /// Whether the IDs are to be less than the bound.
+    pub(crate) upper: bool,
+    pub(crate) inclusive: bool,
+}
+
+/// An ID of a Unix time in microseconds.
+type OfTime = fn(i64) -> Sno;
+
+/// A bound, as far as the planner can know it.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    Known(Sno),
+    Null,
+    Unknown,
+}
+
+impl Comparison {
+    pub(crate) unsafe fn new(operator: Oid, bound: *mut Node, bound_last: bool) -> Option<Self> {
+        static KINDS: CatalogCache<(bool, bool)> = CatalogCache::new();
+
+        let (less, inclusive) = KINDS.get(operator, || {
+            let known: [(Function, _); 4] = [
+                (sno_lt, (true, false)),
+                (sno_le, (true, true)),
+                (sno_gt, (false, false)),
+                (sno_ge, (false, true)),
+            ];
+            // SAFETY: look-ups of an operator that exists.
+            unsafe { which(pg_sys::get_opcode(operator), &known) }
+        })?;
+        Some(Self { operator, bound, bound_last, upper: less == bound_last, inclusive })
+    }
+
+    /// The comparison of these IDs that a condition is.
+    pub(crate) unsafe fn of(condition: *mut Node, ids: *mut Node) -> Option<Self> {
+        // SAFETY: nodes of the planner's, told apart by their tags.
+        unsafe {
+            if (*condition).type_ != NodeTag::T_OpExpr {
+                return None;
+            }
+            let expression = &*condition.cast::<pg_sys::OpExpr>();
+            let &[left, right] = nodes(expression.args) else { return None };
+            if pg_sys::equal(left.cast(), ids.cast()) {
+                Self::new(expression.opno, right, true)
+            } else if pg_sys::equal(right.cast(), ids.cast()) {
+                Self::new(expression.opno, left, false)
+            } else {
+                None
+            }
+        }
+    }
+
+    /// Whether the bound stays the same during a scan. All such conditions are used together; of others, the
+    /// planner uses those of a join in some paths only, and those with volatile functions in no index.
+    pub(crate) unsafe fn is_constant(self) -> bool {
+        // SAFETY: an expression of the planner's.
+        unsafe {
+            (*self.bound).type_ == NodeTag::T_Const
+                || !pg_sys::contain_var_clause(self.bound) && !pg_sys::contain_volatile_functions(self.bound)
+        }
+    }
+
+    /// The bound as it would be now.
+    pub(crate) unsafe fn value(self, root: *mut pg_sys::PlannerInfo) -> Value {
+        // SAFETY: an expression of type sno, or the argument of one of the two functions, which take a time.
+        unsafe {
+            let of_time = Self::function_of_time(self.bound);
+            let node = pg_sys::estimate_expression_value(root, of_time.map_or(self.bound, |(_, time)| time));
+            if (*node).type_ != NodeTag::T_Const {
+                return Value::Unknown;
+            }
+            match (&*node.cast::<pg_sys::Const>(), of_time) {
+                (pg_sys::Const { constisnull: true, .. }, _) => Value::Null,
+                (constant, None) => Value::Known(Sno::from_datum(constant.constvalue)),
+                (constant, Some((function, _))) => {
+                    Value::Known(function(Timestamp::from_datum(constant.constvalue).unix_micros()))
+                }
+            }
+        }
+    }
+
+    /// `sno_lower` or `sno_upper` and its argument. To call them from here takes a tenth of what the executor needs.
+    unsafe fn function_of_time(bound: *mut Node) -> Option<(OfTime, *mut Node)> {
+        static FUNCTIONS: CatalogCache<OfTime> = CatalogCache::new();
+
+        // SAFETY: a node of the planner's, told apart by its tag.
+        unsafe {
+            if (*bound).type_ != NodeTag::T_FuncExpr {
+                return None;
+            }
+            let call = &*bound.cast::<pg_sys::FuncExpr>();
+            let &[time] = nodes(call.args) else { return None };
+            let known: &[(Function, OfTime)] =
+                &[(sno_lower, Sno::lower_bound), (sno_upper, Sno::upper_bound)];
+            Some((FUNCTIONS.get(call.funcid, || which(call.funcid, known))?, time))
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What the planner asks: conditions with a time as conditions that indexes know, and how many rows they leave.
+
+mod comparison;
+mod selectivity;
+mod statistics;
+mod support;

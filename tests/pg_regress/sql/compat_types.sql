@@ -1,0 +1,129 @@
+-- The types of sno_compat: operator classes, input, output, casts, indexes.
+
+SELECT opcname, amname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
+WHERE opcintype::regtype::text IN ('uid60', 'uniqueid', 'gid') ORDER BY opcname, amname;
+
+-- Every object has a comment.
+SELECT pg_describe_object(classid, objid, 0) FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat')
+  AND deptype = 'e' AND obj_description(objid, classid::regclass::name) IS NULL
+  -- Made by the types and the view.
+  AND pg_describe_object(classid, objid, 0) !~ '\[\]$|^type sno_compat_generators|^rule '
+ORDER BY 1;
+
+-- Functions of one ID are immutable, those by the settings stable; all are strict and parallel safe.
+SELECT provolatile, count(*) FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+WHERE d.deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat') AND prokind = 'f'
+  AND proisstrict AND proparallel = 's'
+GROUP BY 1 ORDER BY 1;
+SELECT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+WHERE d.deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat') AND prokind = 'f'
+  AND NOT (proisstrict AND proparallel = 's');
+
+-- Text in, text out; everything else is an error.
+SELECT 'gAAAAAAAAA'::uid60, '__________'::uid60, 'CB54ECF284000000'::uniqueid, '5rLWQQkJdm-2dVseX433Zwhy'::gid;
+\set SHOW_CONTEXT never
+DO $$
+DECLARE
+    what record;
+    message text; detail text;
+BEGIN
+    FOR what IN SELECT * FROM (VALUES
+        ('uid60', ''), ('uid60', 'gAAAAAAAA'), ('uid60', 'gAAAAAAAAAA'), ('uid60', 'gAAAAAAAA+'), ('uid60', ' gAAAAAAAA'),
+        ('uid60', 'gAAAAAAAÄ'),
+        ('uniqueid', ''), ('uniqueid', 'cb54ecf28400000'), ('uniqueid', 'cb54ecf28400000g'), ('uniqueid', '\xcb54ecf2840000'),
+        ('gid', ''), ('gid', '5rLWQQkJdm2dVseX433Zwhyy'), ('gid', '5rLWQQkJdm-2dVseX433Zwh0'), ('gid', 'zzzzzzzzzz-2dVseX433Zwhy'),
+        ('gid', '1111111111-2dVseX433Zwhy'), ('gid', '5rLWQQkJdm-1111111111111')
+    ) AS v(type, input) LOOP
+        BEGIN
+            EXECUTE format('SELECT %L::%s', what.input, what.type);
+            RAISE EXCEPTION 'accepted: %', what.input;
+        EXCEPTION WHEN invalid_text_representation THEN
+            GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+            RAISE INFO E'%\n  %', message, detail;
+        END;
+    END LOOP;
+END
+$$;
+
+-- Casts, and their errors.
+SELECT '268435456'::bigint::uid60, 'AZI9gACAQD'::uid60::bigint, 'AZI9gACAQD'::uid60::bytea,
+       '\x001bc49800080403'::bytea::uid60, 'AZI9gACAQD'::uid60::timestamptz;
+SELECT '\xcb54ecf2840a0015'::bytea::uniqueid, 'cb54ecf2840a0015'::uniqueid::bytea, 'cb54ecf2840a0015'::uniqueid::timestamptz;
+SELECT '5rMH4TvfXM-4FzkJ37568tQv'::gid::uuid, '80018bcfe56800ff-ffffffffffffffff'::uuid::gid;
+SELECT '5rMH4TvfXM-4FzkJ37568tQv'::gid::bytea, '\x80018bcfe56800ffffffffffffffffff'::bytea::gid;
+DO $$
+DECLARE
+    value text;
+    message text; detail text; state text;
+BEGIN
+    FOREACH value IN ARRAY ARRAY[
+        $q$'-1'::bigint::uid60$q$, $q$'1152921504606846976'::bigint::uid60$q$,
+        $q$'\x1000000000000000'::bytea::uid60$q$, $q$'\x10'::bytea::uid60$q$, $q$'\x1000000000000000ff'::bytea::uniqueid$q$,
+        $q$'\x00018bcfe56800ffffffffffffffffff'::bytea::gid$q$, $q$'\xa0018bcfe568007fffffffffffffffff'::bytea::gid$q$,
+        $q$'\xa0'::bytea::gid$q$, $q$'b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid::gid$q$
+    ] LOOP
+        BEGIN
+            EXECUTE 'SELECT ' || value;
+            RAISE EXCEPTION 'accepted: %', value;
+        EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR invalid_binary_representation THEN
+            GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, state = RETURNED_SQLSTATE;
+            RAISE INFO E'%\n  % %\n  %', value, state, message, detail;
+        END;
+    END LOOP;
+END
+$$;
+-- A uuid that happens to have the bytes of a gid.
+SELECT 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid::gid;
+
+-- What a table and its indexes make of them, in the order of numbers, without a sign.
+CREATE TABLE others (u uid60 PRIMARY KEY, q uniqueid UNIQUE, g gid UNIQUE);
+INSERT INTO others
+SELECT (n * 4503599627370495)::bigint::uid60,
+       decode(lpad(to_hex(n), 2, '0') || lpad(to_hex(1000 - n), 14, '0'), 'hex')::uniqueid,
+       gid_make((ARRAY['volume', 'log', 'segment'])[1 + n % 3], '2025-01-01Z'::timestamptz + n * interval '1 ms',
+                decode('80' || lpad(to_hex(n), 16, '0'), 'hex'))
+FROM generate_series(0, 255) n ORDER BY md5(n::text);
+CREATE INDEX ON others USING hash (u);
+CREATE INDEX ON others USING hash (q);
+CREATE INDEX ON others USING hash (g);
+CREATE INDEX others_brin ON others USING brin (u, q, g);
+CREATE INDEX others_bloom ON others USING brin (u uid60_bloom_ops, q uniqueid_bloom_ops, g gid_bloom_ops);
+ANALYZE others;
+SELECT min(u), max(u), min(q), max(q), min(g), max(g) FROM others;
+SELECT count(*) FROM (SELECT u, lag(u) OVER (ORDER BY u) AS before, row_number() OVER (ORDER BY u::bigint) AS n,
+                             row_number() OVER (ORDER BY u) AS m FROM others) s WHERE before >= u OR n <> m;
+SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY q::bytea) AS n, row_number() OVER (ORDER BY q) AS m FROM others) s
+WHERE n <> m;
+SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY g::bytea) AS n, row_number() OVER (ORDER BY g) AS m,
+                             row_number() OVER (ORDER BY g::text COLLATE "C") AS l FROM others) s WHERE n <> m OR n <> l;
+SELECT count(*) FROM others a JOIN others b ON b.u = a.u JOIN others c ON c.q = a.q JOIN others d ON d.g = a.g;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT q, g FROM others WHERE u = 4503599627370495::bigint::uid60;
+SELECT count(*) FROM others WHERE q >= '8000000000000000' AND q < 'f000000000000000';
+SELECT count(*), min(gid_time(g)), max(gid_time(g)) FROM others
+WHERE g >= gid_lower('log', '2025-01-01 00:00:00.1Z') AND g <= gid_upper('log', '2025-01-01 00:00:00.2Z');
+RESET enable_bitmapscan;
+SET enable_indexscan = off;
+SET enable_indexonlyscan = off;
+DROP INDEX others_bloom;
+ALTER TABLE others DROP CONSTRAINT others_pkey, DROP CONSTRAINT others_q_key, DROP CONSTRAINT others_g_key;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM others WHERE u > uid60_lower('2018-03-02Z');
+SELECT count(*) FROM others WHERE u > uid60_lower('2018-03-02Z');
+RESET ALL;
+
+-- Partitions by hash use the extended hash; what is in them may never move.
+CREATE TABLE others_parts (u uid60, q uniqueid, g gid) PARTITION BY HASH (u, q, g);
+CREATE TABLE others_part0 PARTITION OF others_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE others_part1 PARTITION OF others_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO others_parts SELECT * FROM others;
+SELECT tableoid::regclass, count(*) FROM others_parts GROUP BY 1 ORDER BY 1;
+SELECT uid60_hash('AZI9gACAQD'), uid60_hash_extended('AZI9gACAQD', 1), uniqueid_hash('cb54ecf2840a0015'),
+       uniqueid_hash_extended('cb54ecf2840a0015', 1), gid_hash('5rMH4TvfXM-4FzkJ37568tQv'),
+       gid_hash_extended('5rMH4TvfXM-4FzkJ37568tQv', 1);
+-- Sorts with many equal keys, and with more than memory holds.
+SET work_mem = '64kB';
+SELECT count(*), count(DISTINCT g), count(DISTINCT q), count(DISTINCT u) FROM others, generate_series(1, 100);
+RESET work_mem;
+DROP TABLE others, others_parts;

@@ -1,0 +1,213 @@
+//! Settings fail closed, and whatever becomes of them repeats nothing.
+
+use std::collections::BTreeSet;
+
+use sno_tests::{Mode, Server, error, postgres::Client};
+
+use crate::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
+
+#[track_caller]
+fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str) {
+    // More than once: nothing may be remembered as being in order.
+    for _ in 0..2 {
+        let error = error(client, query);
+        assert_eq!(error.code().code(), "22023", "{query}: {error}");
+        assert_eq!(error.message(), message);
+        assert_eq!(error.detail(), Some(detail));
+        assert!(error.hint().is_some());
+    }
+}
+
+/// A setting, a bad value of it, why it is bad, a good one, and what needs it.
+const BAD: [(&str, &str, &str, &str, &str); 6] = [
+    (
+        "snowflake_si_base_clock",
+        "1999-12-31T23:59:59Z",
+        "A base clock is after 2003-03-18T07:20:19.224Z.",
+        "2021-01-01T00:00:00Z",
+        "snowflake_si_new()",
+    ),
+    (
+        "snowflake_si_machine",
+        "32",
+        "The number of a machine has to fit its bits.",
+        "3/2",
+        "snowflake_si_new()",
+    ),
+    ("uid60_workers", "0-512", "A worker is between 0 and 511.", "0-9", "uid60_new()"),
+    ("uniqueid_cluster", "16", "A cluster is between 0 and 15.", "15", "uniqueid_new()"),
+    (
+        "uniqueid_form",
+        "sorted",
+        "A form is \"spread\" or \"time_sequential\".",
+        "time_sequential",
+        "uniqueid_new()",
+    ),
+    ("uniqueid_generator_bits", "12", "A generator has 6 to 11 bits.", "11", "uniqueid_new()"),
+];
+
+#[test]
+fn bad_values_in_the_configuration_file() {
+    for preload in [false, true] {
+        let mut builder = builder();
+        if preload {
+            builder = builder.conf("shared_preload_libraries", "sno_compat");
+        }
+        let server = start(builder);
+        let mut early = server.connect();
+        for (name, value, detail, good, function) in BAD {
+            let query = format!("SELECT {function}");
+            early.batch_execute(&query).unwrap();
+            server.configure(&format!("sno_compat.{name}"), value);
+            server.reload();
+            let message = format!("invalid value for parameter \"sno_compat.{name}\": \"{value}\"");
+            early.batch_execute("SELECT 1").unwrap();
+            assert_refused(&mut early, &query, &message, detail);
+            assert_refused(&mut server.connect(), &query, &message, detail);
+            // Mended, without a restart.
+            let good = if name == "snowflake_si_base_clock" { "2020-01-01T00:00:00Z" } else { good };
+            server.configure(&format!("sno_compat.{name}"), good);
+            server.reload();
+            early.batch_execute("SELECT 1").unwrap();
+            early.batch_execute(&query).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_session_can_not_choose_the_server_s_numbers() {
+    let server = start(builder());
+    for (name, _, _, good, function) in BAD {
+        let message = format!("parameter \"sno_compat.{name}\" could not be set to \"{good}\"");
+        let detail = "It belongs to the server, and was set for a session, a role or a database.";
+        let mut client = server.connect_with(&format!("-c sno_compat.{name}={good}"));
+        assert_refused(&mut client, &format!("SELECT {function}"), &message, detail);
+    }
+    // The default is another server's number where this one has its own: 12, here.
+    let mut client = server.connect_with("-c sno_compat.snowflake_si_machine=0/5");
+    let message = "parameter \"sno_compat.snowflake_si_machine\" could not be set to \"0/5\"";
+    let detail = "It belongs to the server, and was set for a session, a role or a database.";
+    assert_refused(&mut client, "SELECT snowflake_si_new()", message, detail);
+}
+
+#[test]
+fn alter_system_refuses_bad_values() {
+    let server = start(builder());
+    let mut client = server.connect();
+    client.batch_execute("LOAD 'sno_compat'").unwrap();
+    for (name, value, detail, good, _) in BAD {
+        let error = error(&mut client, &format!("ALTER SYSTEM SET sno_compat.{name} = '{value}'"));
+        assert_eq!((error.code().code(), error.detail()), ("22023", Some(detail)));
+        client.batch_execute(&format!("ALTER SYSTEM SET sno_compat.{name} = '{good}'")).unwrap();
+    }
+}
+
+#[test]
+fn no_base_clock_means_no_id() {
+    let server = start(Server::builder());
+    let message = "invalid value for parameter \"sno_compat.snowflake_si_base_clock\": \"\"";
+    let detail = "A site chooses its base clock before its first ID.";
+    assert_refused(&mut server.connect(), "SELECT snowflake_si_new()", message, detail);
+    // Nothing was taken for a system that can't generate, and the others can.
+    let rows = "SELECT count(*) FROM sno_compat_generators";
+    assert_eq!(server.connect().query_one(rows, &[]).unwrap().get::<_, i64>(0), 0);
+    server.connect().batch_execute("SELECT uid60_new(), uniqueid_new(), gid_new('volume')").unwrap();
+    assert_eq!(server.connect().query_one(rows, &[]).unwrap().get::<_, i64>(0), 2);
+    for (system, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
+        assert_eq!(server.data().join(format!("sno_compat.{system}.marks")).exists(), exists, "{system}");
+    }
+}
+
+#[test]
+fn a_base_clock_that_is_moved_on_repeats_nothing() {
+    let server = start(builder());
+    let mut all = draw(&mut server.connect(), "snowflake_si_new()", 1000).unwrap();
+    let set = |base: &str| {
+        server.configure("sno_compat.snowflake_si_base_clock", base);
+        server.restart(Mode::Fast);
+    };
+    // The same milliseconds since the base clock would come again in an hour.
+    set("2020-01-01T01:00:00Z");
+    assert_eq!(error(&mut server.connect(), "SELECT snowflake_si_new()").code().code(), "55000");
+    set("2020-01-01T00:00:05Z");
+    all.extend(draw(&mut server.connect(), "snowflake_si_new()", 1000).unwrap());
+    assert_distinct("snowflake_si", all, 2000);
+}
+
+#[test]
+fn settings_that_change_under_load_repeat_nothing() {
+    let server = start(builder());
+    // In many queries, since a session looks at its settings between them.
+    let drawn = draw_while(&server, |wait| {
+        wait();
+        for (machine, form, bits, workers) in [
+            ("1/5", "time_sequential", "8", "0-3"),
+            ("0/4", "spread", "6", "0-7"),
+            ("9/4", "time_sequential", "11", "200-200"),
+            ("1/5", "spread", "7", "0-511"),
+        ] {
+            server.configure("sno_compat.snowflake_si_machine", machine);
+            server.configure("sno_compat.uniqueid_form", form);
+            server.configure("sno_compat.uniqueid_generator_bits", bits);
+            server.configure("sno_compat.uid60_workers", workers);
+            server.reload();
+            wait();
+        }
+    });
+    // Every change was met: the machine's upper four bits, the worker, the form.
+    let seen = |system: usize, part: fn(&i64) -> i64| drawn[system].iter().map(part).collect::<BTreeSet<_>>();
+    assert_eq!(seen(0, |id| id >> 9 & 15), BTreeSet::from([6, 0, 9]));
+    assert!(seen(1, |id| id >> 10 & 511).contains(&200));
+    assert_eq!(seen(2, |id| id >> 12 & 1), BTreeSet::from([0, 1]));
+    for (ids, (system, _)) in drawn.into_iter().zip(SYSTEMS) {
+        let count = ids.len();
+        assert_distinct(system, ids, count);
+    }
+}
+
+#[test]
+fn preloaded_alone_it_brings_sno_along() {
+    let server = start(builder().conf("shared_preload_libraries", "sno_compat"));
+    let mut client = server.connect();
+    client.batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()").unwrap();
+    let wait: &str = "SHOW sno.max_clock_wait";
+    assert_eq!(client.query_one(wait, &[]).unwrap().get::<_, &str>(0), "10s");
+}
+
+#[test]
+fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
+    // The lock table takes what it can get of the server's spare memory, and keeps it.
+    let use_up = "DO $$ BEGIN
+                      FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
+                  EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
+    let builder = builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
+    let server = start(builder.clone());
+    if server.connect().query_one("SHOW server_version_num", &[]).unwrap().get::<_, &str>(0) >= "170000" {
+        // The generators live in dynamic shared memory there, which grows.
+        return;
+    }
+    server.connect().batch_execute(use_up).unwrap();
+    for (system, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
+        let error = error(&mut server.connect(), &format!("SELECT {system}_new()"));
+        assert_eq!(error.code().code(), "53200");
+        assert_eq!(error.message(), format!("out of shared memory for the generators of {name}"));
+        let hint = "Add \"sno_compat\" to \"shared_preload_libraries\" and restart the server.";
+        assert_eq!(error.hint(), Some(hint));
+    }
+    let server = start(builder.conf("shared_preload_libraries", "sno_compat"));
+    server.connect().batch_execute(use_up).unwrap();
+    server
+        .connect()
+        .batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()")
+        .unwrap();
+}
+
+#[test]
+fn what_each_system_takes_of_spare_memory_fits() {
+    // With as little as a server has to spare, without any preloading.
+    let server = start(builder().conf("max_connections", "10"));
+    server
+        .connect()
+        .batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()")
+        .unwrap();
+}
