@@ -131,7 +131,7 @@ fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
     let whole = whole.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
     Gid::from_bytes(whole).map_err(|error| {
         let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
-        invalid_argument("tail", &format!("\\x{hex}"), error)
+        invalid_argument("tail", format!("\\x{hex}"), error)
     })
 }
 

@@ -36,7 +36,7 @@ fn base_clock(at: Timestamp) -> Result<BaseClock, Error> {
         Ok(_) => "a base clock is exact to the millisecond, and no finer".to_owned(),
         Err(error) => error.to_string(),
     };
-    Err(invalid_argument("base clock", &at.to_text(), reason))
+    Err(invalid_argument("base clock", at.to_text(), reason))
 }
 
 fn machine_bits(bits: i32) -> Result<u8, Error> {
