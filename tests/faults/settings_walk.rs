@@ -155,7 +155,7 @@ impl Session {
     fn check_worker(&mut self, subject: &Subject, own: Value, switch: &str) {
         self.load(own);
         self.run(&format!("SET {switch} = on"));
-        self.generate(subject, own, self.came.or(self.before.local.unwrap_or(self.before.set)));
+        self.generate(subject, own, self.before.local.unwrap_or(self.before.set).or(self.came));
         self.run(&format!("SET {switch} = off"));
     }
 
