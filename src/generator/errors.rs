@@ -7,10 +7,7 @@ use sno_core::{OutOfEpoch, record::Origin};
 
 use crate::{
     generator::system::System,
-    pg::{
-        datum::Timestamp,
-        errors::{Error, sentence},
-    },
+    pg::{datum::Timestamp, errors::Error},
 };
 
 impl Error {
@@ -65,7 +62,7 @@ impl Error {
     #[cfg(any(feature = "pg17", feature = "pg18"))]
     pub(crate) fn dynamic_shared_memory<S: System>(state: State, reason: &str) -> Self {
         Self::new(state, format!("out of shared memory for the generators of {}", S::NAME))
-            .detail(sentence(reason))
+            .detail(crate::pg::errors::sentence(reason))
             .hint(
                 "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
             )

@@ -55,6 +55,8 @@ struct Session {
 struct Walk {
     subject: Subject,
     server: Server,
+    /// What makes PostgreSQL run queries in a worker.
+    parallel: &'static str,
     random: Random,
     sessions: Vec<Session>,
     connected: usize,
@@ -106,7 +108,14 @@ impl Session {
         self.came.or(self.before.local.unwrap_or(self.before.set).filter(|value| Some(*value) != own))
     }
 
-    /// The library is loaded or generates. If nothing stands before the server's own value, nothing ever will.
+    /// The library is loaded, unless it was already.
+    fn load(&mut self, own: Value) {
+        if !self.loaded {
+            self.meet(own);
+        }
+    }
+
+    /// The library looks at the setting. If nothing stands before the server's own value, nothing ever will.
     fn meet(&mut self, own: Value) {
         self.loaded = true;
         if self.foreign(own).is_none() {
@@ -137,8 +146,23 @@ impl Session {
     #[track_caller]
     fn check(&mut self, subject: &Subject, own: Value) {
         self.meet(own);
+        self.generate(subject, own, self.foreign(own));
+    }
+
+    /// The same in a parallel worker. The session itself loads the library only. The worker is told what the session
+    /// has set, and not what else the server's own value would be.
+    #[track_caller]
+    fn check_worker(&mut self, subject: &Subject, own: Value, switch: &str) {
+        self.load(own);
+        self.run(&format!("SET {switch} = on"));
+        self.generate(subject, own, self.before.local.unwrap_or(self.before.set).or(self.came));
+        self.run(&format!("SET {switch} = off"));
+    }
+
+    #[track_caller]
+    fn generate(&mut self, subject: &Subject, own: Value, foreign: Value) {
         let query = format!("SELECT {}", subject.shown);
-        let message = match (self.foreign(own), number(own)) {
+        let message = match (foreign, number(own)) {
             (Some(value), _) => format!("parameter \"{}\" could not be set to \"{value}\"", subject.name),
             (None, None) => {
                 format!("invalid value for parameter \"{}\": \"{}\"", subject.name, own.unwrap_or(""))
@@ -198,7 +222,8 @@ impl Session {
 
 impl Walk {
     fn new(subject: Subject) -> Self {
-        let server = Server::builder().start();
+        // More workers than there are checks in a moment.
+        let server = Server::builder().conf("max_worker_processes", "64").start();
         for command in ["CREATE EXTENSION sno_compat", "CREATE ROLE alice LOGIN", "CREATE DATABASE other"] {
             server.connect().batch_execute(command).unwrap();
         }
@@ -211,7 +236,10 @@ impl Walk {
             );
             server.connect_to(database).batch_execute(&function).unwrap();
         }
+        let query = "SELECT count(*) > 0 FROM pg_settings WHERE name = 'debug_parallel_query'";
+        let renamed = server.connect().query_one(query, &[]).unwrap().get(0);
         Self {
+            parallel: if renamed { "debug_parallel_query" } else { "force_parallel_mode" },
             subject,
             server,
             random: Random::seeded(),
@@ -267,11 +295,11 @@ impl Walk {
 
     /// Something that one session does.
     fn session_step(&mut self) {
-        let Self { random, subject, sessions, own, .. } = self;
+        let Self { random, subject, sessions, own, parallel, .. } = self;
         let place = random.below(sessions.len() as u64) as usize;
         let (name, value) = (subject.name, random.one(&FOREIGN));
         let session = &mut sessions[place];
-        match random.below(20) {
+        match random.below(21) {
             0 | 1 => session.set(&format!("SET {name} = '{value}'"), Some(value), false),
             2 | 3 => session.set(&format!("SET LOCAL {name} = '{value}'"), Some(value), true),
             4 => session.set(&format!("SELECT set_config('{name}', '{value}', true)"), Some(value), true),
@@ -283,9 +311,7 @@ impl Walk {
             8 => session.set("RESET ALL", None, false),
             9 => {
                 session.run(&format!("SELECT {}", subject.read));
-                if !session.loaded {
-                    session.meet(*own);
-                }
+                session.load(*own);
             }
             10..=12 => session.begin(),
             13 => session.commit(),
@@ -312,7 +338,8 @@ impl Walk {
                     }
                 }
             }
-            17 => {
+            17 => session.check_worker(subject, *own, parallel),
+            18 => {
                 session.check(subject, *own);
                 sessions.swap_remove(place);
             }
@@ -385,11 +412,11 @@ impl Walk {
         self.server.configure("shared_preload_libraries", preload);
         self.server.restart(Mode::Fast);
         self.own = self.altered.or(self.line);
-        tally::fault("restarts of a server whose settings are set at random");
     }
 
     fn go(mut self, steps: usize) {
         for _ in 0..steps {
+            tally::fault("steps of a random walk over settings");
             match self.random.below(10) {
                 0 | 1 => self.server_step(),
                 _ if self.sessions.is_empty() => self.connect(),
@@ -413,7 +440,7 @@ fn no_sequence_of_commands_leads_to_another_prefix_or_to_none() {
         read: "sno_time('9q7k4op826n2g222')",
         shown: "sno_partition(sno_new()) >> 8",
     };
-    Walk::new(subject).go(pick(600, 10_000));
+    Walk::new(subject).go(pick(400, 10_000));
 }
 
 #[test]
@@ -424,5 +451,5 @@ fn nor_to_another_number_of_a_kin() {
         read: "uniqueid '0000000000000000'",
         shown: "uniqueid_cluster(uniqueid_new())",
     };
-    Walk::new(subject).go(pick(300, 5_000));
+    Walk::new(subject).go(pick(200, 5_000));
 }

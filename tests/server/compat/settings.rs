@@ -91,6 +91,33 @@ fn a_session_can_not_choose_the_server_s_numbers() {
 }
 
 #[test]
+fn what_is_taken_back_is_the_server_s_own_again() {
+    let server = start(builder());
+    let mut admin = server.connect();
+    admin.batch_execute("LOAD 'sno_kin'").unwrap();
+    for (name, _, _, good, function) in BAD {
+        let (set, reset) = (format!("SET sno_kin.{name} = '{good}'"), format!("RESET sno_kin.{name}"));
+        let query = format!("SELECT {function}");
+        // By a session, whose library is loaded before that or after it.
+        let mut client = server.connect();
+        client.batch_execute(&set).unwrap();
+        client.batch_execute(&reset).unwrap();
+        client.batch_execute(&query).unwrap();
+        let mut client = server.connect();
+        client.batch_execute(&set).unwrap();
+        assert_eq!(error(&mut client, &query).code().code(), "22023");
+        client.batch_execute(&reset).unwrap();
+        client.batch_execute(&query).unwrap();
+        // By the server.
+        admin.batch_execute(&format!("ALTER SYSTEM {set}")).unwrap();
+        server.reload();
+        admin.batch_execute(&format!("ALTER SYSTEM {reset}")).unwrap();
+        server.reload();
+        server.connect().batch_execute(&query).unwrap();
+    }
+}
+
+#[test]
 fn alter_system_refuses_bad_values() {
     let server = start(builder());
     let mut client = server.connect();
