@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use sno_core::{
     OutOfEpoch, Sno, Time,
-    kin::{
+    compat::{
         Epoch, Gid, SnowflakeSi, Uid60, UniqueId, gid,
         snowflake_si::{self, BaseClock, Machine},
         uid60,
@@ -26,7 +26,7 @@ fn numbers(fields: &str) -> HashMap<&str, u64> {
 #[test]
 fn vectors() {
     let mut count = 0;
-    for line in include_str!("vectors/kin.tsv").lines().skip(1) {
+    for line in include_str!("vectors/compat.tsv").lines().skip(1) {
         let [system, value, text, _] = line.split('\t').collect::<Vec<_>>().try_into().expect("four columns");
         let fields = numbers(text);
         match system {

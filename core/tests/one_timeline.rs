@@ -7,7 +7,7 @@ use std::{cell::Cell, collections::BTreeMap};
 use proptest::prelude::*;
 use sno_core::{
     Hold, Marks, SequenceRange, Slot, Time,
-    kin::{Uid60, UniqueId, snowflake_si, snowflake_si::Machine, uid60, uniqueid},
+    compat::{Uid60, UniqueId, snowflake_si, snowflake_si::Machine, uid60, uniqueid},
 };
 
 #[derive(Clone, Debug)]

@@ -55,7 +55,7 @@ impl Error {
             State::ERRCODE_OUT_OF_MEMORY,
             format!("out of shared memory for the generators of {}", S::NAME),
         )
-        .hint(format!("Add \"{}\" to \"shared_preload_libraries\" and restart the server.", S::LIBRARY))
+        .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
     }
 
     /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's.
@@ -72,7 +72,10 @@ impl Error {
     pub(crate) fn layout<S: System>() -> Self {
         Self::new(
             State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("shared memory of the generators was laid out by another version of {}", S::LIBRARY),
+            format!(
+                "shared memory of the generators of {} was laid out by another version of the library",
+                S::NAME
+            ),
         )
         .hint("Restart the server.")
     }

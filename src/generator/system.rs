@@ -13,8 +13,6 @@ pub(crate) trait System: Clock<Self::Time> + Copy + 'static {
     const NAME: &'static str;
     /// The function that generates: `sno_new()`.
     const FUNCTION: &'static str;
-    /// The library that reserves the generators' memory when it is preloaded.
-    const LIBRARY: &'static str;
     /// The file of its marks, relative to the data directory, where every backend runs.
     const MARKS: &'static str;
     /// The view of its generators.

@@ -36,7 +36,6 @@ impl System for SnoSystem {
 
     const NAME: &'static str = "sno";
     const FUNCTION: &'static str = "sno_new()";
-    const LIBRARY: &'static str = "sno";
     const MARKS: &'static str = "sno.marks";
     const VIEW: &'static str = "sno_generators";
     const SPAN: &'static str = SPAN;

@@ -93,9 +93,7 @@ fn one_version_everywhere() {
 #[test]
 fn scripts_are_ascii() {
     let mut scripts = vec![root().join("sno.control"), root().join("sno_compat.control")];
-    for folder in ["sql"] {
-        scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
-    }
+    scripts.extend(fs::read_dir(root().join("sql")).unwrap().map(|entry| entry.unwrap().path()));
     for script in scripts {
         for (number, line) in fs::read_to_string(&script).unwrap().lines().enumerate() {
             assert!(line.is_ascii(), "{}:{}: {line}", script.display(), number + 1);

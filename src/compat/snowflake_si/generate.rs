@@ -35,7 +35,6 @@ impl System for SnowflakeSiSystem {
 
     const NAME: &'static str = "Snowflake-SI";
     const FUNCTION: &'static str = "snowflake_si_new()";
-    const LIBRARY: &'static str = "sno_compat";
     const MARKS: &'static str = "sno_compat.snowflake_si.marks";
     const VIEW: &'static str = "sno_compat_generators";
     const SPAN: &'static str =

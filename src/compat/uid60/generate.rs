@@ -34,7 +34,6 @@ impl System for Uid60System {
 
     const NAME: &'static str = "uid60";
     const FUNCTION: &'static str = "uid60_new()";
-    const LIBRARY: &'static str = "sno_compat";
     const MARKS: &'static str = "sno_compat.uid60.marks";
     const VIEW: &'static str = "sno_compat_generators";
     const SPAN: &'static str =

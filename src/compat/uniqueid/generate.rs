@@ -34,7 +34,6 @@ impl System for UniqueIdSystem {
 
     const NAME: &'static str = "uniqueid";
     const FUNCTION: &'static str = "uniqueid_new()";
-    const LIBRARY: &'static str = "sno_compat";
     const MARKS: &'static str = "sno_compat.uniqueid.marks";
     const VIEW: &'static str = "sno_compat_generators";
     const SPAN: &'static str =

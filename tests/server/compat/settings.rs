@@ -94,9 +94,9 @@ fn a_session_can_not_choose_the_server_s_numbers() {
 fn what_is_taken_back_is_the_server_s_own_again() {
     let server = start(builder());
     let mut admin = server.connect();
-    admin.batch_execute("LOAD 'sno_kin'").unwrap();
+    admin.batch_execute("LOAD 'sno'").unwrap();
     for (name, _, _, good, function) in BAD {
-        let (set, reset) = (format!("SET sno_kin.{name} = '{good}'"), format!("RESET sno_kin.{name}"));
+        let (set, reset) = (format!("SET sno_compat.{name} = '{good}'"), format!("RESET sno_compat.{name}"));
         let query = format!("SELECT {function}");
         // By a session, whose library is loaded before that or after it.
         let mut client = server.connect();
