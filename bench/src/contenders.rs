@@ -15,7 +15,7 @@ struct Key {
     default: &'static str,
     /// The key of row `n`, made at the time `at`.
     value: &'static str,
-    /// The key of a row of [`MOMENTS`].
+    /// The key of a row of `moments`, one of the [`FUNCTIONS`].
     moment: &'static str,
     /// Whether it tells its time; a table of other keys needs the column `created_at` for that.
     timed: bool,
@@ -61,27 +61,34 @@ const KEYS: &[Key] = &[
     Key { name: "text ULID", sql_type: "text", moment: "ulid(ms, random)", ..NONE },
 ];
 
-/// Tables `hour` and `years` of moments within one and three of them, in random order. `n` is the place in the order of
-/// time; IDs are as eight generators would have made them.
-pub(crate) const MOMENTS: &str = "
-    CREATE FUNCTION moments(seconds integer)
-    RETURNS TABLE (n bigint, at timestamptz, ms bigint, generator integer, sequence integer, random text) AS $$
+/// What sections use: functions that do nothing, declared as volatile as what they are compared with; `moments`, of so
+/// many seconds in random order, where `n` is the place in the order of time, and IDs are as eight generators would have
+/// made them; a ULID as it is made where no extension can be installed.
+pub(crate) const FUNCTIONS: &str = "
+    CREATE FUNCTION nothing() RETURNS integer LANGUAGE internal STRICT AS 'pg_backend_pid';
+    CREATE FUNCTION nothing(integer) RETURNS integer LANGUAGE internal STRICT AS 'int4up';
+    CREATE FUNCTION moments(rows integer, seconds integer)
+    RETURNS TABLE (n integer, at timestamptz, ms bigint, generator integer, sequence integer, random text) AS $$
     SELECT n, at, floor(extract(epoch FROM at) * 1000), generator,
            row_number() OVER (PARTITION BY floor(extract(epoch FROM at) * 250), generator) - 1, md5(n::text)
     FROM (SELECT row_number() OVER (ORDER BY at) AS n, at, floor(random() * 8)::integer AS generator
           FROM (SELECT timestamptz '2023-01-01Z' + random() * seconds * interval '1 s' AS at
-                FROM setseed(0.5), generate_series(1, {rows})) n) n
+                FROM setseed(0.5), generate_series(1, rows)) n) n
     ORDER BY hashint8(n) $$ LANGUAGE sql;
-    CREATE UNLOGGED TABLE hour AS SELECT * FROM moments(3600);
-    CREATE UNLOGGED TABLE years AS SELECT * FROM moments(3 * 365 * 24 * 3600);
     CREATE FUNCTION digit(ms bigint, shift integer) RETURNS text LANGUAGE sql AS
     $$ SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + (ms >> shift & 31)::integer, 1) $$;
     CREATE FUNCTION ulid(ms bigint, random text) RETURNS text LANGUAGE sql AS
     $$ SELECT digit(ms, 45) || digit(ms, 40) || digit(ms, 35) || digit(ms, 30) || digit(ms, 25) || digit(ms, 20)
               || digit(ms, 15) || digit(ms, 10) || digit(ms, 5) || digit(ms, 0) || upper(left(random, 16)) $$";
 
+/// What a contender is called, and what stands for `{it}` and `{with}`.
+pub(crate) type Words = (&'static str, &'static str, &'static str);
+
+const ULID: &str =
+    "ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint, replace(gen_random_uuid()::text, '-', ''))";
+
 /// Functions that make a key: what readers call them, the call, and one like it that does nothing.
-const CALLS: &[(&str, &str, &str)] = &[
+const CALLS: &[Words] = &[
     ("sno_new(1)", "sno_new(1)", "nothing(1)"),
     ("clock_timestamp()", "clock_timestamp()", "nothing()"),
     ("nextval", "nextval('plain'::regclass)", "nothing(1)"),
@@ -91,7 +98,7 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("gen_ulid of an extension", "gen_ulid()", "nothing()"),
     ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
     ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
-    ("text ULID in PL/pgSQL", "text_ulid()", "nothing()"),
+    ("text ULID in SQL", ULID, "nothing()"),
 ];
 
 /// Who takes part in something.
@@ -158,8 +165,8 @@ pub(crate) enum Contenders {
     ValuesAndTime,
     /// Functions that make a key, with one that does nothing.
     Calls,
-    /// Names, and what stands for `{it}` and `{with}`.
-    Listed(&'static [(&'static str, &'static str, &'static str)]),
+    /// Others.
+    Listed(&'static [Words]),
 }
 
 impl Contenders {
@@ -183,7 +190,7 @@ impl Contenders {
             false => Contender::new(key, true, format!("{}, created_at with an index", key.name)),
         };
         let alone = |key: &&Key| Contender::new(key, false, format!("{} alone", key.name));
-        let listed = |(name, it, with): &(&str, &'static str, &'static str)| Contender {
+        let listed = |(name, it, with): &Words| Contender {
             name: (*name).into(),
             words: vec![("it", (*it).into()), ("with", (*with).into())],
         };

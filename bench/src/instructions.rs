@@ -13,11 +13,9 @@ use std::process::Stdio;
 
 use sno_tests::{Mode, Server, as_server, program};
 
-use crate::contenders::{Contender, Contenders, MOMENTS};
+use crate::contenders::{Contender, FUNCTIONS};
 use crate::results::{Figure, Run, Section, Series, Unit};
-use crate::sections::{
-    COPY_FROM_BINARY, COPY_FROM_TEXT, COPY_TO_BINARY, COPY_TO_TEXT, CREATE_INDEX, HOUR, INSERT, SORT, TABLE,
-};
+use crate::sections::SECTIONS;
 
 /// What functions are called for.
 const COUNTED: &str = "
@@ -37,32 +35,19 @@ const COUNTED: &str = "
 
 /// What a function does, how it is called for each row, and its name in C (and in SQL, if it is called by that), by type.
 const CALLS: [(&str, &str, &[&str]); 10] = [
-    ("A new key", "{f}()", &["sno_new", "gen_random_uuid", "nextval_oid", "clock_timestamp"]),
+    ("A new key", "{f}", &["sno_new(1)", "gen_random_uuid()", "nextval_oid()", "clock_timestamp()"]),
     ("Comparison", "{f}({k}, {k}_2)", &["sno_cmp", "uuid_cmp", "btint8cmp"]),
     ("Less than", "{k} < {k}_2", &["sno_lt", "uuid_lt", "int8lt"]),
     ("Text to key", "{k}_text::{k}", &["sno_in", "uuid_in", "int8in"]),
     ("Key to text", "{k}::text", &["sno_out", "uuid_out", "int8out"]),
     ("Hash", "{f}({k})", &["sno_hash", "uuid_hash", "hashint8"]),
     ("Key to binary", "{f}({k})", &["sno_send", "uuid_send", "int8send"]),
-    ("Binary to key", "", &["sno_recv", "uuid_recv", "int8recv"]),
     ("Time of a key", "{f}({k})", &["sno_time"]),
     ("Least key of a time", "{f}(at)", &["sno_lower"]),
+    // The last, as it adds rows.
+    ("Binary to key", "", &["sno_recv", "uuid_recv", "int8recv"]),
 ];
 const TYPES: [&str; 4] = ["sno", "uuid", "bigint", "the clock alone"];
-
-/// What is done with tables of keys, in this order: sorts don't find the index yet, and what comes after it does.
-const TASKS: [(&str, &str); 7] = [
-    ("COPY TO, text", COPY_TO_TEXT),
-    ("COPY TO, binary", COPY_TO_BINARY),
-    ("COPY FROM, text", COPY_FROM_TEXT),
-    ("COPY FROM, binary", COPY_FROM_BINARY),
-    ("ORDER BY, with a column beside it", SORT),
-    ("CREATE INDEX", CREATE_INDEX),
-    (
-        "Counting rows by an index on the key",
-        "SELECT count(*) FROM {t} WHERE id >= (SELECT id FROM {t} ORDER BY id LIMIT 1)",
-    ),
-];
 
 /// Rows of the short run and of the long one.
 const ROWS: [usize; 2] = [2_000, 22_000];
@@ -72,14 +57,22 @@ const TOLERANCE: f64 = 0.02;
 
 /// Counts for few rows and for many.
 pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
-    let (few, mut run) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
-    let figures = run.sections.iter_mut().flat_map(|section| &mut section.figures);
-    let few = few.sections.iter().flat_map(|section| &section.figures).flat_map(|figure| &figure.series);
-    for (many, few) in figures.flat_map(|figure| &mut figure.series).zip(few) {
+    let (mut few, mut many) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
+    for (many, few) in all_series(&mut many).zip(all_series(&mut few)) {
         let count = (many.median - few.median) / (ROWS[1] - ROWS[0]) as f64;
         *many = Series::new(&many.name, vec![count], String::new());
     }
-    Ok(run)
+    Ok(many)
+}
+
+fn all_series(run: &mut Run) -> impl Iterator<Item = &mut Series> {
+    run.sections.iter_mut().flat_map(|section| &mut section.figures).flat_map(|figure| &mut figure.series)
+}
+
+/// A figure whose counts are not known yet.
+fn figure<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Figure {
+    let series = names.map(|name| Series::new(name, vec![0.0], String::new()));
+    Figure { title: title.into(), unit: Unit::Instructions, series: series.collect() }
 }
 
 /// Counts what so many rows take.
@@ -87,74 +80,66 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
     let server = Server::builder().conf("autovacuum", "off").start();
     let mut client = server.connect();
     let mut run = Run::new(client.query_one("SHOW server_version", &[])?.get(0));
+    client.batch_execute(FUNCTIONS)?;
     let words = vec![("rows", rows.to_string()), ("data", server.data().display().to_string())];
-    let tables = Contenders::DefaultsAndTime.on(&mut client, &words);
-    let keys = Contenders::Moments.on(&mut client, &words);
     let all = Contender { name: String::new(), words };
     all.run(&server, COUNTED)?;
-    all.run(&server, MOMENTS)?;
-    for key in &keys {
-        key.run(&server, HOUR)?;
+    let mut section = |name: &str, figures| {
+        let title = format!("Instructions: {name}");
+        run.sections.push(Section { name: name.into(), title, rows, figures });
+    };
+
+    let (mut calls, mut functions) = (Vec::new(), Vec::new());
+    for (_, call, names) in CALLS {
+        for (function, key) in names.iter().zip(TYPES) {
+            calls.push(match call.replace("{f}", function).replace("{k}", key).as_str() {
+                "" => all.fill(&format!("COPY counted ({key}) FROM '{{data}}/{key}' (FORMAT binary)")),
+                call => format!("SELECT count({call}) FROM counted"),
+            });
+            functions.push(function.trim_end_matches(['(', '1', ')']));
+        }
     }
-    // Tables that rows are inserted into have the same names, in a schema of their own.
-    all.run(&server, "CREATE SCHEMA inserted")?;
-    for table in &tables {
-        table.run(&server, &format!("SET search_path = inserted, public; {TABLE}"))?;
+    section(
+        "calls",
+        CALLS.map(|(title, _, names)| figure(title, TYPES.into_iter().take(names.len()))).into(),
+    );
+
+    // An index that is not used would be another task.
+    let mut statements = vec!["SET enable_seqscan = off".into(), "SET enable_bitmapscan = off".into()];
+    for name in ["insert", "copy", "sort"] {
+        let from = SECTIONS.iter().find(|section| section.name == name).ok_or("no such section")?;
+        let path = format!("SET search_path = {name}, public");
+        all.run(&server, &format!("CREATE SCHEMA {name}; {path}; {}", from.setup))?;
+        statements.push(path.clone());
+        let mut figures = Vec::new();
+        // Keys of one hour take the place of those of three years; the table of defaults is of one contender at a time.
+        let counted = |title: &str| !title.ends_with("years") && !title.contains("default");
+        for of in from.figures.iter().filter(|figure| counted(figure.title)) {
+            let contenders = of.contenders.on(&mut client, &all.words);
+            for contender in &contenders {
+                contender.run(&server, &format!("{path}; {}; {}", of.setup, of.around[0]))?;
+                statements.push(contender.fill(of.of));
+            }
+            figures.push(figure(of.title, contenders.iter().map(|contender| contender.name.as_str())));
+        }
+        section(name, figures);
     }
     drop(client);
     server.stop(Mode::Fast);
 
-    let (mut script, mut options) = (Vec::new(), Vec::new());
-    for (_, call, functions) in CALLS {
-        for (function, key) in functions.iter().zip(TYPES) {
-            let call = call.replace("{f}", function).replace("{k}", key);
-            script.push(match call.as_str() {
-                "" => all.fill(&format!("COPY counted ({key}) FROM '{{data}}/{key}' (FORMAT binary)")),
-                call => format!("SELECT count({call}) FROM counted"),
-            });
-            options.push(format!("--toggle-collect={function}"));
-        }
-    }
-    let counts = inclusive(&callgrind(server.data(), &script, &options)?.concat());
-    let calls = CALLS.map(|(title, _, functions)| {
-        let count =
-            |function: &&str| *counts.get(*function).unwrap_or_else(|| panic!("no call of {function}"));
-        figure(title, TYPES.into_iter().zip(functions.iter().map(count)))
-    });
-
-    // An index that is not used would be another task.
-    script = vec!["SET enable_seqscan = off".into(), "SET enable_bitmapscan = off".into()];
-    script.push("SET search_path = inserted, public".into());
-    script.extend(tables.iter().map(|table| table.fill(INSERT)));
-    script.push("SET search_path = public".into());
-    script.extend(TASKS.iter().flat_map(|(_, task)| keys.iter().map(|key| key.fill(task))));
-    // callgrind writes a profile after each; the last one is of what came after the last statement: nothing.
-    options = vec!["--toggle-collect=PortalRun".into(), "--dump-after=PortalRun".into()];
-    let profiles = callgrind(server.data(), &script, &options)?;
-    assert_eq!(profiles.len(), script.len() + 1, "profiles of statements");
-    let counted = profiles.iter().zip(&script).filter(|(_, statement)| !statement.starts_with("SET"));
-    let mut totals = counted.map(|(profile, _)| {
-        let total = profile.lines().find_map(|line| line.strip_prefix("totals: ")?.parse().ok());
-        total.expect("a profile with its total")
-    });
-    let mut statement = |title: &str, contenders: &[Contender]| {
-        figure(title, contenders.iter().map(|one| one.name.as_str()).zip(&mut totals))
-    };
-    let inserts = statement("Bulk insert", &tables);
-    let tasks = TASKS.map(|(title, _)| statement(title, &keys));
-    run.sections.push(section("calls", rows, calls.into()));
-    run.sections.push(section("insert", rows, vec![inserts]));
-    run.sections.push(section("keys", rows, tasks.into()));
+    let toggles: Vec<String> = functions.iter().map(|name| format!("--toggle-collect={name}")).collect();
+    let counts = inclusive(&callgrind(server.data(), &calls, &toggles)?.concat());
+    let calls = functions.into_iter().map(|name| *counts.get(name).expect("calls of each function"));
+    let options = ["--toggle-collect=PortalRun".into(), "--dump-after=PortalRun".into()];
+    // callgrind writes a profile after each statement; the last one is of what came after all of them: nothing.
+    let profiles = callgrind(server.data(), &statements, &options)?;
+    assert_eq!(profiles.len(), statements.len() + 1, "profiles of statements");
+    let counted = profiles.iter().zip(&statements).filter(|(_, statement)| !statement.starts_with("SET"));
+    let total = |line: &str| line.strip_prefix("totals: ")?.parse().ok();
+    let totals =
+        counted.map(|(profile, _)| profile.lines().find_map(total).expect("a profile with its total"));
+    all_series(&mut run).zip(calls.chain(totals)).for_each(|(series, count)| series.median = count);
     Ok(run)
-}
-
-fn figure<'a>(title: &str, counts: impl Iterator<Item = (&'a str, f64)>) -> Figure {
-    let series = counts.map(|(name, count)| Series::new(name, vec![count], String::new()));
-    Figure { title: title.into(), unit: Unit::Instructions, series: series.collect() }
-}
-
-fn section(name: &str, rows: usize, figures: Vec<Figure>) -> Section {
-    Section { name: name.into(), title: format!("Instructions: {name}"), rows, figures }
 }
 
 /// In callgrind's files, lines of costs belong to the last `fn=`; the one after `calls=` is what the callee took.
@@ -254,8 +239,11 @@ mod tests {
     #[test]
     fn two_in_a_hundred_may_be_lost() {
         let counted = |postgresql: &str, sno: f64, uuid: f64| {
-            let figures = vec![figure("Comparison", [("sno", sno), ("uuid", uuid)].into_iter())];
-            Run { sections: vec![section("", 1, figures)], ..Run::new(postgresql.into()) }
+            let figures = vec![figure("Comparison", ["sno", "uuid"].into_iter())];
+            let section = Section { name: String::new(), title: String::new(), rows: 1, figures };
+            let mut run = Run { sections: vec![section], ..Run::new(postgresql.into()) };
+            all_series(&mut run).zip([sno, uuid]).for_each(|(series, count)| series.median = count);
+            run
         };
         let before = counted("15.1", 100.0, 100.0);
         assert!(check(&before, &counted("15.2", 102.0, 300.0)).is_ok());

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sno_tests::postgres::{Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
-use crate::contenders::Contender;
+use crate::contenders::{Contender, FUNCTIONS};
 use crate::results::{self, Run, Series, Unit};
 use crate::sections::{Figure, Measure, SECTIONS, Section};
 
@@ -78,6 +78,7 @@ pub(crate) fn measure(
     // A section's own schema; and pgEdge's extension wants to know its node when it is loaded.
     let server = builder.conf("search_path", "section, public").conf("snowflake.node", "1").start();
     let mut session = Session { client: server.connect(), server, size, began: Instant::now() };
+    session.client.batch_execute(FUNCTIONS)?;
     let mut run = Run::new(session.ask("SHOW server_version")?);
     let mut failed = Vec::new();
     let chosen = |section: &&Section| match only {

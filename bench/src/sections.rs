@@ -5,7 +5,7 @@
 //! the figures stands in docs/benchmarks.md.
 
 use crate::contenders::Contenders::{self, *};
-use crate::contenders::MOMENTS;
+use crate::contenders::Words;
 use crate::results::Unit;
 use Measure::*;
 
@@ -82,35 +82,26 @@ impl Figure {
     const fn around(self, before: &'static str, after: &'static str) -> Self {
         Self { around: [before, after], ..self }
     }
-
-    const fn note(self, note: &'static str) -> Self {
-        Self { note, ..self }
-    }
 }
 
 const fn sort(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
     let note = "SELECT CASE WHEN temp_files > {files} THEN 'not in memory' ELSE '' END
                 FROM pg_stat_force_next_flush(), pg_stat_database WHERE datname = current_database()";
-    Figure::new(title, Moments, Time, of)
-        .setup(setup)
-        .around("", "DROP INDEX IF EXISTS {t}_id_idx")
-        .note(note)
+    let around = ["", "DROP INDEX IF EXISTS {t}_id_idx"];
+    Figure { setup, around, note, ..Figure::new(title, Moments, Time, of) }
 }
 
 const fn space(title: &'static str, contenders: Contenders, fill: &'static str) -> Figure {
     let note = "SELECT format('table %s, indexes %s', round(pg_relation_size('{t}') / {rows}.0, 1),
                               round(pg_indexes_size('{t}') / {rows}.0, 1))";
-    Figure::new(title, contenders, BytesPerRow, SIZE).around(fill, "DROP TABLE {t}").note(note)
+    Figure { around: [fill, "DROP TABLE {t}"], note, ..Figure::new(title, contenders, BytesPerRow, SIZE) }
 }
 
 const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
-    Figure::new(title, Moments, TimePerRow, of).setup(setup).around("TRUNCATE {t}_copy", "")
+    Figure { setup, around: ["TRUNCATE {t}_copy", ""], ..Figure::new(title, Moments, TimePerRow, of) }
 }
 
-const fn plan(
-    title: &'static str,
-    conditions: &'static [(&'static str, &'static str, &'static str)],
-) -> Figure {
+const fn plan(title: &'static str, conditions: &'static [Words]) -> Figure {
     Figure::new(title, Listed(conditions), Planning, "SELECT count(*) FROM {it} WHERE {with}")
 }
 
@@ -120,45 +111,27 @@ const fn backends(title: &'static str, count: u32) -> Figure {
         ("sno_new(1), one generator for all", "sno_new(1)", "42/16"),
         ("nothing", "nothing(1)", "42/8"),
     ]);
-    Figure::new(title, calls, Rate(count, 10_000), "SELECT count({it}) FROM generate_series(1, 10000);")
-        .around(
-            "LOAD 'sno';
-             ALTER SYSTEM SET sno.partition_prefix = '{with}';
-             SELECT pg_reload_conf();
-             CREATE TABLE before AS SELECT * FROM waits",
-            "DROP TABLE before",
-        )
-        .note(
-            "SELECT format('%s overflows, %s ms waited', w.overflows - b.overflows,
-                           round(1000 * extract(epoch FROM w.waited - b.waited), 1)) FROM waits w, before b",
-        )
+    let before = "LOAD 'sno'; ALTER SYSTEM SET sno.partition_prefix = '{with}'; SELECT pg_reload_conf();
+                  CREATE TABLE before AS SELECT * FROM waits";
+    let note = "SELECT format('%s overflows, %s ms waited', w.overflows - b.overflows,
+                              round(1000 * extract(epoch FROM w.waited - b.waited), 1)) FROM waits w, before b";
+    let query = "SELECT count({it}) FROM generate_series(1, 10000);";
+    let around = [before, "DROP TABLE before"];
+    Figure { around, note, ..Figure::new(title, calls, Rate(count, 10_000), query) }
 }
 
-const SIZE: &str = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
-
-/// A table that rows are inserted into, and a bulk insert.
-pub(crate) const TABLE: &str =
+const TABLE: &str =
     "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index}";
-pub(crate) const INSERT: &str = "INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n";
-
-/// A table of keys of one hour, with files for COPY, and what is done with those.
-pub(crate) const HOUR: &str = "
-    DROP TABLE IF EXISTS {t};
-    CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n::integer AS payload FROM hour;
-    VACUUM ANALYZE {t};
-    CREATE UNLOGGED TABLE {t}_copy (LIKE {t});
-    COPY {t} TO '{data}/{t}.{rows}.text';
-    COPY {t} TO '{data}/{t}.{rows}.binary' (FORMAT binary)";
-pub(crate) const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
+const SIZE: &str = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
+const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
 const SORT_KEYS: &str = "SELECT id FROM {t} ORDER BY id OFFSET {rows}";
-pub(crate) const CREATE_INDEX: &str = "CREATE INDEX ON {t} (id)";
-pub(crate) const COPY_TO_TEXT: &str = "COPY {t} TO '/dev/null'";
-pub(crate) const COPY_TO_BINARY: &str = "COPY {t} TO '/dev/null' (FORMAT binary)";
-pub(crate) const COPY_FROM_TEXT: &str = "COPY {t}_copy FROM '{data}/{t}.{rows}.text'";
-pub(crate) const COPY_FROM_BINARY: &str = "COPY {t}_copy FROM '{data}/{t}.{rows}.binary' (FORMAT binary)";
-/// The same of three years.
+const INDEX: &str = "CREATE INDEX ON {t} (id)";
 const YEARS: &str = "
-    CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n::integer AS payload FROM years;
+    CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM years;
+    VACUUM ANALYZE {t}";
+const HOUR: &str = "
+    DROP TABLE IF EXISTS {t};
+    CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM hour;
     VACUUM ANALYZE {t}";
 
 const fn section(name: &'static str, title: &'static str, share: f64, rows: usize) -> Section {
@@ -169,10 +142,6 @@ const fn section(name: &'static str, title: &'static str, share: f64, rows: usiz
 pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "
-            CREATE FUNCTION nothing() RETURNS integer
-            LANGUAGE internal VOLATILE STRICT PARALLEL SAFE AS 'pg_backend_pid';
-            CREATE FUNCTION nothing(integer) RETURNS integer
-            LANGUAGE internal VOLATILE STRICT PARALLEL SAFE AS 'int4up';
             CREATE SEQUENCE plain;
             CREATE SEQUENCE cached CACHE 1000;
             CREATE SEQUENCE snowflakes;
@@ -189,22 +158,28 @@ pub(crate) const SECTIONS: &[Section] = &[
         ..section("generation", "Making a key", 0.09, 100_000)
     },
     Section {
-        setup: MOMENTS,
+        setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
+                CREATE UNLOGGED TABLE years AS SELECT * FROM moments({rows}, 3 * 365 * 24 * 3600)",
         words: &[("files", "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()")],
         figures: &[
             sort("ORDER BY, with a column beside it, keys of three years", YEARS, SORT),
             sort("ORDER BY of the key alone, keys of three years", "", SORT_KEYS),
-            sort("CREATE INDEX, keys of three years", "", CREATE_INDEX),
+            sort("CREATE INDEX, keys of three years", "", INDEX),
             sort("ORDER BY, with a column beside it, keys of one hour", HOUR, SORT),
             sort("ORDER BY of the key alone, keys of one hour", "", SORT_KEYS),
-            sort("CREATE INDEX, keys of one hour", "", CREATE_INDEX),
+            sort("CREATE INDEX, keys of one hour", "", INDEX),
         ],
         ..section("sort", "Sorting, building an index", 0.38, 3_000_000)
     },
     Section {
-        figures: &[Figure::new("One row of a bulk insert", DefaultsAndTime, TimePerRow, INSERT)
-            // What was written must not weigh on the next.
-            .around(TABLE, "DROP TABLE {t}; CHECKPOINT")],
+        figures: &[Figure::new(
+            "One row of a bulk insert",
+            DefaultsAndTime,
+            TimePerRow,
+            "INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n",
+        )
+        // What was written must not weigh on the next.
+        .around(TABLE, "DROP TABLE {t}; CHECKPOINT")],
         ..section("insert", "Bulk insert", 0.18, 2_000_000)
     },
     Section {
@@ -260,19 +235,26 @@ pub(crate) const SECTIONS: &[Section] = &[
         ..section("hour", "The last hour", 0.02, 2_000_000)
     },
     Section {
-        setup: MOMENTS,
+        setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
+                COPY (SELECT n FROM hour) TO '{data}/payload.text'",
         figures: &[
-            copy("COPY TO, text, one row", HOUR, COPY_TO_TEXT),
-            copy("COPY FROM, text, one row", "", COPY_FROM_TEXT),
-            copy("COPY TO, binary, one row", "", COPY_TO_BINARY),
-            copy("COPY FROM, binary, one row", "", COPY_FROM_BINARY),
+            copy(
+                "COPY TO, text, one row",
+                "CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM hour;
+                 CREATE UNLOGGED TABLE {t}_copy (LIKE {t});
+                 COPY {t} TO '{data}/{t}.text';
+                 COPY {t} TO '{data}/{t}.binary' (FORMAT binary)",
+                "COPY {t} TO '/dev/null'",
+            ),
+            copy("COPY FROM, text, one row", "", "COPY {t}_copy FROM '{data}/{t}.text'"),
+            copy("COPY TO, binary, one row", "", "COPY {t} TO '/dev/null' (FORMAT binary)"),
+            copy("COPY FROM, binary, one row", "", "COPY {t}_copy FROM '{data}/{t}.binary' (FORMAT binary)"),
             Figure::new(
                 "COPY FROM, text, the key by its default, one row",
                 Defaults,
                 TimePerRow,
                 "COPY defaulted (payload) FROM '{data}/payload.text'",
             )
-            .setup("COPY (SELECT n FROM generate_series(1, {rows}) n) TO '{data}/payload.text'")
             .around(
                 "CREATE UNLOGGED TABLE defaulted (id {type} {default}, payload integer)",
                 "DROP TABLE defaulted",
@@ -364,8 +346,6 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         setup: "
-            CREATE FUNCTION nothing(integer) RETURNS integer
-            LANGUAGE internal VOLATILE STRICT PARALLEL SAFE AS 'int4up';
             CREATE VIEW waits AS
             SELECT coalesce(sum(overflows), 0) AS overflows, coalesce(sum(waited), '0') AS waited FROM sno_generators",
         figures: &[
@@ -381,8 +361,6 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "CREATE VIEW numbers AS SELECT n, now() - interval '1000 hours' / {rows} * ({rows} - n) AS at
                 FROM generate_series(1::bigint, {rows}) n",
-        // The tables get older while they are measured.
-        words: &[("since", "SELECT format('timestamptz %L', now() - interval '2 hours')")],
         one_by_one: true,
         figures: &[
             Figure::new(
@@ -400,7 +378,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "Reading the rows of the last two of 1000 hours",
                 ValuesAndTime,
                 TimeOfTen,
-                "SELECT sum(payload) FROM {t} WHERE {time} >= {since}",
+                "SELECT sum(payload) FROM {t} WHERE {time} >= now() - interval '2 hours'",
             ),
             Figure::new(
                 "Looking up single rows, 8 clients",
