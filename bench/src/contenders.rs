@@ -1,64 +1,65 @@
 //! Who takes part: types of key, and functions that make keys. A contender is a name, and words that it puts into the
-//! statements of a section.
+//! SQL of a section.
 
 use std::error::Error;
 
 use sno_tests::Server;
 use sno_tests::postgres::Client;
 
-/// A type of key, in SQL. It takes part in whatever it has the means for; one more type is one more of [`KEYS`].
-struct Key {
-    /// What readers call it.
-    name: &'static str,
-    sql_type: &'static str,
-    /// What a column of rows that come without a key is declared with.
-    default: &'static str,
-    /// The key of row `n`, made at the time `at`.
-    value: &'static str,
-    /// The key of a row of `moments`, one of the [`FUNCTIONS`].
-    moment: &'static str,
-    /// Whether it tells its time; a table of other keys needs the column `created_at` for that.
-    timed: bool,
-}
+/// Words, and what they stand for.
+pub(crate) type Words = &'static [(&'static str, &'static str)];
 
-const NONE: Key = Key { name: "", sql_type: "", default: "", value: "", moment: "", timed: false };
+/// Names, and what stands for `{it}` and `{with}`.
+pub(crate) type List = &'static [(&'static str, &'static str, &'static str)];
 
-/// All types of key. The first is the one that the others are compared with.
-const KEYS: &[Key] = &[
-    Key {
-        name: "sno",
-        sql_type: "sno",
-        default: "DEFAULT sno_new(1)",
-        value: "sno_new(1, at)",
-        moment: "sno_make(at, 1, 42 << 8 | generator, sequence)",
-        timed: true,
-    },
-    Key {
-        name: "uuid v4",
-        sql_type: "uuid",
-        default: "DEFAULT gen_random_uuid()",
-        value: "gen_random_uuid()",
-        moment: "overlay(overlay(random PLACING '4' FROM 13) PLACING '8' FROM 17)::uuid",
-        ..NONE
-    },
-    Key {
-        name: "uuid v7",
-        sql_type: "uuid",
-        // From PostgreSQL 18 on.
-        default: "DEFAULT uuidv7()",
-        value: "uuidv7(at - clock_timestamp())",
-        moment: "(lpad(to_hex(ms), 12, '0') || '7' || left(random, 3) || '8' || right(random, 15))::uuid",
-        ..NONE
-    },
-    Key { name: "bigint", sql_type: "bigint", value: "n", moment: "n", ..NONE },
-    Key { name: "bigint identity", sql_type: "bigint", default: "GENERATED ALWAYS AS IDENTITY", ..NONE },
-    Key {
-        name: "bigint identity with CACHE 1000",
-        sql_type: "bigint",
-        default: "GENERATED ALWAYS AS IDENTITY (CACHE 1000)",
-        ..NONE
-    },
-    Key { name: "text ULID", sql_type: "text", moment: "ulid(ms, random)", ..NONE },
+/// All types of key, the one first that the others are compared with. One more type is one more entry: its name, and what
+/// it has of these words. It takes part in whatever it has the words for.
+///
+/// - `type` of its columns
+/// - `default`, with which a column is declared
+/// - `value`, the key of row `n`, made `at` a time
+/// - `moment`, the key of a row of `moments` (see [`FUNCTIONS`])
+/// - `timed`, if it tells its time; a table of other keys needs a column `created_at` for that
+const KEYS: &[(&str, Words)] = &[
+    (
+        "sno",
+        &[
+            ("type", "sno"),
+            ("default", "DEFAULT sno_new(1)"),
+            ("value", "sno_new(1, at)"),
+            ("moment", "sno_make(at, 1, 42 << 8 | generator, sequence)"),
+            ("timed", ""),
+        ],
+    ),
+    (
+        "uuid v4",
+        &[
+            ("type", "uuid"),
+            ("default", "DEFAULT gen_random_uuid()"),
+            ("value", "gen_random_uuid()"),
+            ("moment", "overlay(overlay(random PLACING '4' FROM 13) PLACING '8' FROM 17)::uuid"),
+        ],
+    ),
+    (
+        "uuid v7",
+        &[
+            ("type", "uuid"),
+            // From PostgreSQL 18 on.
+            ("default", "DEFAULT uuidv7()"),
+            ("value", "uuidv7(at - clock_timestamp())"),
+            (
+                "moment",
+                "(lpad(to_hex(ms), 12, '0') || '7' || left(random, 3) || '8' || right(random, 15))::uuid",
+            ),
+        ],
+    ),
+    ("bigint", &[("type", "bigint"), ("value", "n"), ("moment", "n::bigint")]),
+    ("bigint identity", &[("type", "bigint"), ("default", "GENERATED ALWAYS AS IDENTITY")]),
+    (
+        "bigint identity with CACHE 1000",
+        &[("type", "bigint"), ("default", "GENERATED ALWAYS AS IDENTITY (CACHE 1000)")],
+    ),
+    ("text ULID", &[("type", "text"), ("moment", "ulid(ms, random)")]),
 ];
 
 /// What sections use: functions that do nothing, declared as volatile as what they are compared with; `moments`, of so
@@ -81,36 +82,32 @@ pub(crate) const FUNCTIONS: &str = "
     $$ SELECT digit(ms, 45) || digit(ms, 40) || digit(ms, 35) || digit(ms, 30) || digit(ms, 25) || digit(ms, 20)
               || digit(ms, 15) || digit(ms, 10) || digit(ms, 5) || digit(ms, 0) || upper(left(random, 16)) $$";
 
-/// What a contender is called, and what stands for `{it}` and `{with}`.
-pub(crate) type Words = (&'static str, &'static str, &'static str);
-
-const ULID: &str =
-    "ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint, replace(gen_random_uuid()::text, '-', ''))";
-
-/// Functions that make a key: what readers call them, the call, and one like it that does nothing.
-const CALLS: &[Words] = &[
-    ("sno_new(1)", "sno_new(1)", "nothing(1)"),
-    ("clock_timestamp()", "clock_timestamp()", "nothing()"),
-    ("nextval", "nextval('plain'::regclass)", "nothing(1)"),
-    ("nextval, CACHE 1000", "nextval('cached'::regclass)", "nothing(1)"),
-    ("gen_random_uuid()", "gen_random_uuid()", "nothing()"),
-    ("uuidv7()", "uuidv7()", "nothing()"),
-    ("gen_ulid of an extension", "gen_ulid()", "nothing()"),
-    ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
-    ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
-    ("text ULID in SQL", ULID, "nothing()"),
-];
-
 /// Who takes part in something.
 pub(crate) struct Contender {
     /// What readers call it.
     pub(crate) name: String,
-    /// What stands for each `{word}` in a statement. The words of one may be in that of an earlier one.
+    /// Its words. One may be in what an earlier one stands for.
     pub(crate) words: Vec<(&'static str, String)>,
 }
 
 impl Contender {
-    /// A statement, or any other text, with the words in their places.
+    fn new(name: &str, suffix: &str, key: Words, created_at: bool) -> Self {
+        let table: Words = match created_at {
+            true => &[
+                ("created_at", ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()"),
+                ("at", ", at"),
+                ("time", "created_at"),
+                ("index", "CREATE INDEX ON {t} (created_at)"),
+                ("t", "{key}_dated"),
+            ],
+            false => &[("created_at", ""), ("at", ""), ("time", "id"), ("index", ""), ("t", "{key}_keys")],
+        };
+        let words = key.iter().chain(table).map(|(word, text)| (*word, (*text).to_owned()));
+        let key = ("key", name.replace(' ', "_").to_lowercase());
+        Self { name: format!("{name}{suffix}"), words: words.chain([key]).collect() }
+    }
+
+    /// SQL with the words in their places.
     pub(crate) fn fill(&self, text: &str) -> String {
         let replace = |text: String, (word, to): &(&str, String)| text.replace(&format!("{{{word}}}"), to);
         let filled = self.words.iter().fold(text.to_owned(), replace);
@@ -124,85 +121,56 @@ impl Contender {
         let complaint = || format!("{sql}: {}", String::from_utf8_lossy(&output.stderr));
         output.status.success().then_some(()).ok_or_else(|| complaint().into())
     }
-
-    /// A key's words. With `created_at` its table has that column and an index on it, unless the key tells its time.
-    fn new(key: &Key, created_at: bool, name: String) -> Self {
-        let mut words = vec![
-            ("type", key.sql_type),
-            ("default", key.default),
-            ("value", key.value),
-            ("moment", key.moment),
-        ];
-        words.extend(if created_at && !key.timed {
-            [
-                ("created_at", ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()"),
-                ("at", ", at"),
-                ("time", "created_at"),
-                ("index", "CREATE INDEX ON {t} (created_at)"),
-                ("t", "{key}_dated"),
-            ]
-        } else {
-            [("created_at", ""), ("at", ""), ("time", "id"), ("index", ""), ("t", "{key}_keys")]
-        });
-        let mut words: Vec<_> = words.into_iter().map(|(word, text)| (word, text.to_owned())).collect();
-        words.push(("key", key.name.replace(' ', "_").to_lowercase()));
-        Self { name, words }
-    }
 }
 
 /// Who takes part in a figure.
 #[derive(Clone, Copy)]
 pub(crate) enum Contenders {
-    /// Keys of given moments.
-    Moments,
-    /// Keys that a column has by default.
-    Defaults,
-    /// The same in tables that know the time of a row, and then alone.
-    DefaultsAndTime,
-    /// Keys that a query makes.
-    Values,
+    /// Keys that have this word.
+    Keys(&'static str),
     /// The same in tables that know the time of a row.
-    ValuesAndTime,
-    /// Functions that make a key, with one that does nothing.
-    Calls,
-    /// Others.
-    Listed(&'static [Words]),
+    Dated(&'static str),
+    /// Both.
+    DatedAndAlone(&'static str),
+    /// These.
+    Listed(List),
 }
 
 impl Contenders {
     /// Those that this server can have, with words that all of them share.
     pub(crate) fn on(self, client: &mut Client, words: &[(&'static str, String)]) -> Vec<Contender> {
-        let mut works = |it: &str| {
-            client.batch_execute(&format!("SELECT {it} FROM now() at, generate_series(1, 1) n")).is_ok()
+        // A call of a function that is not there does not take part.
+        let mut works = |sql: &str| {
+            let query = format!("SELECT {sql} FROM now() at, generate_series(1, 1) n");
+            !sql.ends_with(')') || client.batch_execute(&query).is_ok()
         };
-        let has: fn(&&Key) -> bool = match self {
-            Self::Moments => |key| !key.moment.is_empty(),
-            Self::Defaults | Self::DefaultsAndTime => |key| !key.default.is_empty(),
-            _ => |key| !key.value.is_empty(),
-        };
-        let mut keys: Vec<&Key> = KEYS.iter().filter(has).collect();
-        if !matches!(self, Self::Moments) {
-            keys.retain(|key| key.value.is_empty() || works(key.value));
-        }
-        let plain = |key: &&Key| Contender::new(key, false, key.name.into());
-        let timed = |key: &&Key| match key.timed {
-            true => plain(key),
-            false => Contender::new(key, true, format!("{}, created_at with an index", key.name)),
-        };
-        let alone = |key: &&Key| Contender::new(key, false, format!("{} alone", key.name));
-        let listed = |(name, it, with): &Words| Contender {
-            name: (*name).into(),
-            words: vec![("it", (*it).into()), ("with", (*with).into())],
-        };
-        let mut contenders: Vec<Contender> = match self {
-            Self::Calls => CALLS.iter().filter(|(_, call, _)| works(call)).map(listed).collect(),
-            Self::Listed(list) => list.iter().map(listed).collect(),
-            Self::ValuesAndTime => keys.iter().map(timed).collect(),
-            Self::DefaultsAndTime => {
-                keys.iter().map(timed).chain(keys.iter().filter(|key| !key.timed).map(alone)).collect()
+        let has =
+            |words: Words, wanted| words.iter().find(|(word, _)| *word == wanted).map(|(_, text)| *text);
+        let mut contenders = Vec::new();
+        let (wanted, dated, alone) = match self {
+            Self::Keys(word) => (word, false, true),
+            Self::Dated(word) => (word, true, false),
+            Self::DatedAndAlone(word) => (word, true, true),
+            Self::Listed(list) => {
+                for (name, it, with) in list.iter().filter(|(_, it, _)| works(it)) {
+                    let words = vec![("it", (*it).into()), ("with", (*with).into())];
+                    contenders.push(Contender { name: (*name).into(), words });
+                }
+                ("", false, false)
             }
-            _ => keys.iter().map(plain).collect(),
         };
+        let there = |(_, key): &&(&str, Words)| {
+            has(key, wanted).is_some() && (wanted == "moment" || has(key, "value").is_none_or(&mut works))
+        };
+        let keys: Vec<_> = KEYS.iter().filter(there).collect();
+        for (name, key) in keys.iter().filter(|_| dated) {
+            let timed = has(key, "timed").is_some();
+            let suffix = if timed { "" } else { ", created_at with an index" };
+            contenders.push(Contender::new(name, suffix, key, !timed));
+        }
+        for (name, key) in keys.iter().filter(|(_, key)| alone && !(dated && has(key, "timed").is_some())) {
+            contenders.push(Contender::new(name, if dated { " alone" } else { "" }, key, false));
+        }
         contenders.iter_mut().for_each(|contender| contender.words.extend(words.iter().cloned()));
         contenders
     }

@@ -14,7 +14,7 @@ use std::process::Stdio;
 use sno_tests::{Mode, Server, as_server, program};
 
 use crate::contenders::{Contender, FUNCTIONS};
-use crate::results::{Figure, Run, Section, Series, Unit};
+use crate::results::{Run, Series, Unit};
 use crate::sections::SECTIONS;
 
 /// What functions are called for.
@@ -50,29 +50,23 @@ const CALLS: [(&str, &str, &[&str]); 10] = [
 const TYPES: [&str; 4] = ["sno", "uuid", "bigint", "the clock alone"];
 
 /// Rows of the short run and of the long one.
-const ROWS: [usize; 2] = [2_000, 22_000];
+const ROWS: [usize; 2] = [1_000, 11_000];
 
 /// By how much a count may grow.
 const TOLERANCE: f64 = 0.02;
 
 /// Counts for few rows and for many.
 pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
-    let (mut few, mut many) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
-    for (many, few) in all_series(&mut many).zip(all_series(&mut few)) {
+    let (few, mut many) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
+    for (many, few) in many.series.iter_mut().zip(few.series) {
         let count = (many.median - few.median) / (ROWS[1] - ROWS[0]) as f64;
-        *many = Series::new(&many.name, vec![count], String::new());
+        *many = series([&many.section, &many.figure, &many.contender], count);
     }
     Ok(many)
 }
 
-fn all_series(run: &mut Run) -> impl Iterator<Item = &mut Series> {
-    run.sections.iter_mut().flat_map(|section| &mut section.figures).flat_map(|figure| &mut figure.series)
-}
-
-/// A figure whose counts are not known yet.
-fn figure<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Figure {
-    let series = names.map(|name| Series::new(name, vec![0.0], String::new()));
-    Figure { title: title.into(), unit: Unit::Instructions, series: series.collect() }
+fn series(names: [&str; 3], count: f64) -> Series {
+    Series::new(names, ROWS[1], Unit::Instructions, vec![count])
 }
 
 /// Counts what so many rows take.
@@ -84,45 +78,35 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
     let words = vec![("rows", rows.to_string()), ("data", server.data().display().to_string())];
     let all = Contender { name: String::new(), words };
     all.run(&server, COUNTED)?;
-    let mut section = |name: &str, figures| {
-        let title = format!("Instructions: {name}");
-        run.sections.push(Section { name: name.into(), title, rows, figures });
-    };
 
     let (mut calls, mut functions) = (Vec::new(), Vec::new());
-    for (_, call, names) in CALLS {
+    for (title, call, names) in CALLS {
         for (function, key) in names.iter().zip(TYPES) {
             calls.push(match call.replace("{f}", function).replace("{k}", key).as_str() {
                 "" => all.fill(&format!("COPY counted ({key}) FROM '{{data}}/{key}' (FORMAT binary)")),
                 call => format!("SELECT count({call}) FROM counted"),
             });
             functions.push(function.trim_end_matches(['(', '1', ')']));
+            run.series.push(series(["calls", title, key], 0.0));
         }
     }
-    section(
-        "calls",
-        CALLS.map(|(title, _, names)| figure(title, TYPES.into_iter().take(names.len()))).into(),
-    );
 
     // An index that is not used would be another task.
     let mut statements = vec!["SET enable_seqscan = off".into(), "SET enable_bitmapscan = off".into()];
     for name in ["insert", "copy", "sort"] {
-        let from = SECTIONS.iter().find(|section| section.name == name).ok_or("no such section")?;
+        let section = SECTIONS.iter().find(|section| section.name == name).ok_or("no such section")?;
         let path = format!("SET search_path = {name}, public");
-        all.run(&server, &format!("CREATE SCHEMA {name}; {path}; {}", from.setup))?;
+        all.run(&server, &format!("CREATE SCHEMA {name}; {path}; {}", section.setup))?;
         statements.push(path.clone());
-        let mut figures = Vec::new();
         // Keys of one hour take the place of those of three years; the table of defaults is of one contender at a time.
         let counted = |title: &str| !title.ends_with("years") && !title.contains("default");
-        for of in from.figures.iter().filter(|figure| counted(figure.title)) {
-            let contenders = of.contenders.on(&mut client, &all.words);
-            for contender in &contenders {
-                contender.run(&server, &format!("{path}; {}; {}", of.setup, of.around[0]))?;
-                statements.push(contender.fill(of.of));
+        for figure in section.figures.iter().filter(|figure| counted(figure.title)) {
+            for contender in figure.contenders.on(&mut client, &all.words) {
+                contender.run(&server, &format!("{path}; {}; {}", figure.setup, figure.around[0]))?;
+                statements.push(contender.fill(figure.of));
+                run.series.push(series([name, figure.title, &contender.name], 0.0));
             }
-            figures.push(figure(of.title, contenders.iter().map(|contender| contender.name.as_str())));
         }
-        section(name, figures);
     }
     drop(client);
     server.stop(Mode::Fast);
@@ -138,7 +122,7 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
     let total = |line: &str| line.strip_prefix("totals: ")?.parse().ok();
     let totals =
         counted.map(|(profile, _)| profile.lines().find_map(total).expect("a profile with its total"));
-    all_series(&mut run).zip(calls.chain(totals)).for_each(|(series, count)| series.median = count);
+    run.series.iter_mut().zip(calls.chain(totals)).for_each(|(series, count)| series.median = count);
     Ok(run)
 }
 
@@ -216,12 +200,8 @@ pub(crate) fn check(recorded: &Run, now: &Run) -> Result<(), Box<dyn Error>> {
 
 /// What a change of the extension can change: its functions, and statements with its keys.
 fn ours(run: &Run) -> BTreeMap<String, f64> {
-    let figures = run.sections.iter().flat_map(|section| &section.figures);
-    let series = figures.flat_map(|figure| figure.series.iter().map(move |series| (figure, series)));
-    series
-        .filter(|(_, series)| series.name.starts_with("sno"))
-        .map(|(figure, series)| (format!("{}, {}", series.name, figure.title), series.median))
-        .collect()
+    let ours = run.series.iter().filter(|series| series.contender == "sno");
+    ours.map(|series| (format!("{}: {}", series.section, series.figure), series.median)).collect()
 }
 
 #[cfg(test)]
@@ -238,12 +218,10 @@ mod tests {
 
     #[test]
     fn two_in_a_hundred_may_be_lost() {
-        let counted = |postgresql: &str, sno: f64, uuid: f64| {
-            let figures = vec![figure("Comparison", ["sno", "uuid"].into_iter())];
-            let section = Section { name: String::new(), title: String::new(), rows: 1, figures };
-            let mut run = Run { sections: vec![section], ..Run::new(postgresql.into()) };
-            all_series(&mut run).zip([sno, uuid]).for_each(|(series, count)| series.median = count);
-            run
+        let counted = |postgresql: &str, sno, uuid| {
+            let series =
+                [("sno", sno), ("uuid", uuid)].map(|(name, count)| series(["calls", "Hash", name], count));
+            Run { series: series.into(), ..Run::new(postgresql.into()) }
         };
         let before = counted("15.1", 100.0, 100.0);
         assert!(check(&before, &counted("15.2", 102.0, 300.0)).is_ok());

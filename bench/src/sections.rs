@@ -5,7 +5,7 @@
 //! the figures stands in docs/benchmarks.md.
 
 use crate::contenders::Contenders::{self, *};
-use crate::contenders::Words;
+use crate::contenders::List;
 use crate::results::Unit;
 use Measure::*;
 
@@ -13,7 +13,6 @@ use Measure::*;
 pub(crate) struct Section {
     /// Its name in files and on the command line.
     pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
     /// Its share of the run's time. Without one, it runs only if it is named, in a single round.
     pub(crate) share: f64,
     /// Rows in a full run.
@@ -88,7 +87,7 @@ const fn sort(title: &'static str, setup: &'static str, of: &'static str) -> Fig
     let note = "SELECT CASE WHEN temp_files > {files} THEN 'not in memory' ELSE '' END
                 FROM pg_stat_force_next_flush(), pg_stat_database WHERE datname = current_database()";
     let around = ["", "DROP INDEX IF EXISTS {t}_id_idx"];
-    Figure { setup, around, note, ..Figure::new(title, Moments, Time, of) }
+    Figure { setup, around, note, ..Figure::new(title, Keys("moment"), Time, of) }
 }
 
 const fn space(title: &'static str, contenders: Contenders, fill: &'static str) -> Figure {
@@ -98,10 +97,10 @@ const fn space(title: &'static str, contenders: Contenders, fill: &'static str) 
 }
 
 const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
-    Figure { setup, around: ["TRUNCATE {t}_copy", ""], ..Figure::new(title, Moments, TimePerRow, of) }
+    Figure { setup, around: ["TRUNCATE {t}_copy", ""], ..Figure::new(title, Keys("moment"), TimePerRow, of) }
 }
 
-const fn plan(title: &'static str, conditions: &'static [Words]) -> Figure {
+const fn plan(title: &'static str, conditions: List) -> Figure {
     Figure::new(title, Listed(conditions), Planning, "SELECT count(*) FROM {it} WHERE {with}")
 }
 
@@ -124,7 +123,7 @@ const TABLE: &str =
     "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index}";
 const SIZE: &str = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
 const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
-const SORT_KEYS: &str = "SELECT id FROM {t} ORDER BY id OFFSET {rows}";
+const KEYS_ALONE: &str = "SELECT id FROM {t} ORDER BY id OFFSET {rows}";
 const INDEX: &str = "CREATE INDEX ON {t} (id)";
 const YEARS: &str = "
     CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM years;
@@ -134,8 +133,8 @@ const HOUR: &str = "
     CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM hour;
     VACUUM ANALYZE {t}";
 
-const fn section(name: &'static str, title: &'static str, share: f64, rows: usize) -> Section {
-    Section { name, title, share, rows, setup: "", words: &[], one_by_one: false, figures: &[] }
+const fn section(name: &'static str, share: f64, rows: usize) -> Section {
+    Section { name, share, rows, setup: "", words: &[], one_by_one: false, figures: &[] }
 }
 
 /// The sections, in order.
@@ -145,17 +144,30 @@ pub(crate) const SECTIONS: &[Section] = &[
             CREATE SEQUENCE plain;
             CREATE SEQUENCE cached CACHE 1000;
             CREATE SEQUENCE snowflakes;
+            CREATE FUNCTION new_ulid() RETURNS text LANGUAGE sql AS
+            $$ SELECT ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint, md5(gen_random_uuid()::text)) $$;
             \\set ON_ERROR_STOP off
             SELECT format('CREATE EXTENSION %I CASCADE', name) FROM pg_available_extensions
             WHERE name IN ('ulid', 'pgx_ulid', 'pg_ulid', 'pg_uuidv7', 'snowflake') \\gexec",
         figures: &[Figure::new(
             "One key, net of the query around it",
-            Calls,
+            Listed(&[
+                ("sno_new(1)", "sno_new(1)", "nothing(1)"),
+                ("clock_timestamp()", "clock_timestamp()", "nothing()"),
+                ("nextval", "nextval('plain'::regclass)", "nothing(1)"),
+                ("nextval, CACHE 1000", "nextval('cached'::regclass)", "nothing(1)"),
+                ("gen_random_uuid()", "gen_random_uuid()", "nothing()"),
+                ("uuidv7()", "uuidv7()", "nothing()"),
+                ("gen_ulid of an extension", "gen_ulid()", "nothing()"),
+                ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
+                ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
+                ("text ULID in SQL", "new_ulid()", "nothing()"),
+            ]),
             TimePerRow,
             "SELECT count({it}) FROM generate_series(1, {rows})
              SELECT count({with}) FROM generate_series(1, {rows})",
         )],
-        ..section("generation", "Making a key", 0.09, 100_000)
+        ..section("generation", 0.09, 100_000)
     },
     Section {
         setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
@@ -163,24 +175,24 @@ pub(crate) const SECTIONS: &[Section] = &[
         words: &[("files", "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()")],
         figures: &[
             sort("ORDER BY, with a column beside it, keys of three years", YEARS, SORT),
-            sort("ORDER BY of the key alone, keys of three years", "", SORT_KEYS),
+            sort("ORDER BY of the key alone, keys of three years", "", KEYS_ALONE),
             sort("CREATE INDEX, keys of three years", "", INDEX),
             sort("ORDER BY, with a column beside it, keys of one hour", HOUR, SORT),
-            sort("ORDER BY of the key alone, keys of one hour", "", SORT_KEYS),
+            sort("ORDER BY of the key alone, keys of one hour", "", KEYS_ALONE),
             sort("CREATE INDEX, keys of one hour", "", INDEX),
         ],
-        ..section("sort", "Sorting, building an index", 0.38, 3_000_000)
+        ..section("sort", 0.38, 3_000_000)
     },
     Section {
         figures: &[Figure::new(
             "One row of a bulk insert",
-            DefaultsAndTime,
+            DatedAndAlone("default"),
             TimePerRow,
             "INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n",
         )
         // What was written must not weigh on the next.
         .around(TABLE, "DROP TABLE {t}; CHECKPOINT")],
-        ..section("insert", "Bulk insert", 0.18, 2_000_000)
+        ..section("insert", 0.18, 2_000_000)
     },
     Section {
         setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at FROM generate_series(1, {rows}) n;
@@ -188,19 +200,19 @@ pub(crate) const SECTIONS: &[Section] = &[
         figures: &[
             space(
                 "The key, nothing else",
-                Values,
+                Keys("value"),
                 "CREATE TABLE {t} (id {type} PRIMARY KEY);
                  INSERT INTO {t} SELECT {value} FROM numbers",
             ),
             space(
                 "The key and the time of the row",
-                ValuesAndTime,
+                Dated("value"),
                 "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}); {index};
                  INSERT INTO {t} SELECT {value}{at} FROM numbers",
             ),
             space(
                 "The key and two foreign keys with an index each",
-                Values,
+                Keys("value"),
                 "CREATE TABLE {t} (id {type} PRIMARY KEY, a {type} NOT NULL, b {type} NOT NULL);
                  CREATE INDEX ON {t} (a); CREATE INDEX ON {t} (b);
                  INSERT INTO {t}
@@ -209,13 +221,13 @@ pub(crate) const SECTIONS: &[Section] = &[
             ),
             space(
                 "The key and an integer, with an index on both together",
-                Values,
+                Keys("value"),
                 "CREATE TABLE {t} (id {type} PRIMARY KEY, kind integer NOT NULL);
                  CREATE INDEX ON {t} (kind, id);
                  INSERT INTO {t} SELECT {value}, n % 100 FROM numbers",
             ),
         ],
-        ..section("disk", "Space", 0.01, 500_000)
+        ..section("disk", 0.01, 500_000)
     },
     Section {
         setup: "CREATE VIEW numbers AS SELECT n, now() - ({rows} - n) * interval '1 day' / {rows} AS at
@@ -223,16 +235,16 @@ pub(crate) const SECTIONS: &[Section] = &[
         // The tables get older while they are measured: the hour is that before they were filled.
         words: &[("since", "SELECT format('timestamptz %L', now() - interval '1 hour')")],
         figures: &[
-            Figure::new("Counting the last hour", ValuesAndTime, TimeOfTen, "SELECT count(*) FROM {t} WHERE {time} >= {since}")
+            Figure::new("Counting the last hour", Dated("value"), TimeOfTen, "SELECT count(*) FROM {t} WHERE {time} >= {since}")
                 .setup(
                     "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
                      INSERT INTO {t} SELECT {value}{at}, n FROM numbers;
                      VACUUM ANALYZE {t}",
                 ),
-            Figure::new("Reading its rows", ValuesAndTime, TimeOfTen, "SELECT sum(payload) FROM {t} WHERE {time} >= {since}"),
-            Figure::new("The newest hundred", ValuesAndTime, TimeOfTen, "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
+            Figure::new("Reading its rows", Dated("value"), TimeOfTen, "SELECT sum(payload) FROM {t} WHERE {time} >= {since}"),
+            Figure::new("The newest hundred", Dated("value"), TimeOfTen, "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
         ],
-        ..section("hour", "The last hour", 0.02, 2_000_000)
+        ..section("hour", 0.02, 2_000_000)
     },
     Section {
         setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
@@ -241,6 +253,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             copy(
                 "COPY TO, text, one row",
                 "CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM hour;
+                 VACUUM ANALYZE {t};
                  CREATE UNLOGGED TABLE {t}_copy (LIKE {t});
                  COPY {t} TO '{data}/{t}.text';
                  COPY {t} TO '{data}/{t}.binary' (FORMAT binary)",
@@ -251,7 +264,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             copy("COPY FROM, binary, one row", "", "COPY {t}_copy FROM '{data}/{t}.binary' (FORMAT binary)"),
             Figure::new(
                 "COPY FROM, text, the key by its default, one row",
-                Defaults,
+                Keys("default"),
                 TimePerRow,
                 "COPY defaulted (payload) FROM '{data}/payload.text'",
             )
@@ -260,14 +273,14 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "DROP TABLE defaulted",
             ),
         ],
-        ..section("copy", "COPY", 0.08, 1_000_000)
+        ..section("copy", 0.08, 1_000_000)
     },
     Section {
         setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at FROM generate_series(1::bigint, {rows}) n",
         figures: &[
             Figure::new(
                 "Rows inserted, each by a statement of its own",
-                DefaultsAndTime,
+                DatedAndAlone("default"),
                 Rate(8, 1),
                 "INSERT INTO {t} (payload) VALUES (1);",
             )
@@ -280,7 +293,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             // one statement. The clients begin at different rows.
             Figure::new(
                 "Rows looked up by key, each by a statement of its own",
-                Values,
+                Keys("value"),
                 Rate(8, 1),
                 "\\if :begun
                  \\else
@@ -299,7 +312,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                  VACUUM ANALYZE {t}_circle",
             ),
         ],
-        ..section("clients", "Eight clients", 0.13, 1_000_000)
+        ..section("clients", 0.13, 1_000_000)
     },
     Section {
         setup: "
@@ -342,7 +355,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 ],
             ),
         ],
-        ..section("plans", "Planning a query by time", 0.02, 100_000)
+        ..section("plans", 0.02, 100_000)
     },
     Section {
         setup: "
@@ -355,9 +368,9 @@ pub(crate) const SECTIONS: &[Section] = &[
             backends("64 backends", 64),
             backends("300 backends", 300),
         ],
-        ..section("backends", "Many backends at once", 0.08, 1)
+        ..section("backends", 0.08, 1)
     },
-    section("crates", "In Rust, without a server", 0.01, 1),
+    section("crates", 0.01, 1),
     Section {
         setup: "CREATE VIEW numbers AS SELECT n, now() - interval '1000 hours' / {rows} * ({rows} - n) AS at
                 FROM generate_series(1::bigint, {rows}) n",
@@ -365,24 +378,24 @@ pub(crate) const SECTIONS: &[Section] = &[
         figures: &[
             Figure::new(
                 "Filling the table, without an index",
-                ValuesAndTime,
+                Dated("value"),
                 Time,
                 "INSERT INTO {t} SELECT {value}{at}, n FROM numbers",
             )
             .setup("CREATE TABLE {t} (id {type}{created_at}, payload integer)"),
-            Figure::new("Building the indexes", ValuesAndTime, Time, "CREATE UNIQUE INDEX ON {t} (id)\n{index}")
+            Figure::new("Building the indexes", Dated("value"), Time, "CREATE UNIQUE INDEX ON {t} (id)\n{index}")
                 // Hint bits, so that no reader pays for them, and statistics.
                 .around("VACUUM ANALYZE {t}", ""),
-            Figure::new("Space", ValuesAndTime, BytesPerRow, SIZE),
+            Figure::new("Space", Dated("value"), BytesPerRow, SIZE),
             Figure::new(
                 "Reading the rows of the last two of 1000 hours",
-                ValuesAndTime,
+                Dated("value"),
                 TimeOfTen,
                 "SELECT sum(payload) FROM {t} WHERE {time} >= now() - interval '2 hours'",
             ),
             Figure::new(
                 "Looking up single rows, 8 clients",
-                ValuesAndTime,
+                Dated("value"),
                 Rate(8, 1),
                 "\\set n random(1, least({rows}, 100000))
                  SELECT payload FROM {t} WHERE id = (SELECT id FROM picked WHERE n = :n);",
@@ -399,6 +412,6 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "DROP TABLE {t}, picked; CHECKPOINT",
             ),
         ],
-        ..section("large", "Large tables", 0.0, 30_000_000)
+        ..section("large", 0.0, 30_000_000)
     },
 ];
