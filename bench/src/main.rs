@@ -80,5 +80,6 @@ fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     }
     results::write(&command.into, &runs)?;
     report::write(&runs, &command.into, command.page.as_deref())?;
+    println!("{}", std::fs::read_to_string(command.into.join("results.md"))?);
     if failed.is_empty() { Ok(()) } else { Err(format!("not measured: {}", failed.join("; ")).into()) }
 }

@@ -96,6 +96,10 @@ const fn space(title: &'static str, contenders: Contenders, fill: &'static str) 
     Figure { around: [fill, "DROP TABLE {t}"], note, ..Figure::new(title, contenders, BytesPerRow, SIZE) }
 }
 
+const fn hour(title: &'static str, query: &'static str) -> Figure {
+    Figure::new(title, Dated("value"), TimeOfTen, query)
+}
+
 const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
     Figure { setup, around: ["TRUNCATE {t}_copy", ""], ..Figure::new(title, Keys("moment"), TimePerRow, of) }
 }
@@ -113,7 +117,8 @@ const fn backends(title: &'static str, count: u32) -> Figure {
     let before = "LOAD 'sno'; ALTER SYSTEM SET sno.partition_prefix = '{with}'; SELECT pg_reload_conf();
                   CREATE TABLE before AS SELECT * FROM waits";
     let note = "SELECT format('%s overflows, %s ms waited', w.overflows - b.overflows,
-                              round(1000 * extract(epoch FROM w.waited - b.waited), 1)) FROM waits w, before b";
+                              round(1000 * extract(epoch FROM w.waited - b.waited), 1))
+                FROM waits w, before b";
     let query = "SELECT count({it}) FROM generate_series(1, 10000);";
     let around = [before, "DROP TABLE before"];
     Figure { around, note, ..Figure::new(title, calls, Rate(count, 10_000), query) }
@@ -125,6 +130,7 @@ const SIZE: &str = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
 const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
 const KEYS_ALONE: &str = "SELECT id FROM {t} ORDER BY id OFFSET {rows}";
 const INDEX: &str = "CREATE INDEX ON {t} (id)";
+const INDEXES: &str = "CREATE UNIQUE INDEX ON {t} (id)\n{index}";
 const YEARS: &str = "
     CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM years;
     VACUUM ANALYZE {t}";
@@ -145,7 +151,8 @@ pub(crate) const SECTIONS: &[Section] = &[
             CREATE SEQUENCE cached CACHE 1000;
             CREATE SEQUENCE snowflakes;
             CREATE FUNCTION new_ulid() RETURNS text LANGUAGE sql AS
-            $$ SELECT ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint, md5(gen_random_uuid()::text)) $$;
+            $$ SELECT ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+                           md5(gen_random_uuid()::text)) $$;
             \\set ON_ERROR_STOP off
             SELECT format('CREATE EXTENSION %I CASCADE', name) FROM pg_available_extensions
             WHERE name IN ('ulid', 'pgx_ulid', 'pg_ulid', 'pg_uuidv7', 'snowflake') \\gexec",
@@ -235,14 +242,13 @@ pub(crate) const SECTIONS: &[Section] = &[
         // The tables get older while they are measured: the hour is that before they were filled.
         words: &[("since", "SELECT format('timestamptz %L', now() - interval '1 hour')")],
         figures: &[
-            Figure::new("Counting the last hour", Dated("value"), TimeOfTen, "SELECT count(*) FROM {t} WHERE {time} >= {since}")
-                .setup(
-                    "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
-                     INSERT INTO {t} SELECT {value}{at}, n FROM numbers;
-                     VACUUM ANALYZE {t}",
-                ),
-            Figure::new("Reading its rows", Dated("value"), TimeOfTen, "SELECT sum(payload) FROM {t} WHERE {time} >= {since}"),
-            Figure::new("The newest hundred", Dated("value"), TimeOfTen, "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
+            hour("Counting the last hour", "SELECT count(*) FROM {t} WHERE {time} >= {since}").setup(
+                "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
+                 INSERT INTO {t} SELECT {value}{at}, n FROM numbers;
+                 VACUUM ANALYZE {t}",
+            ),
+            hour("Reading the last hour's rows", "SELECT sum(payload) FROM {t} WHERE {time} >= {since}"),
+            hour("The newest hundred", "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
         ],
         ..section("hour", 0.02, 2_000_000)
     },
@@ -276,7 +282,8 @@ pub(crate) const SECTIONS: &[Section] = &[
         ..section("copy", 0.08, 1_000_000)
     },
     Section {
-        setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at FROM generate_series(1::bigint, {rows}) n",
+        setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at
+                FROM generate_series(1::bigint, {rows}) n",
         figures: &[
             Figure::new(
                 "Rows inserted, each by a statement of its own",
@@ -285,12 +292,13 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "INSERT INTO {t} (payload) VALUES (1);",
             )
             .setup(
-                "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index};
+                "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer);
+                 {index};
                  INSERT INTO {t} (payload) SELECT n FROM numbers;
                  VACUUM ANALYZE {t}",
             ),
-            // Each row knows the key of another, in a circle through all rows: so every lookup is anywhere, and there is
-            // one statement. The clients begin at different rows.
+            // Each row knows the key of another, in a circle through all rows: so every lookup is anywhere, and
+            // there is one statement. The clients begin at different rows.
             Figure::new(
                 "Rows looked up by key, each by a statement of its own",
                 Keys("value"),
@@ -333,25 +341,25 @@ pub(crate) const SECTIONS: &[Section] = &[
             plan(
                 "One bound, a constant",
                 &[
-                    ("sno: id >= time", "sno_day", "id >= {since}"),
-                    ("sno: id >= sno", "sno_day", "id >= {since_id}"),
-                    ("timestamptz: created_at >= time", "time_day", "created_at >= {since}"),
+                    ("sno: >= time", "sno_day", "id >= {since}"),
+                    ("sno: >= sno", "sno_day", "id >= {since_id}"),
+                    ("timestamptz: >= time", "time_day", "created_at >= {since}"),
                 ],
             ),
             plan(
                 "Two bounds, constants",
                 &[
-                    ("sno: two conditions", "sno_day", "id >= {since} AND id < {until}"),
+                    ("sno: two", "sno_day", "id >= {since} AND id < {until}"),
                     ("sno: sno_between", "sno_day", "sno_between(id, {since}, {until})"),
-                    ("timestamptz: two conditions", "time_day", "created_at >= {since} AND created_at < {until}"),
+                    ("timestamptz: two", "time_day", "created_at >= {since} AND created_at < {until}"),
                 ],
             ),
             plan(
                 "The last hour: now() - interval '1 hour'",
                 &[
-                    ("sno: id >= time", "sno_day", "id >= now() - interval '1 hour'"),
+                    ("sno: >= time", "sno_day", "id >= now() - interval '1 hour'"),
                     ("sno: sno_between", "sno_day", "sno_between(id, now() - interval '1 hour', now())"),
-                    ("timestamptz: created_at >= time", "time_day", "created_at >= now() - interval '1 hour'"),
+                    ("timestamptz: >= time", "time_day", "created_at >= now() - interval '1 hour'"),
                 ],
             ),
         ],
@@ -360,7 +368,8 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "
             CREATE VIEW waits AS
-            SELECT coalesce(sum(overflows), 0) AS overflows, coalesce(sum(waited), '0') AS waited FROM sno_generators",
+            SELECT coalesce(sum(overflows), 0) AS overflows, coalesce(sum(waited), '0') AS waited
+            FROM sno_generators",
         figures: &[
             backends("One backend", 1),
             backends("2 backends", 2),
@@ -383,8 +392,8 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "INSERT INTO {t} SELECT {value}{at}, n FROM numbers",
             )
             .setup("CREATE TABLE {t} (id {type}{created_at}, payload integer)"),
-            Figure::new("Building the indexes", Dated("value"), Time, "CREATE UNIQUE INDEX ON {t} (id)\n{index}")
-                // Hint bits, so that no reader pays for them, and statistics.
+            // Hint bits, so that no reader pays for them, and statistics.
+            Figure::new("Building the indexes", Dated("value"), Time, INDEXES)
                 .around("VACUUM ANALYZE {t}", ""),
             Figure::new("Space", Dated("value"), BytesPerRow, SIZE),
             Figure::new(
@@ -400,8 +409,8 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "\\set n random(1, least({rows}, 100000))
                  SELECT payload FROM {t} WHERE id = (SELECT id FROM picked WHERE n = :n);",
             )
-            // A sample of keys, by number, for clients to take at random; each of them once before that, since the first
-            // visit to a page is the disk's or the system's cache's.
+            // A sample of keys, by number, for clients to take at random; each of them once before that, since
+            // the first visit to a page is the disk's or the system's cache's.
             .around(
                 "CREATE TABLE picked AS SELECT row_number() OVER () AS n, id
                  FROM {t} TABLESAMPLE bernoulli (least(100, 1.2e7 / {rows})) LIMIT 100000;
