@@ -175,6 +175,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
 }
 
 /// Memory that can be reserved when its library is preloaded: it can't be missing then.
+#[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "nothing is reserved there"))]
 pub(crate) trait Reserve: Sync {
     /// How many bytes.
     fn size(&self) -> usize;
