@@ -7,6 +7,7 @@ mod planner;
 mod sort;
 
 // What makes IDs.
-pub(crate) mod generate;
 pub(crate) mod settings;
+
+pub(crate) mod generate;
 mod views;

@@ -3,8 +3,8 @@
 
 use std::io::Write as _;
 
-use sno_tests::Server;
 use sno_tests::postgres::Client;
+use sno_tests::{COPY_HEADER, Server};
 
 use crate::{code, tally, text};
 
@@ -200,7 +200,7 @@ fn each_bound_has_its_error() {
 
 fn copy(client: &mut Client, fields: &[&[u8]]) -> Result<u64, String> {
     let mut writer = client.copy_in("COPY t FROM STDIN (FORMAT binary)").unwrap();
-    writer.write_all(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0").unwrap();
+    writer.write_all(&COPY_HEADER).unwrap();
     for field in fields {
         writer.write_all(&1_i16.to_be_bytes()).unwrap();
         writer.write_all(field).unwrap();

@@ -46,7 +46,7 @@ fn backends_are_killed_while_they_generate() {
 fn writer(server: &Server) -> Option<i32> {
     use std::os::unix::fs::MetadataExt as _;
 
-    let inode = fs::metadata(server.data().join("sno.marks")).ok()?.ino().to_string();
+    let inode = fs::metadata(server.marks()).ok()?.ino().to_string();
     let locks = fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -60,7 +60,7 @@ fn the_writer_of_the_marks_is_killed() {
     let server = Server::builder().fsync(true).start();
     server.connect().batch_execute("SELECT sno_new(1)").unwrap();
     // Some containers and file systems hide who holds a lock, even from its holder.
-    let lock = File::open(server.data().join("sno.marks")).unwrap();
+    let lock = File::open(server.marks()).unwrap();
     lock.lock().unwrap();
     let shown = writer(&server) == Some(std::process::id() as i32);
     drop(lock);

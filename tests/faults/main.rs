@@ -9,9 +9,9 @@
 mod load;
 mod tally;
 
+mod alone;
 mod clock;
 mod connections;
-mod cost;
 mod input;
 mod kills;
 mod marks_file;
@@ -26,7 +26,7 @@ mod standby;
 mod waits;
 
 use sno_tests::postgres::Client;
-use sno_tests::{code, error};
+use sno_tests::{code, error, text};
 
 /// Whether this is the long form.
 fn long() -> bool {
@@ -46,14 +46,4 @@ fn end(client: &mut Client, query: &str) -> String {
         Ok(()) => panic!("{query}: no error"),
         Err(error) => error.code().map_or("57P01", |code| code.code()).to_owned(),
     }
-}
-
-/// The one value that a query returns, as text.
-#[track_caller]
-fn text(client: &mut Client, query: &str) -> String {
-    use sno_tests::postgres::SimpleQueryMessage::Row;
-
-    let messages = client.simple_query(query).unwrap_or_else(|e| panic!("{query}: {e:?}"));
-    let value = messages.iter().find_map(|message| if let Row(row) = message { row.get(0) } else { None });
-    value.unwrap_or_else(|| panic!("{query}: no value")).to_owned()
 }

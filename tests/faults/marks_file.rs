@@ -1,7 +1,7 @@
 //! The file of the marks: unwritable, on a full disk, torn, missing, blank, another server's.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sno_tests::postgres::error::DbError;
 use sno_tests::sno_core::record::{LENGTH, Record};
-use sno_tests::{Ids, Mode, Server};
+use sno_tests::{Ids, Mode, Server, give_to_server};
 
 use crate::{code, error, load, tally};
 
@@ -18,14 +18,6 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 /// One generator for all backends, so that what could come twice does.
 fn server() -> Server {
     Server::builder().conf("sno.partition_prefix", "3/16").start()
-}
-
-fn marks(server: &Server) -> PathBuf {
-    server.data().join("sno.marks")
-}
-
-fn record(server: &Server) -> Record {
-    Record::newest(&fs::read(marks(server)).unwrap()).unwrap()
 }
 
 /// Draws until the marks run out; the error that comes then.
@@ -54,18 +46,12 @@ fn draw_above(server: &Server, record: &Record, ids: &mut Ids) {
     ids.append(after);
 }
 
-/// Gives a file the owner that the server's files have.
-fn chown(server: &Server, path: &std::path::Path) {
-    let owner = fs::metadata(server.data()).unwrap();
-    std::os::unix::fs::lchown(path, Some(owner.uid()), Some(owner.gid())).unwrap();
-}
-
 #[test]
 fn unwritable() {
     let server = server();
     let mut ids = Ids::new();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    fs::set_permissions(marks(&server), Permissions::from_mode(0o400)).unwrap();
+    fs::set_permissions(server.marks(), Permissions::from_mode(0o400)).unwrap();
     tally::fault("marks that can't be written");
     let error = run_out(&server, &mut ids);
     assert_eq!(error.code().code(), "58030");
@@ -76,16 +62,16 @@ fn unwritable() {
     // No restart helps, and nothing is made up.
     server.restart(Mode::Immediate);
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "58030");
-    fs::set_permissions(marks(&server), Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(server.marks(), Permissions::from_mode(0o600)).unwrap();
     ids.query(&mut server.connect(), DRAW).unwrap();
 
     // A folder in its place.
-    fs::remove_file(marks(&server)).unwrap();
-    fs::create_dir(marks(&server)).unwrap();
-    chown(&server, &marks(&server));
+    fs::remove_file(server.marks()).unwrap();
+    fs::create_dir(server.marks()).unwrap();
+    give_to_server(&server.marks());
     tally::fault("marks that can't be written");
     assert_eq!(run_out(&server, &mut ids).code().code(), "58030");
-    fs::remove_dir(marks(&server)).unwrap();
+    fs::remove_dir(server.marks()).unwrap();
     ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);
 }
@@ -96,8 +82,8 @@ fn a_full_disk_while_the_server_runs() {
     let server = server();
     let mut ids = Ids::new();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    fs::remove_file(marks(&server)).unwrap();
-    symlink("/dev/full", marks(&server)).unwrap();
+    fs::remove_file(server.marks()).unwrap();
+    symlink("/dev/full", server.marks()).unwrap();
     tally::fault("disks that are full");
     let error = run_out(&server, &mut ids);
     assert_eq!(error.code().code(), "53100");
@@ -107,7 +93,7 @@ fn a_full_disk_while_the_server_runs() {
     let mut client = server.connect();
     client.batch_execute("SET statement_timeout = '5s'").unwrap();
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
-    fs::remove_file(marks(&server)).unwrap();
+    fs::remove_file(server.marks()).unwrap();
     ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);
 }
@@ -130,10 +116,10 @@ impl Disk {
             println!("skipped: mounting a small file system takes root and the right to mount");
             return None;
         }
-        let disk = Self { target: marks(server), folder };
+        let disk = Self { target: server.marks(), folder };
         let file = disk.file();
         fs::write(&file, "").unwrap();
-        chown(server, &file);
+        give_to_server(&file);
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         fs::write(&disk.target, "").unwrap();
         assert!(mount(&["--bind", file.to_str().unwrap(), disk.target.to_str().unwrap()]));
@@ -213,7 +199,7 @@ fn a_write_that_was_torn() {
         ids.query(&mut server.connect(), DRAW).unwrap();
         server.stop(Mode::Crash);
         // The next record, as a crash of the machine would leave it: in part.
-        let old = record(&server);
+        let old = server.record();
         let next = Record {
             serial: old.serial + 1,
             limits: old.limits.map(|tick| tick.saturating_add(500)),
@@ -221,11 +207,11 @@ fn a_write_that_was_torn() {
         };
         let next = (next.offset() as usize, next.encode());
         let length = tear(next.1.trim_ascii_end().len());
-        let mut file = fs::read(marks(&server)).unwrap();
+        let mut file = fs::read(server.marks()).unwrap();
         file[next.0..][..length].copy_from_slice(&next.1[..length]);
         assert!(<Record>::decode(&file[next.0..]).is_none(), "{length} bytes");
-        fs::write(marks(&server), file).unwrap();
-        assert_eq!(record(&server), old);
+        fs::write(server.marks(), file).unwrap();
+        assert_eq!(server.record(), old);
         tally::fault("marks that were torn");
         server.start();
         draw_above(&server, &old, &mut ids);
@@ -239,10 +225,10 @@ fn no_whole_record_at_all() {
     let mut ids = Ids::new();
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.stop(Mode::Fast);
-    let mut torn = fs::read(marks(&server)).unwrap();
+    let mut torn = fs::read(server.marks()).unwrap();
     torn.retain(|byte| *byte != b'=');
     for damage in [&b"sno-marks 1 serial="[..], &torn, &[0xff; 2 * LENGTH]] {
-        fs::write(marks(&server), damage).unwrap();
+        fs::write(server.marks(), damage).unwrap();
         tally::fault("marks that were torn");
         server.start();
         let error = error(&mut server.connect(), "SELECT sno_new(1)");
@@ -250,11 +236,11 @@ fn no_whole_record_at_all() {
         assert_eq!(error.message(), "file \"sno.marks\" holds no whole record");
         assert!(error.hint().unwrap().contains("remove the file"));
         // It stays as it is, for people to look at.
-        assert_eq!(fs::read(marks(&server)).unwrap(), damage);
+        assert_eq!(fs::read(server.marks()).unwrap(), damage);
         server.stop(Mode::Fast);
     }
     // As the hint says.
-    fs::remove_file(marks(&server)).unwrap();
+    fs::remove_file(server.marks()).unwrap();
     server.start();
     ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);
@@ -274,8 +260,8 @@ fn a_file_without_its_first_record() {
         vec![0; LENGTH],
         vec![0; 2 * LENGTH],
     ] {
-        fs::write(marks(&server), &content).unwrap();
-        chown(&server, &marks(&server));
+        fs::write(server.marks(), &content).unwrap();
+        give_to_server(&server.marks());
         tally::fault("marks without a first record");
         ids.query(&mut server.connect(), DRAW).unwrap();
         thread::sleep(Duration::from_millis(300));
@@ -284,7 +270,7 @@ fn a_file_without_its_first_record() {
         ids.query(&mut server.connect(), DRAW).unwrap();
         thread::sleep(Duration::from_millis(2100));
         server.stop(Mode::Crash);
-        fs::remove_file(marks(&server)).unwrap();
+        fs::remove_file(server.marks()).unwrap();
         server.start();
     }
     tally::prove(ids);
@@ -297,10 +283,10 @@ fn missing() {
         for mode in [Mode::Immediate, Mode::Crash] {
             load.wait(1000);
             // Removed while it is in use: the next writer makes it anew, with all that it has to say.
-            fs::remove_file(marks(&server)).unwrap();
+            fs::remove_file(server.marks()).unwrap();
             tally::fault("marks that were removed");
             let began = Instant::now();
-            while fs::metadata(marks(&server)).map_or(0, |file| file.len()) != 2 * LENGTH as u64 {
+            while fs::metadata(server.marks()).map_or(0, |file| file.len()) != 2 * LENGTH as u64 {
                 assert!(began.elapsed() < Duration::from_secs(30), "nobody makes the file anew");
                 thread::sleep(Duration::from_millis(10));
             }
@@ -309,7 +295,7 @@ fn missing() {
         }
         // Removed while the server is down: it starts from the present time.
         server.stop(Mode::Fast);
-        fs::remove_file(marks(&server)).unwrap();
+        fs::remove_file(server.marks()).unwrap();
         tally::fault("marks that were removed");
         server.start();
         load.wait(1000);
@@ -330,16 +316,16 @@ fn cut_to_one_record() {
         ids.query(&mut server.connect(), DRAW).unwrap();
     }
     server.stop(Mode::Fast);
-    let record = record(&server);
-    let file = fs::read(marks(&server)).unwrap();
-    fs::write(marks(&server), &file[..LENGTH]).unwrap();
+    let record = server.record();
+    let file = fs::read(server.marks()).unwrap();
+    fs::write(server.marks(), &file[..LENGTH]).unwrap();
     let kept = <Record>::newest(&file[..LENGTH]).unwrap();
     assert!(kept.serial < record.serial, "{kept} is the older one, not {record}");
     tally::fault("marks that were torn");
     server.start();
     // Reading alone writes nothing, and the first write puts its record beside the one that is there.
     draw_above(&server, &kept, &mut ids);
-    let records = fs::read(marks(&server)).unwrap();
+    let records = fs::read(server.marks()).unwrap();
     assert!(<Record>::newest(&records).unwrap().serial > kept.serial);
     assert_eq!(<Record>::newest(&records[..LENGTH]).map(|r| r.serial >= kept.serial), Some(true));
     tally::prove(ids);
@@ -355,18 +341,18 @@ fn another_server_s() {
         thread::sleep(Duration::from_millis(2100));
         ids.query(&mut server.connect(), DRAW).unwrap();
         server.stop(Mode::Fast);
-        let ours = record(&server);
+        let ours = server.record();
         let limits = ours
             .limits
             .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
         let theirs = Record { system: ours.system + system, limits, serial: 1_000_000, ..ours.clone() };
         let mut file = vec![b' '; 2 * LENGTH];
         file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
-        fs::write(marks(&server), file).unwrap();
+        fs::write(server.marks(), file).unwrap();
         tally::fault("marks of another server");
         server.start();
         draw_above(&server, &theirs, &mut ids);
-        assert_eq!(record(&server).system, ours.system, "and now they are its own");
+        assert_eq!(server.record().system, ours.system, "and now they are its own");
     }
     tally::prove(ids);
 }

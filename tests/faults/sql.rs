@@ -1,6 +1,6 @@
 //! `sno_new` in all the places that SQL has for a function.
 
-use sno_tests::{Ids, Server, in_parallel};
+use sno_tests::{Ids, Server, in_parallel, plan};
 
 use crate::{code, pick, tally, text};
 
@@ -158,9 +158,8 @@ fn in_parallel_workers() {
         ))
         .unwrap();
     let query = "SELECT sno_new(1) AS id FROM source";
-    let plan: Vec<String> =
-        client.query(&format!("EXPLAIN {query}"), &[]).unwrap().iter().map(|row| row.get(0)).collect();
-    assert!(plan.concat().contains("Workers Planned: 4"), "{plan:?}");
+    let plan = plan(&mut client, "COSTS off", query);
+    assert!(plan.contains("Workers Planned: 4"), "{plan}");
     // Workers and leader side by side with other connections.
     let mut all: Ids = in_parallel(3, |number| {
         let mut ids = Ids::new();

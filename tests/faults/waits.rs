@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Server, in_parallel};
+use sno_tests::{Ids, Server, in_parallel, major_version};
 
 use crate::{code, end, error, tally, text};
 
@@ -15,8 +15,7 @@ const WAITERS: usize = 12;
 
 /// What `pg_stat_activity` calls a wait.
 fn wait_event(client: &mut Client, name: &str) -> String {
-    let version: i32 = text(client, "SHOW server_version_num").parse().unwrap();
-    if version >= 170_000 { name.into() } else { "Extension".into() }
+    if major_version(client) >= 17 { name.into() } else { "Extension".into() }
 }
 
 /// Clock ticks that a process has used, of which there are 100 in a second.
@@ -200,7 +199,7 @@ fn a_writer_of_the_marks_that_hangs_is_waited_for() {
     let draw = "SELECT sno_new(1) FROM generate_series(1, 1000)";
     let mut ids = Ids::new();
     ids.query(&mut server.connect(), draw).unwrap();
-    let lock = File::open(server.data().join("sno.marks")).unwrap();
+    let lock = File::open(server.marks()).unwrap();
     lock.lock().unwrap();
     tally::fault("writers of the marks that hang");
     // Past the mark nobody goes on.

@@ -2,13 +2,12 @@
 //! they may and may not repeat.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::sno_core::Tick;
 use sno_tests::sno_core::record::{LENGTH, Record};
-use sno_tests::{Builder, Ids, Mode, Server};
+use sno_tests::{Builder, Ids, Mode, Server, give_to_server};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
@@ -28,10 +27,6 @@ fn count(server: &Server, text: &str) -> usize {
 #[track_caller]
 fn draw(server: &Server, ids: &mut Ids) {
     ids.query(&mut server.connect(), DRAW).unwrap();
-}
-
-fn record(server: &Server) -> Record {
-    Record::newest(&fs::read(server.data().join("sno.marks")).unwrap()).unwrap()
 }
 
 #[test]
@@ -62,7 +57,7 @@ fn a_promotion_of_a_standby_that_has_no_marks_is_told() {
     let standby = primary.standby();
     primary.connect().batch_execute("CREATE TABLE t AS SELECT sno_new() AS id").unwrap();
     primary.wait_replayed(&standby);
-    assert!(!standby.data().join("sno.marks").exists());
+    assert!(!standby.marks().exists());
     primary.stop(Mode::Fast);
     standby.promote();
     draw(&standby, &mut Ids::new());
@@ -86,7 +81,7 @@ fn a_promotion_with_another_prefix_is_nothing_to_tell() {
     }
     ids.assert_distinct();
     assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (0, 0), "{}", standby.log());
-    assert_eq!(record(&standby).origin.unwrap().wal_timeline, 2);
+    assert_eq!(standby.record().origin.unwrap().wal_timeline, 2);
 }
 
 #[test]
@@ -129,8 +124,7 @@ fn a_restored_backup_is_told_once() {
     let restored = backup(&server);
     let signal = restored.data().join("recovery.signal");
     fs::write(&signal, "").unwrap();
-    let owner = fs::metadata(restored.data()).unwrap();
-    std::os::unix::fs::chown(&signal, Some(owner.uid()), Some(owner.gid())).unwrap();
+    give_to_server(&signal);
     restored.configure("restore_command", "false");
     restored.start();
     let (mut client, began) = (restored.connect(), Instant::now());
@@ -161,7 +155,7 @@ fn marks_of_version_0_1_0_are_read() {
     let mut ids = Ids::new();
     draw(&server, &mut ids);
     server.stop(Mode::Fast);
-    let new = record(&server);
+    let new = server.record();
     assert_eq!(new.origin.as_ref().unwrap().partitions, 3..=3);
     // Two seconds more than it really was.
     let limits = new.limits.map(|limit| limit.saturating_add(2 * Tick::PER_SECOND));
@@ -169,13 +163,13 @@ fn marks_of_version_0_1_0_are_read() {
     let mut file = vec![b' '; 2 * LENGTH];
     file[old.offset() as usize..][..LENGTH].copy_from_slice(&old.encode());
     assert!(file.starts_with(b"sno-marks 1 ") || file[LENGTH..].starts_with(b"sno-marks 1 "));
-    fs::write(server.data().join("sno.marks"), file).unwrap();
+    fs::write(server.marks(), file).unwrap();
     server.start();
     let mut after = Ids::new();
     draw(&server, &mut after);
     assert!(after.iter().all(|id| id.tick() > limits[id.tick_tock() as usize]));
     assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
-    let now = record(&server);
+    let now = server.record();
     assert!(now.serial > old.serial && now.origin.is_some(), "{now:?}");
 }
 

@@ -1,7 +1,7 @@
 //! Tables that span servers: `postgres_fdw`, partitions on two servers, and what sharding asks of a type.
 
-use sno_tests::Server;
 use sno_tests::postgres::Client;
+use sno_tests::{Server, plan};
 
 fn server(prefix: u8) -> Server {
     Server::builder().conf("sno.partition_prefix", &prefix.to_string()).start()
@@ -21,10 +21,8 @@ fn link(client: &mut Client, name: &str, server: &Server, shipped: bool) {
         .unwrap();
 }
 
-fn plan(client: &mut Client, query: &str) -> String {
-    let rows = client.query(&format!("EXPLAIN (VERBOSE, COSTS off) {query}"), &[]).unwrap();
-    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
-}
+/// A plan that shows what the other server is asked.
+const REMOTE: &str = "VERBOSE, COSTS off";
 
 fn number(client: &mut Client, query: &str) -> i64 {
     client.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
@@ -64,7 +62,7 @@ fn conditions_on_an_id_run_where_the_rows_are() {
         for (schema, shipped) in [("there", true), ("unshipped", false)] {
             let query = format!("SELECT count(*) FROM {schema}.event WHERE {condition}");
             assert_eq!(number(&mut client, &query), rows, "{query}");
-            let plan = plan(&mut client, &format!("SELECT n FROM {schema}.event WHERE {condition}"));
+            let plan = plan(&mut client, REMOTE, &format!("SELECT n FROM {schema}.event WHERE {condition}"));
             let remote = plan.lines().find(|line| line.contains("Remote SQL")).unwrap();
             assert_eq!(remote.contains("WHERE"), shipped, "{plan}");
             assert_eq!(plan.contains("Filter"), !shipped, "{plan}");
@@ -74,7 +72,7 @@ fn conditions_on_an_id_run_where_the_rows_are() {
     let list = "id IN (sno_make('2026-01-01 03:00Z', 3, 1, 1), sno_make('2026-01-01 04:00Z', 0, 1, 1))";
     assert_eq!(number(&mut client, &format!("SELECT count(*) FROM there.event WHERE {list}")), 2);
     // Order and limit go there, too, and the latest is found by that server's index.
-    let plan = plan(&mut client, "SELECT id FROM there.event ORDER BY id DESC LIMIT 5");
+    let plan = plan(&mut client, REMOTE, "SELECT id FROM there.event ORDER BY id DESC LIMIT 5");
     assert!(plan.contains("ORDER BY id DESC") && plan.contains("LIMIT 5"), "{plan}");
     // IDs of new rows are made where the statement runs, if the default is brought along.
     client
@@ -120,7 +118,7 @@ fn partitions_on_two_servers() {
     // One month is asked of one server, with the month's bounds.
     let month =
         "SELECT * FROM log WHERE id >= '2025-03-01Z'::timestamptz AND id < '2025-04-01Z'::timestamptz";
-    let shown = plan(&mut client, month);
+    let shown = plan(&mut client, REMOTE, month);
     assert!(
         shown.contains("log_2025") && !shown.contains("log_2026") && !shown.contains("log_now"),
         "{shown}"
@@ -130,9 +128,7 @@ fn partitions_on_two_servers() {
     assert_eq!(number(&mut client, &format!("SELECT count(*) FROM ({month}) march")), 31);
     // When the statement runs, for what is known only then.
     client.batch_execute("PREPARE since AS SELECT count(*) FROM log WHERE id >= $1::timestamptz; SET plan_cache_mode = force_generic_plan").unwrap();
-    let rows =
-        client.query("EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE since('2026-06-01Z')", &[]).unwrap();
-    let shown: String = rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect();
+    let shown = plan(&mut client, "ANALYZE, COSTS off, TIMING off", "EXECUTE since('2026-06-01Z')");
     assert!(shown.contains("Subplans Removed: 1") && !shown.contains("log_2025"), "{shown}");
 }
 

@@ -1,6 +1,6 @@
 //! Large indexes, checked entry by entry.
 //!
-//! A million rows, unless `SNO_INDEX_ROWS` says otherwise: `make test-index` takes ten million.
+//! 200,000 rows, unless `SNO_INDEX_ROWS` says otherwise: `make test-index` takes ten million.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use postgres::Client;
 use sno_tests::{Server, Stop};
 
 fn rows() -> u32 {
-    env::var("SNO_INDEX_ROWS").map_or(1_000_000, |rows| rows.parse().expect("SNO_INDEX_ROWS: a number"))
+    env::var("SNO_INDEX_ROWS").map_or(200_000, |rows| rows.parse().expect("SNO_INDEX_ROWS: a number"))
 }
 
 /// Runs what `leader` does, and counts the parallel workers that it had at once.

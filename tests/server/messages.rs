@@ -1,7 +1,7 @@
 //! Messages as clients get them: in databases of every encoding, and without what is none of a client's business.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, error};
+use sno_tests::{Server, error, major_version};
 
 /// A database of each kind of encoding, and a word that it can hold: one byte a character, several, any bytes.
 const ENCODINGS: [(&str, &str); 4] =
@@ -60,9 +60,7 @@ fn errors_quote_a_text_as_it_is() {
         ] {
             assert_eq!(error(&mut client, &query).message(), message, "{encoding}");
         }
-        let version: i32 =
-            client.query_one("SELECT current_setting('server_version_num')::integer", &[]).unwrap().get(0);
-        if version >= 160_000 {
+        if major_version(&mut client) >= 16 {
             let query = format!("SELECT message, detail FROM pg_input_error_info('{word}', 'sno')");
             let row = client.query_one(&query, &[]).unwrap();
             assert_eq!(row.get::<_, String>(0), format!("invalid input syntax for type sno: \"{word}\""));

@@ -6,24 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Mode, Server, catalog, program};
+use sno_tests::{Ids, Mode, Server, catalog, plan, program, text};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
-#[track_caller]
-fn text(client: &mut Client, query: &str) -> String {
-    client
-        .query_one(&format!("SELECT ({query})::text"), &[])
-        .unwrap_or_else(|e| panic!("{query}: {e:?}"))
-        .get(0)
-}
-
-/// The lines of a plan that was run, without costs and times.
-fn plan(client: &mut Client, query: &str) -> String {
-    let explain = format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) {query}");
-    let rows = client.query(&explain, &[]).unwrap();
-    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
-}
+/// A plan that was run, without costs and times.
+const RUN: &str = "ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off";
 
 fn upgrade(from: &str, link: bool) {
     let new_programs = PathBuf::from(std::env::var_os("SNO_PG_BIN_NEW").expect("SNO_PG_BIN_NEW is not set"));
@@ -83,7 +71,7 @@ fn upgrade(from: &str, link: bool) {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    assert!(!new.data().join("sno.marks").exists(), "pg_upgrade does not know of it");
+    assert!(!new.marks().exists(), "pg_upgrade does not know of it");
     // The clock goes on meanwhile, as it does during any upgrade.
     thread::sleep(Duration::from_millis(20));
     new.start();
@@ -113,7 +101,8 @@ fn upgrade(from: &str, link: bool) {
                  ALTER TABLE event DROP CONSTRAINT event_pkey; DROP INDEX event_kind, {other}"
             ))
             .unwrap();
-        assert!(plan(&mut client, &query).contains(index), "{}", plan(&mut client, &query));
+        let shown = plan(&mut client, RUN, &query);
+        assert!(shown.contains(index), "{shown}");
         assert_eq!(text(&mut client, &query), "1", "{index}");
         client.batch_execute("ROLLBACK").unwrap();
     }
@@ -122,7 +111,7 @@ fn upgrade(from: &str, link: bool) {
     let query = "SELECT count(*) FROM wide WHERE n = 20005";
     let searches = |client: &mut Client| -> u32 {
         client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").unwrap();
-        let plan = plan(client, query);
+        let plan = plan(client, RUN, query);
         let searches = plan.split("Index Searches: ").nth(1).unwrap_or_else(|| panic!("{plan}"));
         searches.lines().next().unwrap().parse().unwrap()
     };

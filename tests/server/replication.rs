@@ -3,8 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::postgres::Client;
-use sno_tests::{Ids, Server, in_parallel};
+use sno_tests::{Ids, Server, in_parallel, major_version, text};
 
 const TABLE: &str = "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
 
@@ -23,14 +22,6 @@ fn server(prefix: u8) -> Server {
 /// Whether this is `make test-replication`, which has seen to it that pglogical is there.
 fn pglogical() -> bool {
     std::env::var_os("SNO_PGLOGICAL").is_some()
-}
-
-#[track_caller]
-fn text(client: &mut Client, query: &str) -> String {
-    client
-        .query_one(&format!("SELECT ({query})::text"), &[])
-        .unwrap_or_else(|e| panic!("{query}: {e:?}"))
-        .get(0)
 }
 
 /// Everything in a table, in one line.
@@ -79,6 +70,21 @@ fn subscribe(subscriber: &Server, publisher: &Server, name: &str, options: &str)
         .unwrap();
 }
 
+/// Two servers that write at once and replicate each other: each has the rows of both, and changes of them.
+#[track_caller]
+fn assert_each_has_all(first: &Server, second: &Server) {
+    in_parallel(2, |number| insert([first, second][number], 10_000));
+    for server in [first, second] {
+        wait(server, "SELECT count(*) FROM event", "20000");
+    }
+    first
+        .connect()
+        .batch_execute("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10")
+        .unwrap();
+    wait(second, "SELECT count(*) FROM event WHERE n = -1", "20");
+    assert_eq!(content(first), content(second));
+}
+
 #[test]
 fn two_writers_with_two_prefixes_and_one_subscriber() {
     let (first, second, all) = (server(1), server(2), server(3));
@@ -110,24 +116,14 @@ fn two_writers_with_two_prefixes_and_one_subscriber() {
 #[test]
 fn two_writers_that_replicate_each_other() {
     let (first, second) = (server(1), server(2));
-    let version: i32 =
-        text(&mut first.connect(), "SELECT current_setting('server_version_num')").parse().unwrap();
-    if version < 160_000 {
+    let version = major_version(&mut first.connect());
+    if version < 16 {
         println!("skipped: PostgreSQL {version} can't tell its own changes from those of others");
         return;
     }
     subscribe(&first, &second, "other", "origin = none, copy_data = false");
     subscribe(&second, &first, "other", "origin = none, copy_data = false");
-    in_parallel(2, |number| insert([&first, &second][number], 10_000));
-    for server in [&first, &second] {
-        wait(server, "SELECT count(*) FROM event", "20000");
-    }
-    first
-        .connect()
-        .batch_execute("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10")
-        .unwrap();
-    wait(&second, "SELECT count(*) FROM event WHERE n = -1", "20");
-    assert_eq!(content(&first), content(&second));
+    assert_each_has_all(&first, &second);
 }
 
 #[test]
@@ -163,14 +159,5 @@ fn two_writers_that_replicate_each_other_with_pglogical() {
             "replicating",
         );
     }
-    in_parallel(2, |number| insert([&first, &second][number], 10_000));
-    for server in [&first, &second] {
-        wait(server, "SELECT count(*) FROM event", "20000");
-    }
-    first
-        .connect()
-        .batch_execute("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10")
-        .unwrap();
-    wait(&second, "SELECT count(*) FROM event WHERE n = -1", "20");
-    assert_eq!(content(&first), content(&second));
+    assert_each_has_all(&first, &second);
 }

@@ -134,7 +134,7 @@ fn a_server_whose_clock_was_far_ahead_starts_anew_under_another_prefix() {
     // The marks are those of the clock that was ahead.
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000");
     server.stop(Mode::Fast);
-    std::fs::remove_file(server.data().join("sno.marks")).unwrap();
+    std::fs::remove_file(server.marks()).unwrap();
     server.start();
     let mut client = server.connect();
     client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
@@ -193,12 +193,8 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
 fn the_marks_are_written_once_a_second_at_most() {
     let server = Server::builder().start();
     let mut client = server.connect();
-    let serial = || -> u64 {
-        let file = std::fs::read(server.data().join("sno.marks")).unwrap();
-        <sno_tests::sno_core::record::Record>::newest(&file).unwrap().serial
-    };
     client.batch_execute("SELECT sno_new(1)").unwrap();
-    let before = serial();
+    let before = server.record().serial;
     let query = "DO $$ DECLARE start timestamptz := clock_timestamp(); BEGIN
                      WHILE clock_timestamp() < start + interval '5 s' LOOP
                          PERFORM sno_new(1) FROM generate_series(1, 1000);
@@ -207,6 +203,6 @@ fn the_marks_are_written_once_a_second_at_most() {
     sno_tests::in_parallel(8, |_| server.connect().batch_execute(query).unwrap());
     // Five, and more if they did not start at the same time.
     let seconds = began.elapsed().as_secs();
-    let written = serial() - before;
+    let written = server.record().serial - before;
     assert!((seconds - 2..=seconds + 1).contains(&written), "{written} times in {seconds} seconds");
 }

@@ -1,7 +1,9 @@
 //! Settings fail closed: whatever a server can't honour stops `sno_new`, and never means another prefix.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, error};
+use sno_tests::{Mode, Server, error, major_version, plan};
+
+use super::USE_UP_SHARED_MEMORY;
 
 #[track_caller]
 fn assert_refused(client: &mut Client, message: &str, detail: &str) {
@@ -301,8 +303,7 @@ fn parallel_workers_refuse_with_their_leader() {
 
     let mut client = server.connect();
     client.batch_execute(parallel).unwrap();
-    let plan = client.query(&format!("EXPLAIN {query}"), &[]).unwrap();
-    assert!(plan.iter().any(|row| row.get::<_, String>(0).contains("Workers Planned")));
+    assert!(plan(&mut client, "COSTS off", query).contains("Workers Planned"));
     let row = client.query_one(query, &[]).unwrap();
     assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (100_000, 100_000));
 
@@ -328,20 +329,16 @@ fn parallel_workers_refuse_with_their_leader() {
 
 #[test]
 fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
-    // The lock table takes what it can get of the server's spare memory, and keeps it.
-    let use_up = "DO $$ BEGIN
-                      FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
-                  EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
     let builder = Server::builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
     let server = builder.clone().start();
-    if server.connect().query_one("SHOW server_version_num", &[]).unwrap().get::<_, &str>(0) >= "170000" {
+    if major_version(&mut server.connect()) >= 17 {
         // The generators live in dynamic shared memory there, which grows.
         return;
     }
     // Any role can do it.
     server.connect().batch_execute("CREATE ROLE mallory LOGIN").unwrap();
     server.restart(Mode::Fast);
-    server.connect_as("mallory").batch_execute(use_up).unwrap();
+    server.connect_as("mallory").batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     let mut client = server.connect();
     for _ in 0..2 {
         let error = error(&mut client, "SELECT sno_new(1)");
@@ -356,10 +353,10 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
     // The first session that uses the library takes the memory, even if it makes no ID.
     server.restart(Mode::Fast);
     server.connect().batch_execute("SELECT '2222222222222222'::sno").unwrap();
-    server.connect_as("mallory").batch_execute(use_up).unwrap();
+    server.connect_as("mallory").batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     server.connect().batch_execute("SELECT sno_new(1)").unwrap();
 
     let server = builder.preload(true).start();
-    server.connect().batch_execute(use_up).unwrap();
+    server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     server.connect().batch_execute("SELECT sno_new(1)").unwrap();
 }

@@ -4,18 +4,10 @@
 use std::collections::BTreeSet;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, catalog, code};
+use sno_tests::{Server, catalog, code, give_to_server, major_version, plan, text};
 
 /// The version that the control file names.
 const NOW: &str = env!("CARGO_PKG_VERSION");
-
-#[track_caller]
-fn text(client: &mut Client, query: &str) -> String {
-    client
-        .query_one(&format!("SELECT ({query})::text"), &[])
-        .unwrap_or_else(|e| panic!("{query}: {e:?}"))
-        .get(0)
-}
 
 #[track_caller]
 fn database(server: &Server, name: &str) -> Client {
@@ -82,9 +74,8 @@ fn content(client: &mut Client) -> Vec<String> {
             };
             client.batch_execute(command).unwrap();
         }
-        let plan = client.query(&format!("EXPLAIN {query}"), &[]).unwrap();
-        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-        assert!(plan.iter().any(|line| line.contains(index)), "{index}: {plan:#?}");
+        let plan = plan(client, "COSTS off", &query);
+        assert!(plan.contains(index), "{index}: {plan}");
         let found = text(client, &query);
         client
             .batch_execute(
@@ -199,7 +190,7 @@ fn the_update_after_pg_upgrade_can_be_repeated() {
         assert!(now == fresh, "{}", difference(&now, &fresh));
     }
     // And where something is, it comes back.
-    if text(&mut client, "SELECT current_setting('server_version_num')::integer >= 180000") == "true" {
+    if major_version(&mut client) >= 18 {
         client
             .batch_execute(
                 "ALTER OPERATOR FAMILY sno_ops USING btree DROP FUNCTION 6 (sno, sno);
@@ -244,10 +235,7 @@ fn dumps_of_every_format_bring_everything_back() {
     client.batch_execute(FILL).unwrap();
     let (source, objects) = (content(&mut client), catalog(&mut client));
     let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
-    let owner = std::fs::metadata(server.data()).unwrap();
-    let (uid, gid) =
-        (std::os::unix::fs::MetadataExt::uid(&owner), std::os::unix::fs::MetadataExt::gid(&owner));
-    std::os::unix::fs::chown(folder.path(), Some(uid), Some(gid)).unwrap();
+    give_to_server(folder.path());
     let run = |program: &str, arguments: &[&str]| {
         let output = server.command(program).args(arguments).output().unwrap();
         let (out, errors) =
@@ -315,10 +303,7 @@ fn it_works_from_any_schema() {
     client.batch_execute(FILL).unwrap();
     let before = content(&mut client);
     let estimate = |client: &mut Client, condition: &str| -> (String, i64) {
-        let rows =
-            client.query(&format!("EXPLAIN SELECT * FROM public.event WHERE {condition}"), &[]).unwrap();
-        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-        let plan = plan.join("\n");
+        let plan = plan(client, "COSTS", &format!("SELECT * FROM public.event WHERE {condition}"));
         let rows = plan.split("rows=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
         (plan, rows)
     };

@@ -1,6 +1,28 @@
-//! What a query that has to fail is answered with.
+//! What a server answers: one value, a plan, an error.
 
-use postgres::{Client, error::DbError};
+use postgres::{Client, SimpleQueryMessage::Row, error::DbError};
+
+/// The first value that a query returns, as text.
+#[track_caller]
+pub fn text(client: &mut Client, query: &str) -> String {
+    let messages = client.simple_query(query).unwrap_or_else(|e| panic!("{query}: {e:?}"));
+    let value = messages.iter().find_map(|message| if let Row(row) = message { row.get(0) } else { None });
+    value.unwrap_or_else(|| panic!("{query}: no value")).to_owned()
+}
+
+/// The plan of a query, as `EXPLAIN` with these options prints it.
+#[track_caller]
+pub fn plan(client: &mut Client, options: &str, query: &str) -> String {
+    let rows = client.query(&format!("EXPLAIN ({options}) {query}"), &[]);
+    let rows = rows.unwrap_or_else(|e| panic!("{query}: {e:?}"));
+    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
+}
+
+/// The server's major version.
+#[track_caller]
+pub fn major_version(client: &mut Client) -> u32 {
+    text(client, "SHOW server_version_num").parse::<u32>().expect("a number") / 10_000
+}
 
 /// The error of a query that has to fail.
 #[track_caller]

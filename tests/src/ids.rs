@@ -9,6 +9,9 @@ use sno_core::Sno;
 
 use crate::Server;
 
+/// How the file format of binary `COPY` begins: its signature, no flags, no extension.
+pub const COPY_HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+
 /// A collection of IDs, as the 10 bytes they are.
 #[derive(Default, Clone)]
 pub struct Ids(Vec<[u8; 10]>);
@@ -39,7 +42,7 @@ impl Ids {
     fn read(&mut self, reader: &mut impl Read) -> std::io::Result<()> {
         let mut header = [0; 19];
         reader.read_exact(&mut header)?;
-        assert_eq!(&header[..11], b"PGCOPY\n\xff\r\n\0", "not a binary COPY");
+        assert_eq!(header, COPY_HEADER, "not a binary COPY");
         loop {
             let mut columns = [0; 2];
             reader.read_exact(&mut columns)?;

@@ -4,7 +4,7 @@
 //! to the test. [`Ids`] gathers IDs by the million and finds any that is there more than once.
 //!
 //! The tests need the private copy of a server that `dev/staged` makes: run them with `make test`, or one by one
-//! with `dev/staged cargo test -p sno-tests --test <file> [name]`.
+//! with `dev/staged cargo test -p sno-tests --test server [name]`.
 
 mod answers;
 mod catalog;
@@ -12,11 +12,11 @@ mod ids;
 mod server;
 mod system;
 
-pub use answers::{code, error};
+pub use answers::{code, error, major_version, plan, text};
 pub use catalog::catalog;
-pub use ids::{Ids, Stop, draw, in_parallel};
+pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
 pub use server::{Builder, Mode, Server};
 pub use sno_core;
-pub use system::{as_server, program};
+pub use system::{as_server, give_to_server, program};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use postgres::{Client, Config, NoTls};
+use sno_core::record::Record;
 use tempfile::TempDir;
 
 use crate::system;
@@ -523,6 +524,20 @@ impl Server {
     #[must_use]
     pub fn data(&self) -> &Path {
         &self.data
+    }
+
+    /// The file of the marks.
+    #[must_use]
+    pub fn marks(&self) -> PathBuf {
+        self.data.join("sno.marks")
+    }
+
+    /// What the file of the marks says.
+    #[must_use]
+    #[track_caller]
+    pub fn record(&self) -> Record {
+        let file = fs::read(self.marks()).expect("sno.marks");
+        Record::newest(&file).expect("a record in sno.marks")
     }
 
     /// The folder of the server's socket.

@@ -15,7 +15,7 @@ pub fn program(name: impl AsRef<Path>) -> PathBuf {
     let Some(folder) = env::var_os("SNO_PG_BIN") else {
         panic!(
             "SNO_PG_BIN is not set. These tests run on a private copy of a PostgreSQL server with the extension \
-             in it: run `make test`, or `dev/staged cargo test -p sno-tests --test <file> [name]`."
+             in it: run `make test`, or `dev/staged cargo test -p sno-tests --test server [name]`."
         );
     };
     Path::new(&folder).join(name)
@@ -107,10 +107,11 @@ pub(crate) fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-/// Gives a folder to the server's user.
-pub(crate) fn give_to_server(path: &Path) {
+/// Gives a file or a folder to the server's user; of a link, not what it leads to.
+#[track_caller]
+pub fn give_to_server(path: &Path) {
     if let Some((user, group)) = server_identity() {
-        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("chown to the server's user");
+        std::os::unix::fs::lchown(path, Some(user), Some(group)).expect("chown to the server's user");
     }
 }
 

@@ -1,4 +1,5 @@
 //! Snowflake-SI: an ID is a `bigint`, so there is no type. What there is has rooms of its own.
 
-mod fields;
 pub(crate) mod generate;
+
+mod fields;

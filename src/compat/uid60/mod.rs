@@ -1,7 +1,8 @@
 //! uid60: the type. Its generator and its fields have rooms of their own.
 
-mod fields;
 pub(crate) mod generate;
+
+mod fields;
 
 use sno_core::compat::{InvalidId, Uid60};
 

@@ -7,7 +7,7 @@ use std::{
 
 use sno_tests::{Mode, Server, code, error, postgres::Client};
 
-use crate::{STATEFUL, SYSTEMS, assert_distinct, builder, draw, draw_while, start};
+use super::{STATEFUL, SYSTEMS, assert_distinct, builder, draw, draw_while, start};
 
 fn server() -> Server {
     // One generator each, so that every session goes on where the one before it stopped.

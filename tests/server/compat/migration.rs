@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use sno_tests::Stop;
 use sno_tests::postgres::{Client, SimpleQueryMessage};
+use sno_tests::{Stop, major_version};
 
-use crate::{builder, start};
+use super::{builder, start};
 
 /// The steps of the recipe: every block of SQL from its heading to the next one.
 fn steps() -> Vec<String> {
@@ -149,8 +149,7 @@ fn copies_dumps_and_soft_errors() {
         assert_eq!([0, 1].map(|column| row.get::<_, i64>(column)), [1000; 2], "{format}");
         client.batch_execute("TRUNCATE copied").unwrap();
     }
-    let version: String = client.query_one("SHOW server_version_num", &[]).unwrap().get(0);
-    if version.parse::<u32>().unwrap() >= 160_000 {
+    if major_version(&mut client) >= 16 {
         let row = client
             .query_one(
                 "SELECT pg_input_is_valid('x', 'uid60'), pg_input_is_valid('x', 'uniqueid'),

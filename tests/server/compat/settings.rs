@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use sno_tests::{Mode, Server, error, postgres::Client};
+use sno_tests::{Mode, Server, error, major_version, postgres::Client};
 
-use crate::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
+use super::super::USE_UP_SHARED_MEMORY;
+use super::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
 
 #[track_caller]
 fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str) {
@@ -194,17 +195,13 @@ fn settings_that_change_under_load_repeat_nothing() {
 
 #[test]
 fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
-    // The lock table takes what it can get of the server's spare memory, and keeps it.
-    let use_up = "DO $$ BEGIN
-                      FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
-                  EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
     let builder = builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
     let server = start(builder.clone());
-    if server.connect().query_one("SHOW server_version_num", &[]).unwrap().get::<_, &str>(0) >= "170000" {
+    if major_version(&mut server.connect()) >= 17 {
         // The generators live in dynamic shared memory there, which grows.
         return;
     }
-    server.connect().batch_execute(use_up).unwrap();
+    server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     for (system, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
         let error = error(&mut server.connect(), &format!("SELECT {system}_new()"));
         assert_eq!(error.code().code(), "53200");
@@ -213,7 +210,7 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         assert_eq!(error.hint(), Some(hint));
     }
     let server = start(builder.conf("shared_preload_libraries", "sno"));
-    server.connect().batch_execute(use_up).unwrap();
+    server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     server
         .connect()
         .batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()")

@@ -2,7 +2,7 @@
 
 use sno_tests::in_parallel;
 
-use crate::{SYSTEMS, assert_distinct, builder, draw, draw_on, most, start};
+use super::{SYSTEMS, assert_distinct, builder, draw, draw_on, most, start};
 
 const CONNECTIONS: usize = 32;
 const EACH: usize = 20_000;

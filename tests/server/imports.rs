@@ -1,0 +1,65 @@
+//! Imports in `src/` go one way: a room uses those before it in [`ROOMS`], a file those that its `mod.rs` declares before
+//! it, and what they hold. A `mod.rs` uses what is in its folder, or is used by it, not both. `lib.rs` uses all.
+
+use std::collections::BTreeSet;
+use std::{fs, path::Path};
+
+const ROOMS: [&str; 5] = ["pg", "fixed", "generator", "sno", "compat"];
+
+/// Adds modules and what is in them, in the order in which they may use each other, with the text of each.
+fn modules(folder: &Path, above: &str, names: &[&str], all: &mut Vec<(String, String)>) {
+    for name in names {
+        let (inner, module) = (folder.join(name), format!("{above}::{name}"));
+        let file = if inner.is_dir() { inner.join("mod.rs") } else { inner.with_extension("rs") };
+        let text = fs::read_to_string(file).unwrap();
+        all.push((module.clone(), text.clone()));
+        let lines = text.lines().map(|line| line.trim_start_matches("pub(crate) "));
+        let declared = lines.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+        modules(&inner, &module, &declared.collect::<Vec<_>>(), all);
+    }
+}
+
+/// The paths in a text, each of a list in braces written out; comments do not count.
+fn paths(text: &str) -> BTreeSet<String> {
+    let code: String = text.lines().flat_map(|line| [line.split("//").next().unwrap(), "\n"]).collect();
+    let (mut found, mut open, mut path) = (BTreeSet::new(), Vec::new(), String::new());
+    for token in code.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+        path += token.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
+        match token.chars().last() {
+            Some(':') => {}
+            Some('{') if path.ends_with("::") => open.push(path.clone()),
+            sign => {
+                found.insert(path);
+                open.truncate(open.len() - usize::from(sign == Some('}') && !open.is_empty()));
+                path = open.last().cloned().unwrap_or_default();
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_go_one_way() {
+    let mut all = Vec::new();
+    modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../src"), "crate", &ROOMS, &mut all);
+    let below =
+        |path: &str, module: &str| path.strip_prefix(module).is_some_and(|rest| rest.starts_with("::"));
+    let mut uses = BTreeSet::new();
+    for (place, (module, text)) in all.iter().enumerate() {
+        assert!(!text.contains("super::super"), "{module}: a path from `crate` on says more");
+        let above = module.rsplit_once("::").unwrap().0;
+        for path in paths(text).iter().filter(|path| path.contains("::") && !path.ends_with("::")) {
+            let path = path.replacen("super", above, usize::from(path.starts_with("super::")));
+            // A name that does not begin with `crate` can be that of a module in this one.
+            let path = if path.starts_with("crate::") { path } else { format!("{module}::{path}") };
+            let used = all.iter().rposition(|(other, _)| path == *other || below(&path, other));
+            uses.extend(used.filter(|&used| used != place).map(|used| (place, used)));
+        }
+    }
+    let wrong = uses.iter().filter(|&&(place, used)| {
+        let holds = below(&all[used].0, &all[place].0);
+        used > place && !holds || holds && uses.contains(&(used, place))
+    });
+    let wrong: Vec<String> = wrong.map(|&(a, b)| format!("{} uses {}", all[a].0, all[b].0)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

@@ -1,0 +1,35 @@
+//! What should work, on real servers: a file for each subject. What should not break a server is in `../faults`.
+//!
+//! Four tests run at once, since most of what a test does is to wait for a server. A name picks single files or tests:
+//!
+//! ```text
+//! dev/staged cargo test -p sno-tests --test server upgrades::
+//! ```
+
+mod alone;
+mod clones;
+mod compat;
+mod docs;
+mod drifts;
+mod drivers;
+mod foreign;
+mod harness;
+mod imports;
+mod indexes;
+mod installing;
+mod messages;
+mod parallel;
+mod partitions;
+mod pg_upgrade;
+mod regress;
+mod replication;
+mod restarts;
+mod schemas;
+mod settings;
+mod uniqueness;
+mod upgrades;
+
+/// The lock table takes what it can get of the server's spare shared memory, and keeps it.
+const USE_UP_SHARED_MEMORY: &str = "DO $$ BEGIN
+    FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
+EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
