@@ -99,7 +99,8 @@ mod tests {
     type Functions = (fn([u8; 10]) -> [u8; 16], fn([u8; 16]) -> Result<[u8; 10], usize>);
 
     /// Both implementations; one and the same where there is no SSE2.
-    const IMPLEMENTATIONS: [Functions; 2] = [(implementation::encode, implementation::decode), (word::encode, word::decode)];
+    const IMPLEMENTATIONS: [Functions; 2] =
+        [(implementation::encode, implementation::decode), (word::encode, word::decode)];
 
     #[test]
     fn every_value_at_every_place() {
