@@ -174,8 +174,8 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING hash FAMILY sno_ops AS
     FUNCTION 2 sno_hash_extended(sno, bigint);
 COMMENT ON OPERATOR CLASS sno_ops USING hash IS 'equality of sno';
 
--- Small values for ranges of pages. Since IDs come in the order of time, so do those of a table that is only
--- appended to.
+-- BRIN stores the smallest and the largest ID of each range of pages. In a table that is only appended to, IDs are in
+-- the order of time, so these ranges hardly overlap.
 CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
     OPERATOR 1 <,
     OPERATOR 2 <=,

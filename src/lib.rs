@@ -1,22 +1,22 @@
 //! The library of the extensions `sno` and `sno_compat` for PostgreSQL: IDs that sort by time and are made by the
 //! server without repeats.
 //!
-//! It is the border between PostgreSQL and [`sno_core`], where the IDs and their generators live. The SQL that names its
-//! functions, object by object, is in `sql/`. A room knows those above it in this list, and none below:
+//! It connects PostgreSQL with [`sno_core`], which has the IDs and their generators. The SQL that declares its functions is
+//! in `sql/`. The parts build on one another: `pg`, `fixed`, `generator`, `sno`, `compat`, each only on those before it.
 
 /// The four other systems of the extension `sno_compat`: Snowflake-SI, uid60, uniqueid and gid.
 mod compat;
-/// What types of fixed length have in common: input and output, comparison, hashing, sorts.
+/// Functions of all types of fixed length: input and output, comparison, hashing, sorts.
 mod fixed;
-/// What all generators have in common: a system, a session, shared memory, marks.
+/// The generators of all systems: systems, sessions, shared memory, high-water marks.
 mod generator;
-/// PostgreSQL as seen from Rust: calls, datums, errors, settings, waits, caches. It knows no ID.
+/// Interfaces of PostgreSQL: calls, datums, errors, settings, waits, caches. It does not depend on IDs.
 mod pg;
-/// The type `sno`: its functions, fields, generation, settings, views, and what the planner asks.
+/// The type `sno`: its functions, fields, generation, settings, views and planner support.
 mod sno;
 
 #[cfg(not(target_pointer_width = "64"))]
-compile_error!("a datum of 64 bits is taken for granted: PostgreSQL has to be one of 64 bits");
+compile_error!("datums have to have 64 bits: build for a 64-bit PostgreSQL");
 #[cfg(panic = "abort")]
 compile_error!("a panic becomes an ERROR by unwinding: build with panic = \"unwind\"");
 
@@ -34,11 +34,11 @@ extern "C-unwind" fn _PG_init() {
         &compat::uid60::generate::MEMORY,
         &compat::uniqueid::generate::MEMORY,
     ];
-    pg::errors::refuse_backtraces();
+    pg::errors::disable_backtraces();
     pg::settings::on_change(sno::generate::forget);
     pg::settings::on_change(compat::forget);
     sno::settings::define();
     compat::settings::define();
     generator::shared::reserve(&MEMORY);
-    sno::generate::MEMORY.take_early();
+    sno::generate::MEMORY.attach_at_load();
 }

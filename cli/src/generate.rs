@@ -44,7 +44,7 @@ impl Who {
     fn partition(&self) -> u16 {
         match (self.partition, self.prefix) {
             (Some(partition), _) => partition,
-            // The other one is there: clap sees to that.
+            // clap requires one of the two.
             (None, prefix) => prefix.unwrap_or_default().partition(std::process::id()),
         }
     }
@@ -64,8 +64,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
     Ok(Verdict::Valid)
 }
 
-/// Another process with the same partition may have ended a moment ago; none of its IDs is later than this
-/// process's first tick.
+/// Waits for the next tick, since another process with the same partition may have ended in this one.
 fn wait_for_next_tick() -> io::Result<()> {
     let now = || Tick::try_from(SystemTime::now()).map_err(clock);
     let first = now()?;

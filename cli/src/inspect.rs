@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     ids: Vec<OsString>,
 }
 
-/// No valid line is longer; of an invalid one no more is kept.
+/// The longest line that is read, in bytes; the rest of a longer one, which is invalid, is skipped.
 const LINE_LIMIT: u64 = 1024;
 
 #[derive(Serialize)]
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
     let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
     let mut line = Vec::new();
     for number in 1.. {
-        // Whoever feeds this line by line reads it line by line.
+        // A program that writes single lines to this one waits for the answer to each.
         if input.buffer().is_empty() {
             inspector.out.flush()?;
         }
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
     Ok(inspector.verdict)
 }
 
-/// The two forms that PostgreSQL's type takes, too.
+/// Parses the two forms that PostgreSQL's type accepts.
 fn parse(text: &[u8]) -> Result<Sno, String> {
     let Some(digits) = text.strip_prefix(b"\\x") else {
         return Sno::parse_bytes(text).map_err(|error| {
@@ -133,7 +133,7 @@ fn parse(text: &[u8]) -> Result<Sno, String> {
     Sno::parse_hex(digits).ok_or_else(|| "after \\x there have to be 20 hexadecimal digits".into())
 }
 
-/// A text for a message: on one line, and not too much of it.
+/// A text for a message: on one line, with at most 40 characters of it.
 fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let start: String = text.chars().take(40).collect();

@@ -29,13 +29,13 @@ enum Command {
     Bounds(bounds::Arguments),
 }
 
-/// Whether everything that was asked about was valid.
+/// Whether all input was valid.
 enum Verdict {
     Valid,
     Invalid,
 }
 
-/// Where the answers go. Complaints go to standard error at once.
+/// Standard output. Error messages go to standard error, unbuffered.
 type Out = BufWriter<io::StdoutLock<'static>>;
 
 fn main() -> ExitCode {
@@ -50,9 +50,9 @@ fn main() -> ExitCode {
         Ok(Verdict::Valid) => ExitCode::SUCCESS,
         Ok(Verdict::Invalid) => ExitCode::FAILURE,
         Err(error) => {
-            // Nothing more can be written, and nobody wants to read it.
+            // Discards what is in the buffer, since it could not be written.
             let _ = out.into_parts();
-            // Whoever reads has seen enough.
+            // The reader has closed the pipe, as `head` does.
             if error.kind() == ErrorKind::BrokenPipe {
                 return ExitCode::SUCCESS;
             }
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line on standard error; if that is closed, nobody is to be told.
+/// Writes a line to standard error, and ignores if that is closed.
 fn complain(message: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "sno: {message}");
 }

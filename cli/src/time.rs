@@ -16,7 +16,7 @@ impl FromStr for Time {
         if text == "now" {
             return Ok(Self(Timestamp::now()));
         }
-        // Only what is a date and nothing else: the parser of dates would drop a time of day without zone.
+        // Only dates without a time: the parser of dates would ignore a time of day without a zone.
         if text.len() == "2026-11-21".len()
             && let Ok(date) = text.parse::<Date>()
             && let Ok(midnight) = date.to_zoned(TimeZone::UTC)

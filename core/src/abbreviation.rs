@@ -1,15 +1,15 @@
-//! 64 bits that stand in for an ID in a sort.
+//! Abbreviated keys of 64 bits, for sorts.
 
 use crate::Sno;
 
-/// Turns IDs into numbers of 64 bits in the same order: if two numbers differ, their IDs compare as they do;
-/// if they are equal, the IDs have to be looked at.
+/// Maps IDs to numbers of 64 bits in the same order: if two numbers differ, their IDs compare as they do; if they are
+/// equal, the IDs themselves have to be compared.
 ///
-/// The first 8 bytes would do for IDs of many years, but not for those of one bulk load: they are made by
-/// the ten thousand in one tick and one partition, and differ in the sequence alone, which is the last two
-/// bytes. So the numbers are not spread evenly over the epoch. Three quarters of them go to the seven hours
-/// around one ID, in which no two IDs share a number; the rest goes to all other times, where IDs that differ
-/// only in the sequence or in the two lowest bits of the partition do.
+/// The first 8 bytes alone would not tell apart the IDs of one bulk load: tens of thousands of them are of one tick and
+/// one partition, and differ only in the sequence, which is the last two bytes. So three quarters of all numbers are
+/// for the seven hours around one ID, in which different IDs have different numbers. The other numbers are for all
+/// other times; there IDs have the same number if they differ only in the sequence and in the two lowest bits of the
+/// partition.
 ///
 /// ```text
 ///  ID      0 ────────────── base ┬──────── 7 hours ────────┬──────────────── 2^80
@@ -28,19 +28,19 @@ use crate::Sno;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abbreviation {
-    /// First 8 bytes of the first ID of the seven hours, a multiple of 4.
+    /// The first 8 bytes of the first ID of the seven hours, as a multiple of 4.
     base: u64,
 }
 
-/// Width of the seven hours in the first 8 bytes.
+/// How many values the first 8 bytes have in seven hours: 3 · 2²¹ ticks, each of 2²⁵ values.
 const WIDTH: u64 = 3 << 46;
 
 impl Abbreviation {
-    /// Numbers whose seven hours have this ID in their middle.
+    /// An abbreviation whose seven hours have this ID in their middle, or reach to the first or the last ID.
     #[inline]
     pub const fn around(id: Sno) -> Self {
         let start = id.key().0.saturating_sub(WIDTH / 2);
-        // Up to the last ID.
+        // The seven hours end with the last ID at the latest.
         let last = u64::MAX - (WIDTH - 1);
         Self { base: (if start < last { start } else { last }) & !3 }
     }
@@ -58,16 +58,16 @@ impl Abbreviation {
     }
 }
 
-/// Tells numbers of which many are equal from others, without keeping them: one bit per hash.
+/// Counts distinct numbers, up to 4096 or so, in 2 KiB: it keeps one bit for each of 16384 hashes.
 #[derive(Clone, Debug)]
-pub struct Variety {
+pub struct DistinctCounter {
     bits: [u64; Self::BITS / 64],
     set: u32,
 }
 
-impl Variety {
+impl DistinctCounter {
     const BITS: usize = 1 << 14;
-    /// So many different hashes are enough.
+    /// The count at which [`DistinctCounter::add`] says that it is enough.
     const ENOUGH: u32 = 1 << 12;
 
     /// No numbers yet.
@@ -75,7 +75,7 @@ impl Variety {
         Self { bits: [0; Self::BITS / 64], set: 0 }
     }
 
-    /// Takes a number into account. Returns whether there is any need to go on.
+    /// Adds a number. Returns false once 4096 distinct hashes were added: then counting can end.
     #[inline]
     pub const fn add(&mut self, number: u64) -> bool {
         // The upper bits of the product depend on all bits of the number.
@@ -88,13 +88,13 @@ impl Variety {
         self.set < Self::ENOUGH
     }
 
-    /// At least so many different numbers were added.
+    /// A lower bound of how many distinct numbers were added: the number of their distinct hashes.
     pub const fn at_least(&self) -> u32 {
         self.set
     }
 }
 
-impl Default for Variety {
+impl Default for DistinctCounter {
     fn default() -> Self {
         Self::new()
     }
@@ -108,7 +108,7 @@ mod tests {
 
     const HALF: i64 = WIDTH as i64 / 2;
 
-    /// IDs around a given one as well as anywhere, so that borders are met.
+    /// IDs around a given one, at the borders of its seven hours, and anywhere.
     fn near(center: Sno) -> impl Strategy<Value = Sno> {
         let center = center.key();
         prop_oneof![
@@ -177,12 +177,12 @@ mod tests {
 
     #[test]
     fn few_and_many() {
-        let mut variety = Variety::new();
+        let mut counter = DistinctCounter::new();
         for n in 0..100_000_u64 {
-            assert!(variety.add(n % 50));
+            assert!(counter.add(n % 50));
         }
-        assert!((45..=50).contains(&variety.at_least()));
-        let mut variety = Variety::new();
-        assert_eq!((0..100_000_u64).take_while(|n| variety.add(n << 16)).count() as u32 / 1000, 4);
+        assert!((45..=50).contains(&counter.at_least()));
+        let mut counter = DistinctCounter::new();
+        assert_eq!((0..100_000_u64).take_while(|n| counter.add(n << 16)).count() as u32 / 1000, 4);
     }
 }

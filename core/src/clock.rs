@@ -1,20 +1,24 @@
-//! Where a generator gets the time from.
+//! Sources of time for generators.
 
 use crate::{OutOfEpoch, Tick};
 
 /// A source of the current time.
 ///
-/// Generators take their clock as an argument, so that a test owns it. A clock may step back and stand
-/// still; the generator is made for that.
+/// Generators take their clock as an argument, so that tests can control it. A clock may step back or stand still: IDs
+/// are unique all the same.
 pub trait Clock<T = Tick> {
-    /// The tick that the present moment falls into.
+    /// The current tick.
+    ///
+    /// # Errors
+    ///
+    /// The clock is outside the times that ticks stand for.
     fn now(&self) -> Result<T, OutOfEpoch>;
 
-    /// Whether this tick still lasts, if that can be told for less than [`now`](Self::now) costs.
+    /// Whether this is the current tick, if that can be told at less cost than by [`now`](Self::now).
     ///
-    /// A yes is as good as a reading of this tick. A no says nothing.
+    /// `true` means that [`now`](Self::now) would return this tick. `false` means nothing.
     #[inline]
-    fn lasts(&self, tick: T) -> bool {
+    fn is_current(&self, tick: T) -> bool {
         let _ = tick;
         false
     }

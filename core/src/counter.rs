@@ -1,6 +1,6 @@
-//! The processor's counter of time.
+//! The processor's time-stamp counter.
 
-/// Where the counter is; zero where there is none.
+/// The value of the counter; zero on processors without one.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn read() -> u64 {
@@ -10,7 +10,7 @@ pub(crate) fn read() -> u64 {
     #[cfg(target_arch = "aarch64")]
     {
         let count;
-        // SAFETY: reads a register that operating systems let programs read, as their own clocks do.
+        // SAFETY: reads a register that operating systems allow programs to read, for their own clock functions.
         unsafe {
             core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags));
         }
@@ -20,20 +20,20 @@ pub(crate) fn read() -> u64 {
     0
 }
 
-/// Whether it runs at one speed, whatever the processor is at.
+/// Whether the counter has a constant speed, whatever the speed of the processor.
 pub(crate) fn is_steady() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::__cpuid;
         use std::sync::OnceLock;
 
-        // "Invariant TSC" in the manuals of AMD and Intel. A virtual machine may take long to answer.
+        // "Invariant TSC" in the manuals of AMD and Intel. In a virtual machine `cpuid` may be slow.
         const LEAF: u32 = 0x8000_0007;
         const BIT: u32 = 1 << 8;
         static ANSWER: OnceLock<bool> = OnceLock::new();
         *ANSWER.get_or_init(|| __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx & BIT != 0)
     }
-    // The architecture says so of its generic timer.
+    // The Arm architecture guarantees it for the generic timer.
     #[cfg(not(target_arch = "x86_64"))]
     cfg!(target_arch = "aarch64")
 }

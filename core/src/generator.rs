@@ -1,10 +1,11 @@
 //! A generator for one process.
 
-use crate::{Clock, Hold, Marks, SequenceRange, Slot, Sno};
+use crate::{ClaimError, Clock, Marks, SequenceRange, Slot, Sno};
 
-/// Makes IDs within one process: for any number of threads, never the same ID twice while it lives.
+/// Makes IDs within one process, for any number of threads. Within its lifetime it never makes the same ID twice.
 ///
-/// Two generators that run at the same time need different partitions, or disjoint pools.
+/// Two generators that run at the same time need different partitions, or pools without a common number. A process
+/// can use the partition of another one that has ended, from the next tick on, unless the clock has stepped back.
 ///
 /// ```
 /// use sno_core::{Generator, Prefix, SequenceRange};
@@ -24,24 +25,28 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator for a partition, with a pool of sequence numbers for each tick.
+    /// A generator for a partition, with this pool of sequence numbers in each tick.
     pub fn new(partition: u16, range: SequenceRange) -> Self {
         Self { slot: Slot::default(), marks: Marks::unlimited(), partition, range }
     }
 
-    /// Makes an ID at the clock's time, or says why it has to wait. It never blocks.
+    /// Makes an ID at the clock's time. It never blocks.
+    ///
+    /// # Errors
+    ///
+    /// See [`ClaimError`]; it is never `MarkReached`.
     #[inline]
-    pub fn try_generate(&self, clock: &impl Clock, metabyte: u8) -> Result<Sno, Hold> {
+    pub fn try_generate(&self, clock: &impl Clock, metabyte: u8) -> Result<Sno, ClaimError> {
         let stamp = self.slot.claim(clock, self.range, &self.marks)?;
         Ok(stamp.id(metabyte, self.partition))
     }
 
-    /// Makes an ID at the system's time. It sleeps while all numbers of a tick are taken (at most 4 ms),
-    /// and while the clock is back in a past that both timelines have seen.
+    /// Makes an ID at the system's time. It sleeps when all sequence numbers of a tick are taken, for at most 4 ms, and
+    /// while the clock is at a tick that both timelines have passed, until it has caught up.
     ///
     /// # Errors
     ///
-    /// The system's clock is outside the epoch.
+    /// The system's clock is before 2010 or after 2079-09-07.
     #[cfg(feature = "std")]
     #[inline]
     pub fn generate(&self, metabyte: u8) -> Result<Sno, crate::OutOfEpoch> {
@@ -52,15 +57,17 @@ impl Generator {
         loop {
             match CLOCK.with(|clock| self.try_generate(clock, metabyte)) {
                 Ok(id) => return Ok(id),
-                Err(Hold::Clock(error)) => return Err(error),
-                Err(Hold::Overflow { until } | Hold::Regression { until, .. }) => sleep_until(until),
-                Err(Hold::Mark { .. }) => unreachable!("the marks are unlimited"),
+                Err(ClaimError::OutOfEpoch(error)) => return Err(error),
+                Err(ClaimError::SequenceExhausted { until } | ClaimError::ClockWentBack { until, .. }) => {
+                    sleep_until(until)
+                }
+                Err(ClaimError::MarkReached { .. }) => unreachable!("the marks are unlimited"),
             }
         }
     }
 }
 
-/// Sleeps towards a tick, in steps, since the clock may change meanwhile.
+/// Sleeps until a tick, but at most 100 ms at a time, since the clock may be set meanwhile.
 #[cfg(feature = "std")]
 #[cold]
 fn sleep_until(tick: crate::Tick) {

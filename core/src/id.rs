@@ -4,7 +4,7 @@ use core::{fmt, str};
 
 use crate::{OutOfEpoch, ParseError, Tick, base32};
 
-/// An ID: ten bytes whose order is the order in time.
+/// An ID: ten bytes whose order is the order in time. Any ten bytes are an ID.
 ///
 /// ```
 /// use sno_core::{Fields, Sno, Tick};
@@ -30,13 +30,13 @@ pub struct Sno([u8; 10]);
 pub struct Fields {
     /// When the ID was made, to 4 ms.
     pub tick: Tick,
-    /// Which of two timelines it belongs to; a generator changes over when its clock steps back.
+    /// Which of two timelines it belongs to; its generator changes to the other one when the clock steps back.
     pub tick_tock: bool,
     /// The application's own byte.
     pub metabyte: u8,
-    /// Who made it.
+    /// The number of the generator that made it.
     pub partition: u16,
-    /// Tells the IDs of one tick and partition apart.
+    /// A number within tick, timeline and partition.
     pub sequence: u16,
 }
 
@@ -96,13 +96,13 @@ impl Sno {
         self.0[5]
     }
 
-    /// Who made the ID.
+    /// The number of the generator that made the ID.
     #[inline]
     pub const fn partition(self) -> u16 {
         u16::from_be_bytes([self.0[6], self.0[7]])
     }
 
-    /// The number within tick and partition.
+    /// The number within tick, timeline and partition.
     #[inline]
     pub const fn sequence(self) -> u16 {
         u16::from_be_bytes([self.0[8], self.0[9]])
@@ -116,10 +116,9 @@ impl Sno {
         self
     }
 
-    /// The smallest ID that was not made before a Unix time in microseconds, over both timelines and all
-    /// metabytes.
+    /// The smallest possible ID of the first tick that starts at or after a Unix time in microseconds.
     ///
-    /// It saturates: a time before the epoch gives [`Sno::MIN`], a time after it [`Sno::MAX`].
+    /// A time before 2010 gives [`Sno::MIN`], a time after the start of the last tick [`Sno::MAX`].
     pub fn lower_bound(unix_micros: i64) -> Self {
         match Tick::ceil(unix_micros) {
             Ok(tick) => Fields { tick, ..Fields::default() }.into(),
@@ -128,10 +127,9 @@ impl Sno {
         }
     }
 
-    /// The largest ID that was not made after a Unix time in microseconds, over both timelines and all
-    /// metabytes.
+    /// The largest possible ID of the tick that a Unix time in microseconds falls into.
     ///
-    /// It saturates: a time before the epoch gives [`Sno::MIN`], a time after it [`Sno::MAX`].
+    /// A time before 2010 gives [`Sno::MIN`], a time after the last tick [`Sno::MAX`].
     pub fn upper_bound(unix_micros: i64) -> Self {
         match Tick::floor(unix_micros) {
             Ok(tick) => {
@@ -144,7 +142,7 @@ impl Sno {
         }
     }
 
-    /// The ID of ten bytes; every ten bytes are one.
+    /// The ID of ten bytes.
     #[inline]
     pub const fn from_bytes(bytes: [u8; 10]) -> Self {
         Self(bytes)
@@ -162,17 +160,18 @@ impl Sno {
         &self.0
     }
 
-    /// The ID that 16 bytes of text stand for: [`FromStr`](str::FromStr) for text that is not known to be UTF-8.
+    /// The ID of a text of 16 characters: [`FromStr`](str::FromStr) for text that is not known to be UTF-8.
     ///
     /// # Errors
     ///
-    /// Another length than 16, or a byte outside the alphabet.
+    /// The length is not 16 bytes, or a byte is not one of `2` to `9` and `a` to `x`.
     #[inline]
     pub fn parse_bytes(text: &[u8]) -> Result<Self, ParseError> {
         base32::decode(text).map(Self)
     }
 
-    /// The ID of 20 hexadecimal digits, of either case: of its ten bytes, as programs show bytes.
+    /// The ID of 20 hexadecimal digits in upper or lower case, two for each of its ten bytes; `None` if the length or a
+    /// digit is wrong.
     ///
     /// ```
     /// use sno_core::Sno;
@@ -193,7 +192,7 @@ impl Sno {
         Some(Self(bytes))
     }
 
-    /// An ID in a constant.
+    /// An ID as a constant.
     ///
     /// ```
     /// use sno_core::Sno;
@@ -204,7 +203,7 @@ impl Sno {
     ///
     /// # Panics
     ///
-    /// At compile time, if it is one, unless the text is that of an ID.
+    /// If the text is not an ID. In a constant, this is an error at compile time.
     pub const fn literal(text: &str) -> Self {
         let Some((chars, [])) = text.as_bytes().split_first_chunk() else {
             panic!("length of a sno is not 16 bytes");
@@ -221,7 +220,7 @@ impl Sno {
         base32::encode(self.0)
     }
 
-    /// The ID of a value in PostgreSQL's binary format, or what is wrong with it.
+    /// The ID of a value in PostgreSQL's binary format, or a message that says why it is none.
     #[cfg(any(feature = "postgres-types", feature = "sqlx"))]
     pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, std::string::String> {
         bytes
@@ -229,7 +228,7 @@ impl Sno {
             .map_err(|_| std::format!("length of a binary sno is {} bytes instead of 10", bytes.len()))
     }
 
-    /// The next larger one of all IDs, or none after [`Sno::MAX`].
+    /// The next larger ID; `None` after [`Sno::MAX`].
     #[inline]
     pub const fn successor(self) -> Option<Self> {
         match self.number() {
@@ -238,7 +237,7 @@ impl Sno {
         }
     }
 
-    /// The next smaller one of all IDs, or none before [`Sno::MIN`].
+    /// The next smaller ID; `None` before [`Sno::MIN`].
     #[inline]
     pub const fn predecessor(self) -> Option<Self> {
         match self.number() {
@@ -247,7 +246,7 @@ impl Sno {
         }
     }
 
-    /// How far apart two IDs are in their order, in ticks; what comes after the tick is the fraction.
+    /// The difference of two IDs in ticks, not negative. The bits below the tick count as its fraction.
     #[inline]
     pub const fn distance(self, other: Self) -> f64 {
         const TICK: f64 = (1_u64 << (80 - Tick::BITS)) as f64;
@@ -267,7 +266,7 @@ impl Sno {
         Self([a, b, c, d, e, f, g, h, i, j])
     }
 
-    /// The ID as two numbers that compare as it does, most significant first.
+    /// The ID as two numbers that compare as it does: the first 8 bytes and the last 2.
     #[inline]
     pub(crate) const fn key(self) -> (u64, u16) {
         let [a, b, c, d, e, f, g, h, ..] = self.0;
@@ -286,7 +285,7 @@ impl PartialOrd for Sno {
 impl Ord for Sno {
     #[inline]
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        // Two loads and byte swaps a side: a third of the time of a memcmp call.
+        // Two loads and byte swaps for each side take a third of the time of a memcmp call.
         self.key().cmp(&other.key())
     }
 }

@@ -13,33 +13,42 @@
 //!
 //! # Layout
 //!
-//! Two blocks of 40 bits, big-endian, so that the order of the bytes is the order in time:
+//! 80 bits, big-endian, so that the order of the bytes is the order in time:
 //!
 //! ```text
 //!  39 bits                   1        8          16           16
 //! ┌─────────────────────────┬─┬────────────┬────────────┬────────────┐
 //! │ tick: 4 ms since 2010   │t│  metabyte  │ partition  │  sequence  │
 //! └─────────────────────────┴─┴────────────┴────────────┴────────────┘
-//!                            └ tick-tock: which of the two timelines
+//!                            └ tick-tock
 //! ```
+//!
+//! * A *tick* is a span of 4 ms; ticks are counted from 2010-01-01 00:00:00 UTC.
+//! * The *tick-tock* bit says which of two timelines the ID belongs to. A generator changes from one to the other when
+//!   the clock steps back: in the other timeline, the ticks that come again were not used yet.
+//! * The *metabyte* is the application's own byte.
+//! * The *partition* is the number of the generator that made the ID.
+//! * The *sequence* number is different for each ID of one tick, timeline and partition.
+//!
+//! These timelines have nothing to do with those of PostgreSQL's write-ahead log.
 //!
 //! # Which one should I use?
 //!
 //! * To read, write, compare or store IDs: [`Sno`], its [`Fields`] and [`Tick`].
 //! * To make IDs in one process: [`Generator`]. Give every process that can run at the same time a
 //!   [partition](Prefix::partition) of its own.
-//! * To share a generator between processes: a [`Slot`] in shared memory, and [`Marks`] for what has to
-//!   outlive a restart. This is how the PostgreSQL extension works.
-//! * To sort them by the million: an [`Abbreviation`] of 64 bits.
-//! * To make and read IDs of other systems, or to come over from one: the module `compat`, behind the feature
-//!   of that name.
+//! * To share a generator between processes: a [`Slot`] in shared memory, and its high-water [`Marks`] in a file, which
+//!   keep IDs unique after a restart. This is how the PostgreSQL extension works.
+//! * To sort many IDs: an [`Abbreviation`] of 64 bits.
+//! * To make and read IDs of other systems, or to convert those to [`Sno`]: the module `compat`, behind the feature of
+//!   that name.
 //!
 //! # Features
 //!
-//! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which waits when it has to.
+//! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which sleeps when it has to wait.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
-//! * `marks`: the [`record`] of the marks in a file.
-//! * `compat`: four other systems of IDs, and the way from them into [`Sno`].
+//! * `marks`: the [`record`] of the high-water marks in a file.
+//! * `compat`: four other systems of IDs, and conversions from three of them to [`Sno`].
 //! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the
 //!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
 //! * `sqlx`: [`Sno`] as a parameter and a result of `sqlx` on PostgreSQL, of the type `sno` alone.
@@ -98,7 +107,7 @@ mod tick;
 mod tick_clock;
 mod time;
 
-pub use abbreviation::{Abbreviation, Variety};
+pub use abbreviation::{Abbreviation, DistinctCounter};
 pub use base32::{ParseError, decode, encode};
 pub use clock::Clock;
 #[cfg(feature = "std")]
@@ -106,13 +115,13 @@ pub use clock::SystemClock;
 pub use generator::Generator;
 pub use id::{Fields, Sno};
 pub use partition::{Prefix, PrefixError, SequenceRange, SequenceRangeError};
-pub use slot::{Hold, Marks, Slot, SlotState, Stamp};
+pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};
 #[cfg(feature = "std")]
 pub use tick_clock::TickClock;
 pub use time::Time;
 
-/// The examples of the README, which are of several features.
+/// The examples of the README, which need several features.
 #[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

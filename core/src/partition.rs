@@ -1,19 +1,19 @@
-//! Who generates: the arithmetic from a server's prefix and a process's number to a partition, and the
-//! pool of sequence numbers.
+//! What keeps generators apart: the partition, made of a server's prefix and a process's ID, and the pool of sequence
+//! numbers.
 
 use core::{fmt, num::IntErrorKind, str::FromStr};
 
-/// The upper bits of every partition of one server: its own number, and how many bits that takes.
+/// The upper bits of all partitions of one server: the server's number, and how many bits it takes.
 ///
 /// ```text
 ///      bits (8 to 16)         16 − bits
 /// ┌──────────────────────┬──────────────────┐
-/// │        prefix        │ pid mod (2^k−1)  │
+/// │        prefix        │ PID mod (2^k−1)  │    k = 16 − bits
 /// └──────────────────────┴──────────────────┘
 /// ```
 ///
-/// Written `42/8`, or just `42`, since 8 bits are the default. The value of all ones in the lower part is
-/// never a process's: it is the [reserved](Prefix::reserved) partition.
+/// Written `42/8`, or `42`, since 8 bits are the default. All ones in the lower part are the
+/// [reserved](Prefix::reserved) partition, which no process has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prefix {
     value: u16,
@@ -21,11 +21,11 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// A prefix of so many bits.
+    /// A prefix of this value, in 8 to 16 bits.
     ///
     /// # Errors
     ///
-    /// Fewer than 8 or more than 16 bits, or a value that needs more of them.
+    /// Fewer than 8 or more than 16 bits, or a value that does not fit them.
     pub const fn new(value: u16, bits: u8) -> Result<Self, PrefixError> {
         if bits < 8 || bits > 16 {
             return Err(PrefixError::Bits);
@@ -41,7 +41,7 @@ impl Prefix {
         self.value
     }
 
-    /// How many of the 16 bits it takes.
+    /// How many of the 16 bits of a partition it takes: 8 to 16.
     pub const fn bits(self) -> u8 {
         self.bits
     }
@@ -58,8 +58,8 @@ impl Prefix {
         first..=(first | ones)
     }
 
-    /// The partition of a process. Processes can share one: 255 under a prefix of 8 bits, 15 under one
-    /// of 12; under one of 16 all of them do.
+    /// The partition of a process. There are 255 under a prefix of 8 bits, 15 under one of 12 bits and one under one of
+    /// 16 bits, so processes can have the same. Those have to share a generator.
     pub const fn partition(self, process_id: u32) -> u16 {
         match self.parts() {
             (first, 0) => first,
@@ -67,8 +67,8 @@ impl Prefix {
         }
     }
 
-    /// The partition of all ones under the prefix, which is no process's own (unless the prefix has all
-    /// 16 bits): for IDs that are not made from the clock.
+    /// The partition with all ones under the prefix, for IDs of given times. Unless the prefix has 16 bits, no process
+    /// has it.
     pub const fn reserved(self) -> u16 {
         let (first, ones) = self.parts();
         first | ones
@@ -103,7 +103,7 @@ impl FromStr for Prefix {
     }
 }
 
-/// A decimal number, digits and surrounding spaces only; one too large for its type is the largest.
+/// A decimal number of digits, with or without spaces around it; one above `u32::MAX` is `u32::MAX`.
 pub(crate) fn number(text: &str) -> Option<u32> {
     let text = text.trim_matches(' ');
     if text.starts_with('+') {
@@ -124,9 +124,9 @@ pub enum PrefixError {
     Syntax,
     /// Fewer than 8 or more than 16 bits.
     Bits,
-    /// A value that needs more bits than it has.
+    /// A value that does not fit its bits.
     Value {
-        /// How many it has.
+        /// How many bits it has.
         bits: u8,
     },
 }
@@ -145,7 +145,7 @@ impl core::error::Error for PrefixError {}
 
 /// The pool of sequence numbers that a generator draws from in each tick, both ends included.
 ///
-/// Written `0-65535`. Servers that have to share a prefix take disjoint pools.
+/// Written `0-65535`. Servers with the same prefix need pools without a common number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SequenceRange {
     lower: u16,
@@ -153,7 +153,7 @@ pub struct SequenceRange {
 }
 
 impl SequenceRange {
-    /// The smallest pool: four IDs a tick are a thousand a second.
+    /// The smallest size of a pool: four IDs a tick are a thousand a second.
     pub const MIN_SIZE: u32 = 4;
 
     /// A pool from one number to another, both included.
@@ -168,7 +168,7 @@ impl SequenceRange {
         Ok(Self { lower, upper })
     }
 
-    /// A pool of any size that is not empty: the systems in `compat` have fields of their own width.
+    /// A pool of any size above zero, for the systems in `compat`, whose fields have other widths.
     #[cfg(feature = "compat")]
     pub(crate) const fn of_field(lower: u16, upper: u16) -> Self {
         assert!(lower <= upper);
@@ -187,7 +187,7 @@ impl SequenceRange {
         self.upper
     }
 
-    /// The number that comes after another one, which may be outside the range; none after the last.
+    /// The next number of the pool after a number that may be outside of it; `None` after the last.
     #[inline]
     pub(crate) const fn after(self, number: u16) -> Option<u16> {
         let next = number as u32 + 1;

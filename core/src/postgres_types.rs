@@ -8,7 +8,7 @@ use bytes::{BufMut as _, BytesMut};
 
 use crate::Sno;
 
-/// How a type of PostgreSQL's holds an ID.
+/// The form in which a type of PostgreSQL holds an ID.
 #[derive(Clone, Copy)]
 enum Form {
     Bytes,
@@ -16,7 +16,7 @@ enum Form {
 }
 
 impl Form {
-    /// By name, since the type of an extension has another OID in every database.
+    /// By name, since the OID of an extension's type differs from database to database.
     fn of(ty: &Type) -> Option<Self> {
         match *ty {
             Type::BYTEA => Some(Self::Bytes),

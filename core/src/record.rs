@@ -1,15 +1,16 @@
-//! The marks as a file keeps them: a line of text with a checksum.
+//! The high-water marks in a file: a line of text with a checksum.
 //!
 //! ```text
 //! sno-marks 2 serial=7 timeline0=133210011000 timeline1=0 current=0 system=7575001234567890123
 //!     wal_timeline=1 file=1311789 partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
-//! (in one line). Version 1, which ended with `system=…`, is read, too; it has no [`Origin`].
+//! (in one line). `timeline0` and `timeline1` are the marks of the two timelines of IDs, in ticks; `wal_timeline` is the
+//! timeline of the write-ahead log. Version 1, which ended with `system=…`, is read, too; it has no [`Origin`].
 //!
-//! A file holds two records of 4096 bytes, padded with spaces, and the writer takes them in turn. A write
-//! that is torn by a crash spoils the older record at most, and no mark counts before its write is
-//! complete, so the newest whole record is always right.
+//! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
+//! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
+//! always holds marks that were not exceeded.
 
 use core::{
     fmt::{self, Write as _},
@@ -19,56 +20,56 @@ use core::{
 
 use crate::{Prefix, SequenceRange, Tick, Time};
 
-/// Length of a record in the file: a page, so that two records never share a sector.
+/// Length of a record in the file, in bytes: a page, so that two records never share a sector.
 pub const LENGTH: usize = 4096;
 
-/// The longest line is some 250 bytes long; the checksum covers what stands before it.
+/// What precedes the checksum, which is of all bytes before this. The longest line has some 250 bytes.
 const CHECKSUM: &str = " crc32=";
 
-/// What has to survive a restart.
+/// What the generators of a server need after a restart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record<T = Tick> {
-    /// Counts the writes; the higher of two whole records is the newer.
+    /// The number of the write: the newer of two records has the higher one.
     pub serial: u64,
     /// The marks of both timelines.
     pub limits: [T; 2],
     /// The timeline that was entered last.
     pub current: bool,
-    /// Identifies the system that wrote the record.
+    /// The system identifier of the PostgreSQL cluster that wrote the record.
     pub system: u64,
-    /// Where it was written, and for which IDs; unknown of a record of version 1.
+    /// Where it was written, and for which IDs; `None` in a record of version 1.
     pub origin: Option<Origin>,
 }
 
-/// What tells a file that is still where it was written from a copy of it, and which IDs it speaks of.
+/// Where a record was written, which differs for a copy of the file, and for which IDs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// The timeline of the write-ahead log: each promotion and each recovery to a point in time begins another.
+    /// The timeline of the write-ahead log. Each promotion and each point-in-time recovery begins a new one.
     pub wal_timeline: u32,
-    /// The number of the file in its file system, which a copy does not share.
+    /// The inode number of the file, which a copy does not share.
     pub file: u64,
     /// The partitions of the server's prefix.
     pub partitions: RangeInclusive<u16>,
-    /// Its pool of sequence numbers.
+    /// The server's pool of sequence numbers.
     pub sequences: RangeInclusive<u16>,
 }
 
 impl Origin {
-    /// What a server with these settings writes.
+    /// The origin of records that a server with these settings writes.
     pub const fn new(wal_timeline: u32, file: u64, prefix: Prefix, range: SequenceRange) -> Self {
         Self { wal_timeline, file, partitions: prefix.partitions(), sequences: range.lower()..=range.upper() }
     }
 
-    /// Whether both are of one file that stayed where it was, on one timeline of the log.
+    /// Whether both are of the same file, on the same timeline of the write-ahead log.
     pub const fn is_same_place(&self, other: &Self) -> bool {
         self.wal_timeline == other.wal_timeline && self.file == other.file
     }
 
-    /// Whether two servers of these settings could make the same ID.
+    /// Whether two servers with these partitions and sequences could make the same ID.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let meet =
+        let overlap =
             |a: &RangeInclusive<u16>, b: &RangeInclusive<u16>| a.start() <= b.end() && b.start() <= a.end();
-        meet(&self.partitions, &other.partitions) && meet(&self.sequences, &other.sequences)
+        overlap(&self.partitions, &other.partitions) && overlap(&self.sequences, &other.sequences)
     }
 }
 
@@ -83,7 +84,7 @@ impl<T: Time> Record<T> {
         page.bytes
     }
 
-    /// The record in a page, if it is whole.
+    /// The record in the first [`LENGTH`] bytes of a page; `None` if it is damaged or incomplete.
     pub fn decode(page: &[u8]) -> Option<Self> {
         let page = page.get(..LENGTH)?;
         let (fields, _) = core::str::from_utf8(page).ok()?.split_once(CHECKSUM)?;
@@ -105,16 +106,17 @@ impl<T: Time> Record<T> {
                 _ => return None,
             },
         };
-        // Numbers can be spelt in many ways, but were written in one; so was the checksum.
+        // A number can be read in several spellings, such as with a leading zero. Only what `encode` writes is valid;
+        // this also checks the checksum.
         (record.encode() == page).then_some(record)
     }
 
-    /// The newer of the whole records in a file.
+    /// The newer of the valid records in a file.
     pub fn newest(file: &[u8]) -> Option<Self> {
         file.chunks(LENGTH).filter_map(Self::decode).max_by_key(|record| record.serial)
     }
 
-    /// Where in the file the record belongs: never over the one before it.
+    /// The position of the record in the file, in bytes. Successive records alternate between two positions.
     pub const fn offset(&self) -> u64 {
         self.serial % 2 * LENGTH as u64
     }
@@ -142,7 +144,7 @@ impl<T: Time> fmt::Display for Record<T> {
     }
 }
 
-/// The `name=value` of a line, one after another.
+/// Reads the `name=value` pairs of a line, one after another.
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {

@@ -12,7 +12,7 @@ impl Serialize for Sno {
         if serializer.is_human_readable() {
             return serializer.collect_str(self);
         }
-        // A tuple, since its length is known and takes no space; serde's bytes would be prefixed by one.
+        // As a tuple, since binary formats store no length with it, as they do with bytes.
         let mut tuple = serializer.serialize_tuple(10)?;
         for byte in self.as_bytes() {
             tuple.serialize_element(byte)?;

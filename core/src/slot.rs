@@ -1,54 +1,64 @@
 //! The state machine that makes IDs unique: one generator's state, in process memory or in memory that
 //! many processes share.
 //!
+//! # Two timelines
+//!
+//! A clock can step back to a tick whose sequence numbers are used up already. So the ticks of a generator come in two
+//! series, its *timelines*: an ID's *tick-tock* bit says which one it belongs to. When the clock steps back, the
+//! generator changes to the other timeline, where these ticks were not used, and need not wait. These timelines have
+//! nothing to do with those of PostgreSQL's write-ahead log.
+//!
 //! # Protocol
 //!
-//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out, and for
-//! each of the two timelines the highest tick it had reached when it was last left, `left[0]` and
-//! `left[1]`. An ID belongs to whoever moved `W` to it; nothing else is ever reserved, so a caller that
-//! dies at any point leaves nothing behind.
+//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out. For each timeline it
+//! holds the highest tick that `W` had reached whenever it departed from that timeline: `departed[0]` and
+//! `departed[1]`. A caller takes an ID by changing `W` to it. Nothing is reserved beforehand, so a caller that dies at
+//! any point has nothing to clean up.
 //!
-//! A [claim](Slot::claim) loads `W`, then `left` of the *other* timeline, then reads the clock. The order
-//! matters: a caller that was paused in between sees a clock that is too new, never one that seems to
-//! have gone back because others went on. Then, with one compare-and-swap of `W`:
+//! A [claim](Slot::claim) loads `W`, then `departed` of the *other* timeline, then reads the clock. The order matters:
+//! a caller that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like
+//! a backward step. Then, with one compare-and-swap of `W`:
 //!
 //! | the clock reads | the claim |
 //! |---|---|
-//! | a later tick than `W`'s | enters it, with the pool's first number |
+//! | a later tick than `W`'s | enters it, with the first number of the pool |
 //! | the same tick | takes the next number; if the pool is used up, waits for the next tick |
-//! | earlier, but after `left[other]` | raises `left[this]` to `W`'s tick, then enters the other timeline: no wait |
-//! | earlier than both | waits until the clock reaches `W`'s tick or passes `left[other]`, whichever comes first |
+//! | earlier, but after `departed[other]` | raises `departed[this]` to `W`'s tick, then enters the other timeline: no wait |
+//! | earlier than both | waits until the clock reaches `W`'s tick or passes `departed[other]`, whichever comes first |
 //!
-//! The word alone is enough where the clock can tell that its tick [still lasts](Clock::lasts): that counts as a
-//! reading of the same tick.
+//! If the clock can tell that `W`'s tick [is current](Clock::is_current), this counts as a reading of the same tick,
+//! and `departed` is not loaded.
 //!
-//! A compare-and-swap that fails starts over. So does a claim that would have to wait but finds that `W`
-//! has moved on meanwhile: a wait may be needless if it was judged by an outdated word.
+//! A claim whose compare-and-swap fails starts over. So does a claim that would have to wait, if `W` has changed
+//! meanwhile: with the new `W` it may not have to wait.
 //!
-//! Why no `(tick, tick-tock, sequence)` comes twice: within a timeline `W` only grows; a timeline is
-//! entered again only past the tick at which it was last left, since `left` is raised *before* the word
-//! that leaves it is published; and a caller with an outdated `left` has an outdated `W` too, so its
-//! compare-and-swap fails.
+//! Why no `(tick, tick-tock, sequence)` is taken twice:
 //!
-//! `left` may be raised by a caller whose compare-and-swap then fails. That is harmless: it names a tick
-//! that its timeline had in fact reached, and is read only from the other timeline.
+//! * Within a timeline `W` only grows.
+//! * A timeline is entered again only after the tick at which `W` last departed from it, since `departed` is raised
+//!   *before* the new `W` is published.
+//! * A caller with an outdated `departed` has an outdated `W`, too, so its compare-and-swap fails.
+//!
+//! `departed` may be raised by a caller whose compare-and-swap then fails. This does no harm: its timeline had in fact
+//! reached that tick, and the value is read only from the other timeline.
 //!
 //! # One timeline
 //!
-//! An ID of another [system](Time) may have no bit for a second timeline. Its slot is the same machine, in
-//! which the other timeline was left at the largest tick there is, so that nothing leads into it: a clock
-//! that goes back is waited for.
+//! An ID of another [system](Time) may have no tick-tock bit. In its slot, the other timeline counts as departed from at
+//! the largest tick there is, so it is never entered: the generator waits until a clock that stepped back has caught
+//! up.
 //!
-//! # Marks
+//! # High-water marks
 //!
-//! The state dies with the memory it lives in. [`Marks`] bound it: no slot enters a tick above its
-//! timeline's mark, and whoever raises a mark has first written it to where it survives. So after a
-//! restart every slot [resumes](Slot::resume) at the marks, above every ID that was handed out before.
+//! The slots are lost with the memory that they are in. [`Marks`] are their high-water marks: no slot enters a tick
+//! above the mark of its timeline, and a mark is raised only after the new one was written to where it survives. So
+//! after a restart every slot [resumes](Slot::resume) at the marks, above every ID that was handed out before.
 //!
-//! When the clock steps back, busy slots change over at once, idle ones never notice. `Marks` remembers
-//! the timeline that was entered last, and a slot that enters a new tick moves there if it may: then one
-//! timeline is in use, its mark alone moves on, and the other falls behind the clock, ready to be entered
-//! without a wait at the next step or restart.
+//! When the clock steps back, slots in use change to the other timeline at once, and idle slots do not.
+//! `Marks` holds the timeline that was entered last, the current one; a slot that enters a new tick changes to it if its
+//! `departed` allows. So in the end all slots are on one timeline, and only that one's mark is raised. The other mark
+//! falls behind the clock, so that the other timeline can be entered without a wait after the next backward step or
+//! restart.
 
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -56,6 +66,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use core::{
+    fmt,
     marker::PhantomData,
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
@@ -64,22 +75,22 @@ use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, Time};
 
 /// The state of one generator, on a cache line of its own.
 ///
-/// It has a fixed layout and no pointers, so that processes can share it. All methods take `&self` and
-/// are lock-free.
+/// Its layout is fixed and has no pointers, so that processes can share it; a zeroed one is a valid value. All methods
+/// take `&self` and are lock-free.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Slot<T: Time = Tick> {
-    /// `W`: 47 bits of tick (39 are used by `sno`), 1 of tick-tock, 16 of sequence.
+    /// `W`: 47 bits of tick (`sno` uses 39), 1 of tick-tock, 16 of sequence.
     word: AtomicU64,
-    /// For each timeline the highest tick when it was last left.
-    left: [AtomicU64; 2],
+    /// The highest tick at which `W` departed from each timeline.
+    departed: [AtomicU64; 2],
     /// How often the clock stepped back and the timeline changed.
-    drifts: AtomicU64,
-    /// How often the pool of a tick was used up.
+    backward_steps: AtomicU64,
+    /// How often a caller had to wait since the pool of a tick was used up.
     overflows: AtomicU64,
-    /// Microseconds that callers spent waiting, for either reason.
+    /// Microseconds that callers waited, for the next tick or for the clock.
     waited: AtomicU64,
-    /// The last partition that drew from this slot, or `UNUSED`.
+    /// The last partition that claimed from this slot, or `UNUSED`.
     partition: AtomicU32,
     time: PhantomData<T>,
 }
@@ -97,8 +108,9 @@ fn unpack<T: Time>(word: u64) -> (T, bool, u16) {
     (T::from_bits(word >> 17), word >> 16 & 1 == 1, word as u16)
 }
 
-/// Where a timeline counts as left, given its mark: one that a system does not have can't be entered.
-fn left_at<T: Time>(tick_tock: bool, tick: T) -> u64 {
+/// `departed` of a timeline that has reached this tick. A second timeline that the system lacks must never be entered,
+/// so for this it is the largest tick.
+fn departed_at<T: Time>(tick_tock: bool, tick: T) -> u64 {
     if tick_tock && !T::TWO_TIMELINES { T::MAX.get() } else { tick.get() }
 }
 
@@ -106,10 +118,10 @@ impl<T: Time> Default for Slot<T> {
     /// A slot that has never handed out an ID.
     fn default() -> Self {
         Self {
-            // The pool of the first tick counts as used up, as after a restart.
+            // The pool of the first tick counts as used up, as it does after a restart.
             word: AtomicU64::new(pack(T::MIN, false, u16::MAX)),
-            left: [false, true].map(|tick_tock| AtomicU64::new(left_at(tick_tock, T::MIN))),
-            drifts: AtomicU64::new(0),
+            departed: [false, true].map(|tick_tock| AtomicU64::new(departed_at(tick_tock, T::MIN))),
+            backward_steps: AtomicU64::new(0),
             overflows: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             partition: AtomicU32::new(UNUSED),
@@ -118,23 +130,24 @@ impl<T: Time> Default for Slot<T> {
     }
 }
 
-/// What a claim got: with a metabyte and a partition it is an ID.
+/// What a claim takes: with a metabyte and a partition it is an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp<T = Tick> {
-    /// The tick that was entered or gone on with.
+    /// The tick.
     pub tick: T,
-    /// The timeline.
+    /// The timeline: false for the first, true for the second.
     pub tick_tock: bool,
-    /// The number within the tick.
+    /// The number within tick and timeline, in the claim's [`SequenceRange`].
     pub sequence: u16,
-    /// Whether the claim entered the tick. Once a tick, and so a good moment for upkeep.
+    /// Whether this claim entered the tick. One claim of a slot does so in each tick: the moment for work that is due
+    /// once a tick.
     pub entered: bool,
-    /// Whether the clock had gone back, and this claim was the first of all slots to change the timeline for it.
-    pub drifted: bool,
+    /// Whether the clock had stepped back, and this claim was the first of all slots to change the timeline for it.
+    pub stepped_back: bool,
 }
 
 impl Stamp {
-    /// The ID of this stamp.
+    /// The ID of this stamp, with the application's byte and the partition of the generator.
     #[inline]
     pub fn id(self, metabyte: u8, partition: u16) -> Sno {
         let Self { tick, tick_tock, sequence, .. } = self;
@@ -142,82 +155,104 @@ impl Stamp {
     }
 }
 
-/// Why a claim has to wait, or failed.
+/// Why a claim took nothing: it has to wait, or can't succeed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hold<T = Tick> {
-    /// All numbers of this tick are taken; the next tick brings new ones.
-    Overflow {
-        /// The tick to wait for.
+pub enum ClaimError<T = Tick> {
+    /// All sequence numbers of the current tick are taken.
+    SequenceExhausted {
+        /// The tick to wait for: the next one.
         until: T,
     },
-    /// The clock went back into the past of both timelines.
-    Regression {
+    /// The clock stepped back to a tick that both timelines have passed.
+    ClockWentBack {
         /// What the clock reads.
         now: T,
         /// The tick to wait for.
         until: T,
     },
-    /// The mark of this timeline has to be raised to at least this tick first.
-    Mark {
+    /// The clock is after the mark of the timeline, which has to be raised first: see [`Marks::ahead`].
+    MarkReached {
         /// The timeline.
         tick_tock: bool,
-        /// What the clock reads.
+        /// What the clock reads: the least tick to raise the mark to.
         tick: T,
     },
-    /// The clock is outside the epoch, or in its last tick, all numbers of which are taken.
-    Clock(OutOfEpoch),
+    /// The clock is outside the times that ticks stand for, or in the last tick, all numbers of which are taken.
+    OutOfEpoch(OutOfEpoch),
 }
 
+impl<T> fmt::Display for ClaimError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SequenceExhausted { .. } => f.write_str("all sequence numbers of the tick are taken"),
+            Self::ClockWentBack { .. } => f.write_str("clock went back"),
+            Self::MarkReached { .. } => f.write_str("clock is after the high-water mark"),
+            Self::OutOfEpoch(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<T: fmt::Debug> core::error::Error for ClaimError<T> {}
+
 impl<T: Time> Slot<T> {
-    /// Takes the next stamp: unique among all that were ever taken from this slot.
+    /// Takes the next stamp. No other claim on this slot ever takes the same tick, timeline and sequence number.
     ///
-    /// It never blocks. On an `Err` nothing was taken; wait as it says, then claim again.
+    /// It never blocks. Concurrent callers may pass different ranges and clocks.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was taken. The [`ClaimError`] says what to wait for, or to do, before the next claim.
     #[inline]
     pub fn claim(
         &self,
         clock: &impl Clock<T>,
         range: SequenceRange,
         marks: &Marks<T>,
-    ) -> Result<Stamp<T>, Hold<T>> {
+    ) -> Result<Stamp<T>, ClaimError<T>> {
         let word = self.word.load(Acquire);
-        match self.go_on(word, clock, range) {
+        match self.claim_in_current_tick(word, clock, range) {
             Some(stamp) => Ok(stamp),
             None => self.claim_by_reading(clock, range, marks),
         }
     }
 
-    /// The short way: the next number of a tick that still lasts.
+    /// The fast path: the next number of the word's tick, if the clock can tell that this is the current tick.
     #[inline]
-    fn go_on(&self, word: u64, clock: &impl Clock<T>, range: SequenceRange) -> Option<Stamp<T>> {
+    fn claim_in_current_tick(
+        &self,
+        word: u64,
+        clock: &impl Clock<T>,
+        range: SequenceRange,
+    ) -> Option<Stamp<T>> {
         let (tick, _, sequence) = unpack::<T>(word);
         let next = range.after(sequence)?;
-        if clock.lasts(tick) { self.take(word, next) } else { None }
+        if clock.is_current(tick) { self.take(word, next) } else { None }
     }
 
-    /// Goes on in the tick of a word with this number; `None` if another caller was first.
+    /// Takes this number in the tick of a word; `None` if another caller was first.
     #[inline]
     fn take(&self, word: u64, sequence: u16) -> Option<Stamp<T>> {
         let (tick, tick_tock, _) = unpack::<T>(word);
         let taken = self.swap(word, pack(tick, tick_tock, sequence));
-        taken.then_some(Stamp { tick, tick_tock, sequence, entered: false, drifted: false })
+        taken.then_some(Stamp { tick, tick_tock, sequence, entered: false, stepped_back: false })
     }
 
-    /// The whole way, with a reading of the clock.
+    /// The slow path, with a reading of the clock.
     fn claim_by_reading(
         &self,
         clock: &impl Clock<T>,
         range: SequenceRange,
         marks: &Marks<T>,
-    ) -> Result<Stamp<T>, Hold<T>> {
+    ) -> Result<Stamp<T>, ClaimError<T>> {
         loop {
             let word = self.word.load(Acquire);
             let (tick, this, sequence) = unpack::<T>(word);
-            let left = T::from_bits(self.left[!this as usize].load(Acquire));
+            let departed = T::from_bits(self.departed[!this as usize].load(Acquire));
             let now = match clock.now() {
                 Ok(now) => now,
-                Err(error) => return Err(Hold::Clock(error)),
+                Err(error) => return Err(ClaimError::OutOfEpoch(error)),
             };
-            let hold = if now == tick {
+            let error = if now == tick {
                 if let Some(next) = range.after(sequence) {
                     if let Some(stamp) = self.take(word, next) {
                         return Ok(stamp);
@@ -225,57 +260,58 @@ impl<T: Time> Slot<T> {
                     continue;
                 }
                 match T::new(tick.get() + 1) {
-                    Some(until) => Hold::Overflow { until },
-                    // No clock will ever read a tick after the last.
-                    None => Hold::Clock(OutOfEpoch::After),
+                    Some(until) => ClaimError::SequenceExhausted { until },
+                    // There is no tick after the last one.
+                    None => ClaimError::OutOfEpoch(OutOfEpoch::After),
                 }
             } else {
-                match self.enter(word, left, now, range, marks) {
+                match self.enter(word, departed, now, range, marks) {
                     Ok(Some(stamp)) => return Ok(stamp),
                     Ok(None) => continue,
-                    Err(hold) => hold,
+                    Err(error) => error,
                 }
             };
-            // Without a compare-and-swap, this is where an outdated word shows.
+            // No compare-and-swap has checked that the word is up to date.
             if self.word.load(Relaxed) == word {
-                return Err(hold);
+                return Err(error);
             }
         }
     }
 
-    /// The part of a claim that enters another tick; `None` if another caller was first.
+    /// The part of a claim that enters another tick than the word's; `None` if another caller was first. `departed` is
+    /// that of the other timeline.
     fn enter(
         &self,
         word: u64,
-        left: T,
+        departed: T,
         now: T,
         range: SequenceRange,
         marks: &Marks<T>,
-    ) -> Result<Option<Stamp<T>>, Hold<T>> {
+    ) -> Result<Option<Stamp<T>>, ClaimError<T>> {
         let (tick, this, _) = unpack(word);
         let back = now < tick;
-        if back && now <= left {
-            return Err(Hold::Regression { now, until: tick.min(left.saturating_add(1)) });
+        if back && now <= departed {
+            return Err(ClaimError::ClockWentBack { now, until: tick.min(departed.saturating_add(1)) });
         }
-        // Back, and past where the other timeline was left: a drift. Forward: to the timeline that
-        // everyone is on, if that is as safe.
-        let change = back || (now > left && marks.current() != this);
+        // After a backward step the other timeline can be entered. After a step forward it is entered if it can be and
+        // is the current one of all slots.
+        let change = back || (now > departed && marks.current() != this);
         let to = this ^ change;
         if now > marks.limit(to) {
-            return Err(Hold::Mark { tick_tock: to, tick: now });
+            return Err(ClaimError::MarkReached { tick_tock: to, tick: now });
         }
         if change {
-            self.left[this as usize].fetch_max(tick.get(), AcqRel);
+            self.departed[this as usize].fetch_max(tick.get(), AcqRel);
         }
         if !self.swap(word, pack(now, to, range.lower())) {
             return Ok(None);
         }
-        let mut drifted = false;
+        let mut stepped_back = false;
         if back {
-            self.drifts.fetch_add(1, Relaxed);
-            drifted = marks.current.swap(to, Relaxed) != to;
+            self.backward_steps.fetch_add(1, Relaxed);
+            stepped_back = marks.current.swap(to, Relaxed) != to;
         }
-        Ok(Some(Stamp { tick: now, tick_tock: to, sequence: range.lower(), entered: true, drifted }))
+        Ok(Some(Stamp { tick: now, tick_tock: to, sequence: range.lower(), entered: true, stepped_back }))
     }
 
     #[inline]
@@ -283,56 +319,56 @@ impl<T: Time> Slot<T> {
         self.word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()
     }
 
-    /// Takes up where the memory of an earlier run ended: at its marks, with the pool of that tick used
-    /// up. For a slot that nobody uses yet.
+    /// Starts at the marks of an earlier run, with the pools of their ticks used up. Only for a slot that nobody uses
+    /// yet.
     pub fn resume(&self, marks: &Marks<T>) {
         let current = marks.current() && T::TWO_TIMELINES;
         for tick_tock in [false, true] {
-            self.left[tick_tock as usize].store(left_at(tick_tock, marks.limit(tick_tock)), Relaxed);
+            self.departed[tick_tock as usize].store(departed_at(tick_tock, marks.limit(tick_tock)), Relaxed);
         }
-        for counter in [&self.drifts, &self.overflows, &self.waited] {
+        for counter in [&self.backward_steps, &self.overflows, &self.waited] {
             counter.store(0, Relaxed);
         }
         self.partition.store(UNUSED, Relaxed);
         self.word.store(pack(marks.limit(current), current, u16::MAX), Release);
     }
 
-    /// Notes which partition draws from this slot.
+    /// Notes the partition that claims from this slot, for [`Slot::state`].
     pub fn note_partition(&self, partition: u16) {
         self.partition.store(partition as u32, Relaxed);
     }
 
-    /// Counts a tick whose pool was used up.
+    /// Counts a wait for the next tick, for [`Slot::state`].
     pub fn note_overflow(&self) {
         self.overflows.fetch_add(1, Relaxed);
     }
 
-    /// Adds to the time that callers spent waiting.
+    /// Adds microseconds to the time that callers waited, for [`Slot::state`].
     pub fn note_wait(&self, micros: u64) {
         self.waited.fetch_add(micros, Relaxed);
     }
 
-    /// The highest tick of a timeline when it was last left.
-    pub fn left(&self, tick_tock: bool) -> T {
-        T::from_bits(self.left[tick_tock as usize].load(Acquire))
+    /// The highest tick at which this slot departed from a timeline, or resumed on it.
+    pub fn departed(&self, tick_tock: bool) -> T {
+        T::from_bits(self.departed[tick_tock as usize].load(Acquire))
     }
 
-    /// Whether someone has drawn from it since it resumed.
+    /// Whether a partition was [noted](Self::note_partition) since the slot resumed.
     pub fn is_used(&self) -> bool {
         self.partition.load(Relaxed) != UNUSED
     }
 
-    /// A snapshot for people to look at. The parts are read one after another, so they may be an instant
-    /// apart.
+    /// A snapshot for monitoring. The fields are read one after another, so other callers may have changed some of them
+    /// in between.
     pub fn state(&self) -> SlotState<T> {
         let (tick, tick_tock, sequence) = unpack::<T>(self.word.load(Acquire));
-        let left = T::from_bits(self.left[!tick_tock as usize].load(Acquire));
+        let departed = T::from_bits(self.departed[!tick_tock as usize].load(Acquire));
         SlotState {
             tick,
             tick_tock,
             sequence,
-            safe: tick.min(left.saturating_add(1)),
-            drifts: self.drifts.load(Relaxed),
+            safe: tick.min(departed.saturating_add(1)),
+            backward_steps: self.backward_steps.load(Relaxed),
             overflows: self.overflows.load(Relaxed),
             waited_micros: self.waited.load(Relaxed),
             partition: self.partition.load(Relaxed).try_into().ok(),
@@ -349,21 +385,23 @@ pub struct SlotState<T = Tick> {
     pub tick_tock: bool,
     /// The sequence number of the last ID.
     pub sequence: u16,
-    /// The earliest reading of the clock with which the generator goes on without waiting for it.
+    /// The earliest reading of the clock at which a claim does not wait for the clock.
     pub safe: T,
     /// How often the clock stepped back and the timeline changed.
-    pub drifts: u64,
-    /// How often the pool of a tick was used up.
+    pub backward_steps: u64,
+    /// How often a caller had to wait since the pool of a tick was used up.
     pub overflows: u64,
-    /// Microseconds that callers spent waiting.
+    /// Microseconds that callers waited, for the next tick or for the clock.
     pub waited_micros: u64,
-    /// The last partition that drew from the slot; `None` if no one has yet.
+    /// The last partition that claimed from the slot; `None` if none has yet.
     pub partition: Option<u16>,
 }
 
-/// How far each timeline may go, for all slots of a server together, and which timeline was entered last.
+/// The high-water marks of all slots of a server: the last tick of each timeline that they may enter, and the timeline
+/// that was entered last.
 ///
-/// A mark is raised only after it was written to where a restart finds it.
+/// A mark is raised only after the new one was written to where a restart finds it: [`Marks::ahead`], then the write,
+/// then [`Marks::raise`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct Marks<T: Time = Tick> {
@@ -373,12 +411,12 @@ pub struct Marks<T: Time = Tick> {
 }
 
 impl<T: Time> Marks<T> {
-    /// A mark is written this far ahead of the clock: two seconds.
+    /// How many ticks ahead of the clock a mark is written: two seconds.
     pub const AHEAD: u64 = 2 * T::PER_SECOND;
-    /// A mark less far ahead than this, one second, is due to be raised.
+    /// A mark fewer ticks ahead of the clock than this is due to be raised: one second.
     pub const DUE: u64 = T::PER_SECOND;
 
-    /// Marks of these ticks.
+    /// Marks at these ticks, of the first and the second timeline.
     pub fn new(limits: [T; 2], current: bool) -> Self {
         Self {
             limit: limits.map(|tick| AtomicU64::new(tick.get())),
@@ -387,12 +425,12 @@ impl<T: Time> Marks<T> {
         }
     }
 
-    /// No limits: for a generator whose IDs need only be unique while it lives.
+    /// No limits: for a generator whose IDs need be unique only as long as its memory exists.
     pub fn unlimited() -> Self {
         Self::new([T::MAX; 2], false)
     }
 
-    /// Sets both marks and the current timeline. For marks that nobody uses yet.
+    /// Sets both marks and the current timeline. Only for marks that nobody uses yet.
     pub fn restore(&self, limits: [T; 2], current: bool) {
         for (limit, tick) in self.limit.iter().zip(limits) {
             limit.store(tick.get(), Relaxed);
@@ -412,16 +450,16 @@ impl<T: Time> Marks<T> {
         self.current.load(Relaxed)
     }
 
-    /// Whether the mark of a timeline should be raised, now that the clock reads this.
+    /// Whether the mark of a timeline should be raised when the clock reads `now`: it is less than [`Marks::DUE`] ahead.
     #[inline]
     pub fn due(&self, tick_tock: bool, now: T) -> bool {
         self.limit(tick_tock) < now.saturating_add(Self::DUE)
     }
 
-    /// What to write before [`Marks::raise`]: both marks, one of them far enough ahead of the clock.
+    /// The marks to write before [`Marks::raise`]: that of `tick_tock` is at least [`Marks::AHEAD`] after `now`.
     ///
-    /// One caller at a time, from here until the marks are raised. Of two at once, the one that writes last
-    /// may not know of the mark that the other raises, and a restart would fall back behind it.
+    /// Only one caller at a time may do this, write and raise. If two did, the second write could hold an older value
+    /// of the mark that the first caller raises, and a restart would resume too early.
     pub fn ahead(&self, tick_tock: bool, now: T) -> [T; 2] {
         let mut limits = [self.limit(false), self.limit(true)];
         let limit = &mut limits[tick_tock as usize];
@@ -429,7 +467,7 @@ impl<T: Time> Marks<T> {
         limits
     }
 
-    /// Raises the marks to what was written. They never fall.
+    /// Raises the marks to what was written. A mark that is higher already stays.
     pub fn raise(&self, limits: [T; 2]) {
         for (limit, tick) in self.limit.iter().zip(limits) {
             limit.fetch_max(tick.get(), Relaxed);

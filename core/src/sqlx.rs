@@ -9,7 +9,7 @@ use ::sqlx::{
 
 use crate::Sno;
 
-/// Whether a name is that of a type, as PostgreSQL shows it: with its schema if that is not searched.
+/// Whether a type as PostgreSQL shows it has this name. It is shown with its schema if that is not in the search path.
 fn names(shown: &str, name: &str) -> bool {
     shown.strip_suffix(name).is_some_and(|schema| schema.is_empty() || schema.ends_with('.'))
 }
@@ -44,7 +44,7 @@ impl Encode<'_, Postgres> for Sno {
     }
 }
 
-/// From ten bytes, and from the 16 characters that a query without parameters answers with.
+/// From ten bytes, or from 16 characters, which is what a query without parameters returns.
 impl Decode<'_, Postgres> for Sno {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
         match value.format() {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_type_goes_by_its_name() {
+    fn types_are_compatible_by_name() {
         for name in ["sno", "extensions.sno", "\"my schema\".sno"] {
             assert!(Sno::compatible(&PgTypeInfo::with_name(name)), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Time as an ID holds it: ticks of 4 ms since 2010.
+//! Time in IDs: ticks of 4 ms since 2010.
 
 use core::fmt;
 #[cfg(feature = "std")]
@@ -8,8 +8,8 @@ use crate::Time;
 
 /// A point in time to 4 ms: the number of ticks since 2010-01-01 00:00:00 UTC, in 39 bits.
 ///
-/// The last tick starts at 2079-09-07 15:47:35.548 UTC. A time is converted to the tick that it falls
-/// into; a tick is converted back to its start.
+/// The last tick starts at 2079-09-07 15:47:35.548 UTC. A time converts to the tick that it falls into, a tick to the
+/// time at which it starts. Leap seconds are not counted, as in Unix time.
 ///
 /// ```
 /// use sno_core::Tick;
@@ -24,7 +24,7 @@ use crate::Time;
 pub struct Tick(u64);
 
 impl Tick {
-    /// Width of the field.
+    /// Width of the field in an ID, in bits.
     pub const BITS: u32 = 39;
     /// Ticks in a second.
     pub const PER_SECOND: u64 = 250;
@@ -39,13 +39,13 @@ impl Tick {
     pub const EPOCH_UNIX_SECONDS: u64 = 1_262_304_000;
     const EPOCH_UNIX_MICROS: i64 = Self::EPOCH_UNIX_SECONDS as i64 * 1_000_000;
 
-    /// The tick with this number, if it fits its 39 bits.
+    /// The tick with this number; `None` if that needs more than 39 bits.
     #[inline]
     pub const fn new(ticks: u64) -> Option<Self> {
         if ticks <= Self::MAX.0 { Some(Self(ticks)) } else { None }
     }
 
-    /// The low 39 bits as a tick: for fields that were cut out of an ID or of a generator's word.
+    /// The low 39 bits as a tick.
     #[inline]
     pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits & Self::MAX.0)
@@ -58,9 +58,13 @@ impl Tick {
     }
 
     /// The tick that a Unix time in microseconds falls into.
+    ///
+    /// # Errors
+    ///
+    /// The time is before 2010-01-01 00:00:00 UTC or after the last tick.
     #[inline]
     pub const fn floor(unix_micros: i64) -> Result<Self, OutOfEpoch> {
-        // Saturation keeps the far past in the past; the far future is far enough.
+        // Saturated at `i64::MIN`, the difference is still negative. It can't overflow at the other end.
         let micros = unix_micros.saturating_sub(Self::EPOCH_UNIX_MICROS);
         if micros < 0 {
             return Err(OutOfEpoch::Before);
@@ -72,6 +76,10 @@ impl Tick {
     }
 
     /// The first tick that starts at a Unix time in microseconds or later.
+    ///
+    /// # Errors
+    ///
+    /// The time is before 2010-01-01 00:00:00 UTC or after the start of the last tick.
     #[inline]
     pub const fn ceil(unix_micros: i64) -> Result<Self, OutOfEpoch> {
         match Self::floor(unix_micros) {
@@ -83,7 +91,11 @@ impl Tick {
         }
     }
 
-    /// The tick that a reading of the Unix clock falls into.
+    /// The tick that a Unix time falls into, given in seconds and nanoseconds (below 1,000,000,000) of the second.
+    ///
+    /// # Errors
+    ///
+    /// The time is before 2010-01-01 00:00:00 UTC or after the last tick.
     #[inline]
     pub const fn from_unix(seconds: u64, nanos: u32) -> Result<Self, OutOfEpoch> {
         if seconds < Self::EPOCH_UNIX_SECONDS {
@@ -106,7 +118,7 @@ impl Tick {
         (self.0 * Self::MICROS) as i64 + Self::EPOCH_UNIX_MICROS
     }
 
-    /// This many ticks later, but no later than [`Tick::MAX`].
+    /// The tick this many ticks later, but at most [`Tick::MAX`].
     #[inline]
     pub const fn saturating_add(self, ticks: u64) -> Self {
         let sum = self.0.saturating_add(ticks);
@@ -151,12 +163,12 @@ impl From<Tick> for SystemTime {
     }
 }
 
-/// A time that no tick stands for.
+/// A time that is outside the range of ticks, [`Tick`]'s or another system's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutOfEpoch {
-    /// Earlier than 2010-01-01 00:00:00 UTC.
+    /// Before the first tick; of [`Tick`], 2010-01-01 00:00:00 UTC.
     Before,
-    /// Later than the last tick, which ends at 2079-09-07 15:47:35.552 UTC.
+    /// After the last tick; of [`Tick`], at 2079-09-07 15:47:35.552 UTC or later.
     After,
 }
 

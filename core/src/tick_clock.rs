@@ -1,40 +1,39 @@
-//! The system's clock for generators: read once a tick.
+//! The system's clock for generators, read about once a tick.
 
 use core::cell::Cell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::{Clock, OutOfEpoch, Tick, counter};
 
-/// The system's real-time clock, read once a tick: that the tick still [lasts](Clock::lasts), the processor's
-/// time-stamp counter tells.
+/// The system's real-time clock, read about once a tick: in between, the processor's time-stamp counter tells whether
+/// that tick [is current](Clock::is_current).
 ///
-/// A reading of the clock costs 23 ns, one of the counter 10. What is more, the clock's has to wait for the
-/// atomic step of the claim before, and the counter's has not: one after the other they take 38 and 13 (an
-/// AMD EPYC at 2.6 GHz). Where there is no such counter, every reading is one of the clock.
+/// A reading of the clock takes 23 ns, one of the counter 10 ns. In a row of claims the difference is larger, since a
+/// reading of the clock has to wait until the compare-and-swap of the claim before has finished: 38 ns and 13 ns a claim
+/// (an AMD EPYC at 2.6 GHz). On processors without a counter of constant speed, each claim reads the clock.
 ///
-/// # What it may get wrong
+/// # Accuracy
 ///
-/// Between two readings of the clock, a claim goes on in a tick that a reading found, for as long as
-/// the counter says that this tick lasts, less 1 %. So the clock may have been *stepped* meanwhile, by hand or by a
-/// daemon, and this is noticed when the tick is over, within 4 ms. A clock that is slewed, by 500 ppm at most, stays
-/// well within the 1 %.
+/// After a reading of the clock, claims stay in its tick until the counter says that the tick is over, less 1 %. If the
+/// clock is *stepped* in between, by hand or by a daemon, this is noticed at the end of the tick, within 4 ms. A clock
+/// that is slewed, by 500 ppm at most, stays within the 1 %.
 ///
-/// The counter is never trusted with anything else. How fast it runs is measured, against a clock that does
-/// not step, until two measurements in turn agree; what differs from the last by more than 0.4 % (a virtual machine
-/// that was stopped or moved) counts for nothing, and a counter that goes back for a tick that is over. That IDs are
-/// unique does not rest on any clock: see [`Slot`](crate::Slot).
+/// The counter's speed is measured against the system's monotonic clock. It is used after two successive measurements
+/// agree to 0.4 %; if a later one differs by more, as in a virtual machine that was stopped or moved, the counter is not
+/// used until two agree again. If the counter goes back, the tick counts as over. That IDs are unique depends neither on
+/// the counter nor on the clock: see [`Slot`](crate::Slot).
 #[derive(Debug, Default)]
 pub struct TickClock {
     /// The tick of the last reading.
     tick: Cell<Tick>,
-    /// The counter just before that reading, and for how many counts the tick lasted from then on.
+    /// The counter just before that reading, and how many counts later the tick is over.
     since: Cell<u64>,
     counts: Cell<u64>,
     speed: Speed,
 }
 
 impl TickClock {
-    /// A clock that was not read yet.
+    /// A clock that has not been read yet.
     pub const fn new() -> Self {
         Self { tick: Cell::new(Tick::MIN), since: Cell::new(0), counts: Cell::new(0), speed: Speed::new() }
     }
@@ -54,8 +53,8 @@ impl Clock for TickClock {
     }
 
     #[inline]
-    fn lasts(&self, tick: Tick) -> bool {
-        // A counter that went back wraps around, far beyond.
+    fn is_current(&self, tick: Tick) -> bool {
+        // If the counter went back, the difference wraps around to a large number.
         tick == self.tick.get() && counter::read().wrapping_sub(self.since.get()) < self.counts.get()
     }
 }
@@ -66,13 +65,13 @@ const TICK: u64 = 1000 * Tick::MICROS;
 /// How fast the counter runs.
 #[derive(Debug)]
 struct Speed {
-    /// Where it was when, last.
+    /// The counter and the time at the last measurement.
     point: Cell<Option<(u64, Instant)>>,
-    /// Counts a nanosecond, as last measured.
+    /// Counts per nanosecond, by the last measurement; zero if that was not exact.
     measured: Cell<f64>,
-    /// The same, somewhat less, if it was confirmed; or zero.
+    /// The same less the margin, if two measurements agreed; otherwise zero.
     trusted: Cell<f64>,
-    /// At which count to measure again.
+    /// The count from which to measure again.
     due: Cell<u64>,
 }
 
@@ -83,20 +82,20 @@ impl Default for Speed {
 }
 
 impl Speed {
-    /// Shorter times are too inexact to measure.
+    /// The shortest time over which to measure: shorter ones are not exact enough.
     const SHORT: Duration = Duration::from_millis(1);
-    /// How far apart two measurements may be that confirm each other.
+    /// The largest relative difference of two measurements that agree.
     const AGREE: f64 = 1.0 / 256.0;
-    /// What is left of the speed to stay below it.
+    /// The factor that keeps the trusted speed below the real one.
     const MARGIN: f64 = 1.0 - 1.0 / 100.0;
-    /// Counts after which to measure again: up to a second, by the counters that there are.
+    /// Counts after which to measure again: at the speeds of present processors, a second at most on x86-64.
     const AGAIN: u64 = 1 << 30;
 
     const fn new() -> Self {
         Self { point: Cell::new(None), measured: Cell::new(0.0), trusted: Cell::new(0.0), due: Cell::new(0) }
     }
 
-    /// Counts a nanosecond: fewer rather than more, and none if that is not known. The counter is at `count`.
+    /// Counts per nanosecond, rather too few than too many; zero if not known. The counter is at `count`.
     #[inline]
     fn at(&self, count: u64) -> f64 {
         if self.trusted.get() == 0.0 || count.wrapping_sub(self.due.get()) < 1 << 63 {
@@ -120,7 +119,7 @@ impl Speed {
             }
             let counts = before.wrapping_sub(count);
             let speed = counts as f64 / elapsed.as_nanos() as f64;
-            // Interrupted in the middle, it is no measurement.
+            // If the process was interrupted between the two readings, the measurement is not exact.
             let exact = taken < counts / 512;
             let agrees = exact && (speed / self.measured.get() - 1.0).abs() < Self::AGREE;
             self.trusted.set(if agrees { speed.min(self.measured.get()) * Self::MARGIN } else { 0.0 });
@@ -147,22 +146,22 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_lasts_no_longer_than_it_does() {
+    fn a_tick_that_is_over_is_not_current() {
         let clock = TickClock::new();
         let end = Instant::now() + Duration::from_millis(500);
         let (mut yes, mut calls) = (0, 0);
         while Instant::now() < end {
             let tick = SystemClock.now().unwrap();
-            let lasts = clock.lasts(tick);
-            // What was read before the question is the tick, so a yes to the one before it is too late.
-            assert!(!clock.lasts(Tick::new(tick.get() - 1).unwrap()), "a tick that is over");
-            if !lasts {
+            let is_current = clock.is_current(tick);
+            // The clock has read `tick`, so the one before it is over.
+            assert!(!clock.is_current(Tick::new(tick.get() - 1).unwrap()), "a tick that is over");
+            if !is_current {
                 clock.now().unwrap();
             }
-            yes += u32::from(lasts);
+            yes += u32::from(is_current);
             calls += 1;
         }
-        // Nearly always, where there is such a counter.
+        // With a steady counter, nearly always.
         if counter::is_steady() {
             assert!(yes > calls / 2, "{yes} of {calls}");
         } else {
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_counts_when_two_measurements_agree() {
+    fn a_speed_is_trusted_after_two_measurements_agree() {
         let speed = Speed::new();
         if !counter::is_steady() {
             return;
@@ -186,7 +185,7 @@ mod tests {
             speed.at(counter::read()) > 0.0
         });
         assert!(found.is_some());
-        // As if the counter had jumped: a machine that was stopped, but its counter was not.
+        // As if a machine had been stopped while its counter went on.
         let (count, then) = speed.point.get().unwrap();
         speed.point.set(Some((count.wrapping_sub(1 << 40), then)));
         speed.due.set(0);

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sno_core::{Clock, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
+use sno_core::{ClaimError, Clock, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
 
 /// A clock that reads what it was set to.
 struct Hand(Cell<u64>);
@@ -36,13 +36,13 @@ impl Bench {
         }
     }
 
-    fn claim(&self) -> Result<(u64, bool, u16), Hold> {
+    fn claim(&self) -> Result<(u64, bool, u16), ClaimError> {
         self.slot
             .claim(&self.clock, self.range, &self.marks)
             .map(|Stamp { tick, tick_tock, sequence, .. }| (tick.get(), tick_tock, sequence))
     }
 
-    fn claim_at(&self, tick: u64) -> Result<(u64, bool, u16), Hold> {
+    fn claim_at(&self, tick: u64) -> Result<(u64, bool, u16), ClaimError> {
         self.clock.0.set(tick);
         self.claim()
     }
@@ -67,7 +67,7 @@ fn a_used_up_pool_waits_for_the_next_tick() {
     for sequence in 65532..=65535 {
         assert_eq!(bench.claim(), Ok((100, false, sequence)));
     }
-    assert_eq!(bench.claim(), Err(Hold::Overflow { until: tick(101) }));
+    assert_eq!(bench.claim(), Err(ClaimError::SequenceExhausted { until: tick(101) }));
     assert_eq!(bench.claim_at(101), Ok((101, false, 65532)));
 }
 
@@ -79,7 +79,7 @@ fn a_step_back_changes_the_timeline_without_a_wait() {
     assert_eq!(bench.claim(), Ok((900, true, 1)));
     // The other timeline goes on through the tick at which the first was left.
     assert_eq!(bench.claim_at(1000), Ok((1000, true, 0)));
-    assert_eq!(bench.slot.state().drifts, 1);
+    assert_eq!(bench.slot.state().backward_steps, 1);
 }
 
 #[test]
@@ -89,13 +89,13 @@ fn a_second_step_back_waits_for_the_nearer_of_two_ends() {
     bench.claim_at(900).unwrap();
     bench.claim_at(950).unwrap();
     // Timeline 0 was left at 1000, timeline 1 is at 950.
-    assert_eq!(bench.claim_at(940), Err(Hold::Regression { now: tick(940), until: tick(950) }));
+    assert_eq!(bench.claim_at(940), Err(ClaimError::ClockWentBack { now: tick(940), until: tick(950) }));
     assert_eq!(bench.claim_at(950), Ok((950, true, 1)));
     // Past 1000, the first timeline is free again.
     bench.claim_at(2000).unwrap();
     assert_eq!(bench.claim_at(1001), Ok((1001, false, 0)));
     // Timeline 1 was left at 2000, timeline 0 is at 1001.
-    assert_eq!(bench.claim_at(1000), Err(Hold::Regression { now: tick(1000), until: tick(1001) }));
+    assert_eq!(bench.claim_at(1000), Err(ClaimError::ClockWentBack { now: tick(1000), until: tick(1001) }));
     assert_eq!(bench.slot.state().safe, tick(1001));
 }
 
@@ -105,7 +105,7 @@ fn a_leap_forward_and_back_costs_the_second_step_only() {
     bench.claim().unwrap();
     bench.claim_at(1_000_000).unwrap();
     assert_eq!(bench.claim_at(1250), Ok((1250, true, 0)));
-    assert_eq!(bench.claim_at(1000), Err(Hold::Regression { now: tick(1000), until: tick(1250) }));
+    assert_eq!(bench.claim_at(1000), Err(ClaimError::ClockWentBack { now: tick(1000), until: tick(1250) }));
 }
 
 #[test]
@@ -117,14 +117,14 @@ fn a_change_of_the_pool_never_repeats_a_number() {
     bench.range = "0-99".parse().unwrap();
     assert_eq!(bench.claim(), Ok((100, false, 51)));
     bench.range = "10-20".parse().unwrap();
-    assert_eq!(bench.claim(), Err(Hold::Overflow { until: tick(101) }));
+    assert_eq!(bench.claim(), Err(ClaimError::SequenceExhausted { until: tick(101) }));
 }
 
 #[test]
 fn a_clock_outside_the_epoch_is_an_error() {
     let bench = Bench::new(Tick::MAX.get(), "0-3");
     assert_eq!(bench.claim(), Ok((Tick::MAX.get(), false, 0)));
-    assert_eq!(bench.claim_at(Tick::MAX.get() + 1), Err(Hold::Clock(OutOfEpoch::After)));
+    assert_eq!(bench.claim_at(Tick::MAX.get() + 1), Err(ClaimError::OutOfEpoch(OutOfEpoch::After)));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn after_the_last_tick_there_is_nothing_to_wait_for() {
     for sequence in 0..=3 {
         assert_eq!(bench.claim(), Ok((Tick::MAX.get(), false, sequence)));
     }
-    assert_eq!(bench.claim(), Err(Hold::Clock(OutOfEpoch::After)));
+    assert_eq!(bench.claim(), Err(ClaimError::OutOfEpoch(OutOfEpoch::After)));
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn no_tick_above_its_mark() {
     bench.marks = Marks::new([tick(101), tick(50)], false);
     assert_eq!(bench.claim(), Ok((100, false, 0)));
     assert_eq!(bench.claim_at(101), Ok((101, false, 0)));
-    assert_eq!(bench.claim_at(102), Err(Hold::Mark { tick_tock: false, tick: tick(102) }));
+    assert_eq!(bench.claim_at(102), Err(ClaimError::MarkReached { tick_tock: false, tick: tick(102) }));
     // The other timeline has a mark of its own.
-    assert_eq!(bench.claim_at(51), Err(Hold::Mark { tick_tock: true, tick: tick(51) }));
+    assert_eq!(bench.claim_at(51), Err(ClaimError::MarkReached { tick_tock: true, tick: tick(51) }));
     assert_eq!(bench.claim_at(50), Ok((50, true, 0)));
 
     assert!(bench.marks.due(true, tick(50)));
@@ -162,16 +162,16 @@ fn after_a_restart_everything_is_above_the_marks() {
     bench.slot.resume(&bench.marks);
     bench.marks.raise([Tick::MAX; 2]);
     // A quick restart finds the clock below the current timeline's mark, and takes the other.
-    assert_eq!(bench.claim_at(300), Err(Hold::Regression { now: tick(300), until: tick(301) }));
+    assert_eq!(bench.claim_at(300), Err(ClaimError::ClockWentBack { now: tick(300), until: tick(301) }));
     assert_eq!(bench.claim_at(301), Ok((301, true, 0)));
 
     // A slow one goes on where it was, but not within the tick of the mark.
     bench.marks = Marks::new([tick(500), tick(300)], false);
     bench.slot.resume(&bench.marks);
     bench.marks.raise([Tick::MAX; 2]);
-    assert_eq!(bench.claim_at(500), Err(Hold::Overflow { until: tick(501) }));
+    assert_eq!(bench.claim_at(500), Err(ClaimError::SequenceExhausted { until: tick(501) }));
     assert_eq!(bench.claim_at(501), Ok((501, false, 0)));
-    assert_eq!(bench.slot.state().drifts, 0);
+    assert_eq!(bench.slot.state().backward_steps, 0);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn an_idle_slot_follows_to_the_current_timeline() {
     assert_eq!(claim(&idle, 901), Ok((901, true)));
     // What it left behind is safe: back to where both have been, it waits.
     let until = tick(501);
-    assert_eq!(claim(&idle, 500), Err(Hold::Regression { now: tick(500), until }));
+    assert_eq!(claim(&idle, 500), Err(ClaimError::ClockWentBack { now: tick(500), until }));
     assert_eq!(claim(&idle, 501), Ok((501, false)));
     // The busy slot was on timeline 0 up to 1000, and goes back to it only past that.
     assert_eq!(claim(&slot, 950), Ok((950, true)));
@@ -202,11 +202,11 @@ fn the_first_of_all_slots_tells_that_the_clock_went_back() {
     let claim = |slot: usize, tick: u64| {
         clock.0.set(tick);
         let stamp = slots[slot].claim(&clock, range, &marks).unwrap();
-        (stamp.tick_tock, stamp.drifted)
+        (stamp.tick_tock, stamp.stepped_back)
     };
     assert_eq!([0, 1, 2].map(|slot| claim(slot, 1000)), [(false, false); 3]);
     assert_eq!(claim(1, 900), (true, true));
-    assert_eq!(slots[1].left(false), tick(1000));
+    assert_eq!(slots[1].departed(false), tick(1000));
     assert_eq!([0, 2].map(|slot| claim(slot, 901)), [(true, false); 2]);
     // Within the tick, in the next, and past the one that was left.
     assert_eq!([901, 902, 1001].map(|tick| claim(0, tick)), [(true, false); 3]);
@@ -214,4 +214,16 @@ fn the_first_of_all_slots_tells_that_the_clock_went_back() {
     // The second step.
     assert_eq!(claim(2, 1001), (false, true));
     assert_eq!([0, 1].map(|slot| claim(slot, 1001).1), [false; 2]);
+}
+
+#[test]
+fn messages() {
+    for (error, message) in [
+        (ClaimError::SequenceExhausted { until: tick(1) }, "all sequence numbers of the tick are taken"),
+        (ClaimError::ClockWentBack { now: tick(1), until: tick(2) }, "clock went back"),
+        (ClaimError::MarkReached { tick_tock: false, tick: tick(1) }, "clock is after the high-water mark"),
+        (ClaimError::OutOfEpoch(OutOfEpoch::Before), "time before 2010-01-01 00:00:00 UTC"),
+    ] {
+        assert_eq!(error.to_string(), message);
+    }
 }

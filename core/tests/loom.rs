@@ -28,7 +28,7 @@ use loom::{
     },
     thread,
 };
-use sno_core::{Clock, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
+use sno_core::{ClaimError, Clock, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
 
 /// What a claim may do, as plain as it can be said.
 #[derive(Clone, Debug)]
@@ -82,26 +82,26 @@ impl Rules {
                         let reached = &mut state.reached[tick_tock as usize];
                         *reached = now.max(*reached);
                     }
-                    Err(Hold::Overflow { until }) => {
+                    Err(ClaimError::SequenceExhausted { until }) => {
                         let used_up = now == tick && sequence >= range.upper() as u32;
                         if !used_up || until.get() != now + 1 {
                             return None;
                         }
                     }
-                    Err(Hold::Regression { now: read, until }) => {
+                    Err(ClaimError::ClockWentBack { now: read, until }) => {
                         let past = now < tick && !free(!this);
                         let end = tick.min(reached[!this as usize] + 1);
                         if !past || read.get() != now || until.get() != end {
                             return None;
                         }
                     }
-                    Err(Hold::Mark { tick_tock, tick: wanted }) => {
+                    Err(ClaimError::MarkReached { tick_tock, tick: wanted }) => {
                         let barred = now != tick && free(tick_tock) && now > self.limits[tick_tock as usize];
                         if !barred || wanted.get() != now {
                             return None;
                         }
                     }
-                    Err(Hold::Clock(_)) => return None,
+                    Err(ClaimError::OutOfEpoch(_)) => return None,
                 }
             }
         }
@@ -128,7 +128,7 @@ struct Event {
 
 #[derive(Clone, Copy, Debug)]
 enum What {
-    Claim { slot: usize, range: SequenceRange, now: u64, outcome: Result<Stamp, Hold> },
+    Claim { slot: usize, range: SequenceRange, now: u64, outcome: Result<Stamp, ClaimError> },
     Raise { tick_tock: bool, to: u64 },
 }
 
@@ -177,7 +177,7 @@ impl Clock for Look<'_> {
         Ok(Tick::new(now).unwrap())
     }
 
-    fn lasts(&self, tick: Tick) -> bool {
+    fn is_current(&self, tick: Tick) -> bool {
         let lasts = self.caller.world.lasting && self.caller.last.get() == Some(tick.get());
         if lasts {
             self.reading.set((tick.get(), self.caller.known.get()));
@@ -230,7 +230,7 @@ impl Caller {
         script[place]
     }
 
-    fn claim_from(&self, slot: usize, range: SequenceRange) -> Result<Stamp, Hold> {
+    fn claim_from(&self, slot: usize, range: SequenceRange) -> Result<Stamp, ClaimError> {
         let World { slots, marks, .. } = &*self.world;
         let clock = Look { caller: self, reading: Cell::new((0, 0)) };
         let outcome = slots[slot].claim(&clock, range, marks);
@@ -239,14 +239,14 @@ impl Caller {
         outcome
     }
 
-    fn claim(&self) -> Result<Stamp, Hold> {
+    fn claim(&self) -> Result<Stamp, ClaimError> {
         self.claim_from(0, POOL)
     }
 
     /// Claims; if a mark is in the way, raises it and claims again.
-    fn claim_with_marks(&self) -> Result<Stamp, Hold> {
+    fn claim_with_marks(&self) -> Result<Stamp, ClaimError> {
         let outcome = self.claim();
-        if let Err(Hold::Mark { tick_tock, tick }) = outcome {
+        if let Err(ClaimError::MarkReached { tick_tock, tick }) = outcome {
             let World { marks, .. } = &*self.world;
             let limits = marks.ahead(tick_tock, tick);
             marks.raise(limits);
@@ -390,10 +390,10 @@ fn count(events: &[Event], seen: &mut Seen) {
         let What::Claim { outcome, .. } = event.what else { continue };
         match outcome {
             Ok(stamp) => seen.second += stamp.tick_tock as usize,
-            Err(Hold::Overflow { .. }) => seen.overflows += 1,
-            Err(Hold::Regression { .. }) => seen.regressions += 1,
-            Err(Hold::Mark { .. }) => seen.marks += 1,
-            Err(Hold::Clock(_)) => (),
+            Err(ClaimError::SequenceExhausted { .. }) => seen.overflows += 1,
+            Err(ClaimError::ClockWentBack { .. }) => seen.regressions += 1,
+            Err(ClaimError::MarkReached { .. }) => seen.marks += 1,
+            Err(ClaimError::OutOfEpoch(_)) => (),
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::{cell::Cell, collections::BTreeMap};
 
 use proptest::{prelude::*, test_runner::TestRunner};
-use sno_core::{Clock, Hold, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
+use sno_core::{ClaimError, Clock, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
 
 const NANOS: i128 = 1_000_000_000;
 const EPOCH: i128 = 1_262_304_000 * NANOS;
@@ -15,7 +15,7 @@ const EPOCH: i128 = 1_262_304_000 * NANOS;
 const LENGTH: i128 = 4_000_000;
 const SLOTS: usize = 3;
 
-/// The wall clock, in nanoseconds since 1970, and whether it is in the mood to tell that a tick lasts.
+/// The wall clock, in nanoseconds since 1970, and whether it says next that a tick is current.
 struct Wall(Cell<i128>, Cell<bool>);
 
 impl Clock for Wall {
@@ -27,7 +27,7 @@ impl Clock for Wall {
         }
     }
 
-    fn lasts(&self, tick: Tick) -> bool {
+    fn is_current(&self, tick: Tick) -> bool {
         self.1.set(!self.1.get());
         self.1.get() && self.now() == Ok(tick)
     }
@@ -132,7 +132,7 @@ struct Server {
     inherited: ([Tick; 2], bool),
     crash_while_raising: bool,
     waits: usize,
-    drifts: usize,
+    backward_steps: usize,
 }
 
 impl Server {
@@ -150,7 +150,7 @@ impl Server {
             inherited: written,
             crash_while_raising: false,
             waits: 0,
-            drifts: 0,
+            backward_steps: 0,
         };
         server.start();
         server
@@ -194,7 +194,7 @@ impl Server {
     }
 
     /// A claim, held against the model.
-    fn claim(&mut self, slot: usize) -> Result<Result<Stamp, Hold>, TestCaseError> {
+    fn claim(&mut self, slot: usize) -> Result<Result<Stamp, ClaimError>, TestCaseError> {
         let current = self.marks.current();
         let outcome = self.slots[slot].claim(&self.clock, self.range, &self.marks);
         let reading = self.tick();
@@ -217,7 +217,7 @@ impl Server {
                     if now < tick {
                         prop_assert_ne!(stamp.tick_tock, this);
                         prop_assert_eq!(self.marks.current(), stamp.tick_tock, "others would not follow");
-                        self.drifts += 1;
+                        self.backward_steps += 1;
                     } else {
                         let follows = current != this && self.free(slot, current, now);
                         prop_assert_eq!(stamp.tick_tock, this ^ follows);
@@ -233,24 +233,24 @@ impl Server {
                 prop_assert_eq!(memory.latest(stamp.tick_tock), Some(now), "a timeline went back");
                 memory.last = Some((stamp.tick_tock, now));
             }
-            Err(Hold::Overflow { until }) => {
+            Err(ClaimError::SequenceExhausted { until }) => {
                 prop_assert_eq!(reading, Ok(tick));
                 prop_assert!(highest >= self.range.upper(), "there were numbers left");
                 prop_assert_eq!(until.get(), tick + 1);
             }
-            Err(Hold::Regression { now, until }) => {
+            Err(ClaimError::ClockWentBack { now, until }) => {
                 prop_assert_eq!(reading, Ok(now.get()));
                 prop_assert!(now.get() < tick, "the clock did not go back");
                 prop_assert!(!self.free(slot, !this, now.get()), "the other timeline was free");
                 prop_assert!(until > now);
                 self.waits += 1;
             }
-            Err(Hold::Mark { tick_tock, tick: wanted }) => {
+            Err(ClaimError::MarkReached { tick_tock, tick: wanted }) => {
                 prop_assert_eq!(reading, Ok(wanted.get()));
                 prop_assert!(self.free(slot, tick_tock, wanted.get()));
                 prop_assert!(wanted > self.marks.limit(tick_tock));
             }
-            Err(Hold::Clock(error)) => {
+            Err(ClaimError::OutOfEpoch(error)) => {
                 let last_used_up = reading == Ok(Tick::MAX.get()) && highest >= self.range.upper();
                 prop_assert!(reading == Err(error) || last_used_up && error == OutOfEpoch::After);
             }
@@ -271,13 +271,13 @@ impl Server {
     }
 
     /// A claim as a backend makes it: it raises the marks when they are in the way, or soon will be.
-    fn claim_with_marks(&mut self, slot: usize) -> Result<Result<Stamp, Hold>, TestCaseError> {
+    fn claim_with_marks(&mut self, slot: usize) -> Result<Result<Stamp, ClaimError>, TestCaseError> {
         let outcome = self.claim(slot)?;
         match outcome {
             Ok(stamp) if stamp.entered && self.marks.due(stamp.tick_tock, stamp.tick) => {
                 self.raise(stamp.tick_tock, stamp.tick);
             }
-            Err(Hold::Mark { tick_tock, tick }) => {
+            Err(ClaimError::MarkReached { tick_tock, tick }) => {
                 self.raise(tick_tock, tick);
                 return self.claim(slot);
             }
@@ -286,22 +286,23 @@ impl Server {
         Ok(outcome)
     }
 
-    /// Waits as a hold says: no longer than needed, and not in vain.
-    fn wait(&mut self, slot: usize, hold: Hold) -> Result<(), TestCaseError> {
-        let (Hold::Overflow { until } | Hold::Regression { until, .. }) = hold else {
+    /// Waits as an error says: no longer than needed, and not in vain.
+    fn wait(&mut self, slot: usize, error: ClaimError) -> Result<(), TestCaseError> {
+        let (ClaimError::SequenceExhausted { until } | ClaimError::ClockWentBack { until, .. }) = error
+        else {
             return Ok(());
         };
-        if let Hold::Regression { .. } = hold {
+        if let ClaimError::ClockWentBack { .. } = error {
             self.set(Tick::new(until.get() - 1).unwrap());
-            let Err(Hold::Regression { until: same, .. }) = self.claim(slot)? else {
+            let Err(ClaimError::ClockWentBack { until: same, .. }) = self.claim(slot)? else {
                 return Err(TestCaseError::fail("the wait was too long"));
             };
             prop_assert_eq!(same, until);
         }
         self.set(until);
         let after = self.claim(slot)?;
-        let in_vain = matches!(after, Err(Hold::Regression { .. }));
-        prop_assert!(!in_vain, "waited as {:?} says, and then {:?}", hold, after);
+        let in_vain = matches!(after, Err(ClaimError::ClockWentBack { .. }));
+        prop_assert!(!in_vain, "waited as {:?} says, and then {:?}", error, after);
         Ok(())
     }
 
@@ -324,8 +325,8 @@ impl Server {
                 }
             }
             Event::Insist { slot } => {
-                if let Err(hold) = self.claim_with_marks(slot)? {
-                    self.wait(slot, hold)?;
+                if let Err(error) = self.claim_with_marks(slot)? {
+                    self.wait(slot, error)?;
                 }
             }
             Event::Upkeep => {
@@ -340,14 +341,14 @@ impl Server {
     }
 }
 
-/// Tries a law on random lives; returns how often their claims had to wait for the clock, and drifted.
+/// Tries a law on random lives; returns how often their claims had to wait for the clock, and followed a backward step.
 fn try_on<S: Strategy>(lives: S, law: impl Fn(S::Value) -> Result<Server, TestCaseError>) -> (usize, usize) {
     let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
     let totals = Cell::new((0, 0));
     let result = TestRunner::new(config).run(&lives, |life| {
-        let Server { waits, drifts, .. } = law(life)?;
-        let (all_waits, all_drifts) = totals.get();
-        totals.set((all_waits + waits, all_drifts + drifts));
+        let Server { waits, backward_steps, .. } = law(life)?;
+        let (all_waits, all_backward_steps) = totals.get();
+        totals.set((all_waits + waits, all_backward_steps + backward_steps));
         Ok(())
     });
     if let Err(failure) = result {
@@ -364,13 +365,13 @@ fn quiet(events: Vec<Event>) -> Vec<Event> {
 
 #[test]
 fn no_life_brings_an_id_twice_or_a_needless_wait() {
-    let (waits, drifts) = try_on(lives(7), |(start, events)| {
+    let (waits, backward_steps) = try_on(lives(7), |(start, events)| {
         let mut server = Server::new(start);
         server.live(events)?;
         Ok(server)
     });
     // Lives without them would prove nothing.
-    assert!(waits > 100 && drifts > 100, "{waits} waits, {drifts} drifts");
+    assert!(waits > 100 && backward_steps > 100, "{waits} waits, {backward_steps} backward_steps");
 }
 
 #[test]
@@ -388,7 +389,7 @@ fn a_clock_that_goes_forward_is_never_waited_for_and_keeps_to_one_timeline() {
 fn the_first_step_back_is_never_waited_for() {
     let start = 1_767_225_600 * NANOS;
     let halves = [(); 2].map(|()| prop::collection::vec(events(10), 1..100).prop_map(quiet));
-    let (waits, drifts) = try_on((halves, 0.0..1.0), |([before, after], part)| {
+    let (waits, backward_steps) = try_on((halves, 0.0..1.0), |([before, after], part)| {
         let mut server = Server::new(start);
         server.live(before)?;
         // Anywhere between the start and now; the tick of the start is below the marks.
@@ -397,14 +398,14 @@ fn the_first_step_back_is_never_waited_for() {
         server.live(after)?;
         Ok(server)
     });
-    assert!(waits == 0 && drifts > 100, "{waits} waits, {drifts} drifts");
+    assert!(waits == 0 && backward_steps > 100, "{waits} waits, {backward_steps} backward_steps");
 }
 
 #[test]
 fn a_server_that_restarts_once_needs_no_wait() {
     let start = 1_767_225_600 * NANOS;
     let halves = [(); 2].map(|()| prop::collection::vec(events(10), 1..100).prop_map(quiet));
-    let (waits, drifts) = try_on((halves, any::<bool>()), |([before, after], while_raising)| {
+    let (waits, backward_steps) = try_on((halves, any::<bool>()), |([before, after], while_raising)| {
         let mut server = Server::new(start);
         server.live(before)?;
         server.clock.0.set(server.clock.0.get() + LENGTH);
@@ -412,5 +413,5 @@ fn a_server_that_restarts_once_needs_no_wait() {
         server.live(after)?;
         Ok(server)
     });
-    assert!(waits == 0 && drifts > 100, "{waits} waits, {drifts} drifts");
+    assert!(waits == 0 && backward_steps > 100, "{waits} waits, {backward_steps} backward_steps");
 }

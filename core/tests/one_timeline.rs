@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::BTreeMap};
 
 use proptest::prelude::*;
 use sno_core::{
-    Hold, Marks, SequenceRange, Slot, Time,
+    ClaimError, Marks, SequenceRange, Slot, Time,
     compat::{Uid60, UniqueId, snowflake_si, snowflake_si::Machine, uid60, uniqueid},
 };
 
@@ -78,27 +78,27 @@ fn live<T: Time>(pool: SequenceRange, start: u64, events: &[Event]) -> Result<us
                     prop_assert_eq!(stamp.entered, numbers.is_empty());
                     numbers.push(stamp.sequence);
                 }
-                Err(Hold::Overflow { until }) => {
+                Err(ClaimError::SequenceExhausted { until }) => {
                     prop_assert_eq!(until.get(), now + 1);
                     prop_assert!(now == started_at || used as u32 == pool.size(), "there were numbers left");
                 }
-                Err(Hold::Regression { now: read, until }) => {
+                Err(ClaimError::ClockWentBack { now: read, until }) => {
                     prop_assert!(now < latest, "the clock did not go back");
                     // As short as can be: in that tick there may be numbers left.
                     prop_assert_eq!((read.get(), until.get()), (now, latest));
                     prop_assert_eq!(slot.state().safe.get(), latest);
                     waits += 1;
                 }
-                Err(Hold::Mark { tick_tock, tick: wanted }) => {
+                Err(ClaimError::MarkReached { tick_tock, tick: wanted }) => {
                     prop_assert!(!tick_tock && wanted.get() == now && now > marks.limit(false).get());
                     written = marks.ahead(tick_tock, wanted);
                     marks.raise(written);
                 }
-                Err(Hold::Clock(error)) => return Err(TestCaseError::fail(error.to_string())),
+                Err(ClaimError::OutOfEpoch(error)) => return Err(TestCaseError::fail(error.to_string())),
             }
         }
     }
-    prop_assert_eq!(slot.state().drifts, 0);
+    prop_assert_eq!(slot.state().backward_steps, 0);
     Ok(waits)
 }
 

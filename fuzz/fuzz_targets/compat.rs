@@ -1,4 +1,4 @@
-//! Any bytes as the texts, numbers and bytes of the other systems' IDs: what is read is written the same way.
+//! Any bytes as texts, numbers and bytes of the other systems' IDs: a valid one is written as it was read.
 
 #![no_main]
 

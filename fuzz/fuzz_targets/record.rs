@@ -1,11 +1,11 @@
-//! Any bytes as the file of the marks.
+//! Any bytes as the file of the high-water marks.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sno_core::record::{LENGTH, Record};
 
-/// What is taken for a record is one, to the byte.
+/// A page that decodes encodes to the same bytes.
 fn check(page: &[u8]) {
     if let Some(record) = <Record>::decode(page) {
         assert_eq!(record.encode()[..], page[..LENGTH]);

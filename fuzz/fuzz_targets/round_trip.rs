@@ -27,7 +27,7 @@ fuzz_target!(|bytes: [u8; 10]| {
     assert_eq!(Tick::ceil(start), Ok(tick));
     assert!(Sno::lower_bound(start) <= id && id <= Sno::upper_bound(start));
 
-    // The first bytes give another metabyte as good as any.
+    // The first byte serves as another metabyte.
     let changed = id.with_metabyte(bytes[0]);
     assert_eq!(changed.fields(), Fields { metabyte: bytes[0], ..fields });
 });

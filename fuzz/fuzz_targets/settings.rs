@@ -1,4 +1,4 @@
-//! Any text as a setting.
+//! Any text as the value of a setting.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use std::{
 use libfuzzer_sys::fuzz_target;
 use sno_core::{Prefix, SequenceRange};
 
-/// What is taken reads the same after it was shown; what is not says why.
+/// A value that parses is displayed as a text that parses to the same value; an error has a message.
 fn check<T>(text: &str) -> Option<T>
 where
     T: FromStr<Err: Debug + Display> + Display + PartialEq + Debug,

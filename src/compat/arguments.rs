@@ -1,4 +1,4 @@
-//! What the systems share: their errors, and the arguments that several of their functions take.
+//! Errors and arguments that functions of several systems share.
 
 use std::str::FromStr;
 
@@ -16,19 +16,19 @@ use crate::{
     sno::fields,
 };
 
-/// A value of another type that is no ID.
+/// A value of another type that is not an ID.
 pub(crate) fn out_of_range(name: &str, value: i64, reason: impl ToString) -> Error {
     Error::new(State::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
         .detail(sentence(reason))
 }
 
-/// An argument that makes no sense.
+/// An invalid argument.
 pub(crate) fn invalid_argument(name: &str, value: impl AsRef<[u8]>, reason: impl ToString) -> Error {
     Error::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}:"), value)
         .detail(sentence(reason))
 }
 
-/// The sno of an ID of another system, if it holds that time.
+/// The sno of an ID of another system, or an error if a sno can't hold its time.
 pub(crate) fn into_sno(
     metabyte: i32,
     unix_micros: i64,
@@ -38,7 +38,7 @@ pub(crate) fn into_sno(
         .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), fields::SPAN))
 }
 
-/// Strong random bytes.
+/// Cryptographically strong random bytes.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     // SAFETY: as many bytes are written as there are.
@@ -60,14 +60,14 @@ pub(crate) fn text(characters: &str) -> Datum {
 /// # Safety
 /// The datum is one of these types.
 pub(crate) unsafe fn bytes(datum: Datum) -> Vec<u8> {
-    // SAFETY: the bytes stay where they are while they are copied.
+    // SAFETY: the bytes are valid during the call, and are copied.
     unsafe {
         let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
         pgrx::varlena_to_byte_slice(varlena).to_vec()
     }
 }
 
-/// An argument of type `text` that stands for something, by its ASCII name.
+/// The value of an argument of type `text` that is an ASCII name; `what` is for the error.
 ///
 /// # Safety
 /// The datum is of type `text`.

@@ -1,5 +1,4 @@
-//! gid: the type and its functions. Its IDs are unique by their 64 random bits, so there is no generator, no
-//! shared memory and nothing that a restart has to keep.
+//! gid: the type and its functions. Its IDs have 64 random bits, so there are no generators, no shared memory and no marks.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{
@@ -68,7 +67,7 @@ by_reference!(Gid);
 
 /// The first eight bytes: prefix and time, whose order is that of the IDs.
 impl Abbreviate for Gid {
-    type By = ();
+    type Abbreviation = ();
 
     fn around(self) {}
 
@@ -83,7 +82,7 @@ impl Fixed for Gid {
     const NAME: &'static str = "gid";
     type Text = [u8; 24];
     type Bytes = [u8; 16];
-    type Wrong = InvalidId;
+    type Error = InvalidId;
 
     fn parse(text: &[u8]) -> Result<Self, InvalidId> {
         Self::parse_bytes(text)
@@ -178,7 +177,7 @@ fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
 }
 
 pg_function! {
-    /// `gid_lower(text, timestamptz) → gid`: the smallest ID of a prefix that was not made before.
+    /// `gid_lower(text, timestamptz) → gid`: the smallest possible ID of a prefix at or after a time.
     fn gid_lower(prefix: Datum, time: Timestamp) -> Gid {
         // SAFETY: declared in SQL with a text in this place.
         unsafe { named("prefix", prefix) }.map(|prefix| Gid::lower_bound(prefix, time.unix_micros()))
@@ -186,7 +185,7 @@ pg_function! {
 }
 
 pg_function! {
-    /// `gid_upper(text, timestamptz) → gid`: the largest ID of a prefix that was not made after.
+    /// `gid_upper(text, timestamptz) → gid`: the largest possible ID of a prefix in the millisecond of a time.
     fn gid_upper(prefix: Datum, time: Timestamp) -> Gid {
         // SAFETY: declared in SQL with a text in this place.
         unsafe { named("prefix", prefix) }.map(|prefix| Gid::upper_bound(prefix, time.unix_micros()))

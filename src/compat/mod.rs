@@ -1,4 +1,4 @@
-//! Four other systems of IDs, and the way from them to `sno`. A room for each; the files know those above them.
+//! Four other systems of IDs, with conversions to `sno`.
 
 mod arguments;
 pub(crate) mod settings;
@@ -10,7 +10,7 @@ pub(crate) mod uniqueid;
 
 mod views;
 
-/// Makes the next calls look at the settings again.
+/// Makes the next calls read the settings again.
 pub(crate) fn forget() {
     snowflake_si::generate::SESSION.forget();
     uid60::generate::SESSION.forget();

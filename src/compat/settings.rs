@@ -1,4 +1,4 @@
-//! The settings under `sno_compat.`; [`crate::pg::settings`] says how they fail closed.
+//! The settings of `sno_compat`; [`crate::pg::settings`] describes how they fail closed.
 
 use sno_core::compat::{
     snowflake_si::{BaseClock, Machine},
@@ -6,7 +6,7 @@ use sno_core::compat::{
     uniqueid::{Cluster, Form, GeneratorBits},
 };
 
-use crate::pg::settings::{Setting, loaded};
+use crate::pg::settings::{Setting, reserve_prefix};
 
 /// Of a Snowflake-SI site.
 pub(crate) static BASE_CLOCK: Setting = Setting::new(
@@ -57,7 +57,7 @@ pub(crate) static GENERATOR_BITS: Setting = Setting::new(
     "uniqueid",
 );
 
-/// Defines the settings; once in each process, when the library is loaded.
+/// Defines the settings, when the library is loaded.
 pub(crate) fn define() {
     let defined = [
         BASE_CLOCK.load::<BaseClock>(),
@@ -67,5 +67,5 @@ pub(crate) fn define() {
         FORM.load::<Form>(),
         GENERATOR_BITS.load::<GeneratorBits>(),
     ];
-    loaded(c"sno_compat", &defined);
+    reserve_prefix(c"sno_compat", &defined);
 }

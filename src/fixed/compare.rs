@@ -1,7 +1,6 @@
-//! Comparison: six operators and btree's support function, all by the order of the type, and the choices of
-//! `min` and `max`.
+//! Comparison: six operators, btree's support function, and the transition functions of `min` and `max`.
 //!
-//! These run without pgrx's guard, since they call nothing and cannot panic.
+//! They run without a guard, since they call nothing of PostgreSQL's and can't panic.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 
@@ -20,7 +19,7 @@ unsafe fn pair<T: Argument>(fcinfo: FunctionCallInfo) -> (T, T) {
     }
 }
 
-/// Defines functions of two values by what they make of their order.
+/// Defines functions of two values by their order.
 macro_rules! comparisons {
     ($($(#[$attr:meta])* $name:ident: $of_order:expr;)*) => {$(
         $(#[$attr])*
@@ -54,7 +53,7 @@ comparisons! {
     cmp: |order| order as i32;
 }
 
-/// Transition function of `max`. The datums are handed on as they are, without a copy.
+/// Transition function of `max`. It returns one of the two datums, without a copy.
 ///
 /// # Safety
 /// A call to a function that is declared in SQL with two arguments of this type.
@@ -65,7 +64,7 @@ pub(crate) unsafe fn larger<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datu
     if left > right { first } else { second }
 }
 
-/// Transition function of `min`. The datums are handed on as they are, without a copy.
+/// Transition function of `min`. It returns one of the two datums, without a copy.
 ///
 /// # Safety
 /// A call to a function that is declared in SQL with two arguments of this type.

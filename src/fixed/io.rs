@@ -1,4 +1,4 @@
-//! Input and output of types of fixed length, as text and as bytes.
+//! Input and output, as text and as bytes.
 
 use std::ffi::{CStr, c_char};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Input of text; errors are soft for a caller that asks for that.
+/// Input of text. Errors are soft if the caller asks for that.
 ///
 /// # Safety
 /// A call to a function that is declared in SQL with an argument of type cstring, and this type as its result.
@@ -23,25 +23,25 @@ pub(crate) unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
         match T::parse(text) {
-            Ok(value) => value.answer(),
-            Err(wrong) => refuse::<T>(fcinfo, text, wrong),
+            Ok(value) => value.into_datum_unguarded(),
+            Err(error) => refuse::<T>(fcinfo, text, error),
         }
     }
 }
 
-/// The error of [`input`].
+/// Raises or saves the error of [`input`].
 #[cold]
-unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], wrong: T::Wrong) -> Datum {
+unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], error: T::Error) -> Datum {
     // SAFETY: as above. This is the outermost frame.
     unsafe {
-        let report = guard(|| Ok(Error::syntax(T::NAME, text, sentence(wrong)).into_report()));
+        let report = guard(|| Ok(Error::syntax(T::NAME, text, sentence(error)).into_report()));
         report.save((*fcinfo).context);
     }
-    // After a soft error the caller looks at its context, not at the datum.
+    // After a soft error the caller ignores the datum.
     Datum::null()
 }
 
-/// A cstring.
+/// A cstring of fixed length.
 #[derive(Clone, Copy)]
 #[repr(C, packed)]
 struct Terminated<T: Copy> {
@@ -62,17 +62,17 @@ pub(crate) unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     }
 }
 
-/// The value of bytes; nothing is known to be wrong with them but their number, if that is.
+/// The value of bytes. The error is `None` if their number is wrong.
 #[inline(always)]
-fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Wrong>> {
+fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Error>> {
     T::from_bytes(T::Bytes::try_from(bytes).map_err(|_| None)?).map_err(Some)
 }
 
-/// The error of [`of_bytes`].
+/// The error of [`of_bytes`] as one to raise.
 #[cold]
-fn wrong_bytes<T: Fixed>(bytes: &[u8], wrong: Option<T::Wrong>) -> Error {
-    match wrong {
-        Some(wrong) => Error::binary(T::NAME, sentence(wrong)),
+fn invalid_bytes<T: Fixed>(bytes: &[u8], error: Option<T::Error>) -> Error {
+    match error {
+        Some(error) => Error::binary(T::NAME, sentence(error)),
         None => Error::length(T::NAME, T::LENGTH, bytes.len()),
     }
 }
@@ -83,7 +83,7 @@ fn wrong_bytes<T: Fixed>(bytes: &[u8], wrong: Option<T::Wrong>) -> Error {
 /// A call to a receive function, with this type as its result.
 #[inline(always)]
 pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: a receive function's argument is the message's buffer, with the cursor in its bounds. This is the
+    // SAFETY: a receive function's argument is the message's buffer, whose cursor is within its length. This is the
     // outermost frame.
     unsafe {
         let message = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
@@ -91,8 +91,8 @@ pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
         message.cursor = message.len;
         match of_bytes::<T>(bytes) {
-            Ok(value) => value.answer(),
-            Err(wrong) => guard(|| Err(wrong_bytes::<T>(bytes, wrong))),
+            Ok(value) => value.into_datum_unguarded(),
+            Err(error) => guard(|| Err(invalid_bytes::<T>(bytes, error))),
         }
     }
 }
@@ -104,22 +104,22 @@ pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 #[inline(always)]
 pub(crate) unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above. Nothing here needs dropping.
-    unsafe { Bytea(Args::new(fcinfo).next::<T>().to_bytes()).answer() }
+    unsafe { Bytea(Args::new(fcinfo).next::<T>().to_bytes()).into_datum_unguarded() }
 }
 
-/// The value whose binary form a `bytea` is.
+/// Conversion from a `bytea` that holds the binary form.
 ///
 /// # Safety
 /// A call to a function that is declared in SQL with one argument of type bytea, and this type as its result.
 pub(crate) unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: the argument is a bytea; its bytes stay where they are while they are copied. This is the outermost frame.
+    // SAFETY: the argument is a bytea, whose bytes are valid during the call. This is the outermost frame.
     unsafe {
         let value = guard(|| {
             let datum: Datum = Args::new(fcinfo).next();
             let bytes = pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
-            of_bytes::<T>(bytes).map_err(|wrong| wrong_bytes::<T>(bytes, wrong))
+            of_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
         });
-        value.answer()
+        value.into_datum_unguarded()
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 #[derive(Clone, Copy)]
 pub(crate) struct Bytea<B: Copy>(pub(crate) B);
 
-/// Its length and its bytes.
+/// The memory layout of a `bytea`: its length and its bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Varlena<B: Copy> {
@@ -140,7 +140,7 @@ impl<B: Copy> From<Bytea<B>> for Varlena<B> {
     fn from(bytea: Bytea<B>) -> Self {
         const { assert!(align_of::<B>() == 1) };
         let mut varlena = Self { header: 0, bytes: bytea.0 };
-        // SAFETY: the header is where PostgreSQL has it.
+        // SAFETY: the header of a varlena is its first four bytes.
         unsafe {
             let length = pg_sys::VARHDRSZ + size_of::<B>();
             pgrx::set_varsize_4b((&raw mut varlena).cast(), length as i32);
@@ -155,7 +155,7 @@ impl<B: Copy> Returned for Bytea<B> {
     }
 
     #[inline(always)]
-    unsafe fn answer(self) -> Datum {
+    unsafe fn into_datum_unguarded(self) -> Datum {
         // SAFETY: by the contract.
         unsafe { store(Varlena::from(self)) }
     }

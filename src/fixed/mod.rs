@@ -1,4 +1,4 @@
-//! Types of fixed length: what they have in common.
+//! Functions of all types of fixed length.
 
 pub(crate) mod compare;
 pub(crate) mod hash;
@@ -14,7 +14,7 @@ use crate::pg::{
 
 /// A type of fixed length: its values as text and as bytes.
 pub(crate) trait Fixed: Argument + Returned + Ord {
-    /// What the type is called.
+    /// The name of the type.
     const NAME: &'static str;
 
     /// The text form.
@@ -23,14 +23,14 @@ pub(crate) trait Fixed: Argument + Returned + Ord {
     /// The binary form, which is also what is hashed.
     type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]> + Copy;
 
-    /// What is wrong with a text or with bytes, as the core says it. Small, since it is on the way of every value.
-    type Wrong: Display;
+    /// Why a text or bytes are not a value. It should be small, since [`parse`](Self::parse) returns it or the value.
+    type Error: Display;
 
-    /// The value of a text. Like [`from_bytes`](Self::from_bytes), it runs outside of the guard and may not panic.
-    fn parse(text: &[u8]) -> Result<Self, Self::Wrong>;
+    /// The value of a text. It is called outside the guard and may not panic, and nor may [`from_bytes`](Self::from_bytes).
+    fn parse(text: &[u8]) -> Result<Self, Self::Error>;
 
     /// The value of a binary form of the right length.
-    fn from_bytes(bytes: Self::Bytes) -> Result<Self, Self::Wrong>;
+    fn from_bytes(bytes: Self::Bytes) -> Result<Self, Self::Error>;
 
     /// The text form of a value.
     fn to_text(self) -> Self::Text;
@@ -38,11 +38,11 @@ pub(crate) trait Fixed: Argument + Returned + Ord {
     /// The binary form of a value.
     fn to_bytes(self) -> Self::Bytes;
 
-    /// How long the binary form is.
+    /// The length of the binary form in bytes.
     const LENGTH: usize = size_of::<Self::Bytes>();
 }
 
-/// A field of an ID that came as an `integer`, since SQL has no smaller type without a sign.
+/// A field of an ID from an `integer`, or an error if it is not between 0 and `max`.
 pub(crate) fn field(name: &str, value: i32, max: u16) -> Result<u16, Error> {
     u16::try_from(value).ok().filter(|field| *field <= max).ok_or_else(|| Error::field(name, value, max))
 }

@@ -1,37 +1,38 @@
-//! Sorts of types of fixed length: by abbreviated keys of 64 bits, or by the datums themselves where those are
-//! the numbers that sort.
+//! Sort support: by abbreviated keys of 64 bits, or by the datums themselves for types that are passed by value.
 
 use std::ffi::{c_int, c_void};
 
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo, SortSupport, SortSupportData};
-use sno_core::Variety;
+use sno_core::DistinctCounter;
 
 use crate::pg::{datum::Argument, fmgr::Args};
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrapper, since it is passed on by its address: by that PostgreSQL knows that its sorts
-    // for plain numbers can be used.
+    // Not pgrx's wrapper, since the address matters: by it PostgreSQL recognizes that its sorts for plain numbers can
+    // be used.
     fn ssup_datum_unsigned_cmp(x: Datum, y: Datum, ssup: SortSupport) -> c_int;
 }
 
-/// A type of more than 64 bits, and what it is abbreviated to.
+/// A type of more than 64 bits, whose values have abbreviated keys.
 pub(crate) trait Abbreviate: Argument + Ord + Copy {
-    /// What abbreviation goes by, made around the first value.
-    type By: Copy;
+    /// The parameters of the abbreviation.
+    type Abbreviation: Copy;
 
-    /// For a sort that this value comes first in.
-    fn around(self) -> Self::By;
+    /// The parameters for a sort whose first input is this value.
+    fn around(self) -> Self::Abbreviation;
 
-    /// The abbreviated key: of two values with different keys, the smaller has the smaller.
-    fn key(self, by: Self::By) -> u64;
+    /// The abbreviated key. If two values have different keys, the smaller value has the smaller key.
+    fn key(self, abbreviation: Self::Abbreviation) -> u64;
 }
 
-/// What a sort by abbreviated keys keeps.
-struct Sort<B> {
-    /// Made around the first value.
-    by: Option<B>,
+/// The state of a sort by abbreviated keys.
+struct Sort<A> {
+    /// The parameters, from the first value on.
+    abbreviation: Option<A>,
+    /// How many keys there were.
     count: u64,
-    variety: Variety,
+    distinct: DistinctCounter,
+    /// Whether more distinct keys need to be counted.
     counting: bool,
 }
 
@@ -40,19 +41,24 @@ struct Sort<B> {
 /// # Safety
 /// A call to a sort support function of this type.
 pub(crate) unsafe fn abbreviated<T: Abbreviate>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: PostgreSQL passes what the functions below are to be written to; the state lives as long.
+    // SAFETY: PostgreSQL passes the struct to fill; the state is allocated in the memory context of the sort.
     unsafe {
         pgrx::pgrx_extern_c_guard(|| {
             let ssup = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SortSupportData>();
             ssup.comparator = Some(compare::<T>);
             if ssup.abbreviate {
-                let size = size_of::<Sort<T::By>>();
-                let sort = pg_sys::MemoryContextAlloc(ssup.ssup_cxt, size).cast::<Sort<T::By>>();
-                sort.write(Sort { by: None, count: 0, variety: Variety::new(), counting: true });
+                let size = size_of::<Sort<T::Abbreviation>>();
+                let sort = pg_sys::MemoryContextAlloc(ssup.ssup_cxt, size).cast::<Sort<T::Abbreviation>>();
+                sort.write(Sort {
+                    abbreviation: None,
+                    count: 0,
+                    distinct: DistinctCounter::new(),
+                    counting: true,
+                });
                 ssup.ssup_extra = sort.cast::<c_void>();
                 ssup.comparator = Some(ssup_datum_unsigned_cmp);
                 ssup.abbrev_converter = Some(abbreviate::<T>);
-                ssup.abbrev_abort = Some(give_up::<T>);
+                ssup.abbrev_abort = Some(abort_abbreviation::<T>);
                 ssup.abbrev_full_comparator = Some(compare::<T>);
             }
         });
@@ -65,7 +71,7 @@ pub(crate) unsafe fn abbreviated<T: Abbreviate>(fcinfo: FunctionCallInfo) -> Dat
 /// # Safety
 /// A call to a sort support function of such a type.
 pub(crate) unsafe fn unsigned(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: PostgreSQL passes what the comparison is to be written to.
+    // SAFETY: PostgreSQL passes the struct to fill.
     unsafe {
         let ssup = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SortSupportData>();
         (*ssup).comparator = Some(ssup_datum_unsigned_cmp);
@@ -80,19 +86,20 @@ unsafe extern "C-unwind" fn compare<T: Abbreviate>(x: Datum, y: Datum, _: SortSu
 
 unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: SortSupport) -> Datum {
     // SAFETY: a sort of this type, with the state that `abbreviated` gave it.
-    let (value, sort) = unsafe { (T::from_datum(original), &mut *(*ssup).ssup_extra.cast::<Sort<T::By>>()) };
-    let number = value.key(*sort.by.get_or_insert_with(|| value.around()));
+    let (value, sort) =
+        unsafe { (T::from_datum(original), &mut *(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>()) };
+    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.around()));
     sort.count += 1;
     if sort.counting {
-        sort.counting = sort.variety.add(number);
+        sort.counting = sort.distinct.add(number);
     }
     Datum::from(number)
 }
 
-/// Whether keys of which nearly all are equal make abbreviation a waste: fewer than one different key in
-/// 2000, as for `uuid`. Unique IDs are far from that, whatever their times; references to few rows are not.
-unsafe extern "C-unwind" fn give_up<T: Abbreviate>(in_memory: c_int, ssup: SortSupport) -> bool {
+/// Whether to sort without abbreviated keys, since nearly all are equal: fewer than one distinct key in 2000, PostgreSQL's
+/// limit for `uuid`. This does not happen with unique IDs, but with references to few rows.
+unsafe extern "C-unwind" fn abort_abbreviation<T: Abbreviate>(in_memory: c_int, ssup: SortSupport) -> bool {
     // SAFETY: as in `abbreviate`.
-    let sort = unsafe { &*(*ssup).ssup_extra.cast::<Sort<T::By>>() };
-    in_memory >= 10_000 && sort.counting && u64::from(sort.variety.at_least()) < sort.count / 2000 + 1
+    let sort = unsafe { &*(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>() };
+    in_memory >= 10_000 && sort.counting && u64::from(sort.distinct.at_least()) < sort.count / 2000 + 1
 }

@@ -1,4 +1,4 @@
-//! The errors of generators, and their lines for the server's log: one constructor each.
+//! The errors of generators and their messages in the server's log, with one constructor each.
 
 use std::io;
 
@@ -20,7 +20,7 @@ impl Error {
         .detail("A standby would generate the IDs of its primary.")
     }
 
-    /// A system clock that reads what no ID can hold.
+    /// A system clock whose time no ID can hold.
     pub(crate) fn clock_outside_epoch<S: System>(error: OutOfEpoch) -> Self {
         let [start, end] = S::ENDS;
         Self::new(
@@ -34,7 +34,7 @@ impl Error {
         .hint("Set the server's clock.")
     }
 
-    /// A system clock that has to be waited for, but not for so long.
+    /// A system clock that went back, and would have to be waited for longer than the setting allows.
     pub(crate) fn clock_went_back<S: System>(until: Timestamp, micros: u64, max_micros: u64) -> Self {
         let text = until.to_text();
         let [seconds, max] = [micros, max_micros].map(|micros| micros as f64 / 1e6);
@@ -49,7 +49,7 @@ impl Error {
         .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))
     }
 
-    /// No room for the generators in the main segment, of PostgreSQL 15 and 16.
+    /// No room for the generators in the main segment of shared memory, on PostgreSQL 15 and 16.
     #[cfg(any(feature = "pg15", feature = "pg16"))]
     pub(crate) fn shared_memory<S: System>() -> Self {
         Self::new(
@@ -59,7 +59,7 @@ impl Error {
         .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
     }
 
-    /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's.
+    /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
     #[cfg(any(feature = "pg17", feature = "pg18"))]
     pub(crate) fn dynamic_shared_memory<S: System>(state: State, reason: &str) -> Self {
         Self::new(state, format!("out of shared memory for the generators of {}", S::NAME))
@@ -69,7 +69,7 @@ impl Error {
             )
     }
 
-    /// Memory of another version of the library.
+    /// Shared memory of another version of the library.
     pub(crate) fn layout<S: System>() -> Self {
         Self::new(
             State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -81,7 +81,7 @@ impl Error {
         .hint("Restart the server.")
     }
 
-    /// A file of marks that can't be opened, locked, read or written.
+    /// A file of marks that can't be opened, locked, read or written; `doing` is the verb.
     pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Self {
         let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         let state = if full { State::ERRCODE_DISK_FULL } else { State::ERRCODE_IO_ERROR };
@@ -89,7 +89,7 @@ impl Error {
             .detail("Without it, IDs could repeat after a restart.")
     }
 
-    /// A file of marks without a whole record.
+    /// A file of marks without a valid record.
     pub(crate) fn marks_corrupted(path: &str) -> Self {
         Self::new(State::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
             .detail("It says up to when IDs were generated before the server's last start.")
@@ -100,19 +100,19 @@ impl Error {
     }
 }
 
-/// What the server's log is told, which no client sees: nothing has failed.
+/// Messages for the server's log. No client sees them, and nothing has failed.
 impl Error {
     fn notice(message: impl Into<Vec<u8>>) -> Self {
         Self::new(State::ERRCODE_SUCCESSFUL_COMPLETION, message)
     }
 
-    /// A clock that went back, by so many microseconds, and was not waited for.
+    /// A clock that stepped back by this many microseconds, when the generators changed the timeline.
     pub(crate) fn clock_stepped_back<S: System>(micros: i64) -> Self {
         Self::notice(format!("system clock went back by {:.3} s", micros as f64 / 1e6))
             .detail(format!("The generators of {} go on in the other timeline.", S::NAME))
     }
 
-    /// A clock that reads less than the marks allow for.
+    /// A clock that is further behind the marks, by this many microseconds, than it can be without a backward step.
     pub(crate) fn clock_went_back_while_down<S: System>(micros: i64) -> Self {
         Self::notice(format!(
             "system clock went back by {:.3} s or more while the server was down",
@@ -131,7 +131,7 @@ impl Error {
                     origin.file,
                     here.file
                 ))
-                .hint(twins::<S>())
+                .hint(duplicate_ids_hint::<S>())
         } else {
             Self::promoted::<S>(here.wal_timeline).detail(format!(
                 "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
@@ -142,19 +142,19 @@ impl Error {
         }
     }
 
-    /// A server that was promoted or restored, and has no marks.
+    /// A server that was promoted or restored, and has no file of marks.
     pub(crate) fn promoted<S: System>(wal_timeline: u32) -> Self {
         Self::notice(format!("server was promoted or restored after its last {} was generated", S::NAME))
             .detail(format!(
                 "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
                 S::MARKS
             ))
-            .hint(twins::<S>())
+            .hint(duplicate_ids_hint::<S>())
     }
 }
 
-/// What a copy of a server needs.
-fn twins<S: System>() -> String {
+/// The hint for a copy of a server, which may make the same IDs as its original.
+fn duplicate_ids_hint<S: System>() -> String {
     format!(
         "If the server that it was made from still generates, give one of them another \
          \"{}\" now: both make the same IDs.",

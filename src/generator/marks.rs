@@ -1,23 +1,20 @@
-//! The marks that outlive a restart: a file of each system's, such as `sno.marks`, in the data directory.
+//! The file of a system's high-water marks, such as `sno.marks`, in the data directory.
 //!
-//! [`sno_core`] says what marks are, and what a record of them looks like. Here is who writes them when:
+//! [`sno_core::Marks`] explains the marks, [`sno_core::record`] the file format. The file is read and written as follows:
 //!
-//! * The first generation after a start [resumes](resume): all generators take up where the file says
-//!   that an earlier run may have ended.
-//! * A backend that enters a tick within a second of its timeline's mark [renews](renew_early) it, two
-//!   seconds ahead of the clock, so there is one short write a second at most. The others go on meanwhile.
-//! * A backend that may not enter a tick because of its mark [renews](renew) it or waits for the one that
-//!   does.
+//! * The first generation after a start [resumes](resume): it reads the file, and all generators start at its marks.
+//! * A backend that enters a tick within a second of its timeline's mark [renews](renew_early) the mark, two seconds
+//!   ahead of the clock. So there is at most one write a second, and the other backends do not wait for it.
+//! * A backend that may not enter a tick because of the mark [renews](renew) it, or waits for the backend that does.
 //!
-//! Whoever writes holds the file's lock, which the kernel releases when its holder dies. The new mark
-//! counts only when it is on disk. The file is written in place, so that a full disk is met when it is
-//! created and not later.
+//! A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
+//! on disk. The file is overwritten in place, so it needs disk space only when it is created.
 //!
 //! # Copies
 //!
-//! A record also says where it was written: on which timeline of the write-ahead log, and in which file.
-//! If one of them is another at a start, the data directory was promoted, restored or copied. Its original may
-//! still run, and nothing tells either of the other; so the log says what has to be seen to.
+//! A record also says where it was written: the timeline of the write-ahead log, and the inode number of the file. If one
+//! of them differs after a start, the data directory was promoted, restored or copied. The original server may still run
+//! and make the same IDs, and neither server can detect that. So a message in the server's log says what to check.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -44,36 +41,36 @@ use crate::{
     },
 };
 
-/// The file's length: two records.
-const WHOLE: u64 = 2 * record::LENGTH as u64;
+/// The file's length in bytes: two records.
+const FILE_LENGTH: u64 = 2 * record::LENGTH as u64;
 
-/// How long a backend that renews early keeps the others from trying, in milliseconds.
+/// For how long other backends leave an early renewal to the backend that has claimed it, in milliseconds.
 const CLAIM: u64 = 200;
 
-/// How long to wait for another writer before looking again, in microseconds: at first, and at most.
-const BUSY: [u64; 2] = [500, 50_000];
+/// The first and the longest wait between attempts to lock the file, in microseconds.
+const BACKOFF: [u64; 2] = [500, 50_000];
 
-/// Takes up where an earlier run ended. Does nothing if another backend has done so.
+/// Reads the file and starts all generators at its marks. It does nothing if another backend has done so.
 pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Time, N>) -> Result<(), Error> {
     let file = open::<S>()?;
-    let mut busy = Busy::default();
+    let mut backoff = Backoff::default();
     while !try_lock::<S>(&file)? {
-        busy.wait();
+        backoff.wait();
     }
     if shared.ready.load(Acquire) {
         return Ok(());
     }
     let now = system.now().map_err(Error::clock_outside_epoch::<S>)?;
     let mut content = Vec::new();
-    // What follows is none of ours, nor need it have an end.
+    // The limit is for files that are not ours, such as a device without an end.
     (&file)
-        .take(WHOLE)
+        .take(FILE_LENGTH)
         .read_to_end(&mut content)
         .map_err(|error| Error::marks_io(S::MARKS, "read", &error))?;
     let record = match Record::newest(&content) {
         Some(record) => record,
-        // No ID was handed out before the first record was complete: who was to write it died, or met a
-        // full disk, and a crash of the machine may leave zeros.
+        // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash of
+        // the machine may leave zeros.
         None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => {
             Record { system: identifier(), limits: [now; 2], serial: 0, current: false, origin: None }
         }
@@ -81,7 +78,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     };
     let here = origin(system, &file)?;
     let floor = [
-        // Another system's marks say nothing of this one's IDs, which end now at the latest.
+        // If another cluster wrote the marks, this one's IDs are not later than now.
         (record.system != identifier()).then_some(now),
         last_replayed_commit(system),
     ];
@@ -96,7 +93,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     if let Some(notice) = copy_notice(system, &record, &here) {
         notice.log();
     }
-    // The clock was no further behind the mark than that when it was written.
+    // The earliest time at which the clock can have been when the mark was written.
     let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Time>::AHEAD);
     let micros = system.unix_micros(S::Time::from_bits(last)) - system.unix_micros(now);
     if record.system == identifier() && micros > 0 {
@@ -105,14 +102,14 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     Ok(())
 }
 
-/// What to say of a data directory that is no longer where, or what, it was when it made its last ID, unless
-/// its settings have changed so that it can't repeat one.
+/// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its settings
+/// are different now, so that it can't make the same IDs as its original.
 fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) -> Option<Error> {
     match &record.origin {
         Some(_) if record.system != identifier() => None,
         Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
         Some(origin) => Some(Error::copied::<S>(origin, here)),
-        // A standby from before the first ID, which its primary has made since.
+        // A standby from before its primary made the first ID.
         None if record.serial == 0 && here.wal_timeline > 1 && last_replayed_commit(system).is_some() => {
             Some(Error::promoted::<S>(here.wal_timeline))
         }
@@ -120,29 +117,30 @@ fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) ->
     }
 }
 
-/// What a record says of this file, in this server.
+/// The origin of records that are written to this file now.
 fn origin<S: System>(system: S, file: &File) -> Result<Origin, Error> {
     let number = file.metadata().map_err(|error| Error::marks_io(S::MARKS, "stat", &error))?.ino();
-    // SAFETY: reads a number that does not change after recovery, during which nobody generates.
+    // SAFETY: reads a number that does not change after recovery, and nothing is generated during recovery.
     let wal_timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
     system.origin(wal_timeline, number)
 }
 
-/// The tick of the last commit that recovery replayed: after a promotion, the old primary's IDs reach up
-/// to there, whatever the marks of an old backup say. PostgreSQL keeps no such time when it recovers from a
-/// crash, where the marks are the server's own.
+/// The tick of the last commit that recovery replayed. After a promotion, the IDs from the old primary were made up to
+/// this commit, and the marks of an old backup may be earlier. After recovery from a crash there is no such time; then
+/// the marks are up to date.
 fn last_replayed_commit<S: System>(system: S) -> Option<S::Time> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
     if time.0 == 0 { None } else { system.ceil(time.unix_micros()).ok() }
 }
 
+/// The identifier of the PostgreSQL cluster.
 fn identifier() -> u64 {
     // SAFETY: reads a number that never changes.
     unsafe { pg_sys::GetSystemIdentifier() }
 }
 
-/// Raises the mark of a timeline to `now` and beyond: by writing it, or by waiting for who does.
+/// Raises the mark of a timeline to at least `now`: writes it, or waits for the backend that does.
 pub(crate) fn renew<S: System, const N: usize>(
     system: S,
     shared: &Shared<S::Time, N>,
@@ -150,36 +148,35 @@ pub(crate) fn renew<S: System, const N: usize>(
     now: S::Time,
 ) -> Result<(), Error> {
     let file = open::<S>()?;
-    let mut busy = Busy::default();
+    let mut backoff = Backoff::default();
     while shared.marks.limit(tick_tock) < now {
         if try_lock::<S>(&file)? {
             write(system, shared, &file, tick_tock, now)?;
         } else {
-            busy.wait();
+            backoff.wait();
         }
     }
     Ok(())
 }
 
-/// Waits for another writer: briefly at first, since a write is short, then longer, since its disk has
-/// stopped.
-struct Busy(u64);
+/// Waits for another writer, in microseconds: briefly at first, since a write is short, then twice as long each time.
+struct Backoff(u64);
 
-impl Default for Busy {
+impl Default for Backoff {
     fn default() -> Self {
-        Self(BUSY[0])
+        Self(BACKOFF[0])
     }
 }
 
-impl Busy {
+impl Backoff {
     fn wait(&mut self) {
         nap(Event::Marks, self.0);
-        self.0 = (self.0 * 2).min(BUSY[1]);
+        self.0 = (self.0 * 2).min(BACKOFF[1]);
     }
 }
 
-/// Raises the mark of a timeline before anyone has to wait for it, unless another backend is at it. A
-/// failure is logged only: there is still time, and the next one tries again.
+/// Raises the mark of a timeline before a backend has to wait for it, unless another backend is doing so. An error is only
+/// logged, since another attempt follows before the mark is reached.
 pub(crate) fn renew_early<S: System, const N: usize>(
     system: S,
     shared: &Shared<S::Time, N>,
@@ -188,7 +185,7 @@ pub(crate) fn renew_early<S: System, const N: usize>(
 ) {
     let millis = system.unix_micros(now) as u64 / 1000;
     let claim = shared.renewing.load(Relaxed);
-    // A claim from far ahead is one from before the clock went back.
+    // A claim further ahead than this is from before the clock stepped back.
     if (millis..=millis + CLAIM).contains(&claim) {
         return;
     }
@@ -209,7 +206,7 @@ fn open<S: System>() -> Result<File, Error> {
         .write(true)
         .create(true)
         .truncate(false)
-        // As PostgreSQL's own files; the postmaster has set the mask for the group.
+        // As for PostgreSQL's own files. The postmaster's umask decides whether the group has access.
         .mode(0o660)
         .open(S::MARKS)
         .map_err(|error| Error::marks_io(S::MARKS, "open", &error))
@@ -224,8 +221,8 @@ fn try_lock<S: System>(file: &File) -> Result<bool, Error> {
     }
 }
 
-/// Writes marks further ahead, makes sure that they are on disk, then lets them count. For a holder of
-/// the lock.
+/// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The caller
+/// holds the lock.
 fn write<S: System, const N: usize>(
     system: S,
     shared: &Shared<S::Time, N>,
@@ -243,23 +240,23 @@ fn write<S: System, const N: usize>(
         system: identifier(),
         origin: Some(origin(system, file)?),
     };
-    put(file, &record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))?;
+    write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))?;
     shared.serial.store(record.serial, Relaxed);
     shared.marks.raise(record.limits);
     Ok(())
 }
 
-fn put(file: &File, record: &Record<impl Time>) -> io::Result<()> {
+fn write_record(file: &File, record: &Record<impl Time>) -> io::Result<()> {
     let length = file.metadata()?.len();
-    let is_new = length < WHOLE;
+    let is_new = length < FILE_LENGTH;
     if is_new {
-        // Both places at once, so that later writes need no more room; what there is stays.
-        file.write_all_at(&[b' '; WHOLE as usize][length as usize..], length)?;
+        // The space for both records, so that later writes need no more. What the file holds stays.
+        file.write_all_at(&[b' '; FILE_LENGTH as usize][length as usize..], length)?;
     }
-    // Who made the file may have died before its name was on disk.
+    // The process that created the file may have died before the directory entry was on disk.
     let is_new = is_new || record.serial <= 2;
     file.write_all_at(&record.encode(), record.offset())?;
-    // SAFETY: plain calls, which honour the setting fsync.
+    // SAFETY: functions of PostgreSQL with valid arguments. They do nothing if the setting fsync is off.
     let synced = unsafe {
         if is_new {
             pg_sys::fsync_fname(c".".as_ptr(), true);

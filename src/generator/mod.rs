@@ -1,4 +1,4 @@
-//! What all generators have in common. Each file knows those above it in this list.
+//! The generators of all systems.
 
 pub(crate) mod system;
 

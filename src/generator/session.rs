@@ -1,4 +1,4 @@
-//! A backend's own way to its generator: from settings and PID to a slot in shared memory, and the waits.
+//! A backend's session: the slot in shared memory that its settings and its PID lead to, and the waits.
 
 use std::{
     cell::Cell,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use pgrx::{GucSetting, pg_sys};
-use sno_core::{Hold, Marks, SequenceRange, Slot, Stamp, Time};
+use sno_core::{ClaimError, Marks, SequenceRange, Slot, Stamp, Time};
 
 use crate::{
     generator::{
@@ -23,20 +23,20 @@ use crate::{
     },
 };
 
-/// What a backend has made of its settings and its PID.
+/// The slot of a backend, and what it takes to claim from it.
 #[derive(Clone, Copy)]
 pub(crate) struct Session<S: System, const SLOTS: usize> {
     slot: &'static Slot<S::Time>,
     marks: &'static Marks<S::Time>,
-    /// What all backends share.
+    /// The shared memory of the system.
     pub(crate) shared: &'static Shared<S::Time, SLOTS>,
-    /// Who generates, as an ID says it: a partition, a worker, a generator.
+    /// The number that tells generators apart in IDs: a partition, a worker or a generator.
     pub(crate) number: u16,
     range: SequenceRange,
     system: S,
 }
 
-/// A backend's own session.
+/// A backend's session, or none.
 pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<T>>>);
 
 impl<T: Copy> SessionCell<T> {
@@ -52,17 +52,17 @@ impl<T: Copy> SessionCell<T> {
         self.0.get()
     }
 
-    /// Another session.
+    /// Replaces the session.
     pub(crate) fn set(&self, session: T) {
         self.0.set(Some(session));
     }
 
-    /// Makes the next call look at the settings again.
+    /// Ends the session, so that the next call reads the settings again.
     pub(crate) fn forget(&self) {
         self.0.set(None);
     }
 
-    /// The session; it is started if there is none.
+    /// The session, which is started if there is none.
     pub(crate) fn get_or_start(&self, start: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         if let Some(session) = self.get() {
             return Ok(session);
@@ -74,7 +74,11 @@ impl<T: Copy> SessionCell<T> {
 }
 
 impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
-    /// Everything that has to be in order before an ID may be made.
+    /// Starts a session: after this, IDs may be made.
+    ///
+    /// # Errors
+    ///
+    /// The server is in recovery, or the shared memory or the marks are not available.
     pub(crate) fn start(
         system: S,
         memory: &'static Memory<S, SLOTS>,
@@ -90,22 +94,22 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
         Ok(Self { slot, marks: &shared.marks, shared, number, range, system })
     }
 
-    /// The same with another number: of another generator, maybe.
+    /// The same session with another number, and so perhaps another slot.
     #[must_use]
     pub(crate) fn with_number(self, number: u16) -> Self {
         Self { slot: &self.shared.slots[number as usize % SLOTS], number, ..self }
     }
 
-    /// Takes the next stamp if that needs no wait.
+    /// Claims the next stamp, without waiting.
     #[inline(always)]
-    pub(crate) fn claim(&self) -> Result<Stamp<S::Time>, Hold<S::Time>> {
+    pub(crate) fn claim(&self) -> Result<Stamp<S::Time>, ClaimError<S::Time>> {
         self.slot.claim(&self.system, self.range, self.marks)
     }
 
-    /// Once a tick: who draws from the slot, and how far the marks still reach.
+    /// The work that is due once a tick: notes the partition, and renews the mark if it is due.
     pub(crate) fn upkeep(&self, stamp: Stamp<S::Time>) {
-        if stamp.drifted {
-            self.log_drift(stamp);
+        if stamp.stepped_back {
+            self.log_backward_step(stamp);
         }
         self.slot.note_partition(self.number);
         if self.marks.due(stamp.tick_tock, stamp.tick) {
@@ -113,12 +117,12 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
         }
     }
 
-    /// One line for a step of the clock, however many generators meet it.
+    /// Logs a backward step of the clock: one message, even if several generators change the timeline.
     #[cold]
-    fn log_drift(&self, stamp: Stamp<S::Time>) {
+    fn log_backward_step(&self, stamp: Stamp<S::Time>) {
         let from = match self.slot.is_used() {
-            true => self.slot.left(!stamp.tick_tock),
-            // Its last tick is a mark, which was ahead of the clock.
+            true => self.slot.departed(!stamp.tick_tock),
+            // The slot departed from a mark, which was ahead of the clock.
             false => S::Time::from_bits(self.shared.resumed.load(Relaxed)),
         };
         if from > stamp.tick {
@@ -127,7 +131,7 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
         }
     }
 
-    /// Takes the next stamp, and waits as long as the generator says.
+    /// Claims the next stamp, and waits if it has to.
     pub(crate) fn next(&self) -> Result<Stamp<S::Time>, Error> {
         let mut clock_wait = ClockWait::default();
         loop {
@@ -138,22 +142,22 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
                     }
                     return Ok(stamp);
                 }
-                Err(Hold::Overflow { until }) => {
+                Err(ClaimError::SequenceExhausted { until }) => {
                     self.slot.note_overflow();
-                    // No longer than a tick, though the clock may have stepped back just now.
+                    // No longer than a tick, since the clock may have stepped back just now.
                     self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Time::PER_SECOND));
                 }
-                Err(Hold::Regression { until, .. }) => {
+                Err(ClaimError::ClockWentBack { until, .. }) => {
                     // The view shows what is waited for, even if no ID was made yet.
                     self.slot.note_partition(self.number);
                     let micros = self.micros_until(until);
                     clock_wait.permit::<S>(self.system.unix_micros(until), micros)?;
                     self.wait(Event::Clock, micros);
                 }
-                Err(Hold::Mark { tick_tock, tick }) => {
+                Err(ClaimError::MarkReached { tick_tock, tick }) => {
                     marks::renew(self.system, self.shared, tick_tock, tick)?
                 }
-                Err(Hold::Clock(error)) => return Err(Error::clock_outside_epoch::<S>(error)),
+                Err(ClaimError::OutOfEpoch(error)) => return Err(Error::clock_outside_epoch::<S>(error)),
             }
         }
     }
@@ -169,7 +173,7 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
     }
 }
 
-/// Recovery never comes back within a session, so this is asked when one starts.
+/// Fails during recovery. It is enough to check this when a session starts, since recovery does not begin again.
 pub(crate) fn refuse_recovery<S: System>() -> Result<(), Error> {
     // SAFETY: reads the server's state.
     if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::recovery::<S>()) } else { Ok(()) }

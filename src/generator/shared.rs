@@ -1,25 +1,26 @@
-//! The generators' shared memory: what it holds and where it lives.
+//! The generators' shared memory: its contents, and where it is allocated.
 //!
 //! # Protocol
 //!
-//! One [`Shared`] of a system serves the whole server, for as long as its shared memory lives. All of it is atomics,
-//! and all zero bits are a valid value of it.
+//! The server has one [`Shared`] for each system, until it stops or restarts after a crash. All fields are atomic, and all
+//! zero bits are a valid value.
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `layout` | the process that creates it | under the lock that guards the creation |
+//! | `layout` | the process that creates it | under PostgreSQL's lock for the creation |
 //! | `slots`, `marks`, `serial`, `resumed` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any backend, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a backend that has written the marks file | under the marks file's lock |
 //! | `renewing`, `counter` | any backend | at any time |
 //!
-//! A process that is killed leaves nothing half-done: each change is one atomic step, the file's lock dies
-//! with its holder, and a `renewing` claim runs out.
+//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a claim
+//! in `renewing` expires.
 //!
-//! # Where it lives
+//! # Where it is allocated
 //!
-//! PostgreSQL 17 and later: in a named segment of dynamic shared memory. 15 and 16: in the main segment,
-//! taken from its spare room by the first backend that asks, or reserved when the library is preloaded.
+//! On PostgreSQL 17 and later, in a named segment of dynamic shared memory. On 15 and 16, in the main segment: from the
+//! space that this has to spare, by the first backend that loads the library, or from space that is reserved if the
+//! library is preloaded.
 
 use std::{
     ffi::{CStr, c_void},
@@ -33,75 +34,74 @@ use sno_core::{Marks, Slot, Time};
 use crate::pg::errors::guard;
 use crate::{generator::system::System, pg::errors::Error};
 
-/// Changes with every change of what is there, so that a new library never takes the memory of an old one
-/// for its own. What is added at the end changes nothing: an old library left zeros there.
+/// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field at
+/// the end needs no new version, since an old library leaves zeros there.
 const LAYOUT: u32 = 1;
 
-/// What a system's generators share.
+/// The shared memory of a system's generators.
 #[repr(C)]
 pub(crate) struct Shared<T: Time, const SLOTS: usize> {
     /// The layout's version; 0 until it is created.
     layout: AtomicU32,
-    /// Whether the generators have taken up where an earlier run ended.
+    /// Whether the generators have resumed at the marks.
     pub(crate) ready: AtomicBool,
-    /// How far they may go.
+    /// The high-water marks.
     pub(crate) marks: Marks<T>,
     /// The number of the last record in the marks file.
     pub(crate) serial: AtomicU64,
-    /// Until when a backend claims to renew the marks early, in milliseconds of the Unix clock.
+    /// The Unix time in milliseconds until which a backend has claimed the early renewal of a mark.
     pub(crate) renewing: AtomicU64,
-    /// Counts what else a system has to count.
+    /// A counter for other purposes: of IDs of given times for `sno`, of leased workers for uid60.
     pub(crate) counter: AtomicU64,
     /// The generators.
     pub(crate) slots: [Slot<T>; SLOTS],
     // From 0.2.0 on.
-    /// The tick at which the generators took up where an earlier run ended; 0 if 0.1.0 did that.
+    /// The tick in which the generators resumed; 0 if version 0.1.0 did that.
     pub(crate) resumed: AtomicU64,
 }
 
-/// A system's shared memory, as this process knows it.
+/// A system's shared memory, mapped in this process or not.
 pub(crate) struct Memory<S: System, const SLOTS: usize> {
-    /// The name under which PostgreSQL knows it.
+    /// Its name in PostgreSQL.
     name: &'static CStr,
     size: usize,
-    /// Where this process has it mapped.
+    /// Its address in this process, or null.
     address: AtomicPtr<Shared<S::Time, SLOTS>>,
 }
 
 impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
-    /// Memory of this name and size, which may be more than is used: a later version can then hold more
-    /// under the same name.
+    /// Memory of this name and this size in bytes. The size may be more than is used, for fields that a later version adds.
     pub(crate) const fn new(name: &'static CStr, size: usize) -> Self {
         assert!(size_of::<Shared<S::Time, SLOTS>>() <= size);
         Self { name, size, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// The server's generators; they are created if this process is the first to ask.
+    /// The server's generators. The first process to call this creates them.
     pub(crate) fn attach(&'static self) -> Result<&'static Shared<S::Time, SLOTS>, Error> {
         let mut address = self.address.load(Relaxed);
         if address.is_null() {
             address = self.map()?;
             self.address.store(address, Relaxed);
         }
-        // SAFETY: the memory stays mapped until the process ends, was set to a valid value before anyone
-        // else could find it, and is only ever accessed through atomics.
+        // SAFETY: the memory stays mapped until the process ends, was set to a valid value before another process could
+        // find it, and is accessed only through atomics.
         let shared = unsafe { &*address };
         if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(Error::layout::<S>()) }
     }
 
-    /// Takes the memory before the first ID asks for it, on PostgreSQL 15 and 16: there it comes from what the server has
-    /// to spare, which locks may have used up by then. Called when the library is loaded.
-    pub(crate) fn take_early(&'static self) {
+    /// Allocates the memory when the library is loaded, on PostgreSQL 15 and 16. There it comes from the spare space of the
+    /// main segment, which locks may have used up by the time of the first ID.
+    pub(crate) fn attach_at_load(&'static self) {
         // SAFETY: reads two flags. A process of a running server has the main segment.
         let running =
             unsafe { pg_sys::IsUnderPostmaster && !pg_sys::process_shared_preload_libraries_in_progress };
         if cfg!(any(feature = "pg15", feature = "pg16")) && running {
-            // If there is none, the first ID says so.
+            // If it fails, the first generation tries again and reports the error.
             let _ = self.attach();
         }
     }
 
-    /// Makes memory a `Shared`. Nobody else sees it yet.
+    /// Initializes memory as a `Shared`. No other process has access to it yet.
     ///
     /// # Safety
     /// `address` points to as many bytes as a `Shared` has, aligned to a cache line.
@@ -174,13 +174,13 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
     }
 }
 
-/// Memory that can be reserved when its library is preloaded: it can't be missing then.
+/// Memory that can be reserved when the library is preloaded, so that it is always available.
 #[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "nothing is reserved there"))]
 pub(crate) trait Reserve: Sync {
     /// How many bytes.
     fn size(&self) -> usize;
 
-    /// Maps it, for this process and those that it starts.
+    /// Maps it, for this process and its children.
     fn take(&self) -> Result<(), Error>;
 }
 
@@ -198,11 +198,11 @@ where
     }
 }
 
-/// Reserves a library's memory if it is being preloaded. Called once, when it is loaded.
+/// Reserves memory if the library is being preloaded. Called once, when it is loaded.
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
     static mut MEMORY: &[&dyn Reserve] = &[];
-    /// The hooks that were there before ours.
+    /// The hooks of other libraries, which ours replace and call.
     static mut REQUEST: pg_sys::shmem_request_hook_type = None;
     static mut STARTUP: pg_sys::shmem_startup_hook_type = None;
 
@@ -212,7 +212,7 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
         unsafe {
             call(REQUEST);
             for memory in MEMORY {
-                // As much as PostgreSQL makes of it: each piece starts on a cache line of its own.
+                // As PostgreSQL rounds it up: each allocation starts on a cache line.
                 pg_sys::RequestAddinShmemSpace(memory.size().next_multiple_of(128));
             }
         }
@@ -224,13 +224,13 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
             guard(|| {
                 call(STARTUP);
                 let memory = MEMORY;
-                // Every time: after a crash the postmaster makes a new segment.
+                // At each call: after a crash the postmaster creates a new segment.
                 memory.iter().try_for_each(|memory| memory.take())
             });
         }
     }
 
-    /// Calls a hook of another library's. If it raises an error, that unwinds from here.
+    /// Calls a hook of another library. If it raises an error, that unwinds from here.
     unsafe fn call(hook: Option<unsafe extern "C-unwind" fn()>) {
         if let Some(hook) = hook {
             // SAFETY: nothing in the closure needs dropping.
@@ -250,6 +250,6 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
     }
 }
 
-/// Nothing to reserve: dynamic shared memory is made on demand.
+/// Does nothing, since dynamic shared memory is allocated on demand.
 #[cfg(any(feature = "pg17", feature = "pg18"))]
 pub(crate) fn reserve(_memory: &'static [&'static dyn Reserve]) {}

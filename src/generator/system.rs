@@ -1,31 +1,31 @@
-//! What a system of IDs is to its generators.
+//! The properties of a system of IDs that its generators need.
 
 use sno_core::{Clock, OutOfEpoch, Time, record::Origin};
 
 use crate::pg::errors::Error;
 
-/// A system of IDs: its clock, and what it is called where users see it.
+/// A system of IDs: its clock, and its names in messages.
 pub(crate) trait System: Clock<Self::Time> + Copy + 'static {
     /// Its ticks.
     type Time: Time;
 
-    /// The type, or what stands for one: `sno`.
+    /// The name of the type or the system: `sno`.
     const NAME: &'static str;
     /// The function that generates: `sno_new()`.
     const FUNCTION: &'static str;
-    /// The file of its marks, relative to the data directory, where every backend runs.
+    /// The file of its marks, relative to the data directory, which is the working directory of all backends.
     const MARKS: &'static str;
     /// The view of its generators.
     const VIEW: &'static str;
     /// The times that its IDs hold, as a sentence.
     const SPAN: &'static str;
-    /// The beginning and the end of that, in a few words.
+    /// The beginning and the end of these times, in a few words.
     const ENDS: [&'static str; 2];
 
-    /// The setting that tells this server's IDs from others'.
+    /// The setting that has to differ between servers.
     const SETTING: &'static str;
 
-    /// What a server with its present settings notes of itself and of its file of marks.
+    /// The origin of records that this server writes, by its present settings.
     fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error>;
 
     /// The first tick that starts at a Unix time in microseconds or later.

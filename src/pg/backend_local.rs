@@ -1,4 +1,4 @@
-//! What a backend keeps for itself from call to call.
+//! State of a backend that outlives a call.
 
 use std::ops::Deref;
 

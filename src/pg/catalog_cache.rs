@@ -1,4 +1,4 @@
-//! What the planner's functions look up in the catalogs again and again, cached until those change.
+//! A cache for what the planner's functions look up in the catalogs, valid until those change.
 
 use std::{
     cell::Cell,
@@ -9,12 +9,12 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo, Oid, SysCacheIdentifier};
 
 use crate::pg::backend_local::BackendLocal;
 
-/// Results for as many keys as the extension has functions and operators of one kind.
+/// Results for five keys. The extension has no more functions or operators of one kind; with more keys, the oldest goes.
 pub(crate) struct CatalogCache<T: Copy>(BackendLocal<Cell<(u64, Entries<T>)>>);
 
 type Entries<T> = [Option<(Oid, T)>; 5];
 
-/// Goes up whenever a function, an operator or an operator family changes.
+/// Incremented whenever a function, an operator or an operator family changes; 0 until this is registered.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Copy> CatalogCache<T> {
@@ -23,32 +23,32 @@ impl<T: Copy> CatalogCache<T> {
         Self(unsafe { BackendLocal::new(Cell::new((0, [None; 5]))) })
     }
 
-    /// What is remembered of `key`, or else what `look_up` finds.
+    /// The cached result for `key`, or what `look_up` finds, which is then cached.
     pub(crate) fn get(&self, key: Oid, look_up: impl FnOnce() -> Option<T>) -> Option<T> {
         let before = generation();
-        let (noted, entries) = self.0.get();
-        if noted == before
+        let (cached_at, entries) = self.0.get();
+        if cached_at == before
             && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)
         {
             return Some(found);
         }
         let found = look_up()?;
-        // The look-up itself may have learned of a change, before or after it found this.
+        // The look-up itself may process an invalidation, before or after it finds this.
         if generation() == before {
-            let old = if noted == before { entries } else { [None; 5] };
+            let old = if cached_at == before { entries } else { [None; 5] };
             self.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
         }
         Some(found)
     }
 }
 
-/// At least 1.
+/// The present value of `GENERATION`, at least 1.
 fn generation() -> u64 {
     if GENERATION.load(Relaxed) == 0 {
         for cache in
             [SysCacheIdentifier::PROCOID, SysCacheIdentifier::OPEROID, SysCacheIdentifier::AMOPSTRATEGY]
         {
-            // SAFETY: registered once in each process, which keeps the library until it ends.
+            // SAFETY: registered once in each process. PostgreSQL never unloads a library, so the callback stays valid.
             unsafe { pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(changed), Datum::null()) }
         }
         GENERATION.store(1, Relaxed);
@@ -63,8 +63,11 @@ unsafe extern "C-unwind" fn changed(_argument: Datum, _cache: i32, _hash: u32) {
 /// A function of this library.
 pub(crate) type Function = unsafe extern "C-unwind" fn(FunctionCallInfo) -> Datum;
 
-/// Which of these functions one in the catalog is, by what stands beside it.
-pub(crate) unsafe fn which<T: Copy>(function: Oid, known: &[(Function, T)]) -> Option<T> {
+/// The value in `known` beside the C function of a function in the catalog.
+///
+/// # Safety
+/// The function exists, or its OID is invalid.
+pub(crate) unsafe fn identify<T: Copy>(function: Oid, known: &[(Function, T)]) -> Option<T> {
     if function == pg_sys::InvalidOid {
         return None;
     }
@@ -72,5 +75,5 @@ pub(crate) unsafe fn which<T: Copy>(function: Oid, known: &[(Function, T)]) -> O
     // SAFETY: a look-up of a function that exists.
     unsafe { pg_sys::fmgr_info(function, &mut found) };
     let address = found.fn_addr? as usize;
-    known.iter().find_map(|&(function, beside)| (function as usize == address).then_some(beside))
+    known.iter().find_map(|&(function, value)| (function as usize == address).then_some(value))
 }

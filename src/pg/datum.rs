@@ -1,7 +1,7 @@
-//! Values as PostgreSQL passes them, by the types of Rust that stand for those of SQL.
+//! Conversions between datums and Rust types.
 //!
-//! pgrx's `FromDatum` and `IntoDatum` would do for most of them. But they take and give options, though no argument
-//! here is ever null, and allocate behind a guard of their own, which costs more than to make an ID.
+//! pgrx has `FromDatum` and `IntoDatum` for this. But these take and return options, though no argument here is ever
+//! null, and they allocate behind a guard, which takes longer than to generate an ID.
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -11,7 +11,7 @@ use pgrx::{
 };
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrappers, which take longer than the allocation itself.
+    // pgrx's wrappers of these take longer than the allocation itself.
     fn palloc(size: usize) -> *mut c_void;
     fn palloc_extended(size: usize, flags: c_int) -> *mut c_void;
 }
@@ -19,12 +19,12 @@ unsafe extern "C-unwind" {
 /// A copy of a value in the current memory context.
 ///
 /// # Safety
-/// Called in the outermost frame, which has nothing to drop: PostgreSQL jumps for lack of memory.
+/// Called in the outermost frame, which has nothing to drop: if there is no memory, PostgreSQL raises an error with `longjmp`.
 #[inline(always)]
 pub(crate) unsafe fn store<T: Copy>(value: T) -> pg_sys::Datum {
-    // What PostgreSQL aligns for.
+    // palloc aligns to 8 bytes.
     const { assert!(align_of::<T>() <= 8) };
-    // SAFETY: palloc returns memory of that size, or not at all.
+    // SAFETY: palloc returns memory of that size, or raises an error.
     unsafe {
         let place = palloc(size_of::<T>()).cast::<T>();
         place.write(value);
@@ -32,11 +32,11 @@ pub(crate) unsafe fn store<T: Copy>(value: T) -> pg_sys::Datum {
     }
 }
 
-/// The same inside of a guard: panics for lack of memory.
+/// The same for calls inside a guard: if there is no memory, it panics.
 pub(crate) fn store_guarded<T: Copy>(value: T) -> pg_sys::Datum {
-    // The size is one that PostgreSQL takes without an error.
+    // Sizes below 1 GB are valid, so no error is raised.
     const { assert!(align_of::<T>() <= 8 && size_of::<T>() < 1024) };
-    // SAFETY: by its flag this returns memory of that size, or null.
+    // SAFETY: with this flag palloc_extended returns memory of that size, or null.
     unsafe {
         let place = palloc_extended(size_of::<T>(), pg_sys::MCXT_ALLOC_NO_OOM as c_int).cast::<T>();
         if place.is_null() {
@@ -53,26 +53,26 @@ pub(crate) trait Argument {
     /// The value of a datum.
     ///
     /// # Safety
-    /// The datum is one of the SQL type that this type stands for.
+    /// The datum is one of the SQL type that corresponds to this type.
     unsafe fn from_datum(datum: pg_sys::Datum) -> Self;
 }
 
 /// A type of result.
 pub(crate) trait Returned: Copy {
-    /// The datum of a value, inside of a guard: panics for lack of memory.
+    /// The datum of a value, for calls inside a guard: if there is no memory, it panics.
     fn into_datum(self) -> pg_sys::Datum;
 
-    /// The datum of a value, as the result of a call.
+    /// The datum of a value, for calls outside a guard, as the last step of a function.
     ///
     /// # Safety
     /// As for [`store`].
     #[inline(always)]
-    unsafe fn answer(self) -> pg_sys::Datum {
+    unsafe fn into_datum_unguarded(self) -> pg_sys::Datum {
         self.into_datum()
     }
 }
 
-/// A type of bytes, without header and without alignment, by reference.
+/// Declares types of bytes without header and alignment, passed by reference.
 macro_rules! by_reference {
     ($($type:ty),*) => {$(
         const _: () = assert!(align_of::<$type>() == 1);
@@ -80,7 +80,7 @@ macro_rules! by_reference {
         impl $crate::pg::datum::Argument for $type {
             #[inline(always)]
             unsafe fn from_datum(datum: pgrx::pg_sys::Datum) -> Self {
-                // SAFETY: by the trait's contract it points to one, and any bytes are aligned.
+                // SAFETY: by the trait's contract it points to a value, which needs no alignment.
                 unsafe { *datum.cast_mut_ptr::<$type>() }
             }
         }
@@ -91,7 +91,7 @@ macro_rules! by_reference {
             }
 
             #[inline(always)]
-            unsafe fn answer(self) -> pgrx::pg_sys::Datum {
+            unsafe fn into_datum_unguarded(self) -> pgrx::pg_sys::Datum {
                 // SAFETY: by the contract.
                 unsafe { $crate::pg::datum::store(self) }
             }
@@ -99,7 +99,7 @@ macro_rules! by_reference {
     )*};
 }
 
-/// A type that is one number of 64 bits, by value.
+/// Declares types that are one number of 64 bits, passed by value.
 macro_rules! by_value {
     ($($type:ty: $read:expr;)*) => {$(
         impl $crate::pg::datum::Argument for $type {
@@ -191,26 +191,26 @@ impl Argument for pg_sys::Datum {
     }
 }
 
-/// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC, its extremes standing for infinity.
+/// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC; the smallest and the largest are the infinities.
 #[derive(Clone, Copy)]
 pub(crate) struct Timestamp(pub(crate) i64);
 
 impl Timestamp {
-    /// 2000-01-01 in the Unix clock's microseconds.
+    /// 2000-01-01 00:00:00 UTC as a Unix time in microseconds.
     const UNIX_MICROS: i64 = 946_684_800_000_000;
 
-    /// In the Unix clock's microseconds. It saturates, so that infinity stays beyond any epoch.
+    /// As a Unix time in microseconds. It saturates, so infinity is after all times that IDs hold.
     pub(crate) const fn unix_micros(self) -> i64 {
         self.0.saturating_add(Self::UNIX_MICROS)
     }
 
     /// As PostgreSQL writes it in messages.
     pub(crate) fn to_text(self) -> String {
-        // SAFETY: a static buffer of PostgreSQL's, copied at once.
+        // SAFETY: PostgreSQL returns a static buffer, which is copied at once.
         unsafe { CStr::from_ptr(pg_sys::timestamptz_to_str(self.0)) }.to_string_lossy().into_owned()
     }
 
-    /// From the Unix clock's microseconds, of any system's epoch.
+    /// From a Unix time in microseconds that an ID of some system holds.
     #[inline(always)]
     pub(crate) const fn from_unix_micros(micros: i64) -> Self {
         Self(micros - Self::UNIX_MICROS)

@@ -1,8 +1,8 @@
-//! Errors on their way to a user, each with its SQLSTATE, and those of arguments and settings: one constructor each.
+//! Errors with a SQLSTATE, and one constructor for each error of arguments and settings.
 //!
-//! An error is a result until the outermost frame, where [`guard`] hands it to PostgreSQL. This is done by hand, and
-//! not by pgrx's `ErrorReport`, since that takes texts in UTF-8 only: a user's text is in the database's encoding, and
-//! goes into the message as it is. All other words are ASCII.
+//! An error is returned as a `Result` to the outermost frame, where [`guard`] raises it. pgrx's `ErrorReport` is not used,
+//! since its texts have to be UTF-8: a message may quote a user's text, which is in the database's encoding. All other
+//! parts of messages are ASCII.
 
 use std::{
     backtrace::Backtrace,
@@ -16,7 +16,7 @@ use pgrx::{PgSqlErrorCode as State, pg_sys};
 
 use crate::pg::datum::Timestamp;
 
-/// An error on its way to the user. The texts are in the database's encoding.
+/// An error that has not been raised yet. The texts are in the database's encoding.
 #[derive(Debug)]
 pub(crate) struct Error {
     state: State,
@@ -48,10 +48,10 @@ impl Error {
         self
     }
 
-    /// Writes it to the server's log, and goes on.
+    /// Writes it to the server's log, without raising it.
     pub(crate) fn log(self) {
         let report = self.into_report();
-        // SAFETY: nothing in the closure needs dropping; an error that PostgreSQL raises on the way unwinds from here.
+        // SAFETY: nothing in the closure needs dropping; an error that PostgreSQL raises inside unwinds from here.
         unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| report.send(pg_sys::LOG as c_int)) };
     }
 
@@ -77,7 +77,7 @@ impl Error {
 }
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrappers, which turn a jump into a panic: these are called where nothing may panic.
+    // pgrx's wrappers turn a `longjmp` into a panic; these are called where nothing may panic.
     fn errstart(level: c_int, domain: *const c_char) -> bool;
     fn errcode(state: c_int) -> c_int;
     fn errmsg_internal(format: *const c_char, ...) -> c_int;
@@ -90,7 +90,7 @@ unsafe extern "C-unwind" {
     fn errsave_finish(context: *mut pg_sys::Node, file: *const c_char, line: c_int, function: *const c_char);
 }
 
-/// An error in PostgreSQL's memory: nothing in it needs dropping when PostgreSQL jumps.
+/// An error in PostgreSQL's memory. Nothing in it needs dropping, so PostgreSQL may raise it with `longjmp`.
 #[derive(Clone, Copy)]
 pub(crate) struct Report(*const Texts);
 
@@ -105,7 +105,7 @@ impl Report {
     /// Raises it as an `ERROR`.
     ///
     /// # Safety
-    /// Called in the outermost frame, or inside of a boundary of pgrx's: it jumps.
+    /// Called in the outermost frame, or inside pgrx's `pg_guard_ffi_boundary`: it ends with a `longjmp`.
     pub(crate) unsafe fn raise(self) -> ! {
         // SAFETY: by the contract.
         unsafe { self.send(pg_sys::PGERROR as c_int) };
@@ -152,7 +152,7 @@ impl Report {
     /// # Safety
     /// Between the start of an error and its end.
     unsafe fn fill_in(self) {
-        // SAFETY: PostgreSQL copies the texts, which end with a zero.
+        // SAFETY: PostgreSQL copies the texts, which end with a zero byte.
         unsafe {
             let Texts { state, message, detail, hint } = &*self.0;
             errcode(*state);
@@ -167,17 +167,17 @@ impl Report {
     }
 }
 
-/// Has this library's panics take no backtraces, whatever the server's environment says: pgrx would put them into the
-/// DETAIL that a client sees. For the start of the library.
-pub(crate) fn refuse_backtraces() {
+/// Disables backtraces of this library's panics, even if the server's environment asks for them: pgrx would put them into
+/// the DETAIL that a client sees. Called when the library is loaded.
+pub(crate) fn disable_backtraces() {
     const VARIABLE: &str = "RUST_LIB_BACKTRACE";
 
     let before = env::var_os(VARIABLE);
     // SAFETY: libraries are loaded while the process has one thread.
     unsafe { env::set_var(VARIABLE, "0") };
-    // What the variable says is looked up here, and kept.
+    // The standard library reads the variable now, and never again.
     let _ = Backtrace::capture();
-    // SAFETY: as above. Other libraries find what was there.
+    // SAFETY: as above. The value is restored for other libraries.
     unsafe {
         match before {
             Some(value) => env::set_var(VARIABLE, value),
@@ -186,7 +186,7 @@ pub(crate) fn refuse_backtraces() {
     }
 }
 
-/// Runs the body of a function that PostgreSQL calls: an error and a panic become an `ERROR`.
+/// Runs the body of a function that PostgreSQL calls, and raises an error or a panic as an `ERROR`.
 ///
 /// # Safety
 /// Called in the outermost frame, which has nothing to drop.
@@ -202,7 +202,7 @@ pub(crate) unsafe fn guard<T: Copy>(work: impl FnOnce() -> Result<T, Error>) -> 
 }
 
 impl Error {
-    /// A text that is no value of a type.
+    /// A text that is not a value of a type.
     pub(crate) fn syntax(name: &str, text: &[u8], detail: String) -> Self {
         let message = format!("invalid input syntax for type {name}:");
         Self::quoting(State::ERRCODE_INVALID_TEXT_REPRESENTATION, message, text).detail(detail)
@@ -217,20 +217,20 @@ impl Error {
         .detail(format!("A {name} is {right} bytes long."))
     }
 
-    /// A binary value of the right length that is no value of a type.
+    /// A binary value of the right length that is not a value of a type.
     pub(crate) fn binary(name: &str, detail: String) -> Self {
         Self::new(State::ERRCODE_INVALID_BINARY_REPRESENTATION, format!("invalid binary {name}"))
             .detail(detail)
     }
 
-    /// A part of an ID that does not fit its bits.
+    /// A field of an ID that is out of range.
     pub(crate) fn field(name: &str, value: i32, max: u16) -> Self {
         Self::new(State::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}")).detail(
             format!("{} {name} is between 0 and {max}.", if name.starts_with('i') { "An" } else { "A" }),
         )
     }
 
-    /// A time that an ID of a type can't hold; `span` is a sentence that says what it can.
+    /// A time that an ID of a type can't hold; `span` is a sentence with the times that it can hold.
     pub(crate) fn time(name: &str, time: Timestamp, span: &str) -> Self {
         let text = time.to_text();
         Self::new(
@@ -240,7 +240,7 @@ impl Error {
         .detail(span)
     }
 
-    /// A uuid whose bytes are not the ID of a type.
+    /// A uuid whose bytes are not an ID of a type.
     pub(crate) fn uuid(name: &str, bytes: &[u8; 16], detail: impl Into<String>) -> Self {
         let mut text = format!("{:032x}", u128::from_be_bytes(*bytes));
         for place in [20, 16, 12, 8] {
@@ -253,7 +253,7 @@ impl Error {
         .detail(detail)
     }
 
-    /// A setting that makes no sense; `name` is of what is generated.
+    /// An invalid value of a setting; `name` is what is generated: `sno`.
     pub(crate) fn setting(setting: &str, value: impl AsRef<[u8]>, reason: impl ToString, name: &str) -> Self {
         let message = format!("invalid value for parameter \"{setting}\":");
         Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
@@ -261,7 +261,7 @@ impl Error {
             .hint(format!("No {name} is generated until the setting is corrected."))
     }
 
-    /// A setting that PostgreSQL dropped, since it may not be set where it was.
+    /// A value that a session, a role or a database has set, where only the server may.
     pub(crate) fn setting_not_honoured(setting: &str, value: impl AsRef<[u8]>) -> Self {
         let message = format!("parameter \"{setting}\" could not be set to");
         Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
@@ -273,7 +273,7 @@ impl Error {
     }
 }
 
-/// A reason of the core's as a full sentence, which is what a DETAIL is.
+/// A message of `sno_core` as a full sentence, for a DETAIL.
 pub(crate) fn sentence(reason: impl ToString) -> String {
     let mut text = reason.to_string();
     if let Some(first) = text.get_mut(..1) {
@@ -282,8 +282,8 @@ pub(crate) fn sentence(reason: impl ToString) -> String {
     text + "."
 }
 
-/// A text for a message: as it is if it is one of the database's encoding, otherwise what is ASCII of it. A value
-/// from a file need not be.
+/// A text for a message: unchanged if it is valid in the database's encoding, otherwise with `?` for each byte that is not
+/// ASCII. A value from a configuration file can be in another encoding.
 fn printable(text: &[u8]) -> Cow<'_, [u8]> {
     // SAFETY: reads as many bytes as there are, and raises no error.
     if unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as c_int, true) } {

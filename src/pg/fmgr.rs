@@ -1,13 +1,16 @@
-//! Functions as PostgreSQL's function manager calls them, by its "version 1" convention.
+//! Declarations of functions that PostgreSQL's function manager calls, by its "version 1" convention.
 //!
-//! Why not pgrx's `#[pg_extern]`: it writes the SQL of each function, and here the SQL is written by hand, so that it can
-//! be read, reviewed and upgraded like any extension's. The names in C are in the catalogs of released versions, and
-//! pgrx makes up its own. It boxes what it guards; a call of `sno_new` is to cost less than that. And types of fixed
-//! length without a header would take as many lines of traits for each type as the whole of this file.
+//! pgrx's `#[pg_extern]` is not used:
 //!
-//! [`pg_function!`] declares a function with arguments that are read by their types; a panic or an `Err` becomes an `ERROR`,
-//! the result becomes a datum. [`functions!`] declares functions by others that take the same call. All functions are
-//! STRICT, so no argument is ever null.
+//! * It generates the SQL of each function. Here the SQL is written by hand, so that it can be read, reviewed and upgraded
+//!   like that of any extension.
+//! * It generates the C names of functions. Those of released versions are in catalogs and must stay.
+//! * It allocates for what it guards, which would make `sno_new` slower.
+//! * For types of fixed length without a header, its traits would take some sixty lines for each type.
+//!
+//! [`pg_function!`] declares a function and converts its arguments and its result; a panic or an `Err` becomes an `ERROR`.
+//! [`functions!`] declares functions that pass the call on to generic ones. All functions are STRICT, so no argument is
+//! ever null.
 
 use pgrx::pg_sys;
 
@@ -16,7 +19,7 @@ use crate::pg::{
     errors::{Error, guard},
 };
 
-/// Declares a function for PostgreSQL, with the record of its calling convention.
+/// Declares a function that PostgreSQL can call, with the record of its calling convention.
 macro_rules! pg_function {
     ($(#[$attr:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
         $crate::pg::fmgr::finfo!($name);
@@ -29,12 +32,12 @@ macro_rules! pg_function {
             // declaration names; this is the outermost frame, and nothing in it needs dropping.
             unsafe {
                 let result: $result = $crate::pg::fmgr::Outcome::guarded(|| {
-                    // Some functions have none.
+                    // Some functions have no arguments.
                     #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::pg::fmgr::Args::new(fcinfo);
                     call($(args.next::<$type>()),*)
                 });
-                $crate::pg::datum::Returned::answer(result)
+                $crate::pg::datum::Returned::into_datum_unguarded(result)
             }
         }
     };
@@ -52,7 +55,7 @@ macro_rules! finfo {
     };
 }
 
-/// Declares functions for PostgreSQL, each by one of Rust that takes the same call.
+/// Declares functions that PostgreSQL can call, each by a Rust function that takes the same call.
 ///
 /// ```text
 /// functions! {
@@ -68,7 +71,7 @@ macro_rules! functions {
         pub(crate) unsafe extern "C-unwind" fn $name(
             fcinfo: pgrx::pg_sys::FunctionCallInfo,
         ) -> pgrx::pg_sys::Datum {
-            // SAFETY: PostgreSQL's call, with the arguments of the SQL declaration, is handed on as it is.
+            // SAFETY: PostgreSQL's call, with the arguments of the SQL declaration, is passed on unchanged.
             unsafe { $function(fcinfo) }
         }
     )*};
@@ -80,7 +83,7 @@ pub(crate) use {finfo, functions, pg_function};
 pub(crate) struct Args(*const pg_sys::NullableDatum);
 
 impl Args {
-    /// Of a call.
+    /// The arguments of a call.
     ///
     /// # Safety
     /// `fcinfo` is what PostgreSQL passed, and as many arguments are taken as the SQL declaration has,
@@ -106,9 +109,9 @@ impl Args {
     }
 }
 
-/// A result, with or without the possibility of an error.
+/// A result: a value, or a `Result` of one.
 pub(crate) trait Outcome<T> {
-    /// Has an error and a panic become an `ERROR`.
+    /// Runs `work`, and raises an error or a panic as an `ERROR`.
     ///
     /// # Safety
     /// Called in the outermost frame, which has nothing to drop.
@@ -131,7 +134,7 @@ impl<T: Returned> Outcome<T> for Result<T, Error> {
     }
 }
 
-/// A value of a row: null if there is none.
+/// A value of a row, or null.
 #[derive(Clone, Copy)]
 pub(crate) struct Column(Option<pg_sys::Datum>);
 
@@ -147,12 +150,12 @@ impl<T: Returned> From<Option<T>> for Column {
     }
 }
 
-/// Values and null flags, as PostgreSQL takes them.
+/// The values and the null flags of a row.
 fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
     (row.map(|column| column.0.unwrap_or(pg_sys::Datum::null())), row.map(|column| column.0.is_none()))
 }
 
-/// Adds a row to a set.
+/// Adds a row to the result of a set-returning function.
 ///
 /// # Safety
 /// `result` is of a call to a function that returns a set of these columns, after `InitMaterializedSRF`.

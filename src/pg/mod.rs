@@ -1,4 +1,4 @@
-//! PostgreSQL as seen from Rust. Each file knows those above it in this list.
+//! Interfaces of PostgreSQL.
 
 pub(crate) mod backend_local;
 pub(crate) mod datum;

@@ -7,11 +7,11 @@ use pgrx::pg_sys::{List, Node};
 /// The nodes of a list.
 ///
 /// # Safety
-/// A list of nodes, or null, which is an empty one; it stays as it is for as long.
+/// A list of nodes, or null, which is the empty list. It does not change while the result is used.
 pub(crate) unsafe fn nodes<'a>(list: *const List) -> &'a [*mut Node] {
     if list.is_null() {
         return &[];
     }
-    // SAFETY: so many cells lie one after another, and those of a list of nodes are pointers to nodes.
+    // SAFETY: the cells are an array of that length, and those of a list of nodes are pointers to nodes.
     unsafe { slice::from_raw_parts((*list).elements.cast(), (*list).length as usize) }
 }

@@ -1,15 +1,15 @@
 //! Settings that fail closed.
 //!
-//! PostgreSQL answers a bad value that it finds when a setting is defined with a WARNING and the default.
-//! Here the default is another server's number, so this must not happen:
+//! If a setting has an invalid value when it is defined, PostgreSQL raises a WARNING and uses the default. Here the default
+//! may be the number of another server, so this must not happen:
 //!
-//! * A text that means nothing is accepted all the same, unless a user's command offers it: then that
-//!   command fails. Accepted, it makes every generation fail until it is corrected.
-//! * Before the library is loaded, a setting is a *placeholder*, which takes a value from anybody: from `SET`,
-//!   `PGOPTIONS`, a role, a database. While such a value is in force, the setting is not defined, and
-//!   generation fails; each call looks again. So PostgreSQL's own rules decide what is in force after a
-//!   `RESET` or a `ROLLBACK`, and parallel workers get the placeholder of their leader. What came with the
-//!   connection stays: it has replaced the server's own value, which the session then can't know.
+//! * An invalid value in a command is an error of that command. An invalid value from elsewhere, such as a configuration
+//!   file, is accepted, and makes every generation fail until it is corrected.
+//! * Before the library is loaded, a setting is a *placeholder*, which anybody may set: with `SET` or `PGOPTIONS`, for a
+//!   role or a database. While such a value is in force, the setting is not defined and generation fails; each call
+//!   checks again. So PostgreSQL's own rules decide which value is in force after a `RESET` or a `ROLLBACK`, and parallel
+//!   workers get the placeholder of their leader. A value that came with the connection stays for the session: it has
+//!   replaced the server's value, which the session then can't know.
 //! * Once a setting is defined, PostgreSQL refuses all values but the server's.
 
 use std::{
@@ -26,20 +26,20 @@ use crate::pg::{
     errors::{Error, sentence},
 };
 
-/// The library may be loaded in the middle of a parallel operation, by its leader or a worker; without this
-/// flag PostgreSQL would drop the values that are waiting for their definitions then.
+/// The library may be loaded during a parallel operation, by its leader or a worker. Without this flag PostgreSQL would
+/// then drop the values of placeholders.
 pub(crate) const IN_PARALLEL: GucFlags = GucFlags::from_bits_retain(pg_sys::GUC_ALLOW_IN_PARALLEL as i32);
 
-/// The last of the sources that are the server's own: the default, its files, its command line.
+/// The last of the sources that only the server has: the default, its files, its command line.
 const SERVER: pg_sys::GucSource::Type = pg_sys::GucSource::PGC_S_ARGV;
 
-/// A setting of the server's own, which is a text that means something.
+/// A setting that only the server may set, with a text that is parsed.
 pub(crate) struct Setting {
     name: &'static CStr,
     text: GucSetting<Option<CString>>,
     short: &'static CStr,
     long: &'static CStr,
-    /// Of what is generated: `sno`.
+    /// What is generated with it: `sno`.
     generates: &'static str,
     defined: AtomicBool,
 }
@@ -57,18 +57,18 @@ impl Setting {
         Self { name, text, short, long, generates, defined: AtomicBool::new(false) }
     }
 
-    /// What the setting means, or why it means nothing.
+    /// The parsed value, or the error that generation fails with.
     pub(crate) fn get<T: FromStr<Err: ToString>>(&'static self) -> Result<T, Error> {
         self.define::<T>()?;
         let (name, text) = (self.name.to_string_lossy(), self.text.get().unwrap_or_default());
-        let meaning = text.to_string_lossy().parse();
-        meaning.map_err(|error: T::Err| Error::setting(&name, text.to_bytes(), error, self.generates))
+        let value = text.to_string_lossy().parse();
+        value.map_err(|error: T::Err| Error::setting(&name, text.to_bytes(), error, self.generates))
     }
 
-    /// Defines it when the library is loaded; whether it could. A parallel worker can't know yet which values
-    /// it gets from its leader.
+    /// Defines it when the library is loaded; returns whether that was possible. In a parallel worker it is not, since the
+    /// values of its leader come later.
     pub(crate) fn load<T: FromStr<Err: ToString>>(&'static self) -> bool {
-        // SAFETY: a static of PostgreSQL's that is read.
+        // SAFETY: reads a static of PostgreSQL's.
         let worker = unsafe { pg_sys::InitializingParallelWorker };
         !worker && self.define::<T>().is_ok()
     }
@@ -83,7 +83,7 @@ impl Setting {
             return Err(Error::setting_not_honoured(&self.name.to_string_lossy(), value.to_bytes()));
         }
         DEFINING.store(true, Relaxed);
-        // SAFETY: the hooks catch what panics in them.
+        // SAFETY: the hooks catch their panics.
         unsafe {
             GucRegistry::define_string_guc_with_hooks(
                 self.name,
@@ -98,25 +98,25 @@ impl Setting {
             );
         }
         DEFINING.store(false, Relaxed);
-        // If PostgreSQL should have dropped the server's value, for lack of memory, the next definition fails.
+        // If PostgreSQL has dropped the server's value, for lack of memory, the setting does not count as defined.
         self.defined.store(State::of(self.name).source == before.source, Relaxed);
         Ok(())
     }
 }
 
-/// Ends the definitions, if all could be made: no other setting may have this prefix.
-pub(crate) fn loaded(prefix: &CStr, defined: &[bool]) {
+/// Reserves the prefix, if all settings are defined: no placeholder may have it from now on.
+pub(crate) fn reserve_prefix(prefix: &CStr, defined: &[bool]) {
     if defined.iter().all(|&defined| defined) {
         // SAFETY: a plain call, which copies the text.
         unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
     }
 }
 
-/// What PostgreSQL knows of a setting of ours, or of its placeholder.
+/// The state of a setting of ours, or of its placeholder.
 struct State {
-    /// Where the value comes from that counts unless a session has set another.
+    /// The source of the value that a `RESET` restores.
     source: pg_sys::GucSource::Type,
-    /// The value in force, if it is not the server's.
+    /// The value in force, if it was not set by the server.
     foreign: Option<CString>,
 }
 
@@ -133,7 +133,7 @@ impl State {
             let foreign = if source > SERVER {
                 Some(reset.unwrap_or_default())
             } else {
-                // A session may set the server's own value.
+                // A session may set the same value as the server's.
                 value.filter(|value| record.gen_.source > SERVER && reset.as_ref() != Some(value))
             };
             Self { source, foreign }
@@ -160,18 +160,18 @@ unsafe fn record(name: &CStr) -> *mut pg_sys::config_generic {
     }
 }
 
-/// Whether a setting is being defined, which happens inside a command when the library is not preloaded.
+/// Whether a setting is being defined. Without preloading, this happens during a command.
 static DEFINING: AtomicBool = AtomicBool::new(false);
 
-/// Refuses a bad value where a user sees the refusal: in a command such as `ALTER SYSTEM`. Elsewhere, at
-/// a start or a reload, a refusal would leave another value in force.
+/// Refuses an invalid value in a command, such as `ALTER SYSTEM`, where the user sees the error. At a start or a reload, a
+/// refusal would leave another value in force.
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     value: *mut *mut c_char,
     _extra: *mut *mut c_void,
     _source: pg_sys::GucSource::Type,
 ) -> bool {
-    // SAFETY: PostgreSQL passes a text; the detail's copy is its to free.
+    // SAFETY: PostgreSQL passes a text, and frees the copy of the detail.
     unsafe {
         let command = !pg_sys::ActivePortal.is_null() && !DEFINING.load(Relaxed);
         let text = CStr::from_ptr(*value).to_string_lossy();
@@ -190,7 +190,7 @@ type Forget = [Option<fn()>; 2];
 // SAFETY: for the functions of this file.
 static FORGET: BackendLocal<Cell<Forget>> = unsafe { BackendLocal::new(Cell::new([None; 2])) };
 
-/// Has a function called whenever a setting has a new value; for two of them.
+/// Registers a function to call whenever a setting has a new value. There can be two.
 pub(crate) fn on_change(forget: fn()) {
     let [first, _] = FORGET.get();
     FORGET.set([Some(forget), first]);

@@ -8,9 +8,9 @@ use pgrx::{check_for_interrupts, pg_sys};
 pub(crate) enum Event {
     /// The next tick, after all sequence numbers of one are used up: `SnoTick`.
     Tick,
-    /// A clock that went back twice: `SnoClock`.
+    /// A clock that went back to a tick that both timelines have passed: `SnoClock`.
     Clock,
-    /// Another backend that writes the marks: `SnoMarks`.
+    /// Another backend that writes the high-water marks: `SnoMarks`.
     Marks,
 }
 
@@ -19,7 +19,7 @@ impl Event {
     fn info(self) -> u32 {
         use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-        /// Numbers that the server gave; the same in each backend, asked for once in each.
+        /// The numbers that the server gave these events, cached in each backend.
         static INFO: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
 
         let known = &INFO[self as usize];
@@ -37,18 +37,17 @@ impl Event {
     }
 }
 
-/// Shorter waits sleep to the microsecond, since a tick has only four milliseconds; longer ones wait on
-/// the latch, which a cancel sets.
+/// Shorter waits, in microseconds, sleep to the microsecond, since a tick has only four milliseconds. Longer ones wait on
+/// the latch, to the millisecond; a cancel request sets it.
 const PRECISE: u64 = 10_000;
 
-/// A clock that is set right again is noticed this soon.
+/// The longest wait in microseconds, so that a clock that was set right is noticed soon.
 const STEP: u64 = 1_000_000;
 
-/// Waits for so many microseconds or one second, whichever is shorter. A cancelled query ends here.
+/// Waits for this many microseconds, but at most one second. A cancelled query ends here with an error.
 pub(crate) fn nap(event: Event, micros: u64) {
     let info = event.info();
-    // SAFETY: the backend's own latch and its own wait event, which is taken back after the wait; a
-    // signal ends the sleep.
+    // SAFETY: the backend's own latch and its own wait event, which is reset after the wait. A signal ends the sleep.
     unsafe {
         if micros < PRECISE {
             *pg_sys::my_wait_event_info = info;

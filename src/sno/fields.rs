@@ -1,4 +1,4 @@
-//! The parts of an ID, and an ID from its parts.
+//! The fields of an ID, and an ID from its fields.
 
 use pgrx::pg_sys;
 use sno_core::{Fields, Sno, Tick};
@@ -11,7 +11,7 @@ use crate::{
         fmgr::{self, Args, finfo, pg_function},
     },
 };
-/// The times that a sno holds.
+/// The times that a sno holds, as a sentence for a DETAIL.
 pub(crate) const SPAN: &str =
     "A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.";
 
@@ -100,7 +100,7 @@ pg_function! {
     }
 }
 
-/// The tick of a time that an ID is to hold.
+/// The tick of a time, for an ID.
 pub(crate) fn tick(time: Timestamp) -> Result<Tick, Error> {
     Tick::floor(time.unix_micros()).map_err(|_| Error::time("sno", time, SPAN))
 }

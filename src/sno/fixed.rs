@@ -28,7 +28,7 @@ impl From<Tick> for Timestamp {
 }
 
 impl Abbreviate for Sno {
-    type By = Abbreviation;
+    type Abbreviation = Abbreviation;
 
     #[inline(always)]
     fn around(self) -> Abbreviation {
@@ -46,10 +46,10 @@ impl Fixed for Sno {
     type Text = [u8; 16];
     type Bytes = [u8; 10];
 
-    type Wrong = WrongSno;
+    type Error = InvalidSno;
 
     #[inline(always)]
-    fn parse(text: &[u8]) -> Result<Self, WrongSno> {
+    fn parse(text: &[u8]) -> Result<Self, InvalidSno> {
         match Self::parse_bytes(text) {
             Ok(id) => Ok(id),
             Err(error) => parse_digits(text, error),
@@ -57,7 +57,7 @@ impl Fixed for Sno {
     }
 
     #[inline(always)]
-    fn from_bytes(bytes: [u8; 10]) -> Result<Self, WrongSno> {
+    fn from_bytes(bytes: [u8; 10]) -> Result<Self, InvalidSno> {
         Ok(Self::from_bytes(bytes))
     }
 
@@ -72,24 +72,24 @@ impl Fixed for Sno {
     }
 }
 
-/// The second form of a text that is not of the first.
+/// Parses the second form. `error` is for a text that does not start with `\x`.
 #[cold]
-fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, WrongSno> {
+fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, InvalidSno> {
     match text.strip_prefix(b"\\x") {
-        None => Err(WrongSno::Characters(error)),
-        Some(digits) => Sno::parse_hex(digits).ok_or(WrongSno::Digits),
+        None => Err(InvalidSno::Characters(error)),
+        Some(digits) => Sno::parse_hex(digits).ok_or(InvalidSno::Digits),
     }
 }
 
-/// Why a text is no sno.
-pub(crate) enum WrongSno {
+/// Why a text is not a sno.
+pub(crate) enum InvalidSno {
     /// It is not the 16 characters.
     Characters(ParseError),
-    /// It starts as bytes do, which drivers may send, and goes on in another way.
+    /// It starts with `\x`, but 20 hexadecimal digits do not follow.
     Digits,
 }
 
-impl Display for WrongSno {
+impl Display for InvalidSno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Characters(error) if error.position().is_some() => error.fmt(f),

@@ -1,4 +1,4 @@
-//! The functions of the type in one table, but for its fields and what generates it.
+//! The functions of the type, except those for its fields, for generation and for the planner.
 
 use sno_core::Sno;
 
@@ -61,7 +61,7 @@ pg_function! {
     /// `sno_from_uuid(uuid) → sno`
     fn sno_from_uuid(uuid: Uuid) -> Sno {
         Sno::parse_bytes(&uuid.0).map_err(|error| {
-            // 16 bytes they are, so it is one of them.
+            // There are 16 bytes, so the error has a position.
             let place = error.position().map_or(0, |position| position + 1);
             let detail = format!("Byte {place} is not the code of one of the characters 2-9 and a-x.");
             Error::uuid("sno", &uuid.0, detail)
@@ -70,22 +70,22 @@ pg_function! {
 }
 
 pg_function! {
-    /// `sno_lower(timestamptz) → sno`: the smallest ID that was not made before.
+    /// `sno_lower(timestamptz) → sno`: the smallest possible ID of the first tick at or after a time.
     fn sno_lower(time: Timestamp) -> Sno {
         Sno::lower_bound(time.unix_micros())
     }
 }
 
 pg_function! {
-    /// `sno_upper(timestamptz) → sno`: the largest ID that was not made after.
+    /// `sno_upper(timestamptz) → sno`: the largest possible ID of the tick of a time.
     fn sno_upper(time: Timestamp) -> Sno {
         Sno::upper_bound(time.unix_micros())
     }
 }
 
 pg_function! {
-    /// `sno_brin_distance(sno, sno) → double precision`: how far apart two IDs are, in ticks. `minmax_multi`
-    /// joins the ranges that are the closest.
+    /// `sno_brin_distance(sno, sno) → double precision`: the distance of two IDs, in ticks. `minmax_multi` merges the
+    /// ranges that are closest to each other.
     fn sno_brin_distance(left: Sno, right: Sno) -> f64 {
         left.distance(right)
     }

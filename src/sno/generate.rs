@@ -1,8 +1,8 @@
-//! `sno_new`: clock and settings into a generator, an ID out of it.
+//! `sno_new`: generation of IDs.
 //!
-//! The short way is one claim in shared memory, in [`sno_new`] itself: no lock, no call but the clock's and
-//! the allocation's. Everything that happens at most once a tick or once a session goes the long way,
-//! [`generate`], behind pgrx's guard.
+//! The fast path is one claim in shared memory, in [`sno_new`] itself: no lock, and no calls but those for the clock and
+//! the allocation. What happens at most once a tick or once a session is in [`upkeep`] and [`generate`], inside pgrx's
+//! guard.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// `sno`, as far as its generators go.
+/// The system `sno`, for its generators.
 #[derive(Clone, Copy)]
 pub(crate) struct SnoSystem;
 
@@ -66,13 +66,13 @@ impl Clock for SnoSystem {
     }
 
     #[inline(always)]
-    fn lasts(&self, tick: Tick) -> bool {
-        CLOCK.lasts(tick)
+    fn is_current(&self, tick: Tick) -> bool {
+        CLOCK.is_current(tick)
     }
 }
 
-/// Generators: as many as a partition's low byte has values, so that two settings which lead to one
-/// partition lead to one generator too.
+/// The number of generators: as many as a partition's low byte has values, so that settings which lead to the same
+/// partition lead to the same generator.
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.
@@ -82,13 +82,13 @@ type Session = session::Session<SnoSystem, SLOTS>;
 
 static SESSION: SessionCell<Session> = SessionCell::new();
 
-/// What IDs of given times go by, in a session that may generate.
-static PORT: SessionCell<Settings> = SessionCell::new();
+/// The settings for IDs of given times, once the session has checked that it may generate.
+static BACKFILL: SessionCell<Settings> = SessionCell::new();
 
-/// Makes the next call look at the settings again.
+/// Makes the next call read the settings again.
 pub(crate) fn forget() {
     SESSION.forget();
-    PORT.forget();
+    BACKFILL.forget();
 }
 
 /// The partition of this backend.
@@ -115,13 +115,13 @@ unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
             if stamp.entered {
                 upkeep(session, stamp);
             }
-            return stamp.id(byte, session.number).answer();
+            return stamp.id(byte, session.number).into_datum_unguarded();
         }
-        guard(|| generate(metabyte)).answer()
+        guard(|| generate(metabyte)).into_datum_unguarded()
     }
 }
 
-/// What is done once a tick.
+/// The work that is due once a tick.
 ///
 /// # Safety
 /// Called in the outermost frame, which has nothing to drop.
@@ -137,7 +137,7 @@ unsafe fn upkeep(session: Session, stamp: Stamp<Tick>) {
     }
 }
 
-/// An ID by the long way: checks, and waits as long as the generator says.
+/// The slow path to an ID: it starts the session, and waits if it has to.
 #[cold]
 fn generate(metabyte: i32) -> Result<Sno, Error> {
     let metabyte = fields::metabyte(metabyte)?;
@@ -146,17 +146,17 @@ fn generate(metabyte: i32) -> Result<Sno, Error> {
 }
 
 pg_function! {
-    /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, in the reserved partition, numbered
-    /// by a sequence of its own.
+    /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number
+    /// from a counter of its own.
     fn sno_new_at(metabyte: i32, at: Timestamp) -> Sno {
-        port(metabyte, at)
+        backfill(metabyte, at)
     }
 }
 
-fn port(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
+fn backfill(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = fields::metabyte(metabyte)?;
     let tick = fields::tick(at)?;
-    let Settings { prefix, range } = PORT.get_or_start(|| {
+    let Settings { prefix, range } = BACKFILL.get_or_start(|| {
         refuse_recovery::<SnoSystem>()?;
         Settings::current()
     })?;

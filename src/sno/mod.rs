@@ -1,4 +1,4 @@
-//! The type `sno`. Each file knows those above it in this list.
+//! The type `sno`.
 
 pub(crate) mod fields;
 mod fixed;
@@ -6,7 +6,7 @@ mod functions;
 mod planner;
 mod sort;
 
-// What makes IDs.
+// Generation.
 pub(crate) mod settings;
 
 pub(crate) mod generate;

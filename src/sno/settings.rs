@@ -1,4 +1,4 @@
-//! The settings of `sno`; [`crate::pg::settings`] says how they fail closed.
+//! The settings of `sno`; [`crate::pg::settings`] describes how they fail closed.
 
 use pgrx::{GucContext, GucFlags, GucRegistry};
 use sno_core::{Prefix, SequenceRange};
@@ -7,7 +7,7 @@ use crate::{
     generator::session::MAX_CLOCK_WAIT,
     pg::{
         errors::Error,
-        settings::{IN_PARALLEL, Setting, loaded},
+        settings::{IN_PARALLEL, Setting, reserve_prefix},
     },
 };
 
@@ -26,7 +26,7 @@ static RANGE: Setting = Setting::new(
     "sno",
 );
 
-/// What the server's own two settings say.
+/// The values of the settings that only the server may set.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) prefix: Prefix,
@@ -39,7 +39,7 @@ impl Settings {
     }
 }
 
-/// Defines the settings; once in each process, when the library is loaded.
+/// Defines the settings, when the library is loaded.
 pub(crate) fn define() {
     GucRegistry::define_int_guc(
         c"sno.max_clock_wait",
@@ -51,5 +51,5 @@ pub(crate) fn define() {
         GucContext::Userset,
         GucFlags::UNIT_MS | IN_PARALLEL,
     );
-    loaded(c"sno", &[PREFIX.load::<Prefix>(), RANGE.load::<SequenceRange>()]);
+    reserve_prefix(c"sno", &[PREFIX.load::<Prefix>(), RANGE.load::<SequenceRange>()]);
 }

@@ -1,4 +1,4 @@
-//! What btree asks of a type beside its comparison: ranges of a window function, and neighbours for skip scans.
+//! Support functions of btree: `in_range` for window functions, and skip support.
 
 use pgrx::pg_sys::{self, Datum};
 use sno_core::Sno;
@@ -9,12 +9,12 @@ use crate::pg::{
 };
 
 unsafe extern "C-unwind" {
-    // Without pgrx's wrapper, since it is passed on by its address.
+    // Not pgrx's wrapper, since its address is passed on.
     fn in_range_timestamptz_interval(fcinfo: pg_sys::FunctionCallInfo) -> Datum;
 }
 
 finfo!(sno_in_range);
-/// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: `timestamptz`'s, on the times of the IDs.
+/// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: the function of `timestamptz`, for the times of IDs.
 #[unsafe(no_mangle)]
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_in_range(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
@@ -53,12 +53,12 @@ mod skip {
     /// `sno_skipsupport(internal) → void`
     #[unsafe(no_mangle)]
     unsafe extern "C-unwind" fn sno_skipsupport(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-        // SAFETY: PostgreSQL passes such a struct to be filled. This is the outermost frame.
+        // SAFETY: PostgreSQL passes this struct to fill. This is the outermost frame.
         unsafe {
             let place = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SkipSupport>();
             place.write(SkipSupport {
-                low: Sno::MIN.answer(),
-                high: Sno::MAX.answer(),
+                low: Sno::MIN.into_datum_unguarded(),
+                high: Sno::MAX.into_datum_unguarded(),
                 decrement,
                 increment,
             });
@@ -67,7 +67,7 @@ mod skip {
     }
 
     unsafe extern "C-unwind" fn decrement(_: pg_sys::Relation, id: Datum, overflow: *mut bool) -> Datum {
-        // SAFETY: the element is a sno, and the flag is there to be written.
+        // SAFETY: the element is a sno, and the flag is to be written.
         unsafe { neighbour(Sno::from_datum(id).predecessor(), overflow) }
     }
 
@@ -77,10 +77,10 @@ mod skip {
     }
 
     unsafe fn neighbour(id: Option<Sno>, overflow: *mut bool) -> Datum {
-        // SAFETY: the caller's flag; this is called from the outermost frame alone.
+        // SAFETY: the caller's flag. This is called only in the outermost frame.
         unsafe {
             *overflow = id.is_none();
-            id.map_or(Datum::null(), |id| id.answer())
+            id.map_or(Datum::null(), |id| id.into_datum_unguarded())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the generators show of themselves: `sno_generators` and `sno_generator()`.
+//! Monitoring of generators: `sno_generators` and `sno_generator()`.
 
 use std::sync::atomic::Ordering::Acquire;
 
@@ -25,7 +25,7 @@ fn state_columns(state: Option<SlotState>) -> [Column; 7] {
         state.map(|state| state.tick_tock).into(),
         state.map(|state| i32::from(state.sequence)).into(),
         state.map(|state| Timestamp::from(state.safe)).into(),
-        state.map(|state| state.drifts as i64).into(),
+        state.map(|state| state.backward_steps as i64).into(),
         state.map(|state| state.overflows as i64).into(),
         state.map(|state| Interval(state.waited_micros as i64)).into(),
     ]
@@ -37,12 +37,12 @@ finfo!(sno_generators);
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sno_generators(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: declared in SQL as a set of these rows. This is the outermost frame.
-    unsafe { guard(|| all(fcinfo)) }
+    unsafe { guard(|| generator_rows(fcinfo)) }
 }
 
 /// # Safety
 /// `fcinfo` is a call to a function that returns a set of these rows.
-unsafe fn all(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> {
+unsafe fn generator_rows(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> {
     let shared = MEMORY.attach()?;
     // SAFETY: PostgreSQL checks that the caller takes a set.
     unsafe {
@@ -76,16 +76,16 @@ unsafe fn all(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> 
 finfo!(sno_generator);
 /// `sno_generator() → (slot, partition, prefix, prefix_bits, sequence_lower, sequence_upper,
 /// max_clock_wait, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited)`: this backend's
-/// own generator, and the settings that it goes by.
+/// generator and settings.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn sno_generator(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: declared in SQL with this row as its result. This is the outermost frame.
-    unsafe { guard(|| own(fcinfo)) }
+    unsafe { guard(|| generator_row(fcinfo)) }
 }
 
 /// # Safety
 /// `fcinfo` is a call to a function that returns such a row.
-unsafe fn own(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> {
+unsafe fn generator_row(fcinfo: pg_sys::FunctionCallInfo) -> Result<pg_sys::Datum, Error> {
     let settings = Settings::current()?;
     let shared = MEMORY.attach()?;
     let partition = own_partition(&settings);

@@ -5,28 +5,24 @@
 //! bits, a multiple of five, so there is no padding, and every text of 16 such characters stands for
 //! exactly one ID. Nothing else is accepted: no upper case, no look-alikes.
 //!
-//! Without tables and without branches on the data: [`vector`] does all 16 characters at a time with what every
-//! x86-64 (SSE2) or aarch64 (NEON) processor has, [`word`] eight at a time in plain integers, anywhere and in constants.
+//! Neither implementation has tables or branches on the data. `sse2`, for x86-64, converts all 16 characters at once;
+//! [`word`] converts eight at a time in plain integers, on every processor and in constants.
 
 use core::fmt;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[path = "sse2.rs"]
-mod vector;
-#[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
-#[path = "neon.rs"]
-mod vector;
-// Where there are vectors, constants only read, and tests write.
-#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), allow(dead_code))]
+mod sse2;
+// With SSE2, only constants and tests use some of this.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 pub(crate) mod word;
-#[cfg(not(any(
-    all(target_arch = "x86_64", target_feature = "sse2"),
-    all(target_arch = "aarch64", target_feature = "neon")
-)))]
-use word as vector;
 
-/// Distance from a value to its character: `2` for 0 to 7, and for letters as many more as lie between
-/// `9` and `a`.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use sse2 as implementation;
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+use word as implementation;
+
+/// A value's character is `FIRST` plus the value, and for letters (8 to 31) plus `GAP`, the number of characters
+/// between `9` and `a`.
 const FIRST: u8 = b'2';
 const GAP: u8 = b'a' - b'9' - 1;
 
@@ -37,14 +33,14 @@ const GAP: u8 = b'a' - b'9' - 1;
 /// ```
 #[inline]
 pub fn encode(bytes: [u8; 10]) -> [u8; 16] {
-    vector::encode(bytes)
+    implementation::encode(bytes)
 }
 
 /// The ten bytes of 16 characters.
 ///
 /// # Errors
 ///
-/// Another length than 16 bytes, or a character outside the alphabet.
+/// The length is not 16 bytes, or a character is not in the alphabet.
 ///
 /// ```
 /// assert_eq!(sno_core::decode(b"xxxxxxxxxxxxxxxx"), Ok([0xff; 10]));
@@ -55,47 +51,27 @@ pub fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
     let Some((chars, [])) = text.split_first_chunk::<16>() else {
         return Err(ParseError { length: text.len(), position: u8::MAX });
     };
-    vector::decode(*chars).map_err(ParseError::at)
-}
-
-/// Eight bytes and two, lowest first: loads of the sizes that an ID is stored by, so that one that was just made
-/// need not wait for its stores.
-#[inline]
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
-fn parts(bytes: &[u8; 10]) -> (u64, u16) {
-    let (Some(eight), Some(two)) = (bytes.first_chunk(), bytes.last_chunk()) else { unreachable!() };
-    (u64::from_le_bytes(*eight), u16::from_le_bytes(*two))
-}
-
-/// The ten bytes of four times 20 bits, each two in a word, the first below.
-#[inline]
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
-fn twenties(first: u64, second: u64) -> [u8; 10] {
-    let [first, second] = [first, second].map(|two| two << 20 & 0xff_fff0_0000 | two >> 32);
-    let mut bytes = [0; 10];
-    bytes[..8].copy_from_slice(&(first << 24 | second >> 16).to_be_bytes());
-    bytes[8..].copy_from_slice(&(second as u16).to_be_bytes());
-    bytes
+    implementation::decode(*chars).map_err(ParseError::at)
 }
 
 /// Why a text is not an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-// Packed, so that in a `Result` its parts lie where those of ten bytes do, and these are moved as a whole.
+// Packed to the size of ten bytes, without alignment: so a `Result` of ten bytes or this error is moved as one block.
 #[repr(C, packed)]
 pub struct ParseError {
     length: usize,
-    /// Of the first wrong character; none if the length is wrong.
+    /// Position of the first invalid character, if the length is 16.
     position: u8,
 }
 
 impl ParseError {
-    /// Of 16 bytes.
+    /// An invalid character at this position of 16 bytes.
     pub(crate) const fn at(position: usize) -> Self {
         Self { length: 16, position: position as u8 }
     }
 
-    /// Where the first character outside the alphabet stands, counted from 0; `None` if the text has
-    /// another length than 16 bytes.
+    /// The position of the first character outside the alphabet, 0 to 15; `None` if the length of the text is not
+    /// 16 bytes.
     pub const fn position(&self) -> Option<usize> {
         if self.length == 16 { Some(self.position as usize) } else { None }
     }
@@ -120,13 +96,15 @@ mod tests {
 
     const ALPHABET: &[u8; 32] = b"23456789abcdefghijklmnopqrstuvwx";
 
-    /// Both ways of doing it.
-    type Way = (fn([u8; 10]) -> [u8; 16], fn([u8; 16]) -> Result<[u8; 10], usize>);
-    const WAYS: [Way; 2] = [(vector::encode, vector::decode), (word::encode, word::decode)];
+    type Functions = (fn([u8; 10]) -> [u8; 16], fn([u8; 16]) -> Result<[u8; 10], usize>);
+
+    /// Both implementations; one and the same where there is no SSE2.
+    const IMPLEMENTATIONS: [Functions; 2] =
+        [(implementation::encode, implementation::decode), (word::encode, word::decode)];
 
     #[test]
     fn every_value_at_every_place() {
-        for (encode, decode) in WAYS {
+        for (encode, decode) in IMPLEMENTATIONS {
             for place in 0..16 {
                 for (value, &letter) in ALPHABET.iter().enumerate() {
                     let mut text = *b"2222222222222222";
@@ -142,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_wrong_byte_at_every_place() {
-        for (_, decode) in WAYS {
+        for (_, decode) in IMPLEMENTATIONS {
             for filler in [b'2', b'9', b'a', b'x'] {
                 for place in 0..16 {
                     for byte in (0..=255).filter(|byte| !ALPHABET.contains(byte)) {
@@ -159,8 +137,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn both_ways_agree(bytes: [u8; 10], mut text: [u8; 16], places: u16) {
-            let [(encode, decode), (encode_too, decode_too)] = WAYS;
+        fn both_implementations_agree(bytes: [u8; 10], mut text: [u8; 16], places: u16) {
+            let [(encode, decode), (encode_too, decode_too)] = IMPLEMENTATIONS;
             prop_assert_eq!(encode(bytes), encode_too(bytes));
             prop_assert_eq!(decode(encode(bytes)), Ok(bytes));
             // Random bytes at some places only, or the first would nearly always be wrong.

@@ -1,4 +1,4 @@
-//! Eight characters at a time inside one 64-bit word.
+//! Eight characters at a time, as the lanes of a 64-bit word.
 
 use super::{FIRST, GAP};
 
@@ -15,7 +15,7 @@ const BLOCK: u64 = (1 << 40) - 1;
 /// The 16 characters of ten bytes.
 #[inline]
 pub(crate) const fn encode(bytes: [u8; 10]) -> [u8; 16] {
-    // Two loads that overlap, since the halves of ten bytes are no size that a load has.
+    // Two overlapping loads of eight bytes, since there are no loads of five.
     let [a, b, c, d, e, f, g, h, i, j] = bytes;
     let high = u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 24;
     let low = u64::from_be_bytes([c, d, e, f, g, h, i, j]) & BLOCK;
@@ -29,19 +29,19 @@ const fn encode_block(x: u64) -> u64 {
     let x = (x & 0xf_ffff) | (x >> 20) << 32;
     let x = (x & 0x0000_03ff_0000_03ff) | (x & 0x000f_fc00_000f_fc00) << 6;
     let x = (x & 0x001f_001f_001f_001f) | (x & 0x03e0_03e0_03e0_03e0) << 3;
-    // A lane's high bit is set by the addition where its value is 8 or more: those are letters.
+    // The addition sets the high bit of each lane whose value is 8 or more: those become letters.
     let letters = ((x + splat(0x80 - 8)) & HIGH) >> 7;
     x + splat(FIRST) + letters * GAP as u64
 }
 
-/// The ten bytes of 16 characters, or the place of the first that is not in the alphabet.
+/// The ten bytes of 16 characters, or the position of the first that is not in the alphabet.
 #[inline]
 pub(crate) const fn decode(chars: [u8; 16]) -> Result<[u8; 10], usize> {
     let chars = u128::from_be_bytes(chars);
     let (high, low) = ((chars >> 64) as u64, chars as u64);
-    let wrong = ((misfits(high) as u128) << 64) | misfits(low) as u128;
-    if wrong != 0 {
-        return Err(wrong.leading_zeros() as usize / 8);
+    let invalid = ((invalid(high) as u128) << 64) | invalid(low) as u128;
+    if invalid != 0 {
+        return Err(invalid.leading_zeros() as usize / 8);
     }
     let (high, low) = (decode_block(high), decode_block(low));
     let [a, b, c, d, e, f, g, h] = (high << 24 | low >> 16).to_be_bytes();
@@ -49,7 +49,7 @@ pub(crate) const fn decode(chars: [u8; 16]) -> Result<[u8; 10], usize> {
     Ok([a, b, c, d, e, f, g, h, i, j])
 }
 
-/// One in each lane that holds a letter or anything else from `@` upwards.
+/// 1 in each lane whose character is `@` or above, as all letters are.
 #[inline]
 const fn letters(chars: u64) -> u64 {
     (chars >> 6) & splat(1)
@@ -57,11 +57,11 @@ const fn letters(chars: u64) -> u64 {
 
 /// The high bit of every lane whose character is not in the alphabet.
 #[inline]
-const fn misfits(chars: u64) -> u64 {
+const fn invalid(chars: u64) -> u64 {
     let letters = letters(chars);
     let ascii = chars & !HIGH;
-    // Each sum stays within its lane, and reaches the high bit from the first character of its range on
-    // (`2`, `a`), or past the last one (`9`, `x`).
+    // No sum overflows its lane. The first has the high bit set from the first character of the range on (`2` or
+    // `a`), the second after the last one (`9` or `x`).
     let reached = ascii + (splat(0x80 - b'2') - letters * (b'a' - b'2') as u64);
     let passed = ascii + (splat(0x7f - b'9') - letters * (b'x' - b'9') as u64);
     (!reached | passed | chars) & HIGH

@@ -9,13 +9,13 @@
 //! ```
 //!
 //! The text is base58 (Bitcoin's alphabet) of the first seven bytes in 10 characters, `-`, and of the last
-//! nine in 13. All prefixes are at least 0x80, so neither half ever needs fewer. IDs sort by prefix, then
-//! by time, as bytes and as text.
+//! nine in 13. All prefixes are at least 0x80, so neither half ever needs fewer characters. IDs sort by prefix, then by
+//! time, as bytes and as text.
 //!
-//! Newer writers put seven more random bits into byte 7 and keep only its highest bit. Such IDs are read, and
-//! keep that byte; those made here repeat the prefix.
+//! Newer software that makes such IDs sets byte 7 to 1 bit of the prefix and seven more random bits. These IDs are
+//! accepted, and byte 7 stays as it is; those made here repeat the prefix.
 //!
-//! An ID is unique by its 64 random bits a millisecond, without any state.
+//! There is no generator: IDs of one prefix and millisecond differ by their 64 random bits alone.
 
 use core::{
     fmt,
@@ -49,7 +49,7 @@ time!(
 #[repr(transparent)]
 pub struct Gid([u8; 16]);
 
-/// What an ID names.
+/// The kind of thing that an ID is for: byte 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Prefix {
@@ -76,7 +76,7 @@ impl Gid {
     ///
     /// # Errors
     ///
-    /// Byte 0 is no prefix, or byte 7 is below 0x80.
+    /// Byte 0 is not a [`Prefix`], or byte 7 is below 0x80.
     pub const fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
         if Prefix::of_byte(bytes[0]).is_none() {
             return Err(InvalidId { expected: "the first byte of a gid is 0x80, 0xa0 or 0xc0" });
@@ -99,7 +99,7 @@ impl Gid {
         &self.0
     }
 
-    /// What it names.
+    /// The kind of thing that it is for.
     pub fn prefix(self) -> Prefix {
         Prefix::of_byte(self.0[0]).expect("no gid is made without a prefix")
     }
@@ -111,15 +111,14 @@ impl Gid {
         Millis(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
     }
 
-    /// The last nine bytes, from byte 7 on: the prefix or 8 bits of which seven are random, and 64 random
-    /// bits.
+    /// The last nine bytes, from byte 7 on: the prefix, or 1 bit and seven random bits; then 64 random bits.
     pub const fn tail(self) -> [u8; 9] {
         let [_, _, _, _, _, _, _, tail @ ..] = self.0;
         tail
     }
 
-    /// The smallest ID of a prefix not made before a Unix time in microseconds. It saturates, within the
-    /// prefix.
+    /// The smallest possible ID of a prefix and of the first millisecond at or after a Unix time in microseconds. A time
+    /// out of range gives the smallest or the largest ID of the prefix.
     pub fn lower_bound(prefix: Prefix, unix_micros: i64) -> Self {
         match Epoch::UNIX.ceil(unix_micros) {
             Ok(time) => Self::join(prefix, time, 0x80, 0),
@@ -128,8 +127,8 @@ impl Gid {
         }
     }
 
-    /// The largest ID of a prefix not made after a Unix time in microseconds. It saturates, within the
-    /// prefix.
+    /// The largest possible ID of a prefix and of the millisecond of a Unix time in microseconds. A time out of range
+    /// gives the smallest or the largest ID of the prefix.
     pub fn upper_bound(prefix: Prefix, unix_micros: i64) -> Self {
         match Epoch::UNIX.floor(unix_micros) {
             Ok(time) => Self::join(prefix, time, 0xff, u64::MAX),
@@ -149,11 +148,11 @@ impl Gid {
         text
     }
 
-    /// The ID that 24 bytes of text stand for.
+    /// The ID of a text of 24 characters.
     ///
     /// # Errors
     ///
-    /// Another length, a character outside the alphabet, or one that stands for no such bytes.
+    /// The length is not 24 bytes, a character is not in the alphabet, or the two parts do not decode to a gid.
     pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
         let syntax = InvalidId { expected: "a gid is 10 characters of base58, a hyphen, and 13 more" };
         if text.len() != 24 || text[HEAD] != b'-' {
@@ -168,7 +167,7 @@ impl Gid {
     }
 }
 
-/// The value of each letter of the alphabet; of all else something larger than any.
+/// The value of each character of the alphabet; 255 for all other bytes.
 const VALUES: [u8; 256] = {
     let mut values = [u8::MAX; 256];
     let mut value = 0;
@@ -179,7 +178,7 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// 58¹⁰: what the last ten characters count up to. Below it, division is one of machine words.
+/// 58¹⁰, the base of the last ten characters: dividing by it first leaves numbers of 64 bits, which divide faster.
 const TEN: u128 = 58_u128.pow(10);
 
 const fn write_base58(mut number: u64, text: &mut [u8; 24], first: usize, count: usize) {

@@ -1,23 +1,21 @@
-//! Four other systems of IDs on the engine of this crate, and the way from three of them into [`Sno`].
+//! Four other systems of IDs, three of which use [`Slot`](crate::Slot) and convert to [`Sno`].
 //!
 //! ```text
-//! snowflake_si  │ 40 ms since a base clock of the site's │ machine 0–12 │ index 13–1 │           53 bits
+//! snowflake_si  │ 40 ms since the site's base clock │ machine 0–12 │ index 13–1 │           53 bits
 //! uid60         │ 32 s since 2018-03-01 │ worker 9 │ sequence 10 │ random 9 │                  60 bits
 //! uniqueid      │ 42 ms since 1970 │ sequence 6 │ g 3 │ m 1 │ generator 8 │ cluster 4 │        64 bits
 //! gid           │ prefix 8 │ 48 ms since 1970 │ prefix 8 │ random 64 │                        128 bits
 //! ```
 //!
-//! Each module draws its layout in full. Their IDs have no bit for a second timeline, so their generators
-//! wait for a clock that goes back: [`Time::TWO_TIMELINES`] is false for their times, and a
-//! [`Slot`](crate::Slot) of such a time keeps to one.
+//! The numbers are widths in bits; each module has its layout in full. These IDs have no bit for a second timeline, so
+//! [`Time::TWO_TIMELINES`] is false: after a backward step of the clock, their generators wait until it has caught up.
 //!
-//! # Into sno
+//! # Conversion to sno
 //!
-//! [`SnowflakeSi::to_sno`], [`Uid60::to_sno`] and [`UniqueId::to_sno`] keep every bit: the time becomes the
-//! tick, and what is left, 15 to 28 bits, fills partition and sequence from the right. IDs of one system
-//! that differ become `Sno`s that differ, and keep their order where they sort by time. The caller gives a
-//! metabyte that marks where they came from; it must be one of their own, since a live ID can have any
-//! partition and sequence. A [`Gid`]'s 64 random bits have no room there.
+//! [`SnowflakeSi::to_sno`], [`Uid60::to_sno`] and [`UniqueId::to_sno`] lose nothing: the time becomes the tick, and the
+//! other 15 to 28 bits become the low bits of partition and sequence. Different IDs of one system become different
+//! `Sno`s, and IDs that sort by time keep their order. The caller gives a metabyte, which has to be one that no other
+//! IDs have, since these can have any partition and sequence. A [`Gid`] does not fit: it has 64 random bits.
 
 pub mod gid;
 pub mod snowflake_si;
@@ -33,7 +31,7 @@ use core::fmt;
 
 use crate::{Fields, OutOfEpoch, Sno, Tick, Time};
 
-/// Where a system's ticks are counted from.
+/// The time from which a system counts its ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Epoch {
     unix_micros: i64,
@@ -43,7 +41,7 @@ impl Epoch {
     /// 1970-01-01 00:00:00 UTC.
     pub const UNIX: Self = Self::at_unix_millis(0);
 
-    /// An epoch that starts so many milliseconds after 1970.
+    /// The epoch that starts this many milliseconds after 1970-01-01 00:00:00 UTC.
     pub(crate) const fn at_unix_millis(millis: i64) -> Self {
         Self { unix_micros: millis * 1000 }
     }
@@ -53,9 +51,13 @@ impl Epoch {
     }
 
     /// The tick that a Unix time in microseconds falls into.
+    ///
+    /// # Errors
+    ///
+    /// The time is before the epoch or after the last tick.
     #[inline]
     pub fn floor<T: Time>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
-        // Saturation keeps the far past in the past; the far future is far enough.
+        // Saturated, the difference is still before the first or after the last tick.
         match u64::try_from(unix_micros.saturating_sub(self.unix_micros)) {
             Ok(micros) => T::new(micros / Self::micros::<T>()).ok_or(OutOfEpoch::After),
             Err(_) => Err(OutOfEpoch::Before),
@@ -63,6 +65,10 @@ impl Epoch {
     }
 
     /// The first tick that starts at a Unix time in microseconds or later.
+    ///
+    /// # Errors
+    ///
+    /// The time is before the epoch or after the start of the last tick.
     pub fn ceil<T: Time>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
         match self.floor::<T>(unix_micros) {
             Ok(tick) if self.unix_micros(tick) < unix_micros => {
@@ -78,7 +84,7 @@ impl Epoch {
         self.unix_micros + (tick.get() * Self::micros::<T>()) as i64
     }
 
-    /// The smallest value of an ID that was not made before a time, given how many bits follow its ticks.
+    /// The smallest number with the first tick at or after a time, and with `shift` bits below the tick.
     fn lower<T: Time>(self, unix_micros: i64, shift: u32) -> u64 {
         match self.ceil::<T>(unix_micros) {
             Ok(tick) => tick.get() << shift,
@@ -87,7 +93,7 @@ impl Epoch {
         }
     }
 
-    /// The largest value of an ID that was not made after a time.
+    /// The largest number with the tick of a time, and with `shift` bits below the tick.
     fn upper<T: Time>(self, unix_micros: i64, shift: u32) -> u64 {
         match self.floor::<T>(unix_micros) {
             Ok(tick) => (tick.get() << shift) | ones(shift),
@@ -101,13 +107,13 @@ const fn ones(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// The low bits of a number.
+/// A field of a number, from bit `shift` on.
 const fn field(value: u64, shift: u32, bits: u32) -> u64 {
     value >> shift & ones(bits)
 }
 
-/// The [`Sno`] of a time and of up to 32 bits that tell the IDs of its tick apart. What of the time is finer
-/// than a tick comes first in those bits.
+/// The [`Sno`] of a time and of the bits below it. The milliseconds within the tick precede the `fine_bits` bits of
+/// `rest`; together they fill up to 32 bits of partition and sequence.
 fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<Sno, OutOfEpoch> {
     let tick = Tick::floor(unix_micros)?;
     let fine = (unix_micros - tick.unix_micros()) as u32 / 1000;
@@ -116,7 +122,7 @@ fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<S
     Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }
 
-/// Why a value is not an ID of a system.
+/// Why a value is not an ID of a system: its message says what is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidId {
     expected: &'static str,
@@ -130,7 +136,7 @@ impl fmt::Display for InvalidId {
 
 impl core::error::Error for InvalidId {}
 
-/// Why a text is not a system's setting.
+/// Why a text is not a value of a setting: its message says what is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SettingError {
     expected: &'static str,

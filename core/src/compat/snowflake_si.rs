@@ -1,4 +1,4 @@
-//! Snowflake-SI: 53 bits, so that the number is exact in JavaScript.
+//! Snowflake-SI: 53 bits, which JavaScript's numbers hold exactly.
 //!
 //! ```text
 //!  40 bits                              0–12       13–1
@@ -7,8 +7,8 @@
 //! └────────────────────────────────────┴──────────┴───────────┘
 //! ```
 //!
-//! Each site chooses its base clock once, and how it divides the 13 low bits: 5 and 8 by default. Neither can
-//! be seen in an ID. There is no text form but the decimal number.
+//! Each site chooses its base clock once, and how it divides the 13 low bits, 5 and 8 by default. An ID does not show
+//! these. The text form is the decimal number.
 
 use core::{fmt, str::FromStr};
 use std::time::UNIX_EPOCH;
@@ -40,14 +40,14 @@ time!(
 #[repr(transparent)]
 pub struct SnowflakeSi(u64);
 
-/// What an ID is made of, for a site that divides its bits so.
+/// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fields {
     /// When it was made.
     pub time: Millis,
-    /// Who made it.
+    /// The number of the machine that made it.
     pub machine: u16,
-    /// Tells the IDs of one machine and millisecond apart.
+    /// A number within machine and millisecond.
     pub index: u16,
 }
 
@@ -59,7 +59,7 @@ impl SnowflakeSi {
     ///
     /// # Errors
     ///
-    /// More than 53 bits.
+    /// The number needs more than 53 bits.
     pub const fn new(number: u64) -> Result<Self, InvalidId> {
         match number {
             0..=9_007_199_254_740_991 => Ok(Self(number)),
@@ -67,13 +67,13 @@ impl SnowflakeSi {
         }
     }
 
-    /// The ID of a claimed time and number: a [`Machine`]'s pool has the 13 low bits.
+    /// The ID of a stamp that was claimed with a [`Machine::pool`], whose numbers are the 13 low bits.
     #[inline]
     pub fn from_stamp(stamp: crate::Stamp<Millis>) -> Self {
         Self(stamp.tick.0 << LOW | stamp.sequence as u64)
     }
 
-    /// The ID of these fields; `None` if one of them does not fit its bits.
+    /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits.
     pub fn of_fields(fields: Fields, machine_bits: u8) -> Option<Self> {
         let Fields { time, machine, index } = fields;
         let index_bits = LOW - u32::from(machine_bits);
@@ -81,7 +81,7 @@ impl SnowflakeSi {
         fits.then_some(Self(time.0 << LOW | (machine as u64) << index_bits | index as u64))
     }
 
-    /// All fields at once, with so many bits for the machine, at most 12.
+    /// The fields, where the machine has this many bits: 0 to 12.
     pub fn fields(self, machine_bits: u8) -> Fields {
         let index_bits = LOW - u32::from(machine_bits);
         Fields {
@@ -103,29 +103,31 @@ impl SnowflakeSi {
         self.0
     }
 
-    /// The smallest ID not made before a Unix time in microseconds, by a base clock. It saturates.
+    /// The smallest possible ID of the first millisecond at or after a Unix time in microseconds, by a base clock. A time
+    /// out of range gives the smallest or the largest ID.
     pub fn lower_bound(base: BaseClock, unix_micros: i64) -> Self {
         Self(base.epoch().lower::<Millis>(unix_micros, LOW))
     }
 
-    /// The largest ID not made after a Unix time in microseconds, by a base clock. It saturates.
+    /// The largest possible ID of the millisecond of a Unix time in microseconds, by a base clock. A time out of range
+    /// gives the smallest or the largest ID.
     pub fn upper_bound(base: BaseClock, unix_micros: i64) -> Self {
         Self(base.epoch().upper::<Millis>(unix_micros, LOW))
     }
 
-    /// The same ID as a [`Sno`]: injective for one base clock and metabyte, and in the same order. The two
-    /// low bits of the milliseconds and the 13 others are its sequence; its partition is 0.
+    /// The ID as a [`Sno`]. With one base clock and metabyte, different IDs become different `Sno`s, in the same order.
+    /// The milliseconds within the tick and the 13 low bits are the sequence; the partition is 0.
     ///
     /// # Errors
     ///
-    /// A time that `Sno` does not hold.
+    /// The time is not one that a `Sno` holds: see [`Tick`](crate::Tick).
     pub fn to_sno(self, base: BaseClock, metabyte: u8) -> Result<Sno, OutOfEpoch> {
-        // To the millisecond, whatever the base clock is, so the fraction of a tick is whole milliseconds.
+        // Base clocks are whole milliseconds, so what is left of a tick is, too.
         to_sno(base.epoch().unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
     }
 }
 
-/// The instant from which a site counts its milliseconds.
+/// The time from which a site counts its milliseconds.
 ///
 /// Written as in RFC 3339, in UTC: `2020-01-01T00:00:00Z`, with up to three digits of a second's fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,12 +136,13 @@ pub struct BaseClock {
 }
 
 impl BaseClock {
-    /// Base clocks are after 2003-03-18 07:20:19.224 UTC: 40 bits from then on end where 31 bits of seconds do.
+    /// Base clocks are after this time, in milliseconds since 1970: 2003-03-18 07:20:19.224 UTC. 40 bits of milliseconds
+    /// from then on end where 31 bits of seconds since 1970 do.
     pub const AFTER_UNIX_MILLIS: i64 = 1_047_972_019_224;
-    /// Base clocks are before 10000-01-01, as RFC 3339 can write them.
+    /// Base clocks are before 10000-01-01, since RFC 3339 has years of four digits.
     const BEFORE_UNIX_MILLIS: i64 = 253_402_300_800_000;
 
-    /// A base clock of so many milliseconds since 1970.
+    /// The base clock at this many milliseconds since 1970.
     ///
     /// # Errors
     ///
@@ -157,7 +160,7 @@ impl BaseClock {
         self.unix_millis
     }
 
-    /// Where the ticks are counted from.
+    /// The base clock as an epoch.
     #[inline]
     pub const fn epoch(self) -> Epoch {
         Epoch::at_unix_millis(self.unix_millis)
@@ -173,7 +176,7 @@ impl FromStr for BaseClock {
         }
         let syntax = SettingError { expected: "expected a time in UTC, as in \"2020-01-01T00:00:00Z\"" };
         let time = humantime::parse_rfc3339(text).map_err(|_| syntax)?;
-        // What is read is not before 1970.
+        // Times before 1970 were refused above.
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         if since.subsec_nanos() % 1_000_000 != 0 {
             return Err(SettingError { expected: "a base clock is exact to the millisecond, and no finer" });
@@ -182,9 +185,9 @@ impl FromStr for BaseClock {
     }
 }
 
-/// Which machine this is, and how many of the 13 low bits say so.
+/// The number of a machine, and how many of the 13 low bits it takes.
 ///
-/// Written `12/4`, or just `12`, since 5 bits are the default.
+/// Written `12/4`, or `12`, since 5 bits are the default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
     number: u16,
@@ -192,14 +195,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The widest field for the machine, which leaves one bit for the index.
+    /// The most bits of a machine, which leave one bit for the index.
     pub const MAX_BITS: u8 = 12;
 
-    /// A machine, in a field of so many bits.
+    /// The machine of this number, in a field of 0 to 12 bits.
     ///
     /// # Errors
     ///
-    /// More than 12 bits, or a number that needs more of them than there are.
+    /// More than 12 bits, or a number that does not fit them.
     pub const fn new(number: u16, bits: u8) -> Result<Self, SettingError> {
         if bits > Self::MAX_BITS {
             return Err(SettingError { expected: "a machine has 0 to 12 bits" });
@@ -215,14 +218,13 @@ impl Machine {
         self.number
     }
 
-    /// The width of its field.
+    /// The width of its field, 0 to 12 bits.
     pub const fn bits(self) -> u8 {
         self.bits
     }
 
-    /// What a generator on this machine puts into the 13 low bits: its own number, and any index. So
-    /// whatever the settings are and become, one generator never makes a number of 13 bits twice in a
-    /// millisecond.
+    /// The values that a generator on this machine can give the 13 low bits: its number and any index. They are the
+    /// sequence numbers of its slot, so they do not repeat within a millisecond even if the settings change.
     pub const fn pool(self) -> SequenceRange {
         let index_bits = LOW - self.bits as u32;
         let first = self.number << index_bits;

@@ -7,8 +7,8 @@
 //! └──────────────────────────────┴──────────┴────────────┴──────────┘
 //! ```
 //!
-//! The text has six bits a character, most significant first, with the 32 bits of time in reverse order. So
-//! texts of one time differ early and do not sort; the numbers do.
+//! The text has six bits a character, most significant first, with the 32 bits of time in reverse order. So the numbers
+//! sort by time and the texts do not.
 
 use core::{
     fmt,
@@ -47,14 +47,14 @@ time!(
 #[repr(transparent)]
 pub struct Uid60(u64);
 
-/// What an ID is made of.
+/// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fields {
     /// When it was made.
     pub time: Seconds,
-    /// Who made it, in 9 bits.
+    /// The number of the worker that made it, in 9 bits.
     pub worker: u16,
-    /// Tells the IDs of one worker and second apart, in 10 bits.
+    /// A number within worker and second, in 10 bits.
     pub sequence: u16,
     /// 9 random bits.
     pub random: u16,
@@ -72,7 +72,7 @@ impl Uid60 {
     ///
     /// # Errors
     ///
-    /// More than 60 bits.
+    /// The number needs more than 60 bits.
     pub const fn new(number: u64) -> Result<Self, InvalidId> {
         if number <= Self::MAX.0 {
             Ok(Self(number))
@@ -81,7 +81,7 @@ impl Uid60 {
         }
     }
 
-    /// The low 60 bits as an ID: for a number that was one.
+    /// The ID of the low 60 bits; the others are ignored.
     #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits & Self::MAX.0)
@@ -94,7 +94,7 @@ impl Uid60 {
         fits.then_some(Self(time.0 << LOW | (worker as u64) << 19 | (sequence as u64) << 9 | random as u64))
     }
 
-    /// The ID of a claimed second and number; of the random bits the low nine count.
+    /// The ID of a stamp that was claimed with [`Uid60::POOL`]. Of `worker` and `random` the low nine bits are used.
     #[inline]
     pub fn from_stamp(stamp: Stamp<Seconds>, worker: u16, random: u16) -> Self {
         let worker = field(worker.into(), 0, 9);
@@ -133,27 +133,29 @@ impl Uid60 {
         self.0
     }
 
-    /// The smallest ID not made before a Unix time in microseconds. It saturates.
+    /// The smallest possible ID of the first second at or after a Unix time in microseconds. A time out of range gives
+    /// the smallest or the largest ID.
     pub fn lower_bound(unix_micros: i64) -> Self {
         Self(EPOCH.lower::<Seconds>(unix_micros, LOW))
     }
 
-    /// The largest ID not made after a Unix time in microseconds. It saturates.
+    /// The largest possible ID of the second of a Unix time in microseconds. A time out of range gives the smallest or
+    /// the largest ID.
     pub fn upper_bound(unix_micros: i64) -> Self {
         Self(EPOCH.upper::<Seconds>(unix_micros, LOW))
     }
 
-    /// The same ID as a [`Sno`]: injective for one metabyte, and in the same order. The 28 bits below the
-    /// time are its partition and sequence.
+    /// The ID as a [`Sno`]. With one metabyte, different IDs become different `Sno`s, in the same order. The 28 bits below
+    /// the time are the partition and the sequence.
     ///
     /// # Errors
     ///
-    /// A time that `Sno` does not hold.
+    /// The time is not one that a `Sno` holds: see [`Tick`](crate::Tick).
     pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         to_sno(EPOCH.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
     }
 
-    /// The number with the bits of its time in reverse order: the text's bits, and the other way round.
+    /// The number with the bits of its time in reverse order. It converts the number to the bits of the text, and back.
     const fn mirrored(number: u64) -> u64 {
         (((number >> LOW) as u32).reverse_bits() as u64) << LOW | field(number, 0, LOW)
     }
@@ -170,11 +172,11 @@ impl Uid60 {
         text
     }
 
-    /// The ID that 10 bytes of text stand for.
+    /// The ID of a text of 10 characters.
     ///
     /// # Errors
     ///
-    /// Another length, or a byte outside the alphabet.
+    /// The length is not 10 bytes, or a byte is not in the alphabet.
     pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
         let error = InvalidId { expected: "a uid60 is 10 of the characters A-Z, a-z, 0-9, - and _" };
         let text: &[u8; 10] = text.try_into().map_err(|_| error)?;
@@ -221,11 +223,11 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// From one worker number to another.
+    /// The worker numbers from one to another, both included.
     ///
     /// # Errors
     ///
-    /// None at all, or one above 511.
+    /// `last` is above 511, or below `first`.
     pub const fn new(first: u16, last: u16) -> Result<Self, SettingError> {
         if last > Uid60::MAX_WORKER {
             return Err(SettingError { expected: "a worker is between 0 and 511" });
@@ -241,8 +243,8 @@ impl Workers {
         self.first..=self.last
     }
 
-    /// Takes the next worker number, for [`Lease::SECONDS`] from a second on. All who take from one counter
-    /// get one number after another, and start over when all are given out.
+    /// Leases the next worker number, for [`Lease::SECONDS`] from `now` on. Callers with the same counter get one number
+    /// after another, and the first again after the last.
     pub fn lease(self, counter: &AtomicU64, now: Seconds) -> Lease {
         let count = u64::from(self.last - self.first) + 1;
         let number = counter.fetch_add(1, Relaxed) % count;
@@ -277,10 +279,10 @@ impl FromStr for Workers {
     }
 }
 
-/// A worker number for a time.
+/// A worker number for a limited time.
 ///
-/// When it has run out, others may be given the number while its holder still uses it. That is no danger
-/// to uniqueness where all holders of one number draw from one [`Slot`](crate::Slot).
+/// Several callers may hold the same number, at the end of a lease or if there are few numbers. IDs are unique all the
+/// same if all holders of a number claim from the same [`Slot`](crate::Slot).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lease {
     worker: u16,
@@ -288,7 +290,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// For how long a worker number is taken.
+    /// The length of a lease, in seconds.
     pub const SECONDS: u64 = 3600;
 
     /// The worker number.
@@ -297,7 +299,7 @@ impl Lease {
         self.worker
     }
 
-    /// Whether the lease holds at a second: not before it began, not when its time is over.
+    /// Whether the lease is valid at this time: from its beginning to its end, which is excluded.
     #[inline]
     pub fn holds(self, now: Seconds) -> bool {
         (self.since..self.since.saturating_add(Self::SECONDS)).contains(&now)

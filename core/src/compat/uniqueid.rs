@@ -7,12 +7,12 @@
 //! └──────────────────────────────┴────────────┴─────┴──────┴──────────────┴───────────┘
 //! ```
 //!
-//! The generator has 11 bits, the highest three of which (`g`) stand before the bit for the form. Generators
-//! of 6 bits leave the bits above them 0, as the first version did, which had those reserved.
+//! The generator has 11 bits; the highest three of them (`g`) precede the bit for the form. The first version of the
+//! system had generators of 6 bits, and the other 5 bits were 0.
 //!
-//! The form is 0 for *spread*: the 42 bits of time are stored in reverse order, so that IDs scatter over the
-//! key space of a distributed store. It is 1 for *time-sequential*: they are stored as they are, and IDs sort
-//! by time. An ID of one form never equals one of the other.
+//! The form is 0 for *spread*: the 42 bits of time are in reverse order, which distributes IDs over the key space of a
+//! distributed database. It is 1 for *time-sequential*: the time is stored as it is, and IDs sort by time. IDs of
+//! different forms differ.
 
 use core::{
     fmt,
@@ -50,23 +50,23 @@ pub struct UniqueId(u64);
 /// How the time is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Form {
-    /// In reverse bit order: IDs scatter.
+    /// In reverse bit order: IDs are distributed over the key space.
     #[default]
     Spread,
     /// In its own order: IDs sort by time.
     TimeSequential,
 }
 
-/// What an ID is made of.
+/// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fields {
     /// When it was made.
     pub time: Millis,
-    /// Tells the IDs of one generator and millisecond apart, in 6 bits.
+    /// A number within generator and millisecond, in 6 bits.
     pub sequence: u16,
-    /// Who made it, in 11 bits.
+    /// The number of the generator that made it, in 11 bits.
     pub generator: u16,
-    /// Where it was made, in 4 bits.
+    /// The number of the cluster where it was made, in 4 bits.
     pub cluster: u16,
     /// How the time is stored.
     pub form: Form,
@@ -96,18 +96,18 @@ impl UniqueId {
         })
     }
 
-    /// The ID of a claimed millisecond and number.
+    /// The ID of a stamp that was claimed with [`UniqueId::POOL`].
     ///
     /// # Panics
     ///
-    /// A pool of larger numbers, or a generator of more bits, than the fields have.
+    /// The sequence number of the stamp is above 63, or the generator above 2047.
     pub fn from_stamp(stamp: Stamp<Millis>, generator: u16, cluster: Cluster, form: Form) -> Self {
         let Stamp { tick: time, sequence, .. } = stamp;
         let fields = Fields { time, sequence, generator, cluster: cluster.0.into(), form };
         Self::of_fields(fields).expect("fields that fit")
     }
 
-    /// All fields at once, of an ID of whatever form.
+    /// All fields at once.
     pub const fn fields(self) -> Fields {
         Fields {
             time: self.time(),
@@ -128,7 +128,7 @@ impl UniqueId {
         }
     }
 
-    /// How its time is stored.
+    /// How the time is stored.
     #[inline]
     pub const fn form(self) -> Form {
         if self.0 & MODE == 0 { Form::Spread } else { Form::TimeSequential }
@@ -140,24 +140,24 @@ impl UniqueId {
         self.0
     }
 
-    /// The smallest time-sequential ID not made before a Unix time in microseconds. It saturates. A spread ID
-    /// can lie anywhere.
+    /// The smallest possible time-sequential ID of the first millisecond at or after a Unix time in microseconds. A time
+    /// out of range gives the smallest or the largest ID. For spread IDs there is no such bound.
     pub fn lower_bound(unix_micros: i64) -> Self {
         Self(Epoch::UNIX.lower::<Millis>(unix_micros, LOW))
     }
 
-    /// The largest time-sequential ID not made after a Unix time in microseconds. It saturates. A spread ID
-    /// can lie anywhere.
+    /// The largest possible time-sequential ID of the millisecond of a Unix time in microseconds. A time out of range
+    /// gives the smallest or the largest ID. For spread IDs there is no such bound.
     pub fn upper_bound(unix_micros: i64) -> Self {
         Self(Epoch::UNIX.upper::<Millis>(unix_micros, LOW))
     }
 
-    /// The same ID as a [`Sno`]: injective for one metabyte, and in the order of time. The two low bits of
-    /// the milliseconds and the 22 bits below the time are its partition and sequence.
+    /// The ID as a [`Sno`]. With one metabyte, different IDs become different `Sno`s, in the order of their times. The
+    /// milliseconds within the tick and the 22 bits below the time are the partition and the sequence.
     ///
     /// # Errors
     ///
-    /// A time that `Sno` does not hold.
+    /// The time is not one that a `Sno` holds: see [`Tick`](crate::Tick).
     pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         to_sno(Epoch::UNIX.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
     }
@@ -173,11 +173,11 @@ impl UniqueId {
         text
     }
 
-    /// The ID that 16 bytes of text stand for.
+    /// The ID of a text of 16 hexadecimal digits, in upper or lower case.
     ///
     /// # Errors
     ///
-    /// Another length, or a byte that is no hexadecimal digit.
+    /// The length is not 16 bytes, or a byte is not a hexadecimal digit.
     pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
         let error = InvalidId { expected: "a uniqueid is 16 hexadecimal digits" };
         if text.len() != 16 {
@@ -236,7 +236,7 @@ impl FromStr for Form {
     }
 }
 
-/// Where IDs are made: a number of 4 bits.
+/// The number of a cluster, in 4 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Cluster(u8);
 
@@ -258,7 +258,7 @@ impl FromStr for Cluster {
     }
 }
 
-/// How many bits generators have: 6 to 11.
+/// How many bits the numbers of generators have: 6 to 11.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GeneratorBits(u8);
 
@@ -268,7 +268,7 @@ impl GeneratorBits {
         self.0
     }
 
-    /// The generator of a process. Processes can share one: with 6 bits there are 64.
+    /// The generator of a process. With 6 bits there are 64, so processes can have the same, and then have to share it.
     pub const fn generator(self, process_id: u32) -> u16 {
         (process_id % (1 << self.0)) as u16
     }

@@ -1,7 +1,7 @@
-//! The parts of a Snowflake-SI ID, bounds, and the way to sno.
+//! The fields of a Snowflake-SI ID, bounds, and the conversion to sno.
 //!
-//! What an ID says depends on the site's base clock and on how it divides 13 bits. Each function that needs
-//! them comes twice: by the settings, and with arguments for them.
+//! The fields depend on the site's base clock and on how it divides the 13 low bits. Each function that needs these
+//! exists twice: it takes them from the settings, or as arguments.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{
@@ -28,7 +28,7 @@ use crate::{
 };
 
 fn id(number: i64) -> Result<SnowflakeSi, Error> {
-    // A negative number is too large as one without a sign.
+    // As an unsigned number, a negative one is too large.
     SnowflakeSi::new(number as u64).map_err(|error| out_of_range("Snowflake-SI ID", number, error))
 }
 

@@ -1,4 +1,4 @@
-//! `snowflake_si_new`: the one generator of the server, which is one machine.
+//! `snowflake_si_new`. The server is one machine, and a machine has one generator.
 
 use sno_core::{
     Clock, OutOfEpoch,
@@ -19,8 +19,8 @@ use crate::{
     pg::{errors::Error, fmgr::pg_function},
 };
 
-/// Snowflake-SI, as far as its generator goes. It counts from the base clock in its marks, too, so that a
-/// base clock that is moved on is met as a clock that went back.
+/// The system Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock was
+/// set to a later time, the clock counts as having stepped back.
 #[derive(Clone, Copy)]
 pub(crate) struct SnowflakeSiSystem(pub(crate) BaseClock);
 
@@ -47,7 +47,7 @@ impl System for SnowflakeSiSystem {
 
     fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
         let pool = MACHINE.get::<Machine>()?.pool();
-        // A server has one generator: what tells its IDs from others' is in the pool.
+        // A server has one generator. Its IDs differ from those of other servers by the machine, which is in the pool.
         Ok(Origin { wal_timeline, file, partitions: 0..=0, sequences: pool.lower()..=pool.upper() })
     }
 
@@ -60,7 +60,7 @@ impl System for SnowflakeSiSystem {
     }
 }
 
-/// The server is one machine, and a machine has one generator.
+/// The server's generator.
 pub(crate) static MEMORY: Memory<SnowflakeSiSystem, 1> =
     Memory::new(c"sno_compat Snowflake-SI generator", 1024);
 

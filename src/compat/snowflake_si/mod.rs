@@ -1,4 +1,4 @@
-//! Snowflake-SI: an ID is a `bigint`, so there is no type. What there is has rooms of its own.
+//! Snowflake-SI. An ID is a `bigint`, so there is no type.
 
 pub(crate) mod generate;
 

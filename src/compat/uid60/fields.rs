@@ -1,4 +1,4 @@
-//! The parts of a uid60, bounds, the number that it is, and the way to sno.
+//! The fields of a uid60, bounds, and conversions to bigint and sno.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{
@@ -88,14 +88,14 @@ fn make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60,
 }
 
 pg_function! {
-    /// `uid60_lower(timestamptz) → uid60`: the smallest ID that was not made before.
+    /// `uid60_lower(timestamptz) → uid60`: the smallest possible ID of the first second at or after a time.
     fn uid60_lower(time: Timestamp) -> Uid60 {
         Uid60::lower_bound(time.unix_micros())
     }
 }
 
 pg_function! {
-    /// `uid60_upper(timestamptz) → uid60`: the largest ID that was not made after.
+    /// `uid60_upper(timestamptz) → uid60`: the largest possible ID of the second of a time.
     fn uid60_upper(time: Timestamp) -> Uid60 {
         Uid60::upper_bound(time.unix_micros())
     }
@@ -111,7 +111,7 @@ pg_function! {
 pg_function! {
     /// `uid60_from_bigint(bigint) → uid60`
     fn uid60_from_bigint(number: i64) -> Uid60 {
-        // A negative number is too large as one without a sign.
+        // As an unsigned number, a negative one is too large.
         Uid60::new(number as u64).map_err(|error| out_of_range("uid60", number, error))
     }
 }

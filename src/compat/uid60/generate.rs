@@ -1,4 +1,4 @@
-//! `uid60_new`: a worker number for an hour, and the generator of that number.
+//! `uid60_new`: a backend leases a worker number for an hour, and uses the generator of that number.
 
 use sno_core::{
     Clock, OutOfEpoch,
@@ -19,7 +19,7 @@ use crate::{
     pg::{errors::Error, fmgr::pg_function},
 };
 
-/// uid60, as far as its generators go.
+/// The system uid60, for its generators.
 #[derive(Clone, Copy)]
 pub(crate) struct Uid60System;
 
@@ -55,13 +55,13 @@ impl System for Uid60System {
     }
 }
 
-/// Half as many as there are workers: those who share one still never make the same ID.
+/// The number of generators: half as many as workers. Two workers with one generator never make the same ID.
 pub(crate) const SLOTS: usize = 256;
 
-/// The server's generators; `counter` gives out the workers.
+/// The server's generators; `counter` counts the leases of workers.
 pub(crate) static MEMORY: Memory<Uid60System, SLOTS> = Memory::new(c"sno_compat uid60 generators", 18 * 1024);
 
-/// This backend's generator, and for how long its worker number is its own.
+/// This backend's generator, and the lease of its worker number.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
     generator: session::Session<Uid60System, SLOTS>,
@@ -79,7 +79,7 @@ impl Session {
         Ok(Self::lease(generator, workers, now))
     }
 
-    /// With the next worker number.
+    /// A session with a lease of the next worker number.
     fn lease(generator: session::Session<Uid60System, SLOTS>, workers: Workers, now: Seconds) -> Self {
         let lease = workers.lease(&generator.shared.counter, now);
         Self { generator: generator.with_number(lease.worker()), workers, lease }

@@ -1,4 +1,4 @@
-//! uid60: the type. Its generator and its fields have rooms of their own.
+//! uid60: the type.
 
 pub(crate) mod generate;
 
@@ -58,7 +58,7 @@ impl Fixed for Uid60 {
     const NAME: &'static str = "uid60";
     type Text = [u8; 10];
     type Bytes = [u8; 8];
-    type Wrong = InvalidId;
+    type Error = InvalidId;
 
     fn parse(text: &[u8]) -> Result<Self, InvalidId> {
         Self::parse_bytes(text)

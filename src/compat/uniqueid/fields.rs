@@ -1,4 +1,4 @@
-//! The parts of a uniqueid of any form, bounds, and the way to sno.
+//! The fields of a uniqueid, bounds, and the conversion to sno.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{
@@ -99,14 +99,16 @@ fn make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Form) 
 }
 
 pg_function! {
-    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest time-sequential ID that was not made before.
+    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest possible time-sequential ID of the first
+    /// millisecond at or after a time.
     fn uniqueid_lower(time: Timestamp) -> UniqueId {
         UniqueId::lower_bound(time.unix_micros())
     }
 }
 
 pg_function! {
-    /// `uniqueid_upper(timestamptz) → uniqueid`: the largest time-sequential ID that was not made after.
+    /// `uniqueid_upper(timestamptz) → uniqueid`: the largest possible time-sequential ID of the
+    /// millisecond of a time.
     fn uniqueid_upper(time: Timestamp) -> UniqueId {
         UniqueId::upper_bound(time.unix_micros())
     }

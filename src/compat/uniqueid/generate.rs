@@ -19,7 +19,7 @@ use crate::{
     pg::{errors::Error, fmgr::pg_function},
 };
 
-/// uniqueid, as far as its generators go.
+/// The system uniqueid, for its generators.
 #[derive(Clone, Copy)]
 pub(crate) struct UniqueIdSystem;
 
@@ -55,15 +55,15 @@ impl System for UniqueIdSystem {
     }
 }
 
-/// Generators of the same low byte share a slot, so that settings which lead to one generator lead to one
-/// slot, too.
+/// The number of slots. Generators with the same low byte share one, so settings that lead to the same generator lead to
+/// the same slot.
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.
 pub(crate) static MEMORY: Memory<UniqueIdSystem, SLOTS> =
     Memory::new(c"sno_compat uniqueid generators", 18 * 1024);
 
-/// This backend's generator, and what else goes into its IDs.
+/// This backend's generator, and the other fields of its IDs.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
     generator: session::Session<UniqueIdSystem, SLOTS>,

@@ -1,4 +1,4 @@
-//! uniqueid: the type. Its generator and its fields have rooms of their own.
+//! uniqueid: the type.
 
 pub(crate) mod generate;
 
@@ -58,7 +58,7 @@ impl Fixed for UniqueId {
     const NAME: &'static str = "uniqueid";
     type Text = [u8; 16];
     type Bytes = [u8; 8];
-    type Wrong = InvalidId;
+    type Error = InvalidId;
 
     fn parse(text: &[u8]) -> Result<Self, InvalidId> {
         Self::parse_bytes(text)

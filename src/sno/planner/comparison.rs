@@ -1,11 +1,11 @@
-//! A comparison of IDs with a bound, as the planner holds it.
+//! Comparisons of IDs with a bound, in the planner's nodes.
 
 use pgrx::pg_sys::{self, Node, NodeTag, Oid};
 use sno_core::Sno;
 
 use crate::{
     pg::{
-        catalog_cache::{CatalogCache, Function, which},
+        catalog_cache::{CatalogCache, Function, identify},
         datum::{Argument, Timestamp},
         nodes::nodes,
     },
@@ -19,15 +19,15 @@ pub(crate) struct Comparison {
     pub(crate) bound: *mut Node,
     /// Whether the bound is the right operand.
     pub(crate) bound_last: bool,
-    /// Whether the IDs are to be less than the bound.
+    /// Whether the bound is an upper one, so that the IDs are less than it.
     pub(crate) upper: bool,
     pub(crate) inclusive: bool,
 }
 
-/// An ID of a Unix time in microseconds.
+/// A function from a Unix time in microseconds to an ID.
 type OfTime = fn(i64) -> Sno;
 
-/// A bound, as far as the planner can know it.
+/// The value of a bound at planning time.
 #[derive(Clone, Copy)]
 pub(crate) enum Value {
     Known(Sno),
@@ -47,12 +47,12 @@ impl Comparison {
                 (sno_ge, (false, true)),
             ];
             // SAFETY: look-ups of an operator that exists.
-            unsafe { which(pg_sys::get_opcode(operator), &known) }
+            unsafe { identify(pg_sys::get_opcode(operator), &known) }
         })?;
         Some(Self { operator, bound, bound_last, upper: less == bound_last, inclusive })
     }
 
-    /// The comparison of these IDs that a condition is.
+    /// A condition as a comparison of these IDs; `None` if it is another one.
     pub(crate) unsafe fn of(condition: *mut Node, ids: *mut Node) -> Option<Self> {
         // SAFETY: nodes of the planner's, told apart by their tags.
         unsafe {
@@ -71,8 +71,8 @@ impl Comparison {
         }
     }
 
-    /// Whether the bound stays the same during a scan. All such conditions are used together; of others, the
-    /// planner uses those of a join in some paths only, and those with volatile functions in no index.
+    /// Whether the bound stays the same during a scan. The planner uses all such conditions together. It uses conditions of
+    /// a join only in some paths, and those with volatile functions with no index.
     pub(crate) unsafe fn is_constant(self) -> bool {
         // SAFETY: an expression of the planner's.
         unsafe {
@@ -81,7 +81,7 @@ impl Comparison {
         }
     }
 
-    /// The bound as it would be now.
+    /// The value that the bound would have if the query were executed now.
     pub(crate) unsafe fn value(self, root: *mut pg_sys::PlannerInfo) -> Value {
         // SAFETY: an expression of type sno, or the argument of one of the two functions, which take a time.
         unsafe {
@@ -100,7 +100,8 @@ impl Comparison {
         }
     }
 
-    /// `sno_lower` or `sno_upper` and its argument. To call them from here takes a tenth of what the executor needs.
+    /// `sno_lower` or `sno_upper`, and its argument. Calling them directly takes a tenth of the time that the executor
+    /// needs.
     unsafe fn function_of_time(bound: *mut Node) -> Option<(OfTime, *mut Node)> {
         static FUNCTIONS: CatalogCache<OfTime> = CatalogCache::new();
 
@@ -113,7 +114,7 @@ impl Comparison {
             let &[time] = nodes(call.args) else { return None };
             let known: &[(Function, OfTime)] =
                 &[(sno_lower, Sno::lower_bound), (sno_upper, Sno::upper_bound)];
-            Some((FUNCTIONS.get(call.funcid, || which(call.funcid, known))?, time))
+            Some((FUNCTIONS.get(call.funcid, || identify(call.funcid, known))?, time))
         }
     }
 }

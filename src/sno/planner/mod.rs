@@ -1,4 +1,4 @@
-//! What the planner asks: conditions with a time as conditions that indexes know, and how many rows they leave.
+//! Planner support: comparisons with a time as comparisons that indexes can use, and their selectivity.
 
 mod comparison;
 mod statistics;

@@ -1,16 +1,17 @@
-//! How many rows the planner expects of `<`, `<=`, `>`, `>=`: as many as it would on a `timestamptz`.
+//! The selectivity of `<`, `<=`, `>`, `>=`: the planner expects as many rows as on a `timestamptz` column.
 //!
-//! The planner recognizes the two bounds of a range by PostgreSQL's own estimators only, which are too coarse here
-//! ([`crate::statistics`]), and multiplies the estimates of any others: half of the table after one bound times
-//! half of it before the other makes a quarter, where it may be an hour. So here one estimator serves the four operators,
-//! and gives each condition its probability given those that come before it. The product, which the planner makes,
-//! is the probability of all of them together.
+//! The planner recognizes a range, a lower and an upper bound, only with PostgreSQL's own estimators, which are not exact
+//! enough here ([`super::statistics`]). With any other estimator it multiplies the estimates of the two bounds: if half of
+//! the table is after the lower bound and half of it before the upper one, it expects a quarter of the table, where the
+//! range may be one hour. So this estimator, which serves the four operators, returns the conditional probability of a
+//! condition, given the conditions that precede it. The planner's product is then the probability of all of them.
 //!
-//! The planner keeps the estimate of each condition, whatever it uses it with. So a condition may come before another
-//! only if it is there wherever the other is used. That is so for bounds that are constant during a scan, and stand
-//! in the same list of conditions that all have to hold, or in one around that. In such a list lower bounds come before
-//! upper ones: if the predicate of a partial index `WHERE id >= …` takes the place of a condition, nothing else changes.
-//! Of several known bounds of a side only the tightest counts; the unknown ones count as one, which comes after it.
+//! The planner caches the estimate of a condition and uses it in all combinations. So one condition may precede another
+//! only if it holds wherever the other is used. This is so if both bounds are constant during a scan, and if the first
+//! is in the same list of conditions, all of which have to hold, or in a list around that one. In such a list lower
+//! bounds precede upper ones; so if the predicate of a partial index `WHERE id >= …` replaces a condition, no other
+//! estimate changes. Of several known lower or upper bounds only the tightest counts. The unknown ones count as one, which
+//! the known one precedes.
 
 use std::{
     cell::{Cell, LazyCell},
@@ -51,7 +52,7 @@ unsafe extern "C-unwind" fn sno_ineqsel(fcinfo: pg_sys::FunctionCallInfo) -> Dat
         let operands = args.next::<Datum>().cast_mut_ptr::<List>();
         let relation = args.next::<i32>();
 
-        // Anyone's operator may have this estimator, and one operand.
+        // A user may create an operator with this estimator and one operand.
         let &[left, right] = nodes(operands) else { return UNKNOWN.into_datum() };
         let mut sides = [VariableStatData::default(); 2];
         pg_sys::examine_variable(root, left, relation, &mut sides[0]);
@@ -90,8 +91,8 @@ fn narrow(shares: &mut Shares, upper: bool, share: f64) {
     *side = Some(side.map_or(share, |known| known.min(share)));
 }
 
-/// The share of the rows that satisfy both, as PostgreSQL takes it.
-fn together(shares: Shares, nulls: f64) -> f64 {
+/// The share of the rows that satisfy both, by PostgreSQL's formula.
+fn conjunction(shares: Shares, nulls: f64) -> f64 {
     match shares {
         [None, None] => 1.0,
         [Some(share), None] | [None, Some(share)] => share,
@@ -108,22 +109,22 @@ impl Column<'_> {
         // SAFETY: as for `sno_ineqsel`.
         unsafe {
             let value = condition.value(self.root);
-            let Some(mut shares) = self.before(operands, condition, value) else { return 1.0 };
+            let Some(mut shares) = self.preceding(operands, condition, value) else { return 1.0 };
             let nulls = nulls(self.statistics);
-            let given = together(shares, nulls);
+            let given = conjunction(shares, nulls);
             narrow(&mut shares, condition.upper, share(self.root, self.statistics, condition, value));
-            if given > 0.0 { (together(shares, nulls) / given).min(1.0) } else { 1.0 }
+            if given > 0.0 { (conjunction(shares, nulls) / given).min(1.0) } else { 1.0 }
         }
     }
 
-    /// What comes before a condition; `None` if another one of its side makes it redundant.
-    unsafe fn before(&self, operands: *mut List, condition: Comparison, value: Value) -> Option<Shares> {
+    /// The shares of the conditions that precede a condition; `None` if a tighter bound makes it redundant.
+    unsafe fn preceding(&self, operands: *mut List, condition: Comparison, value: Value) -> Option<Shares> {
         static TIGHTER: [Cursor; 2] = [Cursor::new(), Cursor::new()];
 
         // SAFETY: conditions of the planner's.
         unsafe {
             let Place { conditions, position, around } = self.place(operands);
-            // Asked for late: most conditions stand alone.
+            // Evaluated only if needed: most conditions are the only one of their list.
             let is_constant = LazyCell::new(|| condition.is_constant());
             let mut shares = if around == [None; 2] || *is_constant { around } else { [None; 2] };
             let redundant = TIGHTER[usize::from(condition.upper)].search(conditions, |number, &node| {
@@ -136,7 +137,7 @@ impl Column<'_> {
                 }
                 let is_redundant = match (condition.upper, other.upper) {
                     (true, false) => {
-                        let kept = kept_estimate(node).filter(|_| around == [None; 2]);
+                        let kept = cached_estimate(node).filter(|_| around == [None; 2]);
                         narrow(&mut shares, other.upper, kept.unwrap_or_else(|| self.share(other)));
                         false
                     }
@@ -164,7 +165,7 @@ impl Column<'_> {
         unsafe { share(self.root, self.statistics, other, other.value(self.root)) }
     }
 
-    /// Adds what a list of conditions says.
+    /// Adds the bounds in a list of conditions.
     unsafe fn narrow_by_all(&self, shares: &mut Shares, conditions: &[*mut Node]) {
         for &node in conditions {
             // SAFETY: conditions of the planner's.
@@ -178,7 +179,7 @@ impl Column<'_> {
         }
     }
 
-    /// Where the condition with these operands stands.
+    /// The list of conditions that has the condition with these operands.
     unsafe fn place<'a>(&self, operands: *mut List) -> Place<'a> {
         // SAFETY: the planner's lists.
         unsafe {
@@ -187,7 +188,7 @@ impl Column<'_> {
             if let Some(place) = self.find(own, operands).or_else(|| self.find(having, operands)) {
                 return place;
             }
-            // Elsewhere the relation's own conditions hold in addition, but not in an index of other columns.
+            // With conditions from elsewhere the relation's own hold, too, but not with an index on other columns.
             let in_indexes = || {
                 nodes(self.relation.indexlist).iter().find_map(|&index| {
                     let index = &*index.cast::<pg_sys::IndexOptInfo>();
@@ -199,7 +200,7 @@ impl Column<'_> {
                 })
             };
             let in_joins = self.find(nodes(self.relation.joininfo), operands).zip(Some(true));
-            // Conditions that are made up for an estimate, as for the elements of an array, stand nowhere.
+            // Conditions that exist only for an estimate, as for the elements of an array, are in no list.
             let nowhere = Place { conditions: &[], position: 0, around: [None; 2] };
             let (mut place, with_own) = in_joins.or_else(in_indexes).unwrap_or((nowhere, true));
             self.narrow_by_all(&mut place.around, if with_own { own } else { &[] });
@@ -207,7 +208,7 @@ impl Column<'_> {
         }
     }
 
-    /// Where it stands in a list of conditions that all have to hold, or below that.
+    /// Finds it in a list of conditions that all have to hold, or in a list below that.
     unsafe fn find<'a>(&self, conditions: &'a [*mut Node], operands: *mut List) -> Option<Place<'a>> {
         static CONDITION: Cursor = Cursor::new();
         static ALTERNATIVE: Cursor = Cursor::new();
@@ -245,16 +246,16 @@ impl Column<'_> {
     }
 }
 
-/// Where a condition stands.
+/// The place of a condition.
 struct Place<'a> {
-    /// Conditions that all have to hold, and which of them it is.
+    /// The list of conditions that it is in, all of which have to hold, and its position.
     conditions: &'a [*mut Node],
     position: usize,
-    /// What the lists around them say.
+    /// The shares of the conditions in the lists around that one.
     around: Shares,
 }
 
-/// The expression of a condition; of an OR, the one whose parts are conditions, too.
+/// The expression of a condition; of an OR, the one whose parts are `RestrictInfo` nodes, too.
 unsafe fn clause(node: *mut Node) -> *mut Node {
     // SAFETY: a node of the planner's.
     unsafe {
@@ -266,8 +267,8 @@ unsafe fn clause(node: *mut Node) -> *mut Node {
     }
 }
 
-/// The estimate that the planner has kept of a condition.
-unsafe fn kept_estimate(node: *mut Node) -> Option<f64> {
+/// The estimate of a condition that the planner has cached.
+unsafe fn cached_estimate(node: *mut Node) -> Option<f64> {
     // SAFETY: a node of the planner's.
     let kept = unsafe {
         ((*node).type_ == NodeTag::T_RestrictInfo).then(|| (*node.cast::<pg_sys::RestrictInfo>()).norm_selec)
@@ -275,8 +276,8 @@ unsafe fn kept_estimate(node: *mut Node) -> Option<f64> {
     kept.filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Where a search of a long list ended, and the next one starts. The planner asks for one condition after another;
-/// if each of 10,000 were searched for from the first one on, planning would take a minute.
+/// The position in a long list at which the last search ended and the next one starts. The planner asks for the estimates
+/// of conditions in their order. With 10,000 conditions and searches that start at the first, planning would take a minute.
 struct Cursor(BackendLocal<Cell<usize>>);
 
 impl Cursor {

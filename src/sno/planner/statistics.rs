@@ -1,8 +1,8 @@
-//! The share of a column's rows that satisfy a comparison, by the statistics that `ANALYZE` made.
+//! The share of a column's rows that satisfy a comparison, by the statistics of `ANALYZE`.
 //!
-//! PostgreSQL's estimators know in which bucket of the histogram a value lies, and for types that they can't
-//! turn into numbers they take it to be in the middle. So two bounds in one bucket come out as no rows at all:
-//! of 2 million IDs, one a second, a bucket is 5.5 hours. Where an ID lies in its bucket is known exactly.
+//! PostgreSQL's estimators find the bucket of the histogram that has a value. For types that they can't convert to numbers
+//! they assume the middle of the bucket, so they estimate no rows between two bounds in one bucket. With 2 million IDs,
+//! one a second, a bucket is 5.5 hours. Here the position of an ID in its bucket is computed.
 
 use std::{ffi::c_int, ptr, slice};
 
@@ -14,10 +14,10 @@ use crate::{
     sno::planner::comparison::{Comparison, Value},
 };
 
-/// What PostgreSQL takes for one bound of which nothing is known.
+/// PostgreSQL's estimate for one bound of which nothing is known.
 pub(crate) const UNKNOWN: f64 = pg_sys::DEFAULT_INEQ_SEL;
 
-/// The share of the rows that satisfy a comparison, as PostgreSQL's `scalarineqsel` computes it.
+/// The share of the rows that satisfy a comparison, computed as in PostgreSQL's `scalarineqsel`.
 pub(crate) unsafe fn share(
     root: *mut pg_sys::PlannerInfo,
     column: *mut VariableStatData,
@@ -46,7 +46,7 @@ pub(crate) unsafe fn share(
                         &mut common,
                     );
                 }
-                // From some users statistics are hidden, unless the function is leakproof.
+                // Without privileges on the column, a user may see its statistics only through leakproof functions.
                 if column.acl_ok || pg_sys::statistic_proc_security_check(column, function) {
                     of_others = share_of_others(root, column, comparison, value, function).unwrap_or(0.5);
                 }
@@ -68,7 +68,7 @@ unsafe fn row(column: &VariableStatData) -> &pg_sys::FormData_pg_statistic {
     unsafe { &*pg_sys::GETSTRUCT(column.statsTuple).cast() }
 }
 
-/// Which of a column's statistics are of this kind.
+/// The slot of a column's statistics that is of this kind.
 unsafe fn kind(column: &VariableStatData, kind: u32) -> Option<usize> {
     // SAFETY: there are statistics.
     let row = unsafe { row(column) };
@@ -102,10 +102,10 @@ unsafe fn share_of_others(
         let up_to = (up_to - without).clamp(0.0, 1.0);
         return Some(if upper { up_to } else { 1.0 - up_to });
     }
-    // In the first and the last bucket PostgreSQL looks up the present ends of the column in an index. What its
-    // search meets is noted by a function in place of the operator's.
+    // For the first and the last bucket PostgreSQL looks up the present smallest and largest value in an index. Instead of
+    // the operator's function it calls one here, which records the values that the search compares.
     let mut search = Search { comparison, value, nearest: [None; 2] };
-    let mut function = FmgrInfo { fn_addr: Some(meet), fn_oid: function, ..Default::default() };
+    let mut function = FmgrInfo { fn_addr: Some(compare_and_record), fn_oid: function, ..Default::default() };
     function.fn_extra = ptr::from_mut(&mut search).cast();
     // SAFETY: as above.
     let share = unsafe {
@@ -122,37 +122,38 @@ unsafe fn share_of_others(
         )
     };
     let [Some(below), Some(above)] = search.nearest else { return Some(share) };
-    // It has taken the middle of the bucket.
+    // PostgreSQL has assumed the middle of the bucket.
     let offset = (in_bucket(below, above) - 0.5) / buckets;
     Some((share + if upper { offset } else { -offset }).clamp(0.0, 1.0))
 }
 
-/// A search of a histogram, and the nearest values below and above that it has met.
+/// A search of a histogram, with the nearest values below and above that it has compared.
 struct Search {
     comparison: Comparison,
     value: Sno,
     nearest: [Option<Sno>; 2],
 }
 
-unsafe extern "C-unwind" fn meet(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
+/// Compares a value of the histogram with the constant, and records it if it is the nearest on its side.
+unsafe extern "C-unwind" fn compare_and_record(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
     // SAFETY: called by the search in `share_of_others`, with its state, a value of the histogram, and the constant.
-    let (search, met) = unsafe {
+    let (search, compared) = unsafe {
         let search = &mut *(*(*fcinfo).flinfo).fn_extra.cast::<Search>();
         (search, Sno::from_datum((*(*fcinfo).args.as_ptr()).value))
     };
     let Comparison { upper, inclusive, .. } = search.comparison;
-    let holds = if met == search.value { inclusive } else { (met < search.value) == upper };
-    // PostgreSQL goes on to the right of a value for which an upper bound holds, or a lower one does not.
-    search.nearest[usize::from(holds != upper)] = Some(met);
+    let holds = if compared == search.value { inclusive } else { (compared < search.value) == upper };
+    // In its binary search PostgreSQL goes on to the right of a value if an upper bound holds, or a lower one does not.
+    search.nearest[usize::from(holds != upper)] = Some(compared);
     holds.into_datum()
 }
 
-/// The values between which a column's rows lie in buckets of one size; those without the common values.
+/// The bounds of the histogram's buckets, which have the same number of rows each, without the most common values.
 unsafe fn histogram<'a>(column: &VariableStatData) -> Option<&'a [Sno]> {
     // SAFETY: there are statistics.
     let number = unsafe { kind(column, pg_sys::STATISTIC_KIND_HISTOGRAM) }?;
     // SAFETY: the values of a histogram are an array of one dimension without nulls: a header, the length, the lower
-    // bound, and the values one after another, since they are of a fixed length and need no alignment.
+    // bound, and the values without padding, since they are of fixed length and need no alignment.
     unsafe {
         let values = pg_sys::SysCacheGetAttr(
             pg_sys::SysCacheIdentifier::STATRELATTINH as c_int,

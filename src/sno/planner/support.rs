@@ -1,8 +1,8 @@
-//! Comparisons with a time as comparisons with an ID, which is what indexes know.
+//! Rewrites comparisons with a time to comparisons with an ID, which indexes can use.
 //!
-//! The planner would replace the functions behind these operators by their SQL bodies, with the same result;
-//! but to read, analyze and rewrite a body takes longer than to plan the rest of a simple query (6 of 12 µs
-//! for one comparison, measured on PostgreSQL 15). What these leave alone it still does replace.
+//! Without this, the planner would inline the SQL bodies of the functions behind these operators, with the same result. But
+//! to parse, analyze and rewrite a body takes as long as planning the rest of a simple query (6 of 12 µs for one
+//! comparison, measured on PostgreSQL 15). Calls that are not rewritten here are still inlined.
 
 use std::ptr;
 
@@ -14,7 +14,7 @@ use sno_core::Sno;
 
 use crate::{
     pg::{
-        catalog_cache::{CatalogCache, Function, which},
+        catalog_cache::{CatalogCache, Function, identify},
         datum::{Argument, Returned, Timestamp},
         fmgr::{Args, finfo},
         nodes::nodes,
@@ -48,7 +48,7 @@ unsafe extern "C-unwind" fn sno_between_support(fcinfo: pg_sys::FunctionCallInfo
     // SAFETY: called as a support function of one with a sno and two times.
     unsafe {
         simplify(fcinfo, |call| {
-            // It is looked at twice, so it must not be work or have effects.
+            // The ID is evaluated twice, so it has to be cheap and without side effects.
             let cheap = [NodeTag::T_Var, NodeTag::T_Param, NodeTag::T_Const];
             if !cheap.contains(&(*call.id).type_) {
                 return ptr::null_mut();
@@ -67,7 +67,8 @@ unsafe extern "C-unwind" fn sno_between_support(fcinfo: pg_sys::FunctionCallInfo
     }
 }
 
-/// A call of a function with one ID and a time or two. Nothing in it needs dropping: the planner's functions may jump.
+/// A call of a function with an ID and one or two times. Nothing in it needs dropping, since PostgreSQL's functions may
+/// raise an error with `longjmp`.
 struct Call {
     function: Oid,
     sno: Oid,
@@ -75,9 +76,9 @@ struct Call {
     times: [*mut Node; 2],
 }
 
-/// Answers the request to simplify a call; null to all others, and where there is nothing to do.
+/// Handles the request to simplify a call. The result is null for other requests, and if the call stays as it is.
 unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo, rewrite: impl FnOnce(&mut Call) -> *mut Node) -> Datum {
-    // SAFETY: a request of the planner's; the arguments of the call in it are its own to reuse.
+    // SAFETY: a request of the planner's. The arguments of the call in it may be reused.
     unsafe {
         let request = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
         if (*request).type_ != NodeTag::T_SupportRequestSimplify {
@@ -104,7 +105,7 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo, rewrite: impl FnOnce(&mut C
     }
 }
 
-/// The objects that a comparison is made of.
+/// The catalog objects that a rewritten comparison refers to.
 #[derive(Clone, Copy)]
 struct Parts {
     sno: Oid,
@@ -113,14 +114,14 @@ struct Parts {
 }
 
 impl Parts {
-    /// Those that were made with this function.
+    /// The objects of the extension that this function belongs to.
     fn of(function: Oid, sno: Oid) -> Option<Self> {
         static PARTS: CatalogCache<Parts> = CatalogCache::new();
 
         // SAFETY: look-ups for a function and a type that exist; the latter has a btree operator family.
         PARTS.get(function, || unsafe {
-            // By the catalog itself: a look-up by name would ask whether the user may use the schema, which
-            // whoever queries another's view need not.
+            // In the catalog itself: the usual look-up by name requires the USAGE privilege on the schema, which a user
+            // of a view need not have.
             let lower = pg_sys::GetSysCacheOid(
                 pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
                 pg_sys::Anum_pg_proc_oid as _,
@@ -130,14 +131,14 @@ impl Parts {
                 Datum::null(),
             );
             let family = (*pg_sys::lookup_type_cache(sno, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32)).btree_opf;
-            // Another function may have taken over the name.
+            // Another function may have this name now.
             let known: &[(Function, ())] = &[(sno_lower, ())];
-            which(lower, known)?;
+            identify(lower, known)?;
             (family != pg_sys::InvalidOid).then_some(Self { sno, family, lower })
         })
     }
 
-    /// An operator of btree's, and its function.
+    /// The operator of a btree strategy, and its function.
     fn operator(self, strategy: u32) -> Option<(Oid, Oid)> {
         static OPERATORS: [CatalogCache<(Oid, Oid)>; pg_sys::BTMaxStrategyNumber as usize] =
             [const { CatalogCache::new() }; pg_sys::BTMaxStrategyNumber as usize];
@@ -153,7 +154,7 @@ impl Parts {
 }
 
 impl Call {
-    /// `id < sno_lower(time)`, or with another operator of btree's.
+    /// `id < sno_lower(time)`, or with the operator of another btree strategy.
     unsafe fn compare(&self, strategy: u32, time: usize) -> *mut Node {
         // SAFETY: nodes of the planner's; the operator compares two of type sno.
         unsafe {
