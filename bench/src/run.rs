@@ -227,7 +227,7 @@ impl Session {
                 times[20..180].iter().sum::<f64>() / 160.0
             }
             Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
-            Measure::Rate(clients, times) => self.pgbench(clients, &of)? * f64::from(times),
+            Measure::Rate(clients, times) => self.pgbench(clients, times, &of)?,
         })
     }
 
@@ -249,12 +249,16 @@ impl Session {
         Ok(times)
     }
 
-    /// How often in a second so many clients get through a script, each with a variable `begun` of its own that is 0.
-    fn pgbench(&self, clients: u32, script: &str) -> Result<f64> {
+    /// How often in a second so many clients get through a script, times so many; each has a variable `begun` of its
+    /// own that is 0. Scripts that count more than once are run a number of times, as hundreds of clients may need longer
+    /// to connect than a sample takes.
+    fn pgbench(&self, clients: u32, times: u32, script: &str) -> Result<f64> {
         let file = self.server.data().join("script");
         fs::write(&file, script)?;
-        let seconds = self.size.sample;
-        let length = if seconds > 0 { format!("--time={seconds}") } else { "--transactions=2".into() };
+        let length = match (self.size.sample, times) {
+            (seconds @ 1.., 1) => format!("--time={seconds}"),
+            (seconds, _) => format!("--transactions={}", (500 * seconds / clients).max(2)),
+        };
         let output = Command::new(program("pgbench"))
             .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--define=begun=0", &length, "--file"])
             .arg(&file)
@@ -266,6 +270,7 @@ impl Session {
             .output()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+        let rate = rate.map(|rate: f64| rate * f64::from(times));
         let failure = || format!("pgbench: {said}{}", String::from_utf8_lossy(&output.stderr));
         Ok(rate.filter(|_| output.status.success()).ok_or_else(failure)?)
     }

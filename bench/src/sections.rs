@@ -325,8 +325,8 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "
             CREATE TABLE sno_day (id sno PRIMARY KEY, payload integer);
-            CREATE TABLE time_day (id bigint PRIMARY KEY, created_at timestamptz, payload integer);
-            CREATE INDEX ON time_day (created_at);
+            CREATE TABLE time_day (id bigint PRIMARY KEY, at timestamptz, payload integer);
+            CREATE INDEX ON time_day (at);
             CREATE VIEW numbers AS
             SELECT n, now() - n * interval '100000 s' / {rows} AS at FROM generate_series(1, {rows}) n;
             INSERT INTO sno_day SELECT sno_new(1, at), n FROM numbers;
@@ -341,25 +341,25 @@ pub(crate) const SECTIONS: &[Section] = &[
             plan(
                 "One bound, a constant",
                 &[
-                    ("sno: >= time", "sno_day", "id >= {since}"),
-                    ("sno: >= sno", "sno_day", "id >= {since_id}"),
-                    ("timestamptz: >= time", "time_day", "created_at >= {since}"),
+                    ("sno: id >= time", "sno_day", "id >= {since}"),
+                    ("sno: id >= sno", "sno_day", "id >= {since_id}"),
+                    ("timestamptz: created_at >= time", "time_day", "at >= {since}"),
                 ],
             ),
             plan(
                 "Two bounds, constants",
                 &[
-                    ("sno: two", "sno_day", "id >= {since} AND id < {until}"),
+                    ("sno: two conditions", "sno_day", "id >= {since} AND id < {until}"),
                     ("sno: sno_between", "sno_day", "sno_between(id, {since}, {until})"),
-                    ("timestamptz: two", "time_day", "created_at >= {since} AND created_at < {until}"),
+                    ("timestamptz: two conditions", "time_day", "at >= {since} AND at < {until}"),
                 ],
             ),
             plan(
                 "The last hour: now() - interval '1 hour'",
                 &[
-                    ("sno: >= time", "sno_day", "id >= now() - interval '1 hour'"),
+                    ("sno: id >= time", "sno_day", "id >= now() - interval '1 hour'"),
                     ("sno: sno_between", "sno_day", "sno_between(id, now() - interval '1 hour', now())"),
-                    ("timestamptz: >= time", "time_day", "created_at >= now() - interval '1 hour'"),
+                    ("timestamptz: created_at >= time", "time_day", "at >= now() - interval '1 hour'"),
                 ],
             ),
         ],
