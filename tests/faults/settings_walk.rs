@@ -444,7 +444,7 @@ fn no_sequence_of_commands_leads_to_another_prefix_or_to_none() {
 }
 
 #[test]
-fn nor_to_another_number_of_a_kin() {
+fn nor_to_another_number_of_sno_compat() {
     let subject = Subject {
         name: "sno_compat.uniqueid_cluster",
         library: "sno",

@@ -134,6 +134,10 @@ fn a_session_can_not_choose_the_prefix() {
     assert_refused(&mut client, prefix, detail);
     client.batch_execute("RESET sno.partition_prefix").unwrap();
     assert_eq!(partition(&mut client), 5);
+    // The server's own value does no harm.
+    let mut client = server.connect();
+    client.batch_execute("SET sno.partition_prefix = 5").unwrap();
+    assert_eq!(partition(&mut client), 5);
     // What came with the connection stays with it.
     let mut client = server.connect_with("-c sno.partition_prefix=7");
     for command in ["RESET sno.partition_prefix", "RESET ALL", "DISCARD ALL"] {
@@ -238,6 +242,14 @@ fn a_function_can_not_choose_the_prefix() {
     for state in ["22023", "55P02"] {
         assert_eq!(error(&mut client, "SELECT seventh()").code().code(), state);
         assert_eq!(partition(&mut client), 5);
+    }
+}
+
+#[test]
+fn a_value_on_the_server_s_command_line_is_its_own() {
+    for preload in [false, true] {
+        let server = Server::builder().preload(preload).argument("-csno.partition_prefix=5").start();
+        assert_eq!(partition(&mut server.connect()), 5);
     }
 }
 

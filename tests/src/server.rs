@@ -44,6 +44,7 @@ pub struct Builder {
     extension: bool,
     programs: PathBuf,
     initdb: Vec<String>,
+    arguments: Vec<String>,
     tcp: bool,
     environment: Vec<(String, String)>,
 }
@@ -99,6 +100,13 @@ impl Builder {
         self
     }
 
+    /// An argument of the server's program, at each start: `"-csno.partition_prefix=42"`.
+    #[must_use]
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
     /// Whether clients can connect by TCP, too: from this machine, and with a password. The port is
     /// [`Server::port`].
     #[must_use]
@@ -115,6 +123,7 @@ impl Builder {
         assert!(postgres.exists(), "there is no {}", postgres.display());
         let mut server = Server::new(self.faketime, self.programs.clone());
         server.environment = self.environment;
+        server.arguments = self.arguments;
         let template = system::temporary().join("template");
         let mut make = if template.is_dir() && self.programs.as_os_str().is_empty() {
             let mut copy = std::process::Command::new("cp");
@@ -183,6 +192,7 @@ pub struct Server {
     programs: PathBuf,
     port: u16,
     environment: Vec<(String, String)>,
+    arguments: Vec<String>,
     // Last, since fields are dropped in order: the folder goes after the server.
     home: TempDir,
 }
@@ -208,6 +218,7 @@ impl Server {
             programs,
             port: 5432,
             environment: Vec::new(),
+            arguments: Vec::new(),
             home,
         };
         if faketime {
@@ -259,6 +270,7 @@ impl Server {
         command
             .arg("-D")
             .arg(&self.data)
+            .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))
