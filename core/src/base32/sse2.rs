@@ -3,10 +3,6 @@
 //!
 //! What it saves beside [`word`](super::word), in instructions: `sno_out` takes 98 instead of 159, `sno_in` 141 instead
 //! of 198. A row of `COPY TO` as text takes 3.5 % fewer, one of `COPY FROM` 2.0 % (`bench/results`, PostgreSQL 15).
-//!
-//! SSSE3 has single instructions for `neighbours` and `tens`. They are used where the compiler may use SSSE3 anywhere
-//! (`-C target-cpu=native` or `x86-64-v2`), and save 7 instructions of `sno_out` and 4 of `sno_in`. To detect SSSE3 at
-//! run time would cost more than that.
 
 use core::arch::x86_64::*;
 
@@ -30,7 +26,6 @@ pub(super) fn decode(text: [u8; 16]) -> Result<[u8; 10], usize> {
 
 #[inline]
 #[target_feature(enable = "sse2")]
-#[cfg_attr(target_feature = "ssse3", target_feature(enable = "ssse3"))]
 fn write(bytes: [u8; 10]) -> [u8; 16] {
     let (eight, two) = parts(&bytes);
     let eight = _mm_cvtsi64_si128(eight as i64);
@@ -54,7 +49,6 @@ fn write(bytes: [u8; 10]) -> [u8; 16] {
 }
 
 /// The four pairs of adjacent bytes in each five bytes, as 16-bit numbers, big-endian.
-#[cfg(not(target_feature = "ssse3"))]
 #[inline]
 #[target_feature(enable = "sse2")]
 fn neighbours(left: __m128i) -> __m128i {
@@ -64,16 +58,8 @@ fn neighbours(left: __m128i) -> __m128i {
     _mm_unpacklo_epi8(second, first)
 }
 
-#[cfg(target_feature = "ssse3")]
-#[inline]
-#[target_feature(enable = "ssse3")]
-fn neighbours(bytes: __m128i) -> __m128i {
-    _mm_shuffle_epi8(bytes, _mm_set_epi64x(0x0809_0708_0607_0506, 0x0304_0203_0102_0001))
-}
-
 #[inline]
 #[target_feature(enable = "sse2")]
-#[cfg_attr(target_feature = "ssse3", target_feature(enable = "ssse3"))]
 fn read(text: [u8; 16]) -> Result<[u8; 10], usize> {
     let (low, high) = text.split_at(8);
     let half = |half: &[u8]| i64::from_le_bytes(half.try_into().expect("8 bytes"));
@@ -95,7 +81,6 @@ fn read(text: [u8; 16]) -> Result<[u8; 10], usize> {
 }
 
 /// Each two values of five bits as one of ten.
-#[cfg(not(target_feature = "ssse3"))]
 #[inline]
 #[target_feature(enable = "sse2")]
 fn tens(values: __m128i) -> __m128i {
@@ -103,13 +88,6 @@ fn tens(values: __m128i) -> __m128i {
         _mm_and_si128(_mm_slli_epi16::<5>(values), _mm_set1_epi16(0x03e0)),
         _mm_srli_epi16::<8>(values),
     )
-}
-
-#[cfg(target_feature = "ssse3")]
-#[inline]
-#[target_feature(enable = "ssse3")]
-fn tens(values: __m128i) -> __m128i {
-    _mm_maddubs_epi16(values, _mm_set1_epi16(0x0120))
 }
 
 /// The first eight bytes and the last two as little-endian numbers. An ID is stored in pieces of these sizes; loads of
