@@ -22,6 +22,9 @@ compile_error!("a panic becomes an ERROR by unwinding: build with panic = \"unwi
 
 pgrx::pg_module_magic!(name, version);
 
+// For cargo pgrx, which makes its script of what the library holds.
+pgrx::extension_sql_file!("../sql/sno.sql", name = "sno", finalize);
+
 /// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
 #[pgrx::pg_guard]
 extern "C-unwind" fn _PG_init() {

@@ -6,8 +6,7 @@
 
 use std::{hint::black_box, time::SystemTime};
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ferroid::{base32::Base32UlidExt, generator::thread_local, id::ULID};
 use sno_core::{Generator, Sno};
 use ulid::Ulid;
@@ -15,31 +14,6 @@ use uuid::Uuid;
 
 /// Enough values that no branch is learnt by heart, few enough to stay in the nearest cache.
 const COUNT: u64 = 1024;
-
-/// Numbers spread over all bits, the same in each run.
-fn numbers() -> impl Iterator<Item = u128> {
-    (1..=u128::from(COUNT)).map(|n| n.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645))
-}
-
-fn snos() -> Vec<Sno> {
-    numbers().map(|number| Sno::from_bytes(number.to_be_bytes()[..10].try_into().unwrap())).collect()
-}
-
-fn uuids() -> Vec<Uuid> {
-    numbers().map(|number| uuid::Builder::from_random_bytes(number.to_be_bytes()).into_uuid()).collect()
-}
-
-fn ulids() -> Vec<Ulid> {
-    numbers().map(|number| Ulid::from_bytes(number.to_be_bytes())).collect()
-}
-
-fn ferroids() -> Vec<ULID> {
-    numbers().map(ULID::from_raw).collect()
-}
-
-fn xids() -> Vec<xid::Id> {
-    numbers().map(|number| xid::Id::from_bytes(&number.to_be_bytes()[..12]).unwrap()).collect()
-}
 
 fn generate(c: &mut Criterion) {
     let mut group = c.benchmark_group("one ID");
@@ -70,9 +44,54 @@ fn generate(c: &mut Criterion) {
     group.finish();
 }
 
+fn handle(c: &mut Criterion) {
+    contender(
+        c,
+        "sno",
+        |n| Sno::from_bytes(n[..10].try_into().unwrap()),
+        |id| id.to_text(),
+        |text| Sno::parse_bytes(text.as_bytes()),
+    );
+    let write = |id: &Uuid| {
+        let mut buffer = Uuid::encode_buffer();
+        id.as_hyphenated().encode_lower(&mut buffer);
+        buffer
+    };
+    contender(c, "uuid", |n| uuid::Builder::from_random_bytes(n).into_uuid(), write, Uuid::parse_str);
+    let write = |id: &Ulid| {
+        let mut buffer = [0; ulid::ULID_LEN];
+        id.array_to_str(&mut buffer);
+        buffer
+    };
+    contender(c, "ulid", Ulid::from_bytes, write, Ulid::from_string);
+    let read = |text: &str| ULID::decode(text);
+    contender(c, "ferroid", |n| ULID::from_raw(u128::from_be_bytes(n)), ULID::encode, read);
+    let read = |text: &str| text.parse::<xid::Id>();
+    contender(c, "xid", |n| xid::Id::from_bytes(&n[..12]).unwrap(), xid::Id::to_string, read);
+}
+
+/// What a type does with values spread over all bits, the same in each run.
+fn contender<T: Copy + Ord + ToString, W, R>(
+    c: &mut Criterion,
+    name: &str,
+    value: impl Fn([u8; 16]) -> T,
+    write: impl Fn(&T) -> W,
+    read: impl Fn(&str) -> R,
+) {
+    let numbers = (1..=u128::from(COUNT)).map(|n| n.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645));
+    let values: Vec<T> = numbers.map(|number| value(number.to_be_bytes())).collect();
+    let texts: Vec<String> = values.iter().map(T::to_string).collect();
+    // Each value with its neighbour.
+    let pairs: Vec<(T, T)> = values.iter().copied().zip(values.iter().copied().cycle().skip(1)).collect();
+    each(c, "ID to text", name, &values, write);
+    each(c, "text to ID, validated", name, &texts, |text| read(text));
+    each(c, "comparison", name, &pairs, |(a, b)| a.cmp(b));
+}
+
 /// Does something with each of some values; the time is that of one.
-fn each<T, R>(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, values: &[T], work: impl Fn(&T) -> R) {
-    group.throughput(Throughput::Elements(values.len() as u64));
+fn each<T, R>(c: &mut Criterion, group: &str, name: &str, values: &[T], work: impl Fn(&T) -> R) {
+    let mut group = c.benchmark_group(group);
+    group.throughput(Throughput::Elements(COUNT));
     group.bench_function(name, |b| {
         b.iter(|| {
             for value in values {
@@ -80,52 +99,8 @@ fn each<T, R>(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, values: &[T]
             }
         });
     });
-}
-
-fn write(c: &mut Criterion) {
-    let mut group = c.benchmark_group("ID to text");
-    each(&mut group, "sno", &snos(), |id| id.to_text());
-    each(&mut group, "uuid", &uuids(), |id| {
-        let mut buffer = Uuid::encode_buffer();
-        id.as_hyphenated().encode_lower(&mut buffer);
-        buffer
-    });
-    each(&mut group, "ulid", &ulids(), |id| {
-        let mut buffer = [0; ulid::ULID_LEN];
-        id.array_to_str(&mut buffer);
-        buffer
-    });
-    each(&mut group, "ferroid", &ferroids(), |id| id.encode());
-    each(&mut group, "xid, allocates", &xids(), |id| id.to_string());
     group.finish();
 }
 
-fn read(c: &mut Criterion) {
-    fn texts<T: ToString>(ids: &[T]) -> Vec<String> {
-        ids.iter().map(T::to_string).collect()
-    }
-    let mut group = c.benchmark_group("text to ID, validated");
-    each(&mut group, "sno", &texts(&snos()), |text| Sno::parse_bytes(text.as_bytes()));
-    each(&mut group, "uuid", &texts(&uuids()), |text| Uuid::parse_str(text));
-    each(&mut group, "ulid", &texts(&ulids()), |text| Ulid::from_string(text));
-    each(&mut group, "ferroid", &texts(&ferroids()), |text| ULID::decode(text.as_str()));
-    each(&mut group, "xid", &texts(&xids()), |text| text.parse::<xid::Id>());
-    group.finish();
-}
-
-fn compare(c: &mut Criterion) {
-    /// Each value with its neighbour.
-    fn pairs<T: Copy>(values: &[T]) -> Vec<(T, T)> {
-        values.iter().copied().zip(values.iter().copied().cycle().skip(1)).collect()
-    }
-    let mut group = c.benchmark_group("comparison");
-    each(&mut group, "sno", &pairs(&snos()), |(a, b)| a.cmp(b));
-    each(&mut group, "uuid", &pairs(&uuids()), |(a, b)| a.cmp(b));
-    each(&mut group, "ulid", &pairs(&ulids()), |(a, b)| a.cmp(b));
-    each(&mut group, "ferroid", &pairs(&ferroids()), |(a, b)| a.cmp(b));
-    each(&mut group, "xid", &pairs(&xids()), |(a, b)| a.cmp(b));
-    group.finish();
-}
-
-criterion_group!(benches, generate, write, read, compare);
+criterion_group!(benches, generate, handle);
 criterion_main!(benches);

@@ -1,157 +1,192 @@
-//! How many instructions a call takes: a number that is the same on a busy machine, for a later change to be held
-//! against.
+//! How many instructions calls and statements take: a number that is the same on a busy machine, for a later change to
+//! be held against.
 //!
-//! callgrind counts only between the entry of one of these functions and its return. It does so twice, for few rows
-//! and for many: the difference, by row, is a call without what happens once a session.
+//! callgrind counts in a backend in single-user mode, on the data of a server that has stopped: once within functions,
+//! and once within the server's `PortalRun`, which runs one statement. It does so for few rows and for many: the
+//! difference, by row, is without what happens once a session.
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
-use serde::{Deserialize, Serialize};
-use sno_tests::{Mode, Server};
+use sno_tests::{Mode, Server, as_server, program};
 
-use crate::machine::Machine;
-use crate::report::Section;
-use crate::{callgrind, statements};
+use crate::contenders::{Contender, FUNCTIONS};
+use crate::results::{Run, Series, Unit};
+use crate::sections::SECTIONS;
 
-/// A function of the server or of the extension by the name it has in C, and what calls it once for each of the
-/// `{n}` rows of `counted`.
-const FUNCTIONS: [(&str, &str); 26] = [
-    ("sno_new", "SELECT count(sno_new(1)) FROM counted WHERE n <= {n}"),
-    ("clock_timestamp", "SELECT count(clock_timestamp()) FROM counted WHERE n <= {n}"),
-    ("nextval_oid", "SELECT count(nextval('numbers')) FROM counted WHERE n <= {n}"),
-    ("gen_random_uuid", "SELECT count(gen_random_uuid()) FROM counted WHERE n <= {n}"),
-    ("sno_cmp", "SELECT count(sno_cmp(s, s2)) FROM counted WHERE n <= {n}"),
-    ("uuid_cmp", "SELECT count(uuid_cmp(u, u2)) FROM counted WHERE n <= {n}"),
-    ("btint8cmp", "SELECT count(btint8cmp(b, b2)) FROM counted WHERE n <= {n}"),
-    ("sno_lt", "SELECT count(s < s2) FROM counted WHERE n <= {n}"),
-    ("uuid_lt", "SELECT count(u < u2) FROM counted WHERE n <= {n}"),
-    ("sno_in", "SELECT count(st::sno) FROM counted WHERE n <= {n}"),
-    ("uuid_in", "SELECT count(ut::uuid) FROM counted WHERE n <= {n}"),
-    ("int8in", "SELECT count(bt::bigint) FROM counted WHERE n <= {n}"),
-    ("sno_out", "SELECT count(s::text) FROM counted WHERE n <= {n}"),
-    ("uuid_out", "SELECT count(u::text) FROM counted WHERE n <= {n}"),
-    ("int8out", "SELECT count(b::text) FROM counted WHERE n <= {n}"),
-    ("sno_hash", "SELECT count(sno_hash(s)) FROM counted WHERE n <= {n}"),
-    ("uuid_hash", "SELECT count(uuid_hash(u)) FROM counted WHERE n <= {n}"),
-    ("hashint8", "SELECT count(hashint8(b)) FROM counted WHERE n <= {n}"),
-    ("sno_send", "SELECT count(sno_send(s)) FROM counted WHERE n <= {n}"),
-    ("uuid_send", "SELECT count(uuid_send(u)) FROM counted WHERE n <= {n}"),
-    ("int8send", "SELECT count(int8send(b)) FROM counted WHERE n <= {n}"),
-    ("sno_recv", "COPY sink (s) FROM '{folder}/s.{n}' (FORMAT binary)"),
-    ("uuid_recv", "COPY sink (u) FROM '{folder}/u.{n}' (FORMAT binary)"),
-    ("int8recv", "COPY sink (b) FROM '{folder}/b.{n}' (FORMAT binary)"),
-    ("sno_time", "SELECT count(sno_time(s)) FROM counted WHERE n <= {n}"),
-    ("sno_lower", "SELECT count(sno_lower(at)) FROM counted WHERE n <= {n}"),
+/// What functions are called for.
+const COUNTED: &str = "
+    CREATE SEQUENCE numbers;
+    CREATE FUNCTION nextval_oid(regclass DEFAULT 'numbers') RETURNS bigint LANGUAGE internal AS 'nextval_oid';
+    CREATE TABLE counted AS
+    SELECT *, sno::text AS sno_text, uuid::text AS uuid_text, bigint::text AS bigint_text
+    FROM (SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '7 ms', n % 256, n % 1000, n) AS sno,
+                 sno_make('2026-01-01Z'::timestamptz + n % 100 * interval '1 s', 0, 1, 1) AS sno_2,
+                 md5(n::text)::uuid AS uuid, md5((n + 1)::text)::uuid AS uuid_2,
+                 n * 7919::bigint AS bigint, n::bigint AS bigint_2, '2026-01-01Z'::timestamptz + n * interval '1 s' AS at
+          FROM generate_series(1, {rows}) n) n;
+    ANALYZE counted;
+    COPY counted (sno) TO '{data}/sno' (FORMAT binary);
+    COPY counted (uuid) TO '{data}/uuid' (FORMAT binary);
+    COPY counted (bigint) TO '{data}/bigint' (FORMAT binary)";
+
+/// What a function does, how it is called for each row, and its name in C (and in SQL, if it is called by that), by type.
+const CALLS: [(&str, &str, &[&str]); 10] = [
+    ("A new key", "{f}", &["sno_new(1)", "gen_random_uuid()", "nextval_oid()", "clock_timestamp()"]),
+    ("Comparison", "{f}({k}, {k}_2)", &["sno_cmp", "uuid_cmp", "btint8cmp"]),
+    ("Less than", "{k} < {k}_2", &["sno_lt", "uuid_lt", "int8lt"]),
+    ("Text to key", "{k}_text::{k}", &["sno_in", "uuid_in", "int8in"]),
+    ("Key to text", "{k}::text", &["sno_out", "uuid_out", "int8out"]),
+    ("Hash", "{f}({k})", &["sno_hash", "uuid_hash", "hashint8"]),
+    ("Key to binary", "{f}({k})", &["sno_send", "uuid_send", "int8send"]),
+    ("Time of a key", "{f}({k})", &["sno_time"]),
+    ("Least key of a time", "{f}(at)", &["sno_lower"]),
+    // The last, as it adds rows.
+    ("Binary to key", "", &["sno_recv", "uuid_recv", "int8recv"]),
 ];
+const TYPES: [&str; 4] = ["sno", "uuid", "bigint", "the clock alone"];
 
 /// Rows of the short run and of the long one.
-const ROWS: [u32; 2] = [1_000, 11_000];
+const ROWS: [usize; 2] = [2_000, 22_000];
 
 /// By how much a count may grow.
 const TOLERANCE: f64 = 0.02;
 
-/// The instructions of a call, by function, and those of a row, by statement.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Instructions {
-    /// Where and when.
-    pub machine: Machine,
-    /// The server's version.
-    pub postgresql: String,
-    /// Functions by their names in C, in the order they are shown.
-    pub functions: Vec<(String, f64)>,
-    /// Statements by what they do.
-    pub statements: Vec<Section>,
+/// Counts for few rows and for many.
+pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
+    let (few, mut many) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
+    for (many, few) in many.series.iter_mut().zip(few.series) {
+        let count = (many.median - few.median) / (ROWS[1] - ROWS[0]) as f64;
+        *many = series([&many.section, &many.figure, &many.contender], count);
+    }
+    Ok(many)
 }
 
-/// Counts.
-pub fn count() -> Result<Instructions, Box<dyn Error>> {
-    let machine = Machine::here();
+fn series(names: [&str; 3], count: f64) -> Series {
+    Series::new(names, ROWS[1], Unit::Instructions, vec![count])
+}
+
+/// Counts what so many rows take.
+fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
     let server = Server::builder().conf("autovacuum", "off").start();
-    let folder = server.data().display().to_string();
     let mut client = server.connect();
-    client.batch_execute(&format!(
-        "CREATE SEQUENCE numbers;
-         CREATE TABLE sink (s sno, u uuid, b bigint);
-         CREATE TABLE counted AS
-         SELECT *, s::text AS st, u::text AS ut, b::text AS bt
-         FROM (SELECT n, sno_make('2026-01-01Z'::timestamptz + n * interval '7 ms', n % 256, n % 1000, n) AS s,
-                      sno_make('2026-01-01Z'::timestamptz + n % 100 * interval '1 s', 0, 1, 1) AS s2,
-                      md5(n::text)::uuid AS u, md5((n + 1)::text)::uuid AS u2, n * 7919::bigint AS b, n::bigint AS b2,
-                      '2026-01-01Z'::timestamptz + n * interval '1 s' AS at
-               FROM generate_series(1, {}) n) n;
-         ANALYZE counted;",
-        ROWS[1]
-    ))?;
-    for rows in ROWS {
-        for column in ["s", "u", "b"] {
-            client.batch_execute(&format!(
-                "COPY (SELECT {column} FROM counted WHERE n <= {rows}) TO '{folder}/{column}.{rows}' (FORMAT binary)"
-            ))?;
+    let mut run = Run::new(client.query_one("SHOW server_version", &[])?.get(0));
+    client.batch_execute(FUNCTIONS)?;
+    let words = vec![("rows", rows.to_string()), ("data", server.data().display().to_string())];
+    let all = Contender { name: String::new(), words };
+    all.run(&server, COUNTED)?;
+
+    let (mut calls, mut functions) = (Vec::new(), Vec::new());
+    for (title, call, names) in CALLS {
+        for (function, key) in names.iter().zip(TYPES) {
+            calls.push(match call.replace("{f}", function).replace("{k}", key).as_str() {
+                "" => all.fill(&format!("COPY counted ({key}) FROM '{{data}}/{key}' (FORMAT binary)")),
+                call => format!("SELECT count({call}) FROM counted"),
+            });
+            functions.push(function.trim_end_matches(['(', '1', ')']));
+            run.series.push(series(["calls", title, key], 0.0));
         }
     }
-    statements::prepare(&mut client, server.data())?;
-    let postgresql: String = client.query_one("SHOW server_version", &[])?.get(0);
+
+    // An index that is not used would be another task.
+    let mut statements = vec!["SET enable_seqscan = off".into(), "SET enable_bitmapscan = off".into()];
+    for name in ["insert", "copy", "sort"] {
+        let section = SECTIONS.iter().find(|section| section.name == name).ok_or("no such section")?;
+        let path = format!("SET search_path = {name}, public");
+        all.run(&server, &format!("CREATE SCHEMA {name}; {path}; {}", section.setup))?;
+        statements.push(path.clone());
+        // Keys of one hour take the place of those of three years; the table of defaults is of one contender at a time.
+        let counted = |title: &str| !title.ends_with("years") && !title.contains("default");
+        for figure in section.figures.iter().filter(|figure| counted(figure.title)) {
+            for contender in figure.contenders.on(&mut client, &all.words) {
+                contender.run(&server, &format!("{path}; {}; {}", figure.setup, figure.around[0]))?;
+                statements.push(contender.fill(figure.of));
+                run.series.push(series([name, figure.title, &contender.name], 0.0));
+            }
+        }
+    }
     drop(client);
     server.stop(Mode::Fast);
 
-    let [few, many] = ROWS.map(|rows| profile(server.data(), rows));
-    let (few, many) = (few?, many?);
-    let calls = f64::from(ROWS[1] - ROWS[0]);
-    let mut functions = Vec::new();
-    for (function, _) in FUNCTIONS {
-        let [Some(few), Some(many)] = [few.get(function), many.get(function)] else {
-            return Err(format!("callgrind saw no call of {function}").into());
-        };
-        functions.push((function.to_owned(), (many - few) as f64 / calls));
-    }
-    let statements = statements::count(server.data())?;
-    Ok(Instructions { machine, postgresql, functions, statements })
+    let toggles: Vec<String> = functions.iter().map(|name| format!("--toggle-collect={name}")).collect();
+    let counts = inclusive(&callgrind(server.data(), &calls, &toggles)?.concat());
+    let calls = functions.into_iter().map(|name| *counts.get(name).expect("calls of each function"));
+    let options = ["--toggle-collect=PortalRun".into(), "--dump-after=PortalRun".into()];
+    // callgrind writes a profile after each statement; the last one is of what came after all of them: nothing.
+    let profiles = callgrind(server.data(), &statements, &options)?;
+    assert_eq!(profiles.len(), statements.len() + 1, "profiles of statements");
+    let counted = profiles.iter().zip(&statements).filter(|(_, statement)| !statement.starts_with("SET"));
+    let total = |line: &str| line.strip_prefix("totals: ")?.parse().ok();
+    let totals =
+        counted.map(|(profile, _)| profile.lines().find_map(total).expect("a profile with its total"));
+    run.series.iter_mut().zip(calls.chain(totals)).for_each(|(series, count)| series.median = count);
+    Ok(run)
 }
 
-/// Runs all statements in one backend, and counts the instructions of each function, with all that it calls.
-fn profile(data: &Path, rows: u32) -> Result<BTreeMap<String, u64>, Box<dyn Error>> {
-    let (rows, folder) = (rows.to_string(), data.display().to_string());
-    let statements =
-        FUNCTIONS.map(|(_, statement)| statement.replace("{n}", &rows).replace("{folder}", &folder));
-    let toggles = FUNCTIONS.map(|(function, _)| format!("--toggle-collect={function}"));
-    Ok(inclusive(&callgrind::profiles(data, &statements, &toggles)?.concat()))
-}
-
-/// The instructions of each function in one of callgrind's files, with what it calls. Lines of costs belong to the
-/// last `fn=`; the one after `calls=` is what the callee took.
-fn inclusive(profile: &str) -> BTreeMap<String, u64> {
-    let mut functions: BTreeMap<String, u64> = BTreeMap::new();
-    let mut current = None;
+/// In callgrind's files, lines of costs belong to the last `fn=`; the one after `calls=` is what the callee took.
+fn inclusive(profile: &str) -> BTreeMap<String, f64> {
+    let mut functions = BTreeMap::new();
+    let mut current = "";
     for line in profile.lines() {
         if let Some(name) = line.strip_prefix("fn=") {
-            current = Some(name.to_owned());
+            current = name;
         } else if line.starts_with(|first: char| first.is_ascii_digit())
-            && let (Some(name), Some(cost)) = (&current, line.split(' ').nth(1))
-            && let Ok(cost) = cost.parse::<u64>()
+            && let Some(Ok(cost)) = line.split(' ').nth(1).map(str::parse::<f64>)
         {
-            *functions.entry(name.clone()).or_default() += cost;
+            *functions.entry(current.to_owned()).or_default() += cost;
         }
     }
     functions
 }
 
-/// Prints both counts of everything of the extension's; an error if one has grown by more than two in a hundred.
-pub fn check(recorded: &Instructions, now: &Instructions) -> Result<(), Box<dyn Error>> {
-    if recorded.postgresql.split('.').next() != now.postgresql.split('.').next() {
-        return Err(
-            format!("counted for PostgreSQL {}, not for {}", recorded.postgresql, now.postgresql).into()
-        );
+/// Runs statements, one a line; returns the profiles that callgrind wrote with these options, in their order.
+fn callgrind(data: &Path, statements: &[String], options: &[String]) -> Result<Vec<String>, Box<dyn Error>> {
+    let (script, folder) = (data.join("statements"), tempfile::tempdir_in(data)?);
+    // The backend writes them as its own user.
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+    fs::write(&script, statements.join("\n") + "\n")?;
+    let profile = folder.path().join("profile");
+    let output = as_server(Path::new("valgrind"))
+        .args(["--quiet", "--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
+        .args(options)
+        .arg(format!("--callgrind-out-file={}", profile.display()))
+        .arg(program("postgres"))
+        .args(["--single", "-c", "jit=off", "-D"])
+        .arg(data)
+        .arg("postgres")
+        .stdin(Stdio::from(fs::File::open(&script)?))
+        .output()
+        .map_err(|e| format!("valgrind: {e}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || complaint.contains("ERROR:") {
+        return Err(format!("postgres under valgrind: {complaint}").into());
     }
-    let (recorded, mut grown) = (recorded.ours(), Vec::new());
-    for (what, now) in now.ours() {
-        let Some(before) = recorded.get(what) else {
-            println!("{what:40} {now:8.1}, not counted before");
+    // Those written on the way are numbered from 1; the one at the end has no number.
+    let mut profiles = Vec::new();
+    while let Ok(text) = fs::read_to_string(profile.with_extension((profiles.len() + 1).to_string())) {
+        profiles.push(text);
+    }
+    profiles.push(fs::read_to_string(&profile)?);
+    Ok(profiles)
+}
+
+/// Prints both counts of everything of the extension's; an error if one has grown by more than two in a hundred.
+pub(crate) fn check(recorded: &Run, now: &Run) -> Result<(), Box<dyn Error>> {
+    let [before, major] = [recorded, now].map(|run| run.postgresql.split('.').next());
+    if before != major {
+        return Err(format!("recorded on PostgreSQL {}, not {}", recorded.postgresql, now.postgresql).into());
+    }
+    let recorded = ours(recorded);
+    let mut grown = Vec::new();
+    for (what, now) in ours(now) {
+        let Some(before) = recorded.get(&what) else {
+            println!("{what:50} {now:8.1}, not counted before");
             continue;
         };
-        let change = now / before - 1.0;
-        println!("{what:40} {now:8.1}, before {before:.1}: {:+.1} %", change * 100.0);
+        println!("{what:50} {now:8.1}, before {before:.1}: {:+.1} %", (now / before - 1.0) * 100.0);
         if now > before * (1.0 + TOLERANCE) {
             grown.push(what);
         }
@@ -163,16 +198,10 @@ pub fn check(recorded: &Instructions, now: &Instructions) -> Result<(), Box<dyn 
     }
 }
 
-impl Instructions {
-    /// What a change of the extension can change: its functions, and statements with its keys.
-    fn ours(&self) -> BTreeMap<&str, f64> {
-        let functions = self.functions.iter().map(|(function, count)| (function.as_str(), *count));
-        let statements = self.statements.iter().flat_map(|section| &section.figures);
-        functions
-            .filter(|(function, _)| function.starts_with("sno_"))
-            .chain(statements.map(|figure| (figure.title.as_str(), figure.series[0].median)))
-            .collect()
-    }
+/// What a change of the extension can change: its functions, and statements with its keys.
+fn ours(run: &Run) -> BTreeMap<String, f64> {
+    let ours = run.series.iter().filter(|series| series.contender == "sno");
+    ours.map(|series| (format!("{}: {}", series.section, series.figure), series.median)).collect()
 }
 
 #[cfg(test)]
@@ -184,21 +213,20 @@ mod tests {
         let profile = "events: Ir\n\nfl=a\nfn=sno_in\n12 100\n13 20\ncfn=palloc\ncalls=7 0\n13 70\n\nfn=palloc\n0 70\n\
                        \nfn=sno_in\n14 5\n\ntotals: 265\n";
         let functions = inclusive(profile);
-        assert_eq!((functions["sno_in"], functions["palloc"]), (195, 70));
+        assert_eq!((functions["sno_in"], functions["palloc"]), (195.0, 70.0));
     }
 
     #[test]
     fn two_in_a_hundred_may_be_lost() {
-        let counted = |sno: f64, uuid: f64| Instructions {
-            machine: Machine::here(),
-            postgresql: "15.1".into(),
-            functions: vec![("sno_in".into(), sno), ("uuid_in".into(), uuid)],
-            statements: Vec::new(),
+        let counted = |postgresql: &str, sno, uuid| {
+            let series =
+                [("sno", sno), ("uuid", uuid)].map(|(name, count)| series(["calls", "Hash", name], count));
+            Run { series: series.into(), ..Run::new(postgresql.into()) }
         };
-        let before = counted(100.0, 100.0);
-        assert!(check(&before, &counted(102.0, 300.0)).is_ok());
-        assert!(check(&before, &counted(50.0, 100.0)).is_ok());
-        assert!(check(&before, &counted(102.1, 100.0)).is_err());
-        assert!(check(&before, &Instructions { postgresql: "18.0".into(), ..before.clone() }).is_err());
+        let before = counted("15.1", 100.0, 100.0);
+        assert!(check(&before, &counted("15.2", 102.0, 300.0)).is_ok());
+        assert!(check(&before, &counted("15.2", 50.0, 100.0)).is_ok());
+        assert!(check(&before, &counted("15.2", 102.1, 100.0)).is_err());
+        assert!(check(&before, &counted("18.0", 100.0, 100.0)).is_err());
     }
 }

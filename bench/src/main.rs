@@ -1,124 +1,85 @@
-//! The command behind `dev/bench`.
+//! What an ID costs: measured on a server of its own, beside what else people use as keys. `dev/bench` runs it.
+//!
+//! All contenders of a figure take turns within one session, round after round, and change their order from round to
+//! round; so what disturbs the machine for a moment disturbs all of them.
+//!
+//! Each module uses only those before it: `results` and `report` keep and show what was measured, `contenders` and
+//! `sections` say what is measured of whom, `run` measures it, `instructions` counts what times are too noisy for. One
+//! more type of key is an entry of `contenders`, one more section an entry of `sections`.
+
+mod contenders;
+mod instructions;
+mod report;
+mod results;
+mod run;
+mod sections;
 
 use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
-use sno_bench::{
-    Instructions, Report, Selection, Size, check, count, measure, write_instructions, write_report,
-};
+use clap::{Parser, ValueEnum};
 
 /// Measures what an ID costs. Needs the private copy of a server that dev/staged makes.
 #[derive(Parser)]
 struct Command {
-    #[command(subcommand)]
     what: What,
-}
-
-#[derive(Subcommand)]
-enum What {
-    /// A quarter of an hour
-    Full(Run),
-    /// Two minutes, smaller tables
-    Quick(Run),
-    /// Ten million rows sorted, tables of a hundred million
-    Scale(Run),
-    /// Counts the instructions of calls and statements, under valgrind
-    Instructions {
-        #[command(flatten)]
-        target: Target,
-        /// Compare with what is recorded there, and write nothing
-        #[arg(long)]
-        check: bool,
-    },
-    /// Writes tables, charts and page again from the recorded figures
-    Render(Target),
-}
-
-#[derive(Args)]
-struct Run {
-    #[command(flatten)]
-    target: Target,
-    /// The folder where criterion left what it measured
-    #[arg(long)]
-    criterion: Option<PathBuf>,
-    /// Only these sections
-    #[arg(long)]
-    only: Vec<String>,
-    /// Rows of the large tables of a scale run
-    #[arg(long)]
-    rows: Option<usize>,
-}
-
-#[derive(Args)]
-struct Target {
     /// The folder for the results
     #[arg(long)]
     into: PathBuf,
     /// A page that has blocks for them
     #[arg(long)]
     page: Option<PathBuf>,
+    /// The folder where criterion left what it measured
+    #[arg(long)]
+    criterion: Option<PathBuf>,
+    /// Only these sections
+    #[arg(long)]
+    only: Vec<String>,
+    /// Rows of the section `large`
+    #[arg(long)]
+    rows: Option<usize>,
+}
+
+/// The sizes come first, in the order of [`run::SIZES`].
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    Full,
+    Quick,
+    Scale,
+    Smoke,
+    Instructions,
+    Check,
+    Render,
 }
 
 fn main() -> ExitCode {
-    match run(Command::parse().what) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // The client's errors say little themselves, and all in what they come from.
-            let mut source: Option<&dyn Error> = Some(&*error);
-            while let Some(error) = source {
-                eprintln!("{error}");
-                source = error.source();
-            }
-            ExitCode::FAILURE
-        }
-    }
+    let result = run(&Command::parse());
+    result.inspect_err(|error| eprintln!("{error}")).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-fn run(what: What) -> Result<(), Box<dyn Error>> {
-    match what {
-        What::Full(run) => measured(Size::full(), run),
-        What::Quick(run) => measured(Size::quick(), run),
-        What::Scale(mut run) => {
-            run.only = vec!["sort".into(), "large".into()];
-            measured(Size::scale(), run)
+fn run(command: &Command) -> Result<(), Box<dyn Error>> {
+    let mut runs = results::read(&command.into)?;
+    let mut failed = Vec::new();
+    match command.what {
+        What::Render => {}
+        What::Check => {
+            let recorded = runs.get("instructions").ok_or("no instructions are recorded there")?;
+            return instructions::check(recorded, &instructions::count()?);
         }
-        What::Instructions { target, check: false } => {
-            write_instructions(&count()?, &target.into, target.page.as_deref())
+        What::Instructions => {
+            runs.insert("instructions".into(), instructions::count()?);
         }
-        What::Instructions { target, check: true } => {
-            let recorded: Instructions = read(&target.into.join("instructions.json"))?;
-            check(&recorded, &count()?)
-        }
-        What::Render(target) => {
-            let page = target.page.as_deref();
-            for name in ["results", "scale"] {
-                let file = target.into.join(format!("{name}.json"));
-                if file.exists() {
-                    write_report(&read::<Report>(&file)?, name, &target.into, page)?;
-                }
-            }
-            let file = target.into.join("instructions.json");
-            if file.exists() {
-                write_instructions(&read(&file)?, &target.into, page)?;
-            }
-            Ok(())
+        size => {
+            let (name, size) = run::SIZES[size as usize];
+            let only: Vec<&str> = command.only.iter().map(String::as_str).collect();
+            let (run, failures) = run::measure(size, &only, command.rows, command.criterion.as_deref())?;
+            failed = failures;
+            runs.insert(name.into(), run);
         }
     }
-}
-
-fn measured(mut size: Size, run: Run) -> Result<(), Box<dyn Error>> {
-    size.large_rows = run.rows.unwrap_or(size.large_rows);
-    let name = if size.name == "scale" { "scale" } else { "results" };
-    let (report, failed) = measure(size, Selection { only: run.only, criterion: run.criterion })?;
-    write_report(&report, name, &run.target.into, run.target.page.as_deref())?;
-    print!("{}", fs::read_to_string(run.target.into.join(format!("{name}.md")))?);
+    results::write(&command.into, &runs)?;
+    report::write(&runs, &command.into, command.page.as_deref())?;
+    println!("{}", std::fs::read_to_string(command.into.join("results.md"))?);
     if failed.is_empty() { Ok(()) } else { Err(format!("not measured: {}", failed.join("; ")).into()) }
-}
-
-fn read<T: serde::de::DeserializeOwned>(file: &Path) -> Result<T, Box<dyn Error>> {
-    let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    Ok(serde_json::from_str(&text)?)
 }

@@ -1,191 +1,169 @@
-//! What was measured: sections of figures, figures of series, series of samples.
+//! Results for people: tables in Markdown, charts as SVG, and the blocks of a page that are renewed.
 
-use serde::{Deserialize, Serialize};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
 
-use crate::machine::Machine;
+use crate::results::{Run, Runs, Series, Unit, three_digits};
 
-/// What the numbers of a figure count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Time, kept in nanoseconds.
-    Nanoseconds,
-    /// Time, kept in seconds.
-    Seconds,
-    /// Space a row takes.
-    BytesPerRow,
-    /// A rate: more is better, of this one only.
-    PerSecond,
-    /// Instructions of the processor, for a row.
-    Instructions,
+/// Writes `results.md` and a chart for each section into a folder, and the blocks of a page that belong to this folder:
+/// what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of other runs than `full` have the
+/// run's name in front of their own.
+pub(crate) fn write(runs: &Runs, folder: &Path, page: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    let mut text = page.map_or(Ok(String::new()), fs::read_to_string)?;
+    let label = folder.file_name().unwrap_or_default().to_string_lossy();
+    let mut tables =
+        String::from("# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest.\n");
+    for (name, run) in runs {
+        let prefix = if name == "full" { String::new() } else { format!("{name}-") };
+        let conditions = conditions(name, run);
+        renew(&mut text, &label, &format!("{prefix}machine"), &conditions)?;
+        tables += &format!("\n## The {name} run\n\n{conditions}\n");
+        for section in run.series.chunk_by(|one, next| one.section == next.section) {
+            let figures: Vec<&[Series]> = section.chunk_by(|one, next| one.figure == next.figure).collect();
+            let block = format!("{prefix}{}", section[0].section);
+            let mut chart = format!("![{block}]({block}.svg)\n\n");
+            if section[0].unit == Unit::Instructions {
+                chart.clear();
+            } else {
+                fs::write(folder.join(format!("{block}.svg")), svg(&block, &figures))?;
+            }
+            tables += &format!("\n### {block}\n\n{chart}{}", table(&figures, true));
+            let chart = chart.replace("](", &format!("](../bench/results/{label}/"));
+            renew(&mut text, &label, &block, &(chart + &table(&figures, false)))?;
+        }
+    }
+    fs::write(folder.join("results.md"), tables)?;
+    page.map_or(Ok(()), |page| Ok(fs::write(page, text)?))
 }
 
-impl Unit {
-    /// Whether more is better.
-    #[must_use]
-    pub fn is_rate(self) -> bool {
-        self == Self::PerSecond
-    }
-
-    /// A number as people read it: three digits that count, and the unit; counts as they are.
-    #[must_use]
-    pub fn show(self, value: f64) -> String {
-        let (scaled, unit) = match self {
-            Self::Nanoseconds => time(value / 1e9),
-            Self::Seconds => time(value),
-            Self::BytesPerRow => (value, "B"),
-            Self::PerSecond if value >= 1e6 => (value / 1e6, "M/s"),
-            Self::PerSecond if value >= 1e3 => (value / 1e3, "k/s"),
-            Self::PerSecond => (value, "/s"),
-            Self::Instructions => return format!("{value:.0}"),
-        };
-        format!("{} {unit}", three_digits(scaled))
-    }
+/// Replaces a block of a page, if the page has it.
+fn renew(page: &mut String, label: &str, block: &str, text: &str) -> Result<(), Box<dyn Error>> {
+    let open = format!("<!-- bench {label} {block} -->\n");
+    let Some(start) = page.find(&open).map(|at| at + open.len()) else { return Ok(()) };
+    let length = page[start..].find("<!-- end -->").ok_or_else(|| format!("the block {block} has no end"))?;
+    page.replace_range(start..start + length, &format!("\n{}\n\n", text.trim()));
+    Ok(())
 }
 
-fn time(seconds: f64) -> (f64, &'static str) {
-    match seconds.abs() {
-        0.0 => (0.0, "s"),
-        s if s < 1e-6 => (seconds * 1e9, "ns"),
-        s if s < 1e-3 => (seconds * 1e6, "µs"),
-        s if s < 1.0 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
+/// Where, when, and with which settings.
+fn conditions(name: &str, run: &Run) -> String {
+    let Run { postgresql, machine, load, seconds, settings, .. } = run;
+    let line = format!("PostgreSQL {postgresql}, {machine}; the machine's load average before was {load}.");
+    if settings.is_empty() {
+        return line;
     }
+    let (minutes, seconds, settings) = (seconds / 60, seconds % 60, settings.join("`, `"));
+    format!(
+        "{line} A {name} run of {minutes}:{seconds:02} minutes.\n\nSettings for all contenders: `{settings}`."
+    )
 }
 
-fn three_digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        v if v < 9.995 => 2,
-        v if v < 99.95 => 1,
-        _ => 0,
+/// A row for each figure and a column for each contender, or the other way round if there is only one figure: medians,
+/// also as multiples of the first one's. With the spread of the samples, or without.
+fn table(figures: &[&[Series]], spread: bool) -> String {
+    let cell = |figure: &[Series], series: &Series| {
+        let show = |value| series.unit.show(value);
+        let mut cell = show(series.median);
+        if series.contender != figure[0].contender {
+            cell += &format!(", {}", ratio(figure, series));
+        }
+        if spread && series.rounds > 1 {
+            let [[low, high], [least, most]] = [series.quartiles.map(show), series.range.map(show)];
+            cell += &format!("<br>{low}, {high}<br>{least}, {most}<br>{} rounds", series.rounds);
+        }
+        if series.note.is_empty() { cell } else { format!("{cell}<br>{}", series.note) }
     };
-    format!("{value:.decimals$}")
+    let names = |figure: &&[Series]| figure.iter().map(|series| series.contender.clone()).collect::<Vec<_>>();
+    let cells = |figure: &&[Series]| figure.iter().map(|series| cell(figure, series)).collect::<Vec<_>>();
+    let line = |name: &str, cells: Vec<String>| format!("| {name} | {} |\n", cells.join(" | "));
+    let rows = figures[0][0].rows;
+    let mut text = if rows > 1 { format!("{rows} rows:\n\n") } else { String::new() };
+    for group in figures.chunk_by(|one, next| names(one) == names(next)) {
+        let (figure, title) = (&group[0], group[0][0].figure.clone());
+        let columns = if group.len() > 1 { names(figure) } else { vec![title] };
+        text += &(line("", columns.clone()) + "|---|" + &"---:|".repeat(columns.len()) + "\n");
+        if group.len() > 1 {
+            text.extend(group.iter().map(|figure| line(&figure[0].figure, cells(figure))));
+        } else {
+            text.extend(figure.iter().map(|series| line(&series.contender, vec![cell(figure, series)])));
+        }
+        text += "\n";
+    }
+    text
 }
 
-/// The samples of one contender.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Series {
-    /// Who.
-    pub name: String,
-    /// What else is to be known about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// The sample in the middle.
-    pub median: f64,
-    /// The quartiles.
-    pub quartiles: [f64; 2],
-    /// The smallest sample.
-    pub min: f64,
-    /// The largest sample.
-    pub max: f64,
-    /// The median as a multiple of the figure's first median.
-    pub ratio: f64,
-    /// All samples, in the order of the rounds.
-    pub samples: Vec<f64>,
+fn ratio(figure: &[Series], series: &Series) -> String {
+    three_digits(series.median / figure[0].median) + "×"
 }
 
-impl Series {
-    /// A contender's samples, one at least.
-    #[must_use]
-    pub fn new(name: impl Into<String>, samples: Vec<f64>) -> Self {
-        assert!(!samples.is_empty(), "no samples");
-        let samples: Vec<f64> = samples.into_iter().map(four_digits).collect();
-        let mut sorted = samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        Self {
-            name: name.into(),
-            note: None,
-            median: quantile(&sorted, 0.5),
-            quartiles: [quantile(&sorted, 0.25), quantile(&sorted, 0.75)],
-            min: sorted[0],
-            max: sorted[sorted.len() - 1],
-            ratio: 1.0,
-            samples,
+const WIDTH: f64 = 860.0;
+const MARGIN: f64 = 16.0;
+const ROW: f64 = 22.0;
+const TITLE: f64 = 30.0;
+/// What a number beside a bar needs.
+const VALUE: f64 = 118.0;
+/// A bar that is longer than so many times the first is cut, or nothing would be left of the first.
+const LONGEST: f64 = 30.0;
+/// The background is the chart's own: pages don't say whether they are dark, only browsers do.
+const STYLE: &str = "text{font:12px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#1f2328}\
+.card{fill:#fff;stroke:#d0d7de}.title{font-weight:600}.muted{fill:#59636e}\
+.other{fill:#afb8c1}.ours{fill:#2f6fde}.spread{stroke:#1f2328;stroke-opacity:.55;fill:none}\
+.cut{stroke:#fff;stroke-width:3}\
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.card{fill:#0d1117;stroke:#30363d}.muted{fill:#9198a1}\
+.other{fill:#59636e}.ours{fill:#58a6ff}.spread{stroke:#e6edf3}.cut{stroke:#0d1117}}";
+
+/// A section's figures, one below the other: a bar up to each median, a line from the smallest sample to the largest.
+fn svg(title: &str, figures: &[&[Series]]) -> String {
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let names = figures.concat().into_iter().map(|series| series.contender.chars().count());
+    let (rows, longest) = (names.len(), names.max().unwrap_or(0));
+    let start = MARGIN + longest as f64 * 6.4 + 10.0;
+    let room = WIDTH - MARGIN - VALUE - start;
+    let height = 2.0 * MARGIN + figures.len() as f64 * TITLE + rows as f64 * ROW;
+    let mut svg = format!(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' role='img'>\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n\
+         <rect class='card' x='.5' y='.5' width='{}' height='{}' rx='8'/>\n",
+        escape(title),
+        WIDTH - 1.0,
+        height - 1.0
+    );
+    let mut y = MARGIN + 16.0;
+    for figure in figures {
+        let better = if figure[0].unit == Unit::PerSecond { "more is better" } else { "less is better" };
+        let (title, better) =
+            (escape(&figure[0].figure), format!("<tspan class='muted' font-weight='400'>· {better}</tspan>"));
+        svg += &format!("<text class='title' x='{MARGIN}' y='{y}'>{title} {better}</text>\n");
+        y += TITLE;
+        let limit = (figure[0].median * LONGEST).max(figure[0].range[1]);
+        let shown = figure.iter().filter(|series| series.median <= limit);
+        let largest = shown.map(|series| series.range[1]).fold(f64::MIN_POSITIVE, f64::max);
+        let scale = |value: f64| start + (value / largest * room).clamp(0.0, room);
+        for series in *figure {
+            let [median, low, high] = [series.median, series.range[0], series.range[1]].map(scale);
+            let class = if series.contender.starts_with("sno") { "ours" } else { "other" };
+            let (name, value) = (escape(&series.contender), series.unit.show(series.median));
+            let (before, bar, after) = (start - 8.0, (median - start).max(1.0), high.max(median) + 8.0);
+            let [top, line] = [y - 11.0, y - 7.0];
+            svg += &format!(
+                "<text x='{before:.1}' y='{y}' text-anchor='end'>{name}</text>\
+                 <rect class='{class}' x='{start:.1}' y='{top}' width='{bar:.1}' height='14' rx='2'/>\
+                 <path class='spread' d='M{low:.1} {line}v6m0 -3H{high:.1}m0 -3v6'/>\
+                 <text x='{after:.1}' y='{y}'>{value} <tspan class='muted'>{}</tspan></text>\n",
+                ratio(figure, series)
+            );
+            if series.median > limit {
+                svg += &format!(
+                    "<path class='cut' d='M{:.1} {}l6 -18m3 0l-6 18'/>\n",
+                    start + room * 0.93,
+                    y + 5.0
+                );
+            }
+            y += ROW;
         }
     }
-
-    /// With something else to know.
-    #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
-        self
-    }
-}
-
-/// A sample has no more digits that mean anything.
-fn four_digits(value: f64) -> f64 {
-    format!("{value:.3e}").parse().expect("a number in scientific notation")
-}
-
-/// The value that a share of sorted samples lies below, between two samples if need be.
-pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    below + (above - below) * place.fract()
-}
-
-/// The mean of what is left without the lowest and the highest tenth: for readings that are whole units, whose
-/// median would be one, too.
-pub(crate) fn trimmed_mean(mut readings: Vec<f64>) -> f64 {
-    readings.sort_by(f64::total_cmp);
-    let cut = readings.len() / 10;
-    let kept = &readings[cut..readings.len() - cut];
-    kept.iter().sum::<f64>() / kept.len() as f64
-}
-
-/// Contenders measured in one thing. The first is the one that the others are compared with.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Figure {
-    /// What was measured.
-    pub title: String,
-    /// In what.
-    pub unit: Unit,
-    /// The contenders.
-    pub series: Vec<Series>,
-}
-
-impl Figure {
-    /// A figure of some contenders, one at least.
-    #[must_use]
-    pub fn new(title: impl Into<String>, unit: Unit, mut series: Vec<Series>) -> Self {
-        let first = series[0].median;
-        for one in &mut series {
-            one.ratio = one.median / first;
-        }
-        Self { title: title.into(), unit, series }
-    }
-}
-
-/// Figures that belong together.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Section {
-    /// Its name in files and on the command line.
-    pub name: String,
-    /// Its title.
-    pub title: String,
-    /// How it was measured.
-    pub method: String,
-    /// The figures.
-    pub figures: Vec<Figure>,
-    /// What else came out.
-    pub remarks: Vec<String>,
-}
-
-/// The results of one run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Report {
-    /// The size of the run: `full`, `quick`, `scale`.
-    pub size: String,
-    /// Where and when.
-    pub machine: Machine,
-    /// The server's version.
-    pub postgresql: String,
-    /// The settings of the server that matter.
-    pub settings: Vec<(String, String)>,
-    /// How long the measuring took, in seconds.
-    pub seconds: u64,
-    /// What was measured.
-    pub sections: Vec<Section>,
+    svg + "</svg>\n"
 }
 
 #[cfg(test)]
@@ -193,40 +171,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_series_knows_its_middle_and_its_ends() {
-        let series = Series::new("x", vec![5.0, 1.0, 4.0, 2.0]);
-        assert_eq!((series.median, series.quartiles), (3.0, [1.75, 4.25]));
-        assert_eq!((series.min, series.max), (1.0, 5.0));
-        assert_eq!(series.samples, [5.0, 1.0, 4.0, 2.0]);
-    }
-
-    #[test]
-    fn ratios_are_against_the_first() {
-        let figure = Figure::new(
-            "x",
-            Unit::Seconds,
-            vec![Series::new("sno", vec![2.0]), Series::new("uuid", vec![5.0])],
-        );
-        assert_eq!(figure.series.iter().map(|s| s.ratio).collect::<Vec<_>>(), [1.0, 2.5]);
-    }
-
-    #[test]
-    fn numbers_have_three_digits_and_a_unit_of_their_size() {
-        assert_eq!(Unit::Nanoseconds.show(1.236), "1.24 ns");
-        assert_eq!(Unit::Nanoseconds.show(-3.0), "-3.00 ns");
-        assert_eq!(Unit::Nanoseconds.show(7420.0), "7.42 µs");
-        assert_eq!(Unit::Seconds.show(0.000_31), "310 µs");
-        assert_eq!(Unit::Seconds.show(12.34), "12.3 s");
-        assert_eq!(Unit::BytesPerRow.show(99.97), "100 B");
-        assert_eq!(Unit::PerSecond.show(16_384_000.0), "16.4 M/s");
-        assert_eq!(Unit::PerSecond.show(812.0), "812 /s");
-        assert_eq!(Unit::Instructions.show(2578.8), "2579");
-    }
-
-    #[test]
-    fn a_trimmed_mean_has_no_ear_for_a_tenth() {
-        let mut readings = vec![4.0; 8];
-        readings.extend([1000.0, 0.0]);
-        assert_eq!(trimmed_mean(readings), 4.0);
+    fn a_block_is_replaced_and_all_else_stays() {
+        let mut page =
+            "a\n<!-- bench x sort -->\nold\n<!-- end -->\nb\n<!-- bench y sort -->\n<!-- end -->\n"
+                .to_owned();
+        let expected = page.replace("old", "\nnew\n");
+        renew(&mut page, "x", "sort", "new").unwrap();
+        renew(&mut page, "x", "absent", "new").unwrap();
+        assert_eq!(page, expected);
+        assert!(renew(&mut "<!-- bench x sort -->\n".to_owned(), "x", "sort", "new").is_err());
     }
 }

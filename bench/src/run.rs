@@ -1,21 +1,51 @@
-//! One run: a server, a session, and contenders that take turns.
+//! One run: a server, a session, and contenders that take turns in what the sections say.
 
 use std::error::Error;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
 
-use sno_tests::Server;
-use sno_tests::postgres::Client;
+use serde_json::Value;
+use sno_tests::postgres::{Client, SimpleQueryMessage};
+use sno_tests::{Server, program};
 
-use crate::machine::Machine;
-use crate::report::{Report, Section, Series};
-use crate::sections;
-use crate::size::Size;
+use crate::contenders::{Contender, FUNCTIONS};
+use crate::results::{Run, Series, Unit};
+use crate::sections::{Figure, Measure, SECTIONS, Section};
 
-/// What the server is set to, and the results say. All of it holds for all contenders.
-const SETTINGS: [(&str, &str); 11] = [
-    ("shared_buffers", "2GB"),
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    /// The sections, or all that have a share of the time.
+    only: &'static [&'static str],
+    /// Rows for those of a full run.
+    rows: (usize, usize),
+    /// The least and the most rounds.
+    rounds: (usize, usize),
+    /// Seconds for the rounds of all sections; half as much again if the least number of rounds needs it.
+    seconds: f64,
+    /// Seconds of a sample of pgbench's, or two transactions.
+    sample: u32,
+    shared_buffers: &'static str,
+}
+
+const FULL: Size =
+    Size { only: &[], rows: (1, 1), rounds: (3, 15), seconds: 740.0, sample: 3, shared_buffers: "2GB" };
+pub(crate) const SIZES: [(&str, Size); 4] = [
+    ("full", FULL),
+    ("quick", Size { rows: (1, 10), rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
+    ("scale", Size { only: &["sort", "large"], rows: (10, 3), rounds: (2, 5), seconds: 1500.0, ..FULL }),
+    (
+        "smoke",
+        Size { rows: (1, 1000), rounds: (1, 1), seconds: 0.0, sample: 0, shared_buffers: "64MB", ..FULL },
+    ),
+];
+
+/// What the server is set to, and the results say, beside the shared buffers. It holds for all contenders.
+const SETTINGS: [(&str, &str); 10] = [
     ("work_mem", "1GB"),
     ("maintenance_work_mem", "1GB"),
     ("max_wal_size", "32GB"),
@@ -29,198 +59,241 @@ const SETTINGS: [(&str, &str); 11] = [
     ("max_connections", "320"),
 ];
 
-/// Which sections are run.
-#[derive(Debug, Clone, Default)]
-pub struct Selection {
-    /// These only, or all if there are none.
-    pub only: Vec<String>,
-    /// Where criterion left its samples of the crates; that section is left out without.
-    pub criterion: Option<PathBuf>,
-}
-
-/// A server, a session of it, and the size of the run.
-pub struct Bench {
-    /// How much is measured.
-    pub size: Size,
-    /// Stops with the run.
-    pub server: Server,
-    /// The session that all contenders share.
-    pub client: Client,
-    selection: Selection,
-    began: Instant,
-}
-
 /// Runs the sections one after the other. Also returns which of them failed, and why.
-pub fn measure(size: Size, selection: Selection) -> Result<(Report, Vec<String>), Box<dyn Error>> {
-    let known = || sections::ALL.iter().map(|(name, ..)| *name);
-    if let Some(unknown) = selection.only.iter().find(|only| known().all(|name| name != *only)) {
-        let known: Vec<&str> = known().collect();
-        return Err(format!("there is no section {unknown}; there are {}", known.join(", ")).into());
+pub(crate) fn measure(
+    size: Size,
+    only: &[&str],
+    rows: Option<usize>,
+    criterion: Option<&Path>,
+) -> Result<(Run, Vec<String>)> {
+    let names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
+    if let Some(unknown) = only.iter().find(|only| !names.contains(only)) {
+        return Err(format!("there is no section {unknown}; there are {}", names.join(", ")).into());
     }
-    let machine = Machine::here();
-    let mut builder = Server::builder();
+    let only = if only.is_empty() { size.only } else { only };
+    let mut builder = Server::builder().conf("shared_buffers", size.shared_buffers);
     for (name, value) in SETTINGS {
         builder = builder.conf(name, value);
     }
-    // pgEdge's extension wants to know its node when it is loaded; others take no notice.
-    let server = builder.conf("snowflake.node", "1").start();
-    let client = server.connect();
-    let mut bench = Bench { size: size.clone(), server, client, selection, began: Instant::now() };
-    let asserts: String = bench.ask("SHOW debug_assertions");
-    let (mut sections, mut failed) = (Vec::new(), Vec::new());
-    for &(name, share, section) in sections::ALL {
-        let wanted = if bench.selection.only.is_empty() {
-            share > 0.0
-        } else {
-            bench.selection.only.iter().any(|only| only == name)
-        };
-        if wanted {
-            bench.say(name);
-            bench.size = size.clone();
-            let budget = Budget { seconds: share * bench.size.seconds, began: Instant::now() };
-            // What the other sections measured is not to be lost.
-            let why = match catch_unwind(AssertUnwindSafe(|| section(&mut bench, budget))) {
-                Ok(Ok(found)) => {
-                    sections.extend(found);
-                    None
-                }
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(_) => Some("see above".into()),
-            };
-            if let Some(why) = why {
-                failed.push(format!("{name}: {why}"));
-                bench.client = bench.server.connect();
-                // Nor is what it has set to hold for them.
-                bench.run("ALTER SYSTEM RESET ALL");
-                bench.server.reload();
-            }
-        }
-    }
-    let mut settings: Vec<(String, String)> = Vec::new();
-    for name in SETTINGS.map(|(name, _)| name).iter().chain(&["synchronous_commit", "full_page_writes"]) {
-        settings.push(((*name).into(), bench.ask(&format!("SHOW {name}"))));
-    }
-    if asserts == "on" {
-        settings.push(("debug_assertions".into(), "on: this server checks itself all the time".into()));
-        bench.say("this server was built with assertions: its times are not those of a normal one");
-    }
-    let report = Report {
-        size: bench.size.name.into(),
-        machine,
-        postgresql: bench.ask("SHOW server_version"),
-        settings,
-        seconds: bench.began.elapsed().as_secs(),
-        sections,
+    // A section's own schema; and pgEdge's extension wants to know its node when it is loaded.
+    let server = builder.conf("search_path", "section, public").conf("snowflake.node", "1").start();
+    let mut session = Session { client: server.connect(), server, size, began: Instant::now() };
+    session.client.batch_execute(FUNCTIONS)?;
+    let mut run = Run::new(session.ask("SHOW server_version")?);
+    let mut failed = Vec::new();
+    let chosen = |section: &&Section| match only {
+        [] => section.share > 0.0,
+        _ => only.contains(&section.name),
     };
-    Ok((report, failed))
+    for section in SECTIONS.iter().filter(chosen) {
+        let (times, of) = size.rows;
+        let rows = rows.filter(|_| section.name == "large").unwrap_or(section.rows * times / of).max(1);
+        session.say(section.name);
+        // What the other sections measured is not to be lost.
+        match session.section(section, rows, criterion) {
+            Ok(series) => run.series.extend(series),
+            Err(error) => failed.push(format!("{}: {error}", section.name)),
+        }
+        session.client = session.server.connect();
+        session.client.batch_execute("DROP SCHEMA IF EXISTS section CASCADE")?;
+        session.client.batch_execute("ALTER SYSTEM RESET ALL")?;
+        session.server.reload();
+    }
+    let others = ["shared_buffers", "synchronous_commit", "full_page_writes", "debug_assertions"];
+    for name in SETTINGS.map(|(name, _)| name).iter().chain(&others) {
+        run.settings.push(format!("{name} = {}", session.ask(&format!("SHOW {name}"))?));
+    }
+    run.seconds = session.began.elapsed().as_secs();
+    Ok((run, failed))
 }
 
-/// What a section is: `None` if it has nothing to measure here.
-pub(crate) type Run = fn(&mut Bench, Budget) -> Result<Option<Section>, Box<dyn Error>>;
-
-/// The time that a section's rounds may take.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget {
-    seconds: f64,
+struct Session {
+    /// The session that all contenders share.
+    client: Client,
+    /// Stops with the run.
+    server: Server,
+    size: Size,
     began: Instant,
 }
 
-impl Budget {
-    /// A share of it, for one of several things that are measured one after the other.
-    pub(crate) fn share(self, share: f64) -> Self {
-        Self { seconds: self.seconds * share, began: Instant::now() }
-    }
-}
-
-impl Bench {
-    /// Where criterion left its samples.
-    pub(crate) fn criterion(&self) -> Option<&PathBuf> {
-        self.selection.criterion.as_ref()
-    }
-
-    /// Prints what goes on, with the time and how long the run has lasted.
-    pub(crate) fn say(&self, what: &str) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+impl Session {
+    /// Prints what goes on, with the time since the run began.
+    fn say(&self, what: &str) {
         let past = self.began.elapsed().as_secs();
-        eprintln!(
-            "{:02}:{:02}:{:02} UTC {:3}:{:02}  {what}",
-            now / 3600 % 24,
-            now / 60 % 60,
-            now % 60,
-            past / 60,
-            past % 60
-        );
+        eprintln!("{:3}:{:02}  {what}", past / 60, past % 60);
     }
 
-    /// Runs statements.
-    #[track_caller]
-    pub(crate) fn run(&mut self, sql: &str) {
-        self.client.batch_execute(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    /// The only value that a query returns.
+    fn ask(&mut self, query: &str) -> Result<String> {
+        let messages = self.client.simple_query(query).map_err(|error| format!("{query}: {error:?}"))?;
+        let value = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        Ok(value.ok_or_else(|| format!("{query}: no answer"))?.into())
     }
 
-    /// Runs statements; the seconds they took, as the client sees it.
-    #[track_caller]
-    pub(crate) fn time(&mut self, sql: &str) -> f64 {
-        let began = Instant::now();
-        self.run(sql);
-        began.elapsed().as_secs_f64()
+    fn section(&mut self, section: &Section, rows: usize, criterion: Option<&Path>) -> Result<Vec<Series>> {
+        if let ([], Some(folder)) = (section.figures, criterion) {
+            return crates(section.name, folder);
+        }
+        let words = vec![("rows", rows.to_string()), ("data", self.server.data().display().to_string())];
+        let mut all = Contender { name: section.name.into(), words };
+        self.client.batch_execute("CREATE SCHEMA section")?;
+        all.run(&self.server, section.setup)?;
+        for (word, query) in section.words {
+            let answer = self.ask(&all.fill(query))?;
+            all.words.push((word, answer));
+        }
+        let seconds = section.share * self.size.seconds / section.figures.len() as f64;
+        let mut contenders = Vec::new();
+        for figure in section.figures {
+            contenders.push((figure, figure.contenders.on(&mut self.client, &all.words)));
+        }
+        // All of them together, or one after the other.
+        let groups = if section.one_by_one { contenders[0].1.len() } else { 1 };
+        let mut all_series = vec![Vec::new(); contenders.len()];
+        for group in 0..groups {
+            for ((figure, contenders), all_series) in contenders.iter().zip(&mut all_series) {
+                let count = contenders.len() / groups;
+                let contenders = &contenders[group * count..][..count];
+                for (contender, samples, note) in self.rounds(figure, contenders, seconds)? {
+                    let names = [section.name, figure.title, contender];
+                    all_series
+                        .push(Series { note, ..Series::new(names, rows, figure.measure.unit(), samples) });
+                }
+            }
+        }
+        Ok(all_series.concat())
     }
 
-    /// The only value that a query returns, as text.
-    #[track_caller]
-    pub(crate) fn ask(&mut self, sql: &str) -> String {
-        let messages = self.client.simple_query(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
-        messages
-            .iter()
-            .find_map(|message| match message {
-                sno_tests::postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-                _ => None,
-            })
-            .unwrap_or_else(|| panic!("{sql}: no answer"))
-    }
-
-    /// The only value that a query returns, as a number.
-    #[track_caller]
-    pub(crate) fn number(&mut self, sql: &str) -> f64 {
-        let text = self.ask(sql);
-        text.parse().unwrap_or_else(|_| panic!("{sql}: {text} is not a number"))
-    }
-
-    /// Lets all contenders take turns, one sample each round, until there are enough rounds or the time is up.
-    /// Each round begins with another of them.
-    pub(crate) fn rounds<T>(
+    /// Lets contenders take turns, one sample each round, until there are enough rounds or the time is up. Each round
+    /// begins with another of them.
+    fn rounds<'a>(
         &mut self,
-        what: &str,
-        budget: Budget,
-        contenders: &[T],
-        mut sample: impl FnMut(&mut Self, &T) -> f64,
-    ) -> Vec<Vec<f64>> {
-        let (least, most) = self.size.rounds;
+        figure: &Figure,
+        contenders: &'a [Contender],
+        seconds: f64,
+    ) -> Result<Vec<(&'a str, Vec<f64>, String)>> {
+        for contender in contenders {
+            contender.run(&self.server, figure.setup)?;
+        }
+        let (least, most) = if figure.measure == Measure::BytesPerRow { (1, 1) } else { self.size.rounds };
         let mut samples = vec![Vec::new(); contenders.len()];
-        let mut longest = Duration::ZERO;
+        let mut notes = vec![String::new(); contenders.len()];
+        let (began, mut longest) = (Instant::now(), 0.0_f64);
         for round in 0..most {
-            let left = budget.seconds - budget.began.elapsed().as_secs_f64();
             // A machine that is too slow for the least number of rounds gets half as much time again.
-            let grace = if round < least { budget.seconds / 2.0 } else { 0.0 };
-            if round > 0 && left + grace < longest.as_secs_f64() {
+            let limit = if round < least { seconds * 1.5 } else { seconds };
+            let now = began.elapsed().as_secs_f64();
+            if round > 0 && now + longest > limit {
                 break;
             }
-            let began = Instant::now();
             for turn in 0..contenders.len() {
                 let place = (turn + round) % contenders.len();
-                samples[place].push(sample(self, &contenders[place]));
+                let contender = &contenders[place];
+                contender.run(&self.server, figure.around[0])?;
+                samples[place].push(self.sample(figure, contender)?);
+                if !figure.note.is_empty() {
+                    notes[place] = self.ask(&contender.fill(figure.note))?;
+                }
+                contender.run(&self.server, figure.around[1])?;
             }
-            longest = longest.max(began.elapsed());
-            self.say(&format!("  {what}: round {}, {:.1} s", round + 1, began.elapsed().as_secs_f64()));
+            longest = longest.max(began.elapsed().as_secs_f64() - now);
         }
-        samples
+        self.say(&format!("  {}: {} rounds", figure.title, samples[0].len()));
+        let names = contenders.iter().map(|contender| contender.name.as_str());
+        Ok(names.zip(samples).zip(notes).map(|((name, samples), note)| (name, samples, note)).collect())
+    }
+
+    fn sample(&mut self, figure: &Figure, contender: &Contender) -> Result<f64> {
+        let of = contender.fill(figure.of);
+        let rows: f64 = contender.fill("{rows}").parse()?;
+        Ok(match figure.measure {
+            Measure::Time => self.times(&of, 1)?.iter().sum(),
+            Measure::TimeOfTen => self.times(&of, 10)?[0],
+            Measure::TimePerRow => {
+                let times = self.times(&of, 1)?;
+                (times[0] - times.get(1).unwrap_or(&0.0)) / rows
+            }
+            Measure::Planning => {
+                let mut times = Vec::new();
+                for _ in 0..200 {
+                    let plan = self.ask(&format!("EXPLAIN (SUMMARY, FORMAT JSON) {of}"))?;
+                    let plan: Value = serde_json::from_str(&plan)?;
+                    times.push(plan[0]["Planning Time"].as_f64().ok_or("a plan without a time")? / 1e3);
+                }
+                times.sort_by(f64::total_cmp);
+                times[20..180].iter().sum::<f64>() / 160.0
+            }
+            Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
+            Measure::Rate(clients, times) => self.pgbench(clients, &of)? * f64::from(times),
+        })
+    }
+
+    /// The seconds of prepared statements, one in each line: the mean of so many executions.
+    fn times(&mut self, statements: &str, runs: u32) -> Result<Vec<f64>> {
+        let mut times = Vec::new();
+        for statement in statements.lines().filter(|statement| !statement.trim().is_empty()) {
+            let context = |error| format!("{statement}: {error:?}");
+            let prepared = self.client.prepare(statement).map_err(context)?;
+            if runs > 1 {
+                self.client.query(&prepared, &[]).map_err(context)?;
+            }
+            let began = Instant::now();
+            for _ in 0..runs {
+                self.client.query(&prepared, &[]).map_err(context)?;
+            }
+            times.push(began.elapsed().as_secs_f64() / f64::from(runs));
+        }
+        Ok(times)
+    }
+
+    /// How often in a second so many clients get through a script, each with a variable `begun` of its own that is 0.
+    fn pgbench(&self, clients: u32, script: &str) -> Result<f64> {
+        let file = self.server.data().join("script");
+        fs::write(&file, script)?;
+        let seconds = self.size.sample;
+        let length = if seconds > 0 { format!("--time={seconds}") } else { "--transactions=2".into() };
+        let output = Command::new(program("pgbench"))
+            .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--define=begun=0", &length, "--file"])
+            .arg(&file)
+            .arg(format!("--client={clients}"))
+            .arg(self.server.connection_string())
+            // One plan for each statement, as a driver has after its first few executions.
+            .env("PGOPTIONS", "-c plan_cache_mode=force_generic_plan")
+            .env("LC_ALL", "C")
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+        let failure = || format!("pgbench: {said}{}", String::from_utf8_lossy(&output.stderr));
+        Ok(rate.filter(|_| output.status.success()).ok_or_else(failure)?)
     }
 }
 
-/// Names for rows of samples.
-pub(crate) fn named<N: Into<String>>(
-    names: impl IntoIterator<Item = N>,
-    samples: Vec<Vec<f64>>,
-) -> Vec<Series> {
-    names.into_iter().zip(samples).map(|(name, samples)| Series::new(name, samples)).collect()
+/// What criterion measured: groups in its folder, and their functions, ours first.
+fn crates(section: &str, folder: &Path) -> Result<Vec<Series>> {
+    let mut all_series = Vec::new();
+    for group in ["one ID", "ID to text", "text to ID, validated", "comparison"] {
+        let mut series = Vec::new();
+        for function in fs::read_dir(folder.join(group))? {
+            let new = function?.path().join("new");
+            if !new.is_dir() {
+                continue;
+            }
+            let read = |name: &str| -> Result<Value> {
+                Ok(serde_json::from_str(&fs::read_to_string(new.join(name))?)?)
+            };
+            let (benchmark, sample) = (read("benchmark.json")?, read("sample.json")?);
+            let elements = benchmark["throughput"]["Elements"].as_f64().unwrap_or(1.0) * 1e9;
+            let numbers =
+                |name: &str| sample[name].as_array().into_iter().flatten().filter_map(Value::as_f64);
+            let samples = numbers("times").zip(numbers("iters")).map(|(time, count)| time / count / elements);
+            let name = benchmark["function_id"].as_str().unwrap_or_default();
+            series.push(Series::new([section, group, name], 1, Unit::Seconds, samples.collect()));
+        }
+        series.sort_by_key(|series| (!series.contender.starts_with("sno"), series.contender.clone()));
+        all_series.extend(series);
+    }
+    Ok(all_series)
 }

@@ -50,6 +50,7 @@ impl Error {
     }
 
     /// No room for the generators in the main segment, of PostgreSQL 15 and 16.
+    #[cfg(any(feature = "pg15", feature = "pg16"))]
     pub(crate) fn shared_memory<S: System>() -> Self {
         Self::new(
             State::ERRCODE_OUT_OF_MEMORY,

@@ -29,12 +29,10 @@ use std::{
 use pgrx::pg_sys;
 use sno_core::{Marks, Slot, Time};
 
-use crate::{
-    generator::system::System,
-    pg::errors::{Error, guard},
-};
-
 #[cfg(any(feature = "pg15", feature = "pg16"))]
+use crate::pg::errors::guard;
+use crate::{generator::system::System, pg::errors::Error};
+
 /// Changes with every change of what is there, so that a new library never takes the memory of an old one
 /// for its own. What is added at the end changes nothing: an old library left zeros there.
 const LAYOUT: u32 = 1;
@@ -177,6 +175,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
 }
 
 /// Memory that can be reserved when its library is preloaded: it can't be missing then.
+#[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "nothing is reserved there"))]
 pub(crate) trait Reserve: Sync {
     /// How many bytes.
     fn size(&self) -> usize;

@@ -447,7 +447,7 @@ fn no_sequence_of_commands_leads_to_another_prefix_or_to_none() {
 fn nor_to_another_number_of_a_kin() {
     let subject = Subject {
         name: "sno_compat.uniqueid_cluster",
-        library: "sno_compat",
+        library: "sno",
         read: "uniqueid '0000000000000000'",
         shown: "uniqueid_cluster(uniqueid_new())",
     };

@@ -52,7 +52,7 @@ fn bad_values_in_the_configuration_file() {
     for preload in [false, true] {
         let mut builder = builder();
         if preload {
-            builder = builder.conf("shared_preload_libraries", "sno_compat");
+            builder = builder.conf("shared_preload_libraries", "sno");
         }
         let server = start(builder);
         let mut early = server.connect();
@@ -122,7 +122,7 @@ fn what_is_taken_back_is_the_server_s_own_again() {
 fn alter_system_refuses_bad_values() {
     let server = start(builder());
     let mut client = server.connect();
-    client.batch_execute("LOAD 'sno_compat'").unwrap();
+    client.batch_execute("LOAD 'sno'").unwrap();
     for (name, value, detail, good, _) in BAD {
         let error = error(&mut client, &format!("ALTER SYSTEM SET sno_compat.{name} = '{value}'"));
         assert_eq!((error.code().code(), error.detail()), ("22023", Some(detail)));
@@ -194,15 +194,6 @@ fn settings_that_change_under_load_repeat_nothing() {
 }
 
 #[test]
-fn preloaded_alone_it_brings_sno_along() {
-    let server = start(builder().conf("shared_preload_libraries", "sno_compat"));
-    let mut client = server.connect();
-    client.batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()").unwrap();
-    let wait: &str = "SHOW sno.max_clock_wait";
-    assert_eq!(client.query_one(wait, &[]).unwrap().get::<_, &str>(0), "10s");
-}
-
-#[test]
 fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
     let builder = builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
     let server = start(builder.clone());
@@ -215,10 +206,10 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         let error = error(&mut server.connect(), &format!("SELECT {system}_new()"));
         assert_eq!(error.code().code(), "53200");
         assert_eq!(error.message(), format!("out of shared memory for the generators of {name}"));
-        let hint = "Add \"sno_compat\" to \"shared_preload_libraries\" and restart the server.";
+        let hint = "Add \"sno\" to \"shared_preload_libraries\" and restart the server.";
         assert_eq!(error.hint(), Some(hint));
     }
-    let server = start(builder.conf("shared_preload_libraries", "sno_compat"));
+    let server = start(builder.conf("shared_preload_libraries", "sno"));
     server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     server
         .connect()

@@ -1,0 +1,426 @@
+//! What is measured. A section is data; `run` goes through it.
+//!
+//! SQL has words in braces: `{rows}` and the server's `{data}` folder in all sections, [`Section::words`] in one, and
+//! those of a contender. A section works in a schema of its own, which goes away with all that is in it. How to read
+//! the figures stands in docs/benchmarks.md.
+
+use crate::contenders::Contenders::{self, *};
+use crate::contenders::List;
+use crate::results::Unit;
+use Measure::*;
+
+/// Figures that belong together.
+pub(crate) struct Section {
+    /// Its name in files and on the command line.
+    pub(crate) name: &'static str,
+    /// Its share of the run's time. Without one, it runs only if it is named, in a single round.
+    pub(crate) share: f64,
+    /// Rows in a full run.
+    pub(crate) rows: usize,
+    /// SQL that comes first.
+    pub(crate) setup: &'static str,
+    /// Words, and queries for what they stand for.
+    pub(crate) words: &'static [(&'static str, &'static str)],
+    /// Whether each contender goes through all figures before the next one begins, instead of taking turns.
+    pub(crate) one_by_one: bool,
+    /// Without any, they are what criterion has measured.
+    pub(crate) figures: &'static [Figure],
+}
+
+/// One thing that is measured of each contender.
+pub(crate) struct Figure {
+    pub(crate) title: &'static str,
+    pub(crate) contenders: Contenders,
+    pub(crate) measure: Measure,
+    /// What it is measured of: a statement in each line, or a script.
+    pub(crate) of: &'static str,
+    /// SQL for each contender before the first round; later figures find what it leaves.
+    pub(crate) setup: &'static str,
+    /// SQL before each sample, and after.
+    pub(crate) around: [&'static str; 2],
+    /// A query for what else is to be known of a sample.
+    pub(crate) note: &'static str,
+}
+
+/// How a sample is taken.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Measure {
+    /// The time of all statements.
+    Time,
+    /// The mean time of ten executions of a prepared statement, after one that does not count.
+    TimeOfTen,
+    /// The time of a statement for each row, less that of the second one if there is one.
+    TimePerRow,
+    /// The time that the planner takes for a query.
+    Planning,
+    /// What a query returns, for each row: once, as it does not vary.
+    BytesPerRow,
+    /// How often so many clients of pgbench get through a script, times so many.
+    Rate(u32, u32),
+}
+
+impl Measure {
+    pub(crate) fn unit(self) -> Unit {
+        match self {
+            Time | TimeOfTen | TimePerRow | Planning => Unit::Seconds,
+            BytesPerRow => Unit::Bytes,
+            Rate(..) => Unit::PerSecond,
+        }
+    }
+}
+
+impl Figure {
+    const fn new(title: &'static str, contenders: Contenders, measure: Measure, of: &'static str) -> Self {
+        Self { title, contenders, measure, of, setup: "", around: ["", ""], note: "" }
+    }
+
+    const fn setup(self, setup: &'static str) -> Self {
+        Self { setup, ..self }
+    }
+
+    const fn around(self, before: &'static str, after: &'static str) -> Self {
+        Self { around: [before, after], ..self }
+    }
+}
+
+const fn sort(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
+    let note = "SELECT CASE WHEN temp_files > {files} THEN 'not in memory' ELSE '' END
+                FROM pg_stat_force_next_flush(), pg_stat_database WHERE datname = current_database()";
+    let around = ["", "DROP INDEX IF EXISTS {t}_id_idx"];
+    Figure { setup, around, note, ..Figure::new(title, Keys("moment"), Time, of) }
+}
+
+const fn space(title: &'static str, contenders: Contenders, fill: &'static str) -> Figure {
+    let note = "SELECT format('table %s, indexes %s', round(pg_relation_size('{t}') / {rows}.0, 1),
+                              round(pg_indexes_size('{t}') / {rows}.0, 1))";
+    Figure { around: [fill, "DROP TABLE {t}"], note, ..Figure::new(title, contenders, BytesPerRow, SIZE) }
+}
+
+const fn hour(title: &'static str, query: &'static str) -> Figure {
+    Figure::new(title, Dated("value"), TimeOfTen, query)
+}
+
+const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
+    Figure { setup, around: ["TRUNCATE {t}_copy", ""], ..Figure::new(title, Keys("moment"), TimePerRow, of) }
+}
+
+const fn plan(title: &'static str, conditions: List) -> Figure {
+    Figure::new(title, Listed(conditions), Planning, "SELECT count(*) FROM {it} WHERE {with}")
+}
+
+const fn backends(title: &'static str, count: u32) -> Figure {
+    let calls = Listed(&[
+        ("sno_new(1), 255 generators", "sno_new(1)", "42/8"),
+        ("sno_new(1), one generator for all", "sno_new(1)", "42/16"),
+        ("nothing", "nothing(1)", "42/8"),
+    ]);
+    let before = "LOAD 'sno'; ALTER SYSTEM SET sno.partition_prefix = '{with}'; SELECT pg_reload_conf();
+                  CREATE TABLE before AS SELECT * FROM waits";
+    let note = "SELECT format('%s overflows, %s ms waited', w.overflows - b.overflows,
+                              round(1000 * extract(epoch FROM w.waited - b.waited), 1))
+                FROM waits w, before b";
+    let query = "SELECT count({it}) FROM generate_series(1, 10000);";
+    let around = [before, "DROP TABLE before"];
+    Figure { around, note, ..Figure::new(title, calls, Rate(count, 10_000), query) }
+}
+
+const TABLE: &str =
+    "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index}";
+const SIZE: &str = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
+const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
+const KEYS_ALONE: &str = "SELECT id FROM {t} ORDER BY id OFFSET {rows}";
+const INDEX: &str = "CREATE INDEX ON {t} (id)";
+const INDEXES: &str = "CREATE UNIQUE INDEX ON {t} (id)\n{index}";
+const YEARS: &str = "
+    CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM years;
+    VACUUM ANALYZE {t}";
+const HOUR: &str = "
+    DROP TABLE IF EXISTS {t};
+    CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM hour;
+    VACUUM ANALYZE {t}";
+
+const fn section(name: &'static str, share: f64, rows: usize) -> Section {
+    Section { name, share, rows, setup: "", words: &[], one_by_one: false, figures: &[] }
+}
+
+/// The sections, in order.
+pub(crate) const SECTIONS: &[Section] = &[
+    Section {
+        setup: "
+            CREATE SEQUENCE plain;
+            CREATE SEQUENCE cached CACHE 1000;
+            CREATE SEQUENCE snowflakes;
+            CREATE FUNCTION new_ulid() RETURNS text LANGUAGE sql AS
+            $$ SELECT ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+                           md5(gen_random_uuid()::text)) $$;
+            \\set ON_ERROR_STOP off
+            SELECT format('CREATE EXTENSION %I CASCADE', name) FROM pg_available_extensions
+            WHERE name IN ('ulid', 'pgx_ulid', 'pg_ulid', 'pg_uuidv7', 'snowflake') \\gexec",
+        figures: &[Figure::new(
+            "One key, net of the query around it",
+            Listed(&[
+                ("sno_new(1)", "sno_new(1)", "nothing(1)"),
+                ("clock_timestamp()", "clock_timestamp()", "nothing()"),
+                ("nextval", "nextval('plain'::regclass)", "nothing(1)"),
+                ("nextval, CACHE 1000", "nextval('cached'::regclass)", "nothing(1)"),
+                ("gen_random_uuid()", "gen_random_uuid()", "nothing()"),
+                ("uuidv7()", "uuidv7()", "nothing()"),
+                ("gen_ulid of an extension", "gen_ulid()", "nothing()"),
+                ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
+                ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
+                ("text ULID in SQL", "new_ulid()", "nothing()"),
+            ]),
+            TimePerRow,
+            "SELECT count({it}) FROM generate_series(1, {rows})
+             SELECT count({with}) FROM generate_series(1, {rows})",
+        )],
+        ..section("generation", 0.09, 100_000)
+    },
+    Section {
+        setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
+                CREATE UNLOGGED TABLE years AS SELECT * FROM moments({rows}, 3 * 365 * 24 * 3600)",
+        words: &[("files", "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()")],
+        figures: &[
+            sort("ORDER BY, with a column beside it, keys of three years", YEARS, SORT),
+            sort("ORDER BY of the key alone, keys of three years", "", KEYS_ALONE),
+            sort("CREATE INDEX, keys of three years", "", INDEX),
+            sort("ORDER BY, with a column beside it, keys of one hour", HOUR, SORT),
+            sort("ORDER BY of the key alone, keys of one hour", "", KEYS_ALONE),
+            sort("CREATE INDEX, keys of one hour", "", INDEX),
+        ],
+        ..section("sort", 0.38, 3_000_000)
+    },
+    Section {
+        figures: &[Figure::new(
+            "One row of a bulk insert",
+            DatedAndAlone("default"),
+            TimePerRow,
+            "INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n",
+        )
+        // What was written must not weigh on the next.
+        .around(TABLE, "DROP TABLE {t}; CHECKPOINT")],
+        ..section("insert", 0.18, 2_000_000)
+    },
+    Section {
+        setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at FROM generate_series(1, {rows}) n;
+                CREATE VIEW others AS SELECT n, clock_timestamp() AS at FROM generate_series(1, 10000) n",
+        figures: &[
+            space(
+                "The key, nothing else",
+                Keys("value"),
+                "CREATE TABLE {t} (id {type} PRIMARY KEY);
+                 INSERT INTO {t} SELECT {value} FROM numbers",
+            ),
+            space(
+                "The key and the time of the row",
+                Dated("value"),
+                "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}); {index};
+                 INSERT INTO {t} SELECT {value}{at} FROM numbers",
+            ),
+            space(
+                "The key and two foreign keys with an index each",
+                Keys("value"),
+                "CREATE TABLE {t} (id {type} PRIMARY KEY, a {type} NOT NULL, b {type} NOT NULL);
+                 CREATE INDEX ON {t} (a); CREATE INDEX ON {t} (b);
+                 INSERT INTO {t}
+                 SELECT {value}, keys[1 + n % 1000 * 7919 % 1000], keys[1 + n % 10000 * 7919 % 10000]
+                 FROM numbers, (SELECT array_agg({value}) AS keys FROM others) others",
+            ),
+            space(
+                "The key and an integer, with an index on both together",
+                Keys("value"),
+                "CREATE TABLE {t} (id {type} PRIMARY KEY, kind integer NOT NULL);
+                 CREATE INDEX ON {t} (kind, id);
+                 INSERT INTO {t} SELECT {value}, n % 100 FROM numbers",
+            ),
+        ],
+        ..section("disk", 0.01, 500_000)
+    },
+    Section {
+        setup: "CREATE VIEW numbers AS SELECT n, now() - ({rows} - n) * interval '1 day' / {rows} AS at
+                FROM generate_series(1, {rows}) n",
+        // The tables get older while they are measured: the hour is that before they were filled.
+        words: &[("since", "SELECT format('timestamptz %L', now() - interval '1 hour')")],
+        figures: &[
+            hour("Counting the last hour", "SELECT count(*) FROM {t} WHERE {time} >= {since}").setup(
+                "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
+                 INSERT INTO {t} SELECT {value}{at}, n FROM numbers;
+                 VACUUM ANALYZE {t}",
+            ),
+            hour("Reading the last hour's rows", "SELECT sum(payload) FROM {t} WHERE {time} >= {since}"),
+            hour("The newest hundred", "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
+        ],
+        ..section("hour", 0.02, 2_000_000)
+    },
+    Section {
+        setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
+                COPY (SELECT n FROM hour) TO '{data}/payload.text'",
+        figures: &[
+            copy(
+                "COPY TO, text, one row",
+                "CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM hour;
+                 VACUUM ANALYZE {t};
+                 CREATE UNLOGGED TABLE {t}_copy (LIKE {t});
+                 COPY {t} TO '{data}/{t}.text';
+                 COPY {t} TO '{data}/{t}.binary' (FORMAT binary)",
+                "COPY {t} TO '/dev/null'",
+            ),
+            copy("COPY FROM, text, one row", "", "COPY {t}_copy FROM '{data}/{t}.text'"),
+            copy("COPY TO, binary, one row", "", "COPY {t} TO '/dev/null' (FORMAT binary)"),
+            copy("COPY FROM, binary, one row", "", "COPY {t}_copy FROM '{data}/{t}.binary' (FORMAT binary)"),
+            Figure::new(
+                "COPY FROM, text, the key by its default, one row",
+                Keys("default"),
+                TimePerRow,
+                "COPY defaulted (payload) FROM '{data}/payload.text'",
+            )
+            .around(
+                "CREATE UNLOGGED TABLE defaulted (id {type} {default}, payload integer)",
+                "DROP TABLE defaulted",
+            ),
+        ],
+        ..section("copy", 0.08, 1_000_000)
+    },
+    Section {
+        setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at
+                FROM generate_series(1::bigint, {rows}) n",
+        figures: &[
+            Figure::new(
+                "Rows inserted, each by a statement of its own",
+                DatedAndAlone("default"),
+                Rate(8, 1),
+                "INSERT INTO {t} (payload) VALUES (1);",
+            )
+            .setup(
+                "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer);
+                 {index};
+                 INSERT INTO {t} (payload) SELECT n FROM numbers;
+                 VACUUM ANALYZE {t}",
+            ),
+            // Each row knows the key of another, in a circle through all rows: so every lookup is anywhere, and
+            // there is one statement. The clients begin at different rows.
+            Figure::new(
+                "Rows looked up by key, each by a statement of its own",
+                Keys("value"),
+                Rate(8, 1),
+                "\\if :begun
+                 \\else
+                 SELECT id AS key FROM {t}_begin WHERE client = 1 + :client_id \\gset
+                 \\set begun 1
+                 \\endif
+                 SELECT next AS key FROM {t}_circle WHERE id = :key \\gset",
+            )
+            .setup(
+                "CREATE TABLE {t}_circle AS
+                 SELECT id, coalesce(lead(id) OVER around, first_value(id) OVER around) AS next, n
+                 FROM (SELECT {value} AS id, n FROM numbers OFFSET 0) made
+                 WINDOW around AS (ORDER BY hashint8(n), n);
+                 ALTER TABLE {t}_circle ADD PRIMARY KEY (id);
+                 CREATE TABLE {t}_begin AS SELECT n AS client, id FROM {t}_circle WHERE n <= 8;
+                 VACUUM ANALYZE {t}_circle",
+            ),
+        ],
+        ..section("clients", 0.13, 1_000_000)
+    },
+    Section {
+        setup: "
+            CREATE TABLE sno_day (id sno PRIMARY KEY, payload integer);
+            CREATE TABLE time_day (id bigint PRIMARY KEY, created_at timestamptz, payload integer);
+            CREATE INDEX ON time_day (created_at);
+            CREATE VIEW numbers AS
+            SELECT n, now() - n * interval '100000 s' / {rows} AS at FROM generate_series(1, {rows}) n;
+            INSERT INTO sno_day SELECT sno_new(1, at), n FROM numbers;
+            INSERT INTO time_day SELECT n, at, n FROM numbers;
+            VACUUM ANALYZE sno_day, time_day",
+        words: &[
+            ("since", "SELECT format('timestamptz %L', now() - interval '2 hours')"),
+            ("until", "SELECT format('timestamptz %L', now() - interval '1 hour')"),
+            ("since_id", "SELECT format('sno %L', sno_lower({since}))"),
+        ],
+        figures: &[
+            plan(
+                "One bound, a constant",
+                &[
+                    ("sno: >= time", "sno_day", "id >= {since}"),
+                    ("sno: >= sno", "sno_day", "id >= {since_id}"),
+                    ("timestamptz: >= time", "time_day", "created_at >= {since}"),
+                ],
+            ),
+            plan(
+                "Two bounds, constants",
+                &[
+                    ("sno: two", "sno_day", "id >= {since} AND id < {until}"),
+                    ("sno: sno_between", "sno_day", "sno_between(id, {since}, {until})"),
+                    ("timestamptz: two", "time_day", "created_at >= {since} AND created_at < {until}"),
+                ],
+            ),
+            plan(
+                "The last hour: now() - interval '1 hour'",
+                &[
+                    ("sno: >= time", "sno_day", "id >= now() - interval '1 hour'"),
+                    ("sno: sno_between", "sno_day", "sno_between(id, now() - interval '1 hour', now())"),
+                    ("timestamptz: >= time", "time_day", "created_at >= now() - interval '1 hour'"),
+                ],
+            ),
+        ],
+        ..section("plans", 0.02, 100_000)
+    },
+    Section {
+        setup: "
+            CREATE VIEW waits AS
+            SELECT coalesce(sum(overflows), 0) AS overflows, coalesce(sum(waited), '0') AS waited
+            FROM sno_generators",
+        figures: &[
+            backends("One backend", 1),
+            backends("2 backends", 2),
+            backends("8 backends", 8),
+            backends("64 backends", 64),
+            backends("300 backends", 300),
+        ],
+        ..section("backends", 0.08, 1)
+    },
+    section("crates", 0.01, 1),
+    Section {
+        setup: "CREATE VIEW numbers AS SELECT n, now() - interval '1000 hours' / {rows} * ({rows} - n) AS at
+                FROM generate_series(1::bigint, {rows}) n",
+        one_by_one: true,
+        figures: &[
+            Figure::new(
+                "Filling the table, without an index",
+                Dated("value"),
+                Time,
+                "INSERT INTO {t} SELECT {value}{at}, n FROM numbers",
+            )
+            .setup("CREATE TABLE {t} (id {type}{created_at}, payload integer)"),
+            // Hint bits, so that no reader pays for them, and statistics.
+            Figure::new("Building the indexes", Dated("value"), Time, INDEXES)
+                .around("VACUUM ANALYZE {t}", ""),
+            Figure::new("Space", Dated("value"), BytesPerRow, SIZE),
+            Figure::new(
+                "Reading the rows of the last two of 1000 hours",
+                Dated("value"),
+                TimeOfTen,
+                "SELECT sum(payload) FROM {t} WHERE {time} >= now() - interval '2 hours'",
+            ),
+            Figure::new(
+                "Looking up single rows, 8 clients",
+                Dated("value"),
+                Rate(8, 1),
+                "\\set n random(1, least({rows}, 100000))
+                 SELECT payload FROM {t} WHERE id = (SELECT id FROM picked WHERE n = :n);",
+            )
+            // A sample of keys, by number, for clients to take at random; each of them once before that, since
+            // the first visit to a page is the disk's or the system's cache's.
+            .around(
+                "CREATE TABLE picked AS SELECT row_number() OVER () AS n, id
+                 FROM {t} TABLESAMPLE bernoulli (least(100, 1.2e7 / {rows})) LIMIT 100000;
+                 ALTER TABLE picked ADD PRIMARY KEY (n);
+                 ANALYZE picked;
+                 SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off;
+                 SELECT count(payload) FROM picked JOIN {t} USING (id)",
+                "DROP TABLE {t}, picked; CHECKPOINT",
+            ),
+        ],
+        ..section("large", 0.0, 30_000_000)
+    },
+];
