@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -22,8 +22,14 @@ uninstall: ## take them out again
 test: ## run every test, on throwaway servers
 	@dev/test
 
+test-core: ## run the tests of what needs no server
+	@cargo test --package sno-core --package sno-cli --all-features
+
+test-sql: ## run what SQL sees: pg_regress, the documents, CREATE and ALTER EXTENSION
+	@dev/staged cargo test --package sno-tests --test server -- regress:: docs:: upgrades:: schemas::
+
 test-index: ## check btree indexes of ten million rows, entry by entry
-	@SNO_INDEX_ROWS=10000000 dev/staged cargo test --package sno-tests --test indexes
+	@SNO_INDEX_ROWS=10000000 dev/staged cargo test --package sno-tests --test server indexes::
 
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and partitions of sno
 	@dev/test-upgrade
@@ -35,7 +41,9 @@ test-drivers: ## run the examples of every driver and ORM, which are installed i
 	@dev/test-drivers
 
 test-faults: ## run the long form of the fault suite: some minutes, hundreds of millions of IDs
-	@dev/test-faults
+	@dev/prerequisites
+	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=4 --skip alone::
+	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=1 alone::
 
 bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
 	@dev/bench full

@@ -2,48 +2,24 @@
 //!
 //! 200,000 rows, unless `SNO_INDEX_ROWS` says otherwise: `make test-index` takes ten million.
 
-use std::{
-    env,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    thread,
-    time::Duration,
-};
+use std::env;
 
-use postgres::Client;
-use sno_tests::{Server, Stop};
+use sno_tests::Server;
+
+use super::workers_started;
 
 fn rows() -> u32 {
     env::var("SNO_INDEX_ROWS").map_or(200_000, |rows| rows.parse().expect("SNO_INDEX_ROWS: a number"))
-}
-
-/// Runs what `leader` does, and counts the parallel workers that it had at once.
-fn workers(server: &Server, leader: &mut Client, run: impl FnOnce(&mut Client)) -> i64 {
-    let pid: i32 = leader.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let watch = scope.spawn(|| {
-            let mut client = server.connect();
-            let mut most = 0;
-            while !done.load(Relaxed) {
-                let query = "SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $1 AND pid <> $1";
-                most = most.max(client.query_one(query, &[&pid]).unwrap().get(0));
-                thread::sleep(Duration::from_millis(1));
-            }
-            most
-        });
-        let stop = Stop(&done);
-        run(leader);
-        drop(stop);
-        watch.join().unwrap()
-    })
 }
 
 /// IDs at random times, of one hour, of one bulk load (ten thousand to the tick), and few that are repeated: in
 /// random order and sorted; built by one process and by three; in memory and on disk.
 #[test]
 fn every_entry_of_a_large_btree_is_in_its_place() {
-    let server = Server::builder().conf("max_parallel_workers", "4").conf("max_wal_size", "4GB").start();
+    let builder = Server::builder().conf("max_parallel_workers", "4").conf("max_wal_size", "4GB");
+    let server = builder.conf("log_min_messages", "debug1").start();
     let mut client = server.connect();
+    let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
     let rows = rows();
     client
         .batch_execute(
@@ -80,9 +56,9 @@ fn every_entry_of_a_large_btree_is_in_its_place() {
                     "SET maintenance_work_mem = '{memory}'; SET max_parallel_maintenance_workers = {wanted};"
                 ))
                 .unwrap();
-            let had = workers(&server, &mut client, |client| {
-                client.batch_execute("CREATE INDEX i ON t (id)").unwrap();
-            });
+            let before = workers_started(&server, pid);
+            client.batch_execute("CREATE INDEX i ON t (id)").unwrap();
+            let had = workers_started(&server, pid) - before;
             assert_eq!(had, wanted, "{input}, {memory}: parallel workers");
             client
                 .batch_execute("SELECT bt_index_check('i', heapallindexed => true); DROP INDEX i;")

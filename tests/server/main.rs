@@ -29,7 +29,15 @@ mod settings;
 mod uniqueness;
 mod upgrades;
 
+use sno_tests::Server;
+
 /// The lock table takes what it can get of the server's spare shared memory, and keeps it.
 const USE_UP_SHARED_MEMORY: &str = "DO $$ BEGIN
     FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
 EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
+
+/// How many parallel workers a session has had, by the log of a server whose `log_min_messages` is `debug1`.
+fn workers_started(server: &Server, leader: i32) -> usize {
+    let line = format!("starting background worker process \"parallel worker for PID {leader}\"");
+    server.log().matches(&line).count()
+}

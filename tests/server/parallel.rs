@@ -2,6 +2,8 @@
 
 use sno_tests::Server;
 
+use super::workers_started;
+
 /// The server's own prefix is in `postgresql.conf`, and the first thing that a session does with a sno is a
 /// statement that runs in parallel: leader and workers load the library in the middle of it.
 #[test]
@@ -34,8 +36,7 @@ fn the_first_statement_of_a_session_may_be_parallel() {
         let partition: i32 = session.query_one("SELECT sno_partition(sno_new(1))", &[]).unwrap().get(0);
         assert_eq!(partition >> 8, 42, "after {statement}");
         let pid: i32 = session.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
-        let worker = format!("starting background worker process \"parallel worker for PID {pid}\"");
-        assert_ne!(server.log().matches(&worker).count(), 0, "no workers: {statement}");
+        assert_ne!(workers_started(&server, pid), 0, "no workers: {statement}");
         if index {
             // The next one is to read the table.
             session.batch_execute("DROP INDEX i").unwrap();

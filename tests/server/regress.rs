@@ -10,7 +10,7 @@ use std::{env, fs};
 use sno_tests::{Server, program};
 
 /// Files that run before the others, which follow in the order of their names.
-const FIRST: [&str; 0] = [];
+const FIRST: [&str; 1] = ["answer"];
 
 #[test]
 fn pg_regress() {

@@ -11,43 +11,28 @@ SELECT snowflake_si_time(8198144, '2020-01-01Z'), snowflake_si_lower('2020-01-01
        snowflake_si_upper('2020-01-01 00:00:01Z', '2020-01-01Z');
 SELECT snowflake_si_lower('-infinity', '2020-01-01Z'), snowflake_si_upper('infinity', '2020-01-01Z');
 -- Without a base clock there is nothing to go by.
-\set SHOW_CONTEXT never
-DO $$
-DECLARE
-    query text;
-    message text; detail text; state text;
-BEGIN
-    FOREACH query IN ARRAY ARRAY[
-        'snowflake_si_new()', 'snowflake_si_time(1)', 'snowflake_si_inspect(1)', 'snowflake_si_lower(now())',
-        'snowflake_si_upper(now())', 'snowflake_si_make(now(), 0, 0)', 'snowflake_si_to_sno(1, 7)',
-        $q$snowflake_si_time(-1, '2020-01-01Z')$q$, $q$snowflake_si_time(9007199254740992, '2020-01-01Z')$q$,
-        $q$snowflake_si_time(1, '2003-03-18 07:20:19.224Z')$q$, $q$snowflake_si_time(1, '2020-01-01 00:00:00.0001Z')$q$,
-        $q$snowflake_si_time(1, 'infinity')$q$, 'snowflake_si_machine(1, 13)', 'snowflake_si_index(1, -1)',
-        $q$snowflake_si_make('2019-12-31Z', 0, 0, '2020-01-01Z', 5)$q$,
-        $q$snowflake_si_make('2021-12-31Z', 32, 0, '2020-01-01Z', 5)$q$,
-        $q$snowflake_si_make('2021-12-31Z', 31, 256, '2020-01-01Z', 5)$q$,
-        $q$snowflake_si_to_sno(9007199254740991, 7, '2050-01-01Z')$q$, $q$snowflake_si_to_sno(1, 256, '2050-01-01Z')$q$,
-        $q$uid60_make('2018-02-28 23:59:59Z', 0, 0, 0)$q$, $q$uid60_make('2154-04-07 06:28:16Z', 0, 0, 0)$q$,
-        $q$uid60_make('2020-01-01Z', 512, 0, 0)$q$, $q$uid60_make('2020-01-01Z', 0, 1024, 0)$q$,
-        $q$uid60_make('2020-01-01Z', 0, 0, -1)$q$, $q$uid60_to_sno('__________', 1)$q$, $q$uid60_to_sno('gAAAAAAAAA', -1)$q$,
-        $q$uniqueid_make('1969-12-31Z', 0, 0, 0, 'spread')$q$, $q$uniqueid_make('2020-01-01Z', 64, 0, 0, 'spread')$q$,
-        $q$uniqueid_make('2020-01-01Z', 0, 2048, 0, 'spread')$q$, $q$uniqueid_make('2020-01-01Z', 0, 0, 16, 'spread')$q$,
-        $q$uniqueid_make('2020-01-01Z', 0, 0, 0, 'Spread')$q$, $q$uniqueid_to_sno('cb54ecf2840a0015', 1)$q$,
-        $q$uniqueid_to_sno('ffffffffffffefff', 1)$q$,
-        $q$gid_new('file')$q$, $q$gid_make('log', '1969-12-31Z', '\x800000000000000000')$q$,
-        $q$gid_make('log', '2020-01-01Z', '\x80')$q$, $q$gid_make('log', '2020-01-01Z', '\x7f0000000000000000')$q$,
-        $q$gid_lower('', now())$q$
-    ] LOOP
-        BEGIN
-            EXECUTE 'SELECT ' || query;
-            RAISE EXCEPTION 'no error: %', query;
-        EXCEPTION WHEN invalid_parameter_value OR numeric_value_out_of_range OR datetime_field_overflow OR invalid_binary_representation THEN
-            GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, state = RETURNED_SQLSTATE;
-            RAISE INFO E'%\n  % %\n  %', query, state, message, detail;
-        END;
-    END LOOP;
-END
-$$;
+SELECT command, answer('SELECT ' || command)
+FROM unnest(ARRAY[
+    'snowflake_si_new()', 'snowflake_si_time(1)', 'snowflake_si_inspect(1)', 'snowflake_si_lower(now())',
+    'snowflake_si_upper(now())', 'snowflake_si_make(now(), 0, 0)', 'snowflake_si_to_sno(1, 7)',
+    $q$snowflake_si_time(-1, '2020-01-01Z')$q$, $q$snowflake_si_time(9007199254740992, '2020-01-01Z')$q$,
+    $q$snowflake_si_time(1, '2003-03-18 07:20:19.224Z')$q$, $q$snowflake_si_time(1, '2020-01-01 00:00:00.0001Z')$q$,
+    $q$snowflake_si_time(1, 'infinity')$q$, 'snowflake_si_machine(1, 13)', 'snowflake_si_index(1, -1)',
+    $q$snowflake_si_make('2019-12-31Z', 0, 0, '2020-01-01Z', 5)$q$,
+    $q$snowflake_si_make('2021-12-31Z', 32, 0, '2020-01-01Z', 5)$q$,
+    $q$snowflake_si_make('2021-12-31Z', 31, 256, '2020-01-01Z', 5)$q$,
+    $q$snowflake_si_to_sno(9007199254740991, 7, '2050-01-01Z')$q$, $q$snowflake_si_to_sno(1, 256, '2050-01-01Z')$q$,
+    $q$uid60_make('2018-02-28 23:59:59Z', 0, 0, 0)$q$, $q$uid60_make('2154-04-07 06:28:16Z', 0, 0, 0)$q$,
+    $q$uid60_make('2020-01-01Z', 512, 0, 0)$q$, $q$uid60_make('2020-01-01Z', 0, 1024, 0)$q$,
+    $q$uid60_make('2020-01-01Z', 0, 0, -1)$q$, $q$uid60_to_sno('__________', 1)$q$, $q$uid60_to_sno('gAAAAAAAAA', -1)$q$,
+    $q$uniqueid_make('1969-12-31Z', 0, 0, 0, 'spread')$q$, $q$uniqueid_make('2020-01-01Z', 64, 0, 0, 'spread')$q$,
+    $q$uniqueid_make('2020-01-01Z', 0, 2048, 0, 'spread')$q$, $q$uniqueid_make('2020-01-01Z', 0, 0, 16, 'spread')$q$,
+    $q$uniqueid_make('2020-01-01Z', 0, 0, 0, 'Spread')$q$, $q$uniqueid_to_sno('cb54ecf2840a0015', 1)$q$,
+    $q$uniqueid_to_sno('ffffffffffffefff', 1)$q$,
+    $q$gid_new('file')$q$, $q$gid_make('log', '1969-12-31Z', '\x800000000000000000')$q$,
+    $q$gid_make('log', '2020-01-01Z', '\x80')$q$, $q$gid_make('log', '2020-01-01Z', '\x7f0000000000000000')$q$,
+    $q$gid_lower('', now())$q$
+]) command;
 
 -- uid60
 SELECT id, id::bigint, (uid60_inspect(id)).* FROM unnest('{gAAAAAAAAA,AZI9gACAQD,AXU9UAL___,__________}'::uid60[]) id;

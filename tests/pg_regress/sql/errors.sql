@@ -1,19 +1,35 @@
 -- Errors: SQLSTATE, message, DETAIL and HINT of each that a session can meet on a server in order.
 SET timezone = 'UTC';
 
-CREATE FUNCTION answer(command text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    detail text;
-    hint text;
-    result text;
-BEGIN
-    EXECUTE command INTO result;
-    RETURN result;
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', SQLSTATE || ': ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END $$;
+-- Texts that are no sno, a row each.
+SELECT input, answer(format('SELECT %L::sno', input)) AS answer
+FROM unnest(ARRAY[
+    '',
+    ' ',
+    '9q7k4op826n2g22',
+    '9q7k4op826n2g2222',
+    ' 9q7k4op826n2g222',
+    '9q7k4op826n2g222 ',
+    '9Q7K4OP826N2G222',
+    '1q7k4op826n2g222',
+    '9q7k4op826n2g22y',
+    '9q7k4op-26n2g222',
+    '9q7k4op826n2g2é',
+    '9q7k4op826n2gé2',
+    '日本語日本語日本語日本語日本語日',
+    'x',
+    '\x',
+    '\x3e0b215ae6012a0700',
+    '\x3e0b215ae6012a070000ff',
+    '\x3e0b215ae6012a07000g',
+    '\x+e0b215ae6012a070000',
+    '\X3e0b215ae6012a070000',
+    '3e0b215ae6012a070000',
+    '00000000-0000-0000-0000-000000000000'
+]) WITH ORDINALITY AS list(input, place)
+ORDER BY place;
 
+-- Casts, arguments, times.
 SELECT command, answer('SELECT ' || command)
 FROM unnest(ARRAY[
     $$ '9q7k4op826n2g22y'::sno $$,
@@ -75,5 +91,3 @@ SET sno.no_such_setting = 1;
 \echo :LAST_ERROR_SQLSTATE
 -- None of which changed anything.
 SELECT prefix, prefix_bits, sequence_lower, sequence_upper FROM sno_generator();
-
-DROP FUNCTION answer;
