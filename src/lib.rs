@@ -2,18 +2,22 @@
 //! server without repeats.
 //!
 //! It connects PostgreSQL with [`sno_core`], which has the IDs and their generators. The SQL that declares its functions is
-//! in `sql/`. The parts build on one another: `pg`, `fixed`, `generator`, `sno`, `compat`, each only on those before it.
+//! in `sql/`. A module imports only from those before it here:
+
+/// Interfaces of PostgreSQL: calls, datums, errors, settings, waits, caches. It does not depend on IDs.
+mod pg;
+
+/// Functions of all types of fixed length: input and output, comparison, hashing, sorts.
+mod fixed;
+
+/// The generators of all systems: systems, sessions, shared memory, high-water marks.
+mod generator;
+
+/// The type `sno`: its functions, fields, generation, settings, views and planner support.
+mod sno;
 
 /// The four other systems of the extension `sno_compat`: Snowflake-SI, uid60, uniqueid and gid.
 mod compat;
-/// Functions of all types of fixed length: input and output, comparison, hashing, sorts.
-mod fixed;
-/// The generators of all systems: systems, sessions, shared memory, high-water marks.
-mod generator;
-/// Interfaces of PostgreSQL: calls, datums, errors, settings, waits, caches. It does not depend on IDs.
-mod pg;
-/// The type `sno`: its functions, fields, generation, settings, views and planner support.
-mod sno;
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("datums have to have 64 bits: build for a 64-bit PostgreSQL");

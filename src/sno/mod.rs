@@ -1,4 +1,4 @@
-//! The type `sno`.
+//! The type `sno`. A file imports only from those before it here.
 
 pub(crate) mod fields;
 mod fixed;
@@ -6,8 +6,8 @@ mod functions;
 mod planner;
 mod sort;
 
-// Generation.
 pub(crate) mod settings;
 
 pub(crate) mod generate;
+
 mod views;
