@@ -184,3 +184,10 @@ SELECT plan('SELECT * FROM shards WHERE sno_metabyte(id) = 3');
 DROP TABLE shards;
 DROP TABLE events, log, a, b;
 DROP FUNCTION plan, today;
+
+-- A function that has taken over the name of sno_lower is not called.
+BEGIN;
+ALTER FUNCTION sno_lower(timestamptz) RENAME TO sno_lower_before;
+CREATE FUNCTION sno_lower(timestamptz) RETURNS text LANGUAGE SQL VOLATILE RETURN 'decoy';
+SELECT count(*) FROM (SELECT sno_lower_before('2026-01-01Z') AS id OFFSET 0) ids WHERE id < now();
+ROLLBACK;
