@@ -17,6 +17,7 @@
 //! and make the same IDs, and neither server can detect that. So a message in the server's log says what to check.
 
 use std::{
+    ffi::c_int,
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read as _},
     os::{
@@ -72,14 +73,14 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash of
         // the machine may leave zeros.
         None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => {
-            Record { system: identifier(), limits: [now; 2], serial: 0, current: false, origin: None }
+            Record { system: cluster_identifier(), limits: [now; 2], serial: 0, current: false, origin: None }
         }
         None => return Err(Error::marks_corrupted(S::MARKS)),
     };
     let here = origin(system, &file)?;
     let floor = [
         // If another cluster wrote the marks, this one's IDs are not later than now.
-        (record.system != identifier()).then_some(now),
+        (record.system != cluster_identifier()).then_some(now),
         last_replayed_commit(system),
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
@@ -96,7 +97,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     // The earliest time at which the clock can have been when the mark was written.
     let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Time>::AHEAD);
     let micros = system.unix_micros(S::Time::from_bits(last)) - system.unix_micros(now);
-    if record.system == identifier() && micros > 0 {
+    if record.system == cluster_identifier() && micros > 0 {
         Error::clock_went_back_while_down::<S>(micros).log();
     }
     Ok(())
@@ -106,7 +107,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
 /// are different now, so that it can't make the same IDs as its original.
 fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) -> Option<Error> {
     match &record.origin {
-        Some(_) if record.system != identifier() => None,
+        Some(_) if record.system != cluster_identifier() => None,
         Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
         Some(origin) => Some(Error::copied::<S>(origin, here)),
         // A standby from before its primary made the first ID.
@@ -135,7 +136,7 @@ fn last_replayed_commit<S: System>(system: S) -> Option<S::Time> {
 }
 
 /// The identifier of the PostgreSQL cluster.
-fn identifier() -> u64 {
+pub(crate) fn cluster_identifier() -> u64 {
     // SAFETY: reads a number that never changes.
     unsafe { pg_sys::GetSystemIdentifier() }
 }
@@ -237,7 +238,7 @@ fn write<S: System, const N: usize>(
         serial: shared.serial.load(Relaxed) + 1,
         limits: shared.marks.ahead(tick_tock, now),
         current: shared.marks.current(),
-        system: identifier(),
+        system: cluster_identifier(),
         origin: Some(origin(system, file)?),
     };
     write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))?;
@@ -256,14 +257,16 @@ fn write_record(file: &File, record: &Record<impl Time>) -> io::Result<()> {
     // The process that created the file may have died before the directory entry was on disk.
     let is_new = is_new || record.serial <= 2;
     file.write_all_at(&record.encode(), record.offset())?;
-    // SAFETY: functions of PostgreSQL with valid arguments. They do nothing if the setting fsync is off.
-    let synced = unsafe {
-        if is_new {
-            pg_sys::fsync_fname(c".".as_ptr(), true);
-            pg_sys::pg_fsync(file.as_raw_fd())
-        } else {
-            pg_sys::pg_fdatasync(file.as_raw_fd())
-        }
-    };
-    if synced == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if !is_new {
+        return sync(pg_sys::pg_fdatasync, file);
+    }
+    sync(pg_sys::pg_fsync, file)?;
+    // Not by PostgreSQL's fsync_fname(), which takes the whole server down if this fails.
+    sync(pg_sys::pg_fsync, &File::open(".")?)
+}
+
+/// Calls a function of PostgreSQL that syncs a file, and does nothing if the setting `fsync` is off.
+fn sync(by: unsafe fn(c_int) -> c_int, file: &File) -> io::Result<()> {
+    // SAFETY: a descriptor that is open.
+    if unsafe { by(file.as_raw_fd()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use sno_tests::{Ids, SIGKILL, SIGQUIT, Server, in_parallel};
+use sno_tests::{SIGQUIT, Server, in_parallel};
 
 use crate::{load, pick, tally};
 
@@ -12,24 +12,18 @@ use crate::{load, pick, tally};
 fn backends_are_killed_while_they_generate() {
     // With one generator for all, and with many.
     for (prefix, fsync) in [("3/16", false), ("3", true)] {
-        let server = Server::builder().fsync(fsync).conf("sno.partition_prefix", prefix).start();
+        let server =
+            Server::builder().faketime(true).fsync(fsync).conf("sno.partition_prefix", prefix).start();
         let rounds = pick(4, 40);
         let mut kills = 0;
         let (ids, errors) = load::run(&server, 4, load::DRAW, "", |load| {
             for round in 0..rounds {
                 // Some go right after a start, when everybody resumes; some in the midst of it.
                 load.wait([1, 20_000, 60_000][round % 3]);
-                let before = server.recoveries();
                 // Two at a time: the second may be on its way out already.
-                let mut killed = 0;
-                for connection in [round, round + 1] {
-                    if load.kill(connection, SIGKILL) {
-                        killed += 1;
-                        tally::fault("kill -9 of a backend that generates");
-                    }
-                }
-                if killed > 0 {
-                    load::wait_recovery(&server, before);
+                let killed = server.crash([round, round + 1].map(|connection| load.pid(connection)));
+                for _ in 0..killed {
+                    tally::fault("kill -9 of a backend that generates");
                 }
                 kills += killed;
             }
@@ -57,7 +51,7 @@ fn writer(server: &Server) -> Option<i32> {
 
 #[test]
 fn the_writer_of_the_marks_is_killed() {
-    let server = Server::builder().fsync(true).start();
+    let server = Server::builder().faketime(true).fsync(true).start();
     server.connect().batch_execute("SELECT sno_new(1)").unwrap();
     // Some containers and file systems hide who holds a lock, even from its holder.
     let lock = File::open(server.marks()).unwrap();
@@ -71,15 +65,13 @@ fn the_writer_of_the_marks_is_killed() {
         // Where it can be seen, one is caught at least.
         let patience = |caught| Duration::from_secs(if caught == 0 && shown { 120 } else { pick(20, 120) });
         while caught < goal && began.elapsed() < patience(caught) {
-            let before = server.recoveries();
             let Some(pid) = writer(&server).filter(|pid| *pid > 0) else { continue };
             // It may have let go of the lock by now; in most cases it is still waiting for the disk.
-            if !server.kill_backend(pid, SIGKILL) {
+            if server.crash([pid]) == 0 {
                 continue;
             }
             caught += 1;
             tally::fault("kill -9 of the writer of the marks");
-            load::wait_recovery(&server, before);
             load.wait(1);
         }
         load.wait(20_000);
@@ -97,8 +89,8 @@ fn the_writer_of_the_marks_is_killed() {
 /// The postmaster first, and the rest a moment later.
 #[test]
 fn the_postmaster_alone_is_killed() {
-    let server = Server::builder().conf("sno.partition_prefix", "3/16").start();
-    let mut ids = Ids::new();
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
+    let mut ids = server.ids();
     for _ in 0..pick(1, 5) {
         let (drawn, errors) =
             load::run(&server, 4, "SELECT sno_new(1) FROM generate_series(1, 300000)", "", |load| {
@@ -108,7 +100,7 @@ fn the_postmaster_alone_is_killed() {
                 // The rest follows, as the operating system's service manager would have it, in its own time.
                 thread::sleep(Duration::from_millis(300));
                 for connection in 0..4 {
-                    load.kill(connection, SIGQUIT);
+                    server.kill_backend(load.pid(connection), SIGQUIT);
                 }
                 server.kill_all();
             });
@@ -129,7 +121,7 @@ fn backends_outlive_the_postmaster() {
         Server::builder().conf("sno.partition_prefix", "3/16").conf("sno.sequence_range", "0-3").start();
     let draw = format!("SELECT sno_new(1) FROM generate_series(1, {EACH})");
     let mut drawn = in_parallel(5, |number| {
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         let mut client = server.connect();
         if number < 4 {
             // The end of the query is the end of the session, and that may hide the last rows from the client.

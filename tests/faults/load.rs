@@ -40,10 +40,9 @@ impl Load<'_> {
         began.elapsed()
     }
 
-    /// Sends a signal to the backend of one of the connections; whether it was there to get it.
-    pub(crate) fn kill(&self, connection: usize, signal: i32) -> bool {
-        let pid = self.pids[connection % self.pids.len()].load(Relaxed) as i32;
-        self.server.kill_backend(pid, signal)
+    /// The PID of the backend of one of the connections.
+    pub(crate) fn pid(&self, connection: usize) -> i32 {
+        self.pids[connection % self.pids.len()].load(Relaxed) as i32
     }
 
     /// The errors that came so far.
@@ -52,7 +51,7 @@ impl Load<'_> {
     }
 
     fn draw(&self, connection: usize, query: &str, options: &str) -> Ids {
-        let mut ids = Ids::new();
+        let mut ids = self.server.ids();
         while !self.stop.load(Relaxed) {
             let Ok(mut client) = self.server.config().options(options).connect(NoTls) else {
                 thread::sleep(Duration::from_millis(10));
@@ -75,16 +74,6 @@ impl Load<'_> {
             }
         }
         ids
-    }
-}
-
-/// Waits until a server has started over, which it had done `before` times.
-#[track_caller]
-pub(crate) fn wait_recovery(server: &Server, before: usize) {
-    let began = Instant::now();
-    while server.recoveries() == before {
-        assert!(began.elapsed() < PATIENCE, "the server did not notice");
-        thread::sleep(Duration::from_millis(5));
     }
 }
 

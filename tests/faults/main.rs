@@ -12,6 +12,7 @@ mod tally;
 mod alone;
 mod clock;
 mod connections;
+mod disk;
 mod input;
 mod kills;
 mod marks_file;

@@ -17,7 +17,7 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
 /// One generator for all backends, so that what could come twice does.
 fn server() -> Server {
-    Server::builder().conf("sno.partition_prefix", "3/16").start()
+    Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start()
 }
 
 /// Draws until the marks run out; the error that comes then.
@@ -36,11 +36,10 @@ fn run_out(server: &Server, ids: &mut Ids) -> DbError {
     }
 }
 
-/// Draws from a server that has started with a record: no ID may lie in time that the record covers. The clock of
-/// these servers only goes forward, so their IDs would differ even if the record were not read.
+/// Draws from a server that has started with a record: no ID may lie in time that the record covers.
 #[track_caller]
 fn draw_above(server: &Server, record: &Record, ids: &mut Ids) {
-    let mut after = Ids::new();
+    let mut after = server.ids();
     after.query(&mut server.connect(), DRAW).unwrap();
     assert!(after.iter().all(|id| id.tick() > record.limits[id.tick_tock() as usize]), "{record}");
     ids.append(after);
@@ -49,7 +48,7 @@ fn draw_above(server: &Server, record: &Record, ids: &mut Ids) {
 #[test]
 fn unwritable() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
     fs::set_permissions(server.marks(), Permissions::from_mode(0o400)).unwrap();
     tally::fault("marks that can't be written");
@@ -66,6 +65,7 @@ fn unwritable() {
     ids.query(&mut server.connect(), DRAW).unwrap();
 
     // A folder in its place.
+    server.excuse_marks();
     fs::remove_file(server.marks()).unwrap();
     fs::create_dir(server.marks()).unwrap();
     give_to_server(&server.marks());
@@ -80,8 +80,9 @@ fn unwritable() {
 #[test]
 fn a_full_disk_while_the_server_runs() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
+    server.excuse_marks();
     fs::remove_file(server.marks()).unwrap();
     symlink("/dev/full", server.marks()).unwrap();
     tally::fault("disks that are full");
@@ -153,7 +154,7 @@ fn a_full_disk_when_the_file_is_made() {
     // Room for one of two pages.
     let Some(disk) = Disk::new(&server, "4k") else { return };
     tally::fault("disks that are full");
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     let mut client = server.connect();
     for _ in 0..3 {
         assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
@@ -165,6 +166,8 @@ fn a_full_disk_when_the_file_is_made() {
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.restart(Mode::Crash);
     ids.query(&mut server.connect(), DRAW).unwrap();
+    // Before its disk goes.
+    server.stop(Mode::Fast);
     tally::prove(ids);
 }
 
@@ -173,17 +176,19 @@ fn a_full_disk_when_the_file_is_made() {
 fn a_disk_that_fills_up_later() {
     let server = server();
     let Some(disk) = Disk::new(&server, "16k") else { return };
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
     let filler = fs::write(disk.folder.path().join("filler"), vec![1; 100_000]);
     assert!(filler.is_err(), "the disk is full");
     tally::fault("disks that are full");
     for _ in 0..4 {
-        thread::sleep(Duration::from_millis(1000));
+        server.advance_clock(1.0);
         ids.query(&mut server.connect(), DRAW).unwrap();
     }
     server.restart(Mode::Crash);
     ids.query(&mut server.connect(), DRAW).unwrap();
+    // Before its disk goes.
+    server.stop(Mode::Fast);
     tally::prove(ids);
 }
 
@@ -193,9 +198,9 @@ fn a_write_that_was_torn() {
     let tears: [fn(usize) -> usize; 3] = [|_| 40, |_| 100, |line| line - 6];
     for tear in tears {
         let server = server();
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         ids.query(&mut server.connect(), DRAW).unwrap();
-        thread::sleep(Duration::from_millis(1200));
+        server.advance_clock(1.2);
         ids.query(&mut server.connect(), DRAW).unwrap();
         server.stop(Mode::Crash);
         // The next record, as a crash of the machine would leave it: in part.
@@ -222,7 +227,7 @@ fn a_write_that_was_torn() {
 #[test]
 fn no_whole_record_at_all() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.stop(Mode::Fast);
     let mut torn = fs::read(server.marks()).unwrap();
@@ -251,7 +256,7 @@ fn no_whole_record_at_all() {
 #[test]
 fn a_file_without_its_first_record() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     for content in [
         vec![],
         vec![b' '; 1000],
@@ -264,13 +269,12 @@ fn a_file_without_its_first_record() {
         give_to_server(&server.marks());
         tally::fault("marks without a first record");
         ids.query(&mut server.connect(), DRAW).unwrap();
-        thread::sleep(Duration::from_millis(300));
         server.restart(Mode::Crash);
-        // The clock has not gone back, so the present time is right.
         ids.query(&mut server.connect(), DRAW).unwrap();
-        thread::sleep(Duration::from_millis(2100));
         server.stop(Mode::Crash);
         fs::remove_file(server.marks()).unwrap();
+        // Without a file, what the clock reads has to be after all IDs of before.
+        server.advance_clock(0.1);
         server.start();
     }
     tally::prove(ids);
@@ -279,6 +283,7 @@ fn a_file_without_its_first_record() {
 #[test]
 fn missing() {
     let server = server();
+    server.excuse_marks();
     let (ids, errors) = load::run(&server, 3, DRAW, "", |load| {
         for mode in [Mode::Immediate, Mode::Crash] {
             load.wait(1000);
@@ -297,6 +302,7 @@ fn missing() {
         server.stop(Mode::Fast);
         fs::remove_file(server.marks()).unwrap();
         tally::fault("marks that were removed");
+        server.advance_clock(0.1);
         server.start();
         load.wait(1000);
     });
@@ -308,11 +314,11 @@ fn missing() {
 #[test]
 fn cut_to_one_record() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
     // The first record goes to the second place: of three, the older of the last two is at the beginning.
     for _ in 0..2 {
-        thread::sleep(Duration::from_millis(1200));
+        server.advance_clock(1.2);
         ids.query(&mut server.connect(), DRAW).unwrap();
     }
     server.stop(Mode::Fast);
@@ -331,21 +337,21 @@ fn cut_to_one_record() {
     tally::prove(ids);
 }
 
-/// A file of another system says nothing of this one's IDs, but what it says is not gone below either.
+/// Marks of another cluster say nothing of this one's IDs: they are kept to, and so is the time of the start.
 #[test]
-fn another_server_s() {
+fn of_another_cluster() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    for (system, ahead) in [(1, -1_000_000_i64), (1, 500)] {
-        thread::sleep(Duration::from_millis(2100));
+    for ahead in [-1_000_000_i64, 500] {
+        server.advance_clock(2.1);
         ids.query(&mut server.connect(), DRAW).unwrap();
         server.stop(Mode::Fast);
         let ours = server.record();
         let limits = ours
             .limits
             .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
-        let theirs = Record { system: ours.system + system, limits, serial: 1_000_000, ..ours.clone() };
+        let theirs = Record { system: ours.system + 1, limits, serial: 1_000_000, ..ours.clone() };
         let mut file = vec![b' '; 2 * LENGTH];
         file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
         fs::write(server.marks(), file).unwrap();

@@ -53,7 +53,7 @@ fn two_databases_share_a_server() {
     server.connect().batch_execute("CREATE DATABASE other").unwrap();
     server.connect_to("other").batch_execute("CREATE EXTENSION sno").unwrap();
     let ids: Ids = in_parallel(6, |number| {
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         let mut client = server.connect_to(["postgres", "other"][number % 2]);
         for _ in 0..pick(20, 400) {
             ids.query(&mut client, load::DRAW).unwrap();

@@ -7,7 +7,7 @@ use crate::{code, pick, tally, text};
 /// Proves the IDs of a table distinct: the primary key has, and this counts them too.
 #[track_caller]
 fn prove(server: &Server, tables: &[&str]) {
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     let query = tables.iter().map(|table| format!("SELECT id FROM {table}")).collect::<Vec<_>>();
     ids.query(&mut server.connect(), &query.join(" UNION ALL ")).unwrap();
     tally::prove(ids);
@@ -69,7 +69,7 @@ fn in_subtransactions_that_abort() {
         )
         .unwrap();
     let ids: Ids = in_parallel(4, |_| {
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         ids.query(&mut server.connect(), &format!("SELECT * FROM draw({})", pick(3000, 30_000))).unwrap();
         ids
     })
@@ -162,7 +162,7 @@ fn in_parallel_workers() {
     assert!(plan.contains("Workers Planned: 4"), "{plan}");
     // Workers and leader side by side with other connections.
     let mut all: Ids = in_parallel(3, |number| {
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         let mut client = server.connect();
         if number == 0 {
             client.batch_execute("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0").unwrap();

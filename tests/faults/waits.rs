@@ -13,6 +13,27 @@ use crate::{code, end, error, tally, text};
 
 const WAITERS: usize = 12;
 
+/// How soon the last of them has to end.
+const PROMPT: Duration = Duration::from_millis(400);
+
+/// Runs some work, and kills the server if it takes longer than a minute: whoever waits for a backend that does not end
+/// fails then, and does not wait for ever.
+#[track_caller]
+fn within_a_minute<T: Send>(server: &Server, work: impl FnOnce() -> T + Send) -> T {
+    let began = Instant::now();
+    thread::scope(|scope| {
+        let thread = scope.spawn(work);
+        while !thread.is_finished() {
+            if began.elapsed() > Duration::from_secs(60) {
+                server.kill_all();
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// What `pg_stat_activity` calls a wait.
 fn wait_event(client: &mut Client, name: &str) -> String {
     if major_version(client) >= 17 { name.into() } else { "Extension".into() }
@@ -38,40 +59,43 @@ fn endure(server: &Server, query: &str, event: &str, most: u64) {
     for (how, expected) in
         [("SELECT pg_cancel_backend(pid)", "57014"), ("SELECT pg_terminate_backend(pid)", "57P01")]
     {
-        // Machines are busy at times: the best of three is what the wait itself allows.
+        // Machines are busy at times: the best of three is what the wait itself allows. Longer waits are made of steps of a
+        // second, so one that does not notice the cancel takes half of that on average.
         let mut best = Duration::MAX;
         for _ in 0..3 {
-            let ended = in_parallel(WAITERS + 1, |number| {
-                if number < WAITERS {
-                    // They end by themselves if the one that is to end them fails.
-                    let mut client = server.connect_with("-c statement_timeout=60s");
-                    if expected == "57P01" {
-                        assert_eq!(end(&mut client, query), expected);
-                        return Some(Instant::now());
+            let ended = within_a_minute(server, || {
+                in_parallel(WAITERS + 1, |number| {
+                    if number < WAITERS {
+                        // They end by themselves if the one that is to end them fails.
+                        let mut client = server.connect_with("-c statement_timeout=60s");
+                        if expected == "57P01" {
+                            assert_eq!(end(&mut client, query), expected);
+                            return Some(Instant::now());
+                        }
+                        let error = error(&mut client, query);
+                        let ended = Instant::now();
+                        assert_eq!(error.code().code(), expected);
+                        assert_eq!(error.message(), "canceling statement due to user request");
+                        return Some(ended);
                     }
-                    let error = error(&mut client, query);
-                    let ended = Instant::now();
-                    assert_eq!(error.code().code(), expected);
-                    assert_eq!(error.message(), "canceling statement due to user request");
-                    return Some(ended);
-                }
-                let mut client = server.connect();
-                // Short waits are not seen all at once.
-                let mut pids: BTreeSet<i32> = BTreeSet::new();
-                let began = Instant::now();
-                while pids.len() < WAITERS {
-                    pids.extend(client.query_one(&waiting, &[]).unwrap().get::<_, Vec<i32>>(0));
-                    assert!(began.elapsed() < Duration::from_secs(20), "{} wait for {event}", pids.len());
-                    thread::sleep(Duration::from_millis(20));
-                }
-                let before: u64 = pids.iter().map(|&pid| cpu(pid)).sum();
-                thread::sleep(Duration::from_secs(1));
-                let used: u64 = pids.iter().map(|&pid| cpu(pid)).sum::<u64>() - before;
-                assert!(used <= most, "{WAITERS} backends that wait for {event} used {used} % of a CPU");
-                let list = pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-                let now = Instant::now();
-                client.batch_execute(&format!("{how} FROM unnest('{{{list}}}'::int[]) pid")).unwrap();
-                Some(now)
+                    let mut client = server.connect();
+                    // Short waits are not seen all at once.
+                    let mut pids: BTreeSet<i32> = BTreeSet::new();
+                    let began = Instant::now();
+                    while pids.len() < WAITERS {
+                        pids.extend(client.query_one(&waiting, &[]).unwrap().get::<_, Vec<i32>>(0));
+                        assert!(began.elapsed() < Duration::from_secs(20), "{} wait for {event}", pids.len());
+                        thread::sleep(Duration::from_millis(20));
+                    }
+                    let before: u64 = pids.iter().map(|&pid| cpu(pid)).sum();
+                    thread::sleep(Duration::from_secs(1));
+                    let used: u64 = pids.iter().map(|&pid| cpu(pid)).sum::<u64>() - before;
+                    assert!(used <= most, "{WAITERS} backends that wait for {event} used {used} % of a CPU");
+                    let list = pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+                    let now = Instant::now();
+                    client.batch_execute(&format!("{how} FROM unnest('{{{list}}}'::int[]) pid")).unwrap();
+                    Some(now)
+                })
             });
             let ended: Vec<Instant> = ended.into_iter().flatten().collect();
             let (told, ends) = ended.split_last().unwrap();
@@ -79,25 +103,27 @@ fn endure(server: &Server, query: &str, event: &str, most: u64) {
                 tally::fault("cancels and terminations of backends that wait");
             }
             best = best.min(ends.iter().max().unwrap().saturating_duration_since(*told));
-            if best < Duration::from_millis(100) {
+            if best < PROMPT {
                 break;
             }
         }
-        assert!(best < Duration::from_millis(100), "{how}: the last of {WAITERS} ended after {best:?}");
+        assert!(best < PROMPT, "{how}: the last of {WAITERS} ended after {best:?}");
         tally::note(format!("{WAITERS} that wait for {event}, {expected}: the last ended after {best:?}"));
     }
-    let mut client = server.connect_with("-c statement_timeout=300");
-    let began = Instant::now();
-    assert_eq!(error(&mut client, query).message(), "canceling statement due to statement timeout");
-    let took = began.elapsed();
-    assert!((300..2000).contains(&took.as_millis()), "a timeout of 300 ms ended it after {took:?}");
+    let took = within_a_minute(server, || {
+        let mut client = server.connect_with("-c statement_timeout=300");
+        let began = Instant::now();
+        assert_eq!(error(&mut client, query).message(), "canceling statement due to statement timeout");
+        began.elapsed()
+    });
+    assert!((300..5000).contains(&took.as_millis()), "a timeout of 300 ms ended it after {took:?}");
     tally::fault("statement timeouts of backends that wait");
 }
 
 /// A server whose clock went back twice, the second time by so many seconds.
 fn twice_back(seconds: u32) -> (Server, Ids) {
     let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     let draw = "SELECT sno_new(1) FROM generate_series(1, 1000)";
     for offset in [-100_000, 0, -1000, -1000 - i64::from(seconds)] {
         server.set_clock(&format!("{offset:+}"));
@@ -126,7 +152,7 @@ fn the_clock_is_waited_for() {
         tally::fault("clock steps");
         Duration::ZERO
     });
-    assert!(began[0] < Duration::from_millis(2500), "{:?}", began[0]);
+    assert!(began[0] < Duration::from_secs(10), "{:?}", began[0]);
     ids.query(&mut server.connect(), "SELECT sno_new(1) FROM generate_series(1, 1000)").unwrap();
     tally::prove(ids);
 }
@@ -136,13 +162,13 @@ fn a_wait_for_the_clock_ends_by_itself() {
     let (server, ids) = twice_back(3);
     let began = Instant::now();
     let drawn = in_parallel(8, |_| {
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         ids.query(&mut server.connect(), "SELECT sno_new(1) FROM generate_series(1, 1000)").unwrap();
         (ids, began.elapsed())
     });
     let mut all = ids;
     for (ids, took) in drawn {
-        assert!(took > Duration::from_millis(2000) && took < Duration::from_millis(4500), "{took:?}");
+        assert!(took > Duration::from_millis(2000) && took < Duration::from_secs(20), "{took:?}");
         all.append(ids);
     }
     let waited: f64 = text(
@@ -163,7 +189,7 @@ fn the_setting_bounds_the_wait() {
     client.batch_execute("SET sno.max_clock_wait = '2s'").unwrap();
     let began = Instant::now();
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
-    assert!(began.elapsed() < Duration::from_millis(500), "at once, since the wait is known to be too long");
+    assert!(began.elapsed() < Duration::from_millis(1500), "at once, since the wait is known to be too long");
     // It is allowed to begin, and then the clock goes back further.
     client.batch_execute("SET sno.max_clock_wait = '8s'").unwrap();
     let codes = in_parallel(2, |number| {
@@ -177,7 +203,7 @@ fn the_setting_bounds_the_wait() {
         client.batch_execute("SET sno.max_clock_wait = '8s'").unwrap();
         let began = Instant::now();
         let code = code(&mut client, "SELECT sno_new(1)");
-        assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(7), "{:?}", began.elapsed());
         code
     });
     assert_eq!(codes[0], "55000");
@@ -197,7 +223,7 @@ fn the_next_tick_is_waited_for() {
 fn a_writer_of_the_marks_that_hangs_is_waited_for() {
     let server = Server::builder().conf("sno.partition_prefix", "3/16").start();
     let draw = "SELECT sno_new(1) FROM generate_series(1, 1000)";
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), draw).unwrap();
     let lock = File::open(server.marks()).unwrap();
     lock.lock().unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Ids, Mode, Server, Stop, in_parallel};
+use sno_tests::{Mode, Server, Stop, in_parallel};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
@@ -20,7 +20,7 @@ fn a_step_is_one_line_for_all_generators() {
     let server = Server::builder().faketime(true).start();
     // Marks that are well in the past: a new server's begin with its first ID.
     server.set_clock("-90000");
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.set_clock("+0");
     let mut clients: Vec<_> = (0..30).map(|_| server.connect()).collect();
@@ -57,10 +57,10 @@ fn a_step_is_one_line_for_all_generators() {
 
 #[test]
 fn a_quick_restart_is_no_step() {
-    let server = Server::builder().conf("sno.partition_prefix", "3/16").start();
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
     for _ in 0..2 {
         server.connect().batch_execute(DRAW).unwrap();
-        thread::sleep(Duration::from_millis(2100));
+        server.advance_clock(2.1);
         server.connect().batch_execute(DRAW).unwrap();
         server.restart(Mode::Immediate);
         server.connect().batch_execute(DRAW).unwrap();

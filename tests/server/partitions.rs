@@ -76,7 +76,7 @@ fn a_partition_that_is_detached_in_part() {
     // It waits for whoever has the table open, after its first transaction.
     let mut reader = server.connect();
     reader.batch_execute("BEGIN; SELECT * FROM log").unwrap();
-    client.batch_execute("SET statement_timeout = '1s'").unwrap();
+    client.batch_execute("SET statement_timeout = '3s'").unwrap();
     assert_eq!(code(&mut client, "ALTER TABLE log DETACH PARTITION log_20260101 CONCURRENTLY"), "57014");
     reader.batch_execute("COMMIT").unwrap();
     client.batch_execute("RESET statement_timeout").unwrap();

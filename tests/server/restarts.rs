@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use sno_tests::{Ids, Mode, Server, code};
+use sno_tests::{Mode, Server, code};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
@@ -15,7 +15,7 @@ fn server() -> Server {
 #[test]
 fn a_clock_that_went_back_before_a_clean_restart() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     // A new server knows nothing of the time before its first ID, so that one is well in the past.
     server.set_clock("-60");
     ids.query(&mut server.connect(), DRAW).unwrap();
@@ -37,12 +37,12 @@ fn a_clock_that_went_back_before_a_clean_restart() {
 fn a_quick_restart_needs_no_wait() {
     for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
         let server = server();
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         ids.query(&mut server.connect(), DRAW).unwrap();
         // The marks of a new server's first second are two seconds ahead; one restart uses up the other
         // timeline's, so they need that long between them.
         for _ in 0..3 {
-            std::thread::sleep(std::time::Duration::from_millis(2100));
+            server.advance_clock(2.1);
             ids.query(&mut server.connect(), DRAW).unwrap();
             server.restart(mode);
             let mut client = server.connect();
@@ -58,15 +58,13 @@ fn a_quick_restart_needs_no_wait() {
 fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
     for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
         let server = server();
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         ids.query(&mut server.connect(), DRAW).unwrap();
-        let began = Instant::now();
+        // By the server's clock this takes no time.
         let restarted = || {
             server.restart(mode);
             let mut client = server.connect();
             client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
-            // However long it took: by the server's clock it was quick.
-            server.set_clock(&format!("-{}", began.elapsed().as_secs_f64()));
             client
         };
         // To the other timeline.
@@ -85,7 +83,7 @@ fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
 fn a_clock_that_goes_back_during_a_restart() {
     for mode in [Mode::Fast, Mode::Immediate] {
         let server = server();
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         ids.query(&mut server.connect(), DRAW).unwrap();
         server.stop(mode);
         server.set_clock("-2");
@@ -123,7 +121,7 @@ fn a_long_step_back_during_a_restart_is_an_error_that_says_so() {
 #[test]
 fn a_server_whose_clock_was_far_ahead_starts_anew_under_another_prefix() {
     let server = server();
-    let mut ids = Ids::new();
+    let mut ids = server.ids();
     server.set_clock("+900000");
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.set_clock("+0");
@@ -138,7 +136,7 @@ fn a_server_whose_clock_was_far_ahead_starts_anew_under_another_prefix() {
     server.start();
     let mut client = server.connect();
     client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
-    let mut anew = Ids::new();
+    let mut anew = server.ids();
     anew.query(&mut client, DRAW).unwrap();
     assert!(ids.iter().all(|id| id.partition() == 1) && anew.iter().all(|id| id.partition() == 2));
     assert!(anew.iter().max() < ids.iter().min(), "IDs of the present");
@@ -201,8 +199,8 @@ fn the_marks_are_written_once_a_second_at_most() {
                      END LOOP; END $$";
     let began = Instant::now();
     sno_tests::in_parallel(8, |_| server.connect().batch_execute(query).unwrap());
-    // Five, and more if they did not start at the same time.
+    // At the latest when it is reached, after two seconds.
     let seconds = began.elapsed().as_secs();
     let written = server.record().serial - before;
-    assert!((seconds - 2..=seconds + 1).contains(&written), "{written} times in {seconds} seconds");
+    assert!((seconds / 2 - 1..=seconds + 1).contains(&written), "{written} times in {seconds} seconds");
 }

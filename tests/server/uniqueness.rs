@@ -51,7 +51,7 @@ fn the_partition_is_the_prefix_and_the_pid() {
         let mut all: Ids = in_parallel(20, |_| {
             let mut client = server.connect();
             let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
-            let mut ids = Ids::new();
+            let mut ids = server.ids();
             ids.query(&mut client, "SELECT sno_new(1) FROM generate_series(1, 1000)").unwrap();
             let partition = (first + pid % span) as u16;
             assert!(ids.iter().all(|id| id.partition() == partition), "{prefix}, PID {pid}");
@@ -85,7 +85,7 @@ fn the_sequence_stays_in_its_range() {
 fn ids_of_a_given_time_never_equal_live_ones() {
     let server = Server::builder().conf("sno.partition_prefix", "3").start();
     let mut all: Ids = in_parallel(8, |_| {
-        let mut ids = Ids::new();
+        let mut ids = server.ids();
         let query = "SELECT CASE WHEN n % 2 = 0 THEN sno_new(1) ELSE sno_new(1, now()) END
                      FROM generate_series(1, 10000) n";
         ids.query(&mut server.connect(), query).unwrap();

@@ -1,45 +1,62 @@
 //! IDs by the million, and the proof that none came twice.
 
 use std::io::Read;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{fmt, thread};
 
 use postgres::Client;
 use sno_core::Sno;
 
-use crate::Server;
+use crate::{Server, witness::Witness};
 
 /// How the file format of binary `COPY` begins: its signature, no flags, no extension.
 pub const COPY_HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A collection of IDs, as the 10 bytes they are.
 #[derive(Default, Clone)]
-pub struct Ids(Vec<[u8; 10]>);
+pub struct Ids {
+    ids: Vec<[u8; 10]>,
+    /// What the server's invariants are checked with, for IDs as they are handed out.
+    witness: Option<Arc<Witness>>,
+}
 
 impl Ids {
-    /// An empty collection.
+    /// An empty collection, for IDs of any kind. Those that one server hands out belong in [`Server::ids`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
+    pub(crate) fn of(witness: Arc<Witness>) -> Self {
+        Self { ids: Vec::new(), witness: Some(witness) }
+    }
+
     /// Adds the IDs that a query returns, in its order; the query has one column of type `sno`. After an error,
     /// the rows that came before it are there: they were seen, so they count.
     pub fn query(&mut self, client: &mut Client, query: &str) -> Result<usize, postgres::Error> {
-        let before = self.0.len();
+        let before = self.ids.len();
+        // Before the query, so that it belongs to this run of the server or to an earlier one.
+        let witness = self.witness.clone();
+        let mut watch = witness.as_ref().map(|witness| witness.watch());
         let mut reader = client.copy_out(&format!("COPY ({query}) TO STDOUT (FORMAT binary)"))?;
-        self.read(&mut reader).map_err(|error| {
+        self.read(&mut reader, &mut |id| {
+            if let Some(watch) = &mut watch {
+                watch.see(id);
+            }
+        })
+        .map_err(|error| {
             // Only the client's own errors can come out of its reader.
             *error
                 .into_inner()
                 .and_then(|inner| inner.downcast::<postgres::Error>().ok())
                 .expect("an error of the server or of the connection")
         })?;
-        Ok(self.0.len() - before)
+        Ok(self.ids.len() - before)
     }
 
     /// Reads the file format of binary `COPY`.
-    fn read(&mut self, reader: &mut impl Read) -> std::io::Result<()> {
+    fn read(&mut self, reader: &mut impl Read, see: &mut impl FnMut(Sno)) -> std::io::Result<()> {
         let mut header = [0; 19];
         reader.read_exact(&mut header)?;
         assert_eq!(header, COPY_HEADER, "not a binary COPY");
@@ -54,7 +71,9 @@ impl Ids {
             reader.read_exact(&mut field)?;
             let (length, id) = field.split_at(4);
             assert_eq!(length, 10_i32.to_be_bytes(), "a value that is not 10 bytes long");
-            self.0.push(id.try_into().expect("10 bytes"));
+            let id = id.try_into().expect("10 bytes");
+            see(Sno::from_bytes(id));
+            self.ids.push(id);
         }
         // The end of the stream, where a late error of the server would be.
         reader.read_to_end(&mut Vec::new())?;
@@ -63,42 +82,42 @@ impl Ids {
 
     /// Adds one ID.
     pub fn push(&mut self, id: [u8; 10]) {
-        self.0.push(id);
+        self.ids.push(id);
     }
 
     /// Adds another collection to this one.
     pub fn append(&mut self, mut other: Self) {
-        self.0.append(&mut other.0);
+        self.ids.append(&mut other.ids);
     }
 
     /// How many there are, repeats included.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.ids.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ids.is_empty()
     }
 
     /// The IDs in the order they came in.
     pub fn iter(&self) -> impl Iterator<Item = Sno> + '_ {
-        self.0.iter().map(|bytes| Sno::from_bytes(*bytes))
+        self.ids.iter().map(|bytes| Sno::from_bytes(*bytes))
     }
 
     /// Whether each is larger than the one before it.
     #[must_use]
     pub fn is_ascending(&self) -> bool {
-        self.0.is_sorted_by(|a, b| a < b)
+        self.ids.is_sorted_by(|a, b| a < b)
     }
 
     /// Every ID that is there more than once, and how often. Sorts the collection.
     pub fn duplicates(&mut self) -> Vec<(Sno, usize)> {
         // What one connection drew is mostly in order already, and this sort makes use of it.
-        self.0.sort();
-        self.0
+        self.ids.sort();
+        self.ids
             .chunk_by(|a, b| a == b)
             .filter(|chunk| chunk.len() > 1)
             .map(|chunk| (Sno::from_bytes(chunk[0]), chunk.len()))
@@ -145,7 +164,7 @@ impl FromIterator<Ids> for Ids {
 
 impl fmt::Debug for Ids {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ids({})", self.0.len())
+        write!(f, "Ids({})", self.ids.len())
     }
 }
 
@@ -181,7 +200,7 @@ pub fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> V
 /// Draws `each` IDs on every one of `connections` connections at once; one collection for each, in the order drawn.
 pub fn draw(server: &Server, connections: usize, each: usize) -> Vec<Ids> {
     in_parallel(connections, |_| {
-        let mut ids = Ids(Vec::with_capacity(each));
+        let mut ids = server.ids();
         let query = format!("SELECT sno_new(1) FROM generate_series(1, {each})");
         ids.query(&mut server.connect(), &query).unwrap_or_else(|e| panic!("{query}: {e}"));
         ids

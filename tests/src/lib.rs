@@ -11,6 +11,7 @@ mod catalog;
 mod ids;
 mod server;
 mod system;
+mod witness;
 
 pub use answers::{code, error, major_version, plan, text};
 pub use catalog::catalog;

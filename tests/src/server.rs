@@ -4,15 +4,15 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
 use postgres::{Client, Config, NoTls};
 use sno_core::record::Record;
 use tempfile::TempDir;
 
-use crate::system;
+use crate::{Ids, system, witness::Witness};
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +35,19 @@ fn faketime_library() -> PathBuf {
     format!("/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1", std::env::consts::ARCH).into()
 }
 
+/// The library that stands between a server and its disk. Cargo puts it beside the tests.
+fn disk_library() -> PathBuf {
+    let tests = std::env::current_exe().expect("this program");
+    tests.parent().expect("its folder").join(sno_tests_disk::LIBRARY)
+}
+
 /// What a server is to be like.
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     settings: Vec<(String, String)>,
     preload: bool,
     faketime: bool,
+    disk: bool,
     extension: bool,
     programs: PathBuf,
     initdb: Vec<String>,
@@ -76,6 +83,14 @@ impl Builder {
     pub fn faketime(mut self, faketime: bool) -> Self {
         self.faketime = faketime;
         self
+    }
+
+    /// Whether the marks are on a disk of their own kind, with `fsync` on: [`Server::disk_calls`] tells what is done to it,
+    /// [`Server::fail_disk`] makes it fail, and [`Mode::Crash`] loses what was not synced.
+    #[must_use]
+    pub fn disk(mut self, disk: bool) -> Self {
+        self.disk = disk;
+        self.fsync(disk)
     }
 
     /// Whether writes must reach the disk. They need not, unless a test says so.
@@ -122,6 +137,7 @@ impl Builder {
         let postgres = system::program(self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
         let mut server = Server::new(self.faketime, self.programs.clone());
+        server.disk = self.disk;
         server.environment = self.environment;
         server.arguments = self.arguments;
         let template = system::temporary().join("template");
@@ -179,6 +195,26 @@ impl Builder {
     }
 }
 
+/// The clock of a server that has [`Builder::faketime`].
+#[derive(Debug, Default)]
+struct Clock {
+    /// How far it is ahead of the machine's while it goes, in seconds.
+    offset: f64,
+    /// The time that it stands at, in Unix microseconds.
+    held: Option<i64>,
+}
+
+impl Clock {
+    /// How far the clock is ahead of the machine's at this moment, in seconds.
+    fn offset(&self) -> f64 {
+        self.held.map_or(self.offset, |held| (held - micros_now()) as f64 / 1e6)
+    }
+}
+
+fn micros_now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set").as_micros() as i64
+}
+
 /// A PostgreSQL server of its own: own data folder, own socket, no network unless asked for. It stops when it is dropped, when the
 /// test panics, and when the test process ends in whatever way.
 ///
@@ -188,11 +224,14 @@ pub struct Server {
     postmaster: Mutex<Option<Child>>,
     data: PathBuf,
     faketime: bool,
+    disk: bool,
     /// Empty for those that `dev/staged` has prepared.
     programs: PathBuf,
     port: u16,
     environment: Vec<(String, String)>,
     arguments: Vec<String>,
+    witness: Arc<Witness>,
+    clock: Mutex<Clock>,
     // Last, since fields are dropped in order: the folder goes after the server.
     home: TempDir,
 }
@@ -215,10 +254,13 @@ impl Server {
             postmaster: Mutex::new(None),
             data,
             faketime,
+            disk: false,
             programs,
             port: 5432,
             environment: Vec::new(),
             arguments: Vec::new(),
+            witness: Arc::default(),
+            clock: Mutex::default(),
             home,
         };
         if faketime {
@@ -277,10 +319,15 @@ impl Server {
             .stderr(log)
             // Ctrl-C is for the tests; the server hears of it when they end.
             .process_group(0);
+        let disk = self.disk.then(disk_library);
+        let preloaded: Vec<PathBuf> = self.faketime.then(faketime_library).into_iter().chain(disk).collect();
+        if !preloaded.is_empty() {
+            command.env("LD_PRELOAD", std::env::join_paths(preloaded).expect("paths"));
+        }
         if self.faketime {
             command
-                .env("LD_PRELOAD", faketime_library())
                 .env("FAKETIME_TIMESTAMP_FILE", self.clock_path())
+                .env("FAKETIME_FMT", "%s")
                 .env("FAKETIME_NO_CACHE", "1")
                 .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
                 .env("FAKETIME_DISABLE_SHM", "1");
@@ -296,6 +343,8 @@ impl Server {
             self.processes().contains(&pid),
             "/proc does not tell which folder the postmaster ({pid}) works in"
         );
+        self.witness.starts();
+        self.release_clock();
         Ok(())
     }
 
@@ -353,9 +402,61 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        if mode == Mode::Crash {
-            self.kill_all();
+        match mode {
+            Mode::Crash => self.kill_all(),
+            _ => self.ended(),
         }
+    }
+
+    /// Checks what holds at the end of a run, and stops the clock.
+    #[track_caller]
+    fn ended(&self) {
+        // A second panic would hide the first.
+        if thread::panicking() {
+            return;
+        }
+        self.witness.ends(&self.marks(), self.witness.highest());
+        self.hold_clock();
+    }
+
+    /// Leaves of the marks file what was synced, as a crash of the machine does.
+    fn lose_what_was_not_synced(&self) {
+        match fs::read(self.data.join(sno_tests_disk::DISK)) {
+            // In place: its inode number stays.
+            Ok(synced) => fs::write(self.marks(), synced).expect("sno.marks"),
+            Err(_) => {
+                let _ = fs::remove_file(self.marks());
+            }
+        }
+    }
+
+    /// What was done to the [disk](Builder::disk) so far, a line for each call.
+    #[must_use]
+    pub fn disk_calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.data.join(sno_tests_disk::CALLS)).unwrap_or_default();
+        calls.lines().map(str::to_owned).collect()
+    }
+
+    /// Makes calls to the [disk](Builder::disk) fail from now on: `"fdatasync 5"`, `"pwrite64 28"`, `"pwrite64 short"`.
+    /// Nothing fails with an empty text.
+    #[track_caller]
+    pub fn fail_disk(&self, faults: &str) {
+        let path = self.data.join(sno_tests_disk::FAULT);
+        fs::write(&path, faults).expect("the faults");
+        system::give_to_server(&path);
+    }
+
+    /// For a test that damages or removes the marks file while the server runs: from now on, IDs may be above the
+    /// mark on disk.
+    pub fn excuse_marks(&self) {
+        self.witness.excuse();
+    }
+
+    /// A collection for IDs that this server hands out now. The invariants of the guarantee are checked with each of them:
+    /// it is above all of before the last start, and when the server ends, below the mark on disk.
+    #[must_use]
+    pub fn ids(&self) -> Ids {
+        Ids::of(self.witness.clone())
     }
 
     /// Kills the postmaster with `kill -9`, and nothing else: its backends may live on until
@@ -375,6 +476,7 @@ impl Server {
 
     /// `kill -9` for whatever is left of the server.
     pub fn kill_all(&self) {
+        // Whoever kills what is left of a server that has stopped changes nothing.
         let began = Instant::now();
         loop {
             let left = self.processes();
@@ -386,9 +488,13 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(5));
         }
+        if self.disk {
+            self.lose_what_was_not_synced();
+        }
+        self.ended();
     }
 
-    /// Stops the server and starts it again.
+    /// Stops the server and starts it again. On a clock that can be moved, this takes no time.
     #[track_caller]
     pub fn restart(&self, mode: Mode) {
         self.stop(mode);
@@ -424,17 +530,36 @@ impl Server {
         system::works_in(pid, &self.data) && system::send_signal(pid, signal)
     }
 
-    /// Kills one of the server's processes with `kill -9` and waits until the server has recovered from that.
+    /// Kills some of the server's processes with `kill -9`, and waits until the server has recovered from that; how many
+    /// of them were there. On a clock that can be moved, the recovery takes no time.
     #[track_caller]
-    pub fn crash_backend(&self, pid: i32) {
+    pub fn crash(&self, pids: impl IntoIterator<Item = i32>) -> usize {
         let before = self.recoveries();
-        assert!(self.kill_backend(pid, libc::SIGKILL), "there is no process {pid}");
+        let highest = self.witness.highest();
+        let killed = pids.into_iter().filter(|&pid| self.kill_backend(pid, libc::SIGKILL)).count();
+        if killed == 0 {
+            return 0;
+        }
+        // All others get killed now, and nobody can connect yet.
+        self.hold_clock();
         let began = Instant::now();
         while self.recoveries() == before {
             assert!(began.elapsed() < PATIENCE, "the server did not notice:\n{}", self.log_tail());
             thread::sleep(Duration::from_millis(5));
         }
+        self.witness.ends(&self.marks(), highest);
+        self.witness.starts();
         self.wait_ready();
+        // For what others draw as soon as they can.
+        thread::sleep(Duration::from_millis(20));
+        self.release_clock();
+        killed
+    }
+
+    /// Kills one of the server's processes with `kill -9` and waits until the server has recovered from that.
+    #[track_caller]
+    pub fn crash_backend(&self, pid: i32) {
+        assert_eq!(self.crash([pid]), 1, "there is no process {pid}");
     }
 
     /// How often the server has started over because one of its processes crashed.
@@ -447,12 +572,49 @@ impl Server {
     /// change counts at once, for all of its processes. Needs [`Builder::faketime`].
     #[track_caller]
     pub fn set_clock(&self, offset: &str) {
+        let mut clock = self.clock.lock().unwrap();
+        *clock = Clock { offset: offset.parse().expect("seconds"), held: None };
+        self.write_clock(offset);
+    }
+
+    /// Moves the server's clock ahead by so many seconds from where it is, instead of a wait.
+    #[track_caller]
+    pub fn advance_clock(&self, seconds: f64) {
+        let offset = self.clock.lock().unwrap().offset();
+        self.set_clock(&format!("{:+.6}", offset + seconds));
+        // Backends read the clock once a tick.
+        thread::sleep(Duration::from_millis(5));
+    }
+
+    #[track_caller]
+    fn write_clock(&self, text: &str) {
         assert!(self.faketime, "this server's clock is the machine's: say faketime(true)");
         // In one step, since the server's processes read the file at any time.
         let next = self.home.path().join("clock.next");
-        fs::write(&next, format!("{offset}\n"))
+        fs::write(&next, format!("{text}\n"))
             .and_then(|()| fs::rename(&next, self.clock_path()))
             .expect("the clock");
+    }
+
+    /// Has the clock stand at the server's last ID, so that the next one could equal it. It does nothing if the clock
+    /// can't be moved.
+    fn hold_clock(&self) {
+        let mut clock = self.clock.lock().unwrap();
+        if !self.faketime || clock.held.is_some() {
+            return;
+        }
+        let held = self.witness.last().unwrap_or_else(|| micros_now() + (clock.offset * 1e6) as i64);
+        clock.held = Some(held);
+        self.write_clock(&format!("{}.{:06}", held / 1_000_000, held % 1_000_000));
+    }
+
+    /// Has the clock go on from where it [stands](Self::hold_clock), unless it was set since.
+    fn release_clock(&self) {
+        let mut clock = self.clock.lock().unwrap();
+        if clock.held.is_some() {
+            *clock = Clock { offset: clock.offset(), held: None };
+            self.write_clock(&format!("{:+.6}", clock.offset));
+        }
     }
 
     fn clock_path(&self) -> PathBuf {

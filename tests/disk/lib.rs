@@ -1,0 +1,154 @@
+//! Stands between a server and its disk, for the file of the marks: `LD_PRELOAD` puts these functions before those of the
+//! C library.
+//!
+//! * Each write and each sync of the file, and each sync of its folder, is a line in `sno.marks.calls`.
+//! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder has
+//!   to be synced once, or there is no file at all.
+//! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), and
+//!   `pwrite64 short` makes each write end after half of it.
+//!
+//! All these files are in the data directory, which is the working directory of the server's processes.
+
+use std::{
+    ffi::{c_int, c_void},
+    fs,
+    io::Write as _,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+/// What the processes called.
+pub const CALLS: &str = "sno.marks.calls";
+/// What is on disk; not there as long as the name is not.
+pub const DISK: &str = "sno.marks.disk";
+/// What is to fail.
+pub const FAULT: &str = "sno.marks.fault";
+/// What a sync of the file has put on disk while the folder was not synced yet.
+const UNNAMED: &str = "sno.marks.unnamed";
+
+/// Whether a call of this thread's process is being looked at: the calls that this makes itself are not.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+enum File {
+    Marks,
+    Folder,
+    Other,
+}
+
+fn file(fd: c_int) -> File {
+    let Ok(path) = fs::read_link(format!("/proc/self/fd/{fd}")) else { return File::Other };
+    if path.file_name().is_some_and(|name| name == "sno.marks") {
+        return File::Marks;
+    }
+    // Of all folders only the one that holds the file counts.
+    if path.is_dir() && path.join("PG_VERSION").exists() && path.join("global").exists() {
+        return File::Folder;
+    }
+    File::Other
+}
+
+/// The error that a function is to fail with.
+fn fault(function: &str) -> Option<String> {
+    let text = fs::read_to_string(FAULT).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(function)?.strip_prefix(' ').map(str::to_owned))
+}
+
+fn note(line: &str) {
+    let file = fs::OpenOptions::new().create(true).append(true).open(CALLS);
+    let _ = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+}
+
+/// Runs `call` for one of the files that matter, unless it is to fail; then for -1 and the error.
+fn observe(
+    function: &'static str,
+    fd: c_int,
+    detail: &str,
+    call: impl FnOnce() -> isize,
+    done: impl FnOnce(&File),
+) -> isize {
+    if INSIDE.swap(true, Relaxed) {
+        return call();
+    }
+    let kind = file(fd);
+    let result = match kind {
+        File::Other => call(),
+        _ => match fault(function).map(|fault| fault.parse::<c_int>()) {
+            Some(Ok(error)) => {
+                note(&format!("{function}{detail} fails with {error}"));
+                INSIDE.store(false, Relaxed);
+                // SAFETY: the address of this thread's error number.
+                unsafe { *libc::__errno_location() = error };
+                return -1;
+            }
+            _ => {
+                let result = call();
+                let folder = if matches!(kind, File::Folder) { " folder" } else { "" };
+                note(&format!("{function}{folder}{detail}"));
+                if result >= 0 {
+                    done(&kind);
+                }
+                result
+            }
+        },
+    };
+    INSIDE.store(false, Relaxed);
+    result
+}
+
+/// What a sync has put on disk.
+fn synced(kind: &File) {
+    // A rename, so that whoever is killed leaves the old image or the new one.
+    let keep = |from: &str, to: &str| {
+        let next = format!("{to}.{}", std::process::id());
+        let _ = fs::copy(from, &next).and_then(|_| fs::rename(&next, to));
+    };
+    match kind {
+        File::Marks if fs::exists(DISK).unwrap_or(false) => keep("sno.marks", DISK),
+        File::Marks => keep("sno.marks", UNNAMED),
+        // The name is on disk, and of the content what was synced.
+        File::Folder if fs::exists("sno.marks").unwrap_or(false) && !fs::exists(DISK).unwrap_or(true) => {
+            if fs::exists(UNNAMED).unwrap_or(false) {
+                let _ = fs::rename(UNNAMED, DISK);
+            } else {
+                let _ = fs::File::create(DISK);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fdatasync(fd: c_int) -> c_int {
+    // SAFETY: the system call itself takes any descriptor.
+    let call = || unsafe { libc::syscall(libc::SYS_fdatasync, fd) } as isize;
+    observe("fdatasync", fd, "", call, synced) as c_int
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fsync(fd: c_int) -> c_int {
+    // SAFETY: the system call itself takes any descriptor.
+    let call = || unsafe { libc::syscall(libc::SYS_fsync, fd) } as isize;
+    observe("fsync", fd, "", call, synced) as c_int
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usize, offset: i64) -> isize {
+    let short = !INSIDE.load(Relaxed) && matches!(file(fd), File::Marks) && {
+        INSIDE.store(true, Relaxed);
+        let short = fault("pwrite64").is_some_and(|fault| fault == "short");
+        INSIDE.store(false, Relaxed);
+        short
+    };
+    let part = if short { length.div_ceil(2) } else { length };
+    // SAFETY: part of what the caller vouches for.
+    let call = || unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, part, offset) } as isize;
+    observe("pwrite64", fd, &format!(" {part} at {offset}"), call, |_| ())
+}
+
+/// The name of this library's file, which Cargo puts beside the tests.
+pub const LIBRARY: &str = "libsno_tests_disk.so";

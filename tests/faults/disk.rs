@@ -1,0 +1,130 @@
+//! The disk that the marks are on: when it is written and synced, what happens if that fails, and what is left when the
+//! machine loses its power.
+
+use sno_tests::{Mode, Server};
+
+use crate::{code, error, load, pick, tally};
+
+const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
+
+/// One generator, a clock that is moved, and a disk that loses what was not synced.
+fn server() -> Server {
+    Server::builder().disk(true).faketime(true).conf("sno.partition_prefix", "3/16").start()
+}
+
+/// Each record is one write and one sync; the first also makes room for both, and syncs the folder. So does the second:
+/// whoever made the file may have died before that.
+#[test]
+fn each_record_is_written_and_then_synced() {
+    let server = server();
+    let mut client = server.connect();
+    let mut ids = server.ids();
+    for _ in 0..5 {
+        ids.query(&mut client, DRAW).unwrap();
+        // Less than a second before the mark.
+        server.advance_clock(1.2);
+    }
+    assert_eq!(
+        server.disk_calls(),
+        [
+            "pwrite64 8192 at 0",
+            "pwrite64 4096 at 4096",
+            "fsync",
+            "fsync folder",
+            "pwrite64 4096 at 0",
+            "fsync",
+            "fsync folder",
+            "pwrite64 4096 at 4096",
+            "fdatasync",
+            "pwrite64 4096 at 0",
+            "fdatasync",
+            "pwrite64 4096 at 4096",
+            "fdatasync",
+        ]
+    );
+    tally::prove(ids);
+}
+
+/// What was handed out lies below the mark that was synced: that is all a crash of the machine leaves.
+#[test]
+fn what_was_not_synced_is_lost() {
+    let server = server();
+    let (ids, errors) = load::run(&server, 3, DRAW, "", |load| {
+        for round in 0..pick(4, 30) {
+            load.wait([1, 3000][round % 2]);
+            // The next record is due now.
+            server.advance_clock(1.2);
+            load.wait([1, 3000][round / 2 % 2]);
+            server.restart(Mode::Crash);
+            tally::fault("crashes of a machine that lose what was not synced");
+        }
+        load.wait(1000);
+    });
+    load::only(&errors, &load::DOWN);
+    tally::prove(ids);
+}
+
+/// The first ID is handed out when its mark is on disk, and not before; nor is the next one beyond a mark.
+#[test]
+fn no_id_without_its_mark_on_disk() {
+    for (fault, expected) in [
+        ("pwrite64 5", ("58030", "could not write file \"sno.marks\": Input/output error (os error 5)")),
+        (
+            "pwrite64 28",
+            ("53100", "could not write file \"sno.marks\": No space left on device (os error 28)"),
+        ),
+        (
+            "fsync 5\nfdatasync 5",
+            ("58030", "could not write file \"sno.marks\": Input/output error (os error 5)"),
+        ),
+        (
+            "fsync 28\nfdatasync 28",
+            ("53100", "could not write file \"sno.marks\": No space left on device (os error 28)"),
+        ),
+    ] {
+        let server = server();
+        let mut client = server.connect();
+        let refused = |client: &mut _| {
+            for _ in 0..2 {
+                let error = error(client, "SELECT sno_new(1)");
+                assert_eq!((error.code().code(), error.message()), expected);
+            }
+            tally::fault("writes and syncs of the marks that fail");
+        };
+        server.fail_disk(fault);
+        refused(&mut client);
+        server.fail_disk("");
+        let mut ids = server.ids();
+        ids.query(&mut client, DRAW).unwrap();
+        server.fail_disk(fault);
+        // Up to the mark, two seconds ahead, and not beyond.
+        server.advance_clock(1.5);
+        ids.query(&mut client, DRAW).unwrap();
+        server.advance_clock(1.5);
+        refused(&mut client);
+        // The server has not gone down, and a crash of the machine finds the mark that was synced.
+        assert_eq!(server.recoveries(), 0);
+        server.restart(Mode::Crash);
+        assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), expected.0);
+        server.fail_disk("");
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        tally::prove(ids);
+    }
+}
+
+/// A write that ends in its middle goes on where it ended.
+#[test]
+fn short_writes() {
+    let server = server();
+    server.fail_disk("pwrite64 short");
+    let mut ids = server.ids();
+    for _ in 0..3 {
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        server.advance_clock(1.2);
+    }
+    tally::fault("writes of the marks in many parts");
+    assert!(server.disk_calls().contains(&"pwrite64 2048 at 4096".to_owned()), "{:?}", server.disk_calls());
+    server.restart(Mode::Crash);
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    tally::prove(ids);
+}
