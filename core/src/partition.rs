@@ -36,6 +36,25 @@ impl Prefix {
         Ok(Self { value, bits })
     }
 
+    /// The prefix of 12 bits for a server that was given none, made of an identifier of 64 bits: PostgreSQL's system
+    /// identifier, which `initdb` makes of the time and its process ID.
+    ///
+    /// Two servers have the same one once in 4096 times, so it guards against accidents and guarantees nothing. It never
+    /// changes for an identifier.
+    ///
+    /// ```
+    /// use sno_core::Prefix;
+    ///
+    /// assert_eq!(Prefix::of_identifier(7_575_001_234_567_890_123).to_string(), "3027/12");
+    /// ```
+    pub const fn of_identifier(identifier: u64) -> Self {
+        // MurmurHash3's finalizer: each bit of the identifier changes half of all bits.
+        let mut hash = identifier;
+        hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        Self { value: (hash >> 52) as u16, bits: 12 }
+    }
+
     /// The server's number.
     pub const fn value(self) -> u16 {
         self.value
@@ -291,6 +310,27 @@ mod tests {
         assert_eq!(prefix("42/15").reserved(), 85);
         assert_eq!(prefix("42/16").partition(4_194_303), 42);
         assert_eq!(prefix("42/16").reserved(), 42);
+    }
+
+    /// Neighbours in time or in the process ID have different prefixes, nearly as often as random numbers.
+    #[test]
+    fn prefixes_of_identifiers() {
+        // As initdb makes them: seconds, microseconds, 12 bits of the process ID.
+        let identifier = |second: u64, micros: u64, pid: u64| second << 32 | micros << 12 | pid;
+        let spread = |identifiers: &mut dyn Iterator<Item = u64>| {
+            let mut count = [0_u32; 4096];
+            for identifier in identifiers {
+                let prefix = Prefix::of_identifier(identifier);
+                assert_eq!(prefix.bits(), 12);
+                count[prefix.value() as usize] += 1;
+            }
+            count.iter().filter(|count| **count > 0).count()
+        };
+        // 4096 random numbers of 4096 have 2589 values on average.
+        let expected = 2450..2730;
+        assert!(expected.contains(&spread(&mut (0..4096).map(|n| identifier(1_763_773_200 + n, 0, 1)))));
+        assert!(expected.contains(&spread(&mut (0..4096).map(|n| identifier(1_763_773_200, n, 77)))));
+        assert!(expected.contains(&spread(&mut (0..4096).map(|n| identifier(1_763_773_200, 123_456, n)))));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The settings of `sno`; [`crate::pg::settings`] describes how they fail closed.
 
+use std::str::FromStr;
+
 use pgrx::{GucContext, GucFlags, GucRegistry};
-use sno_core::{Prefix, SequenceRange};
+use sno_core::{Prefix, PrefixError, SequenceRange};
 
 use crate::{
-    generator::session::MAX_CLOCK_WAIT,
+    generator::{marks::cluster_identifier, session::MAX_CLOCK_WAIT},
     pg::{
         errors::Error,
         settings::{IN_PARALLEL, Setting, reserve_prefix},
@@ -13,9 +15,10 @@ use crate::{
 
 static PREFIX: Setting = Setting::new(
     c"sno.partition_prefix",
-    c"0/8",
+    c"auto",
     c"Sets the upper bits of every partition: this server's own number, and how many bits it takes.",
-    c"Written 42/8; the bits are 8 to 16, and 8 if they are left out. Servers whose IDs meet need different prefixes.",
+    c"Written 42/8; the bits are 8 to 16, and 8 if they are left out. Servers whose IDs meet need different prefixes. \
+      \"auto\" takes 12 bits from the system identifier, which are the same for two servers once in 4096 times.",
     "sno",
 );
 static RANGE: Setting = Setting::new(
@@ -35,7 +38,31 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn current() -> Result<Self, Error> {
-        Ok(Self { prefix: PREFIX.get()?, range: RANGE.get()? })
+        let prefix = match PREFIX.get()? {
+            PrefixSetting::Given(prefix) => prefix,
+            PrefixSetting::Auto => Prefix::of_identifier(cluster_identifier()),
+        };
+        Ok(Self { prefix, range: RANGE.get()? })
+    }
+}
+
+/// The value of `sno.partition_prefix`.
+enum PrefixSetting {
+    Auto,
+    Given(Prefix),
+}
+
+impl FromStr for PrefixSetting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim_matches(' ').eq_ignore_ascii_case("auto") {
+            return Ok(Self::Auto);
+        }
+        text.parse().map(Self::Given).map_err(|error| match error {
+            PrefixError::Syntax => format!("{error}, or \"auto\""),
+            _ => error.to_string(),
+        })
     }
 }
 
@@ -51,5 +78,5 @@ pub(crate) fn define() {
         GucContext::Userset,
         GucFlags::UNIT_MS | IN_PARALLEL,
     );
-    reserve_prefix(c"sno", &[PREFIX.load::<Prefix>(), RANGE.load::<SequenceRange>()]);
+    reserve_prefix(c"sno", &[PREFIX.load::<PrefixSetting>(), RANGE.load::<SequenceRange>()]);
 }
