@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-faults test-drivers test-mutants package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -44,6 +44,10 @@ test-faults: ## run the long form of the fault suite: some minutes, hundreds of 
 	@dev/prerequisites
 	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=4 --skip alone::
 	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=1 alone::
+
+test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
+	@dev/prerequisites
+	@cargo run --package sno-tests --bin mutants -- $(ONLY)
 
 bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
 	@dev/bench full

@@ -18,9 +18,11 @@ struct Subject {
     read: &'static str,
     /// An expression that generates an ID and shows what it went by.
     shown: &'static str,
+    /// What that is by default.
+    default: i32,
 }
 
-/// What somebody gave a setting; nothing is the default, which is 0 for each of these settings.
+/// What somebody gave a setting; nothing is the default.
 type Value = Option<&'static str>;
 
 /// For the server; the last two mean nothing.
@@ -72,8 +74,8 @@ struct Walk {
 }
 
 /// What the subject's expression shows for a value of the server's; none if it means nothing.
-fn number(own: Value) -> Option<i32> {
-    own.unwrap_or("0").parse().ok()
+fn number(own: Value, default: i32) -> Option<i32> {
+    own.map_or(Some(default), |own| own.parse().ok())
 }
 
 impl Session {
@@ -162,7 +164,7 @@ impl Session {
     #[track_caller]
     fn generate(&mut self, subject: &Subject, own: Value, foreign: Value) {
         let query = format!("SELECT {}", subject.shown);
-        let message = match (foreign, number(own)) {
+        let message = match (foreign, number(own, subject.default)) {
             (Some(value), _) => format!("parameter \"{}\" could not be set to \"{value}\"", subject.name),
             (None, None) => {
                 format!("invalid value for parameter \"{}\": \"{}\"", subject.name, own.unwrap_or(""))
@@ -221,9 +223,7 @@ impl Session {
 }
 
 impl Walk {
-    fn new(subject: Subject) -> Self {
-        // More workers than there are checks in a moment.
-        let server = Server::builder().conf("max_worker_processes", "64").start();
+    fn new(server: Server, subject: Subject) -> Self {
         for command in ["CREATE EXTENSION sno_compat", "CREATE ROLE alice LOGIN", "CREATE DATABASE other"] {
             server.connect().batch_execute(command).unwrap();
         }
@@ -432,24 +432,33 @@ impl Walk {
     }
 }
 
+/// With more workers than there are checks in a moment.
+fn server() -> Server {
+    Server::builder().conf("max_worker_processes", "64").start()
+}
+
 #[test]
 fn no_sequence_of_commands_leads_to_another_prefix_or_to_none() {
+    let server = server();
     let subject = Subject {
         name: "sno.partition_prefix",
         library: "sno",
         read: "sno_time('9q7k4op826n2g222')",
         shown: "sno_partition(sno_new()) >> 8",
+        default: i32::from(*server.auto_prefix().partitions().start() >> 8),
     };
-    Walk::new(subject).go(pick(400, 10_000));
+    Walk::new(server, subject).go(pick(400, 10_000));
 }
 
 #[test]
 fn nor_to_another_number_of_sno_compat() {
+    let server = server();
     let subject = Subject {
         name: "sno_compat.uniqueid_cluster",
         library: "sno",
         read: "uniqueid '0000000000000000'",
         shown: "uniqueid_cluster(uniqueid_new())",
+        default: 0,
     };
-    Walk::new(subject).go(pick(200, 5_000));
+    Walk::new(server, subject).go(pick(200, 5_000));
 }

@@ -17,7 +17,7 @@ fn steps(server: &Server) -> Vec<f64> {
 
 #[test]
 fn a_step_is_one_line_for_all_generators() {
-    let server = Server::builder().faketime(true).start();
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "5").start();
     // Marks that are well in the past: a new server's begin with its first ID.
     server.set_clock("-90000");
     let mut ids = server.ids();

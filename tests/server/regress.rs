@@ -14,7 +14,7 @@ const FIRST: [&str; 1] = ["answer"];
 
 #[test]
 fn pg_regress() {
-    let server = Server::builder().extension(false).start();
+    let server = Server::builder().extension(false).conf("sno.partition_prefix", "0").start();
     server.connect().batch_execute("CREATE DATABASE regression").unwrap();
     server
         .connect_to("regression")

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use sno_tests::{Mode, Server, code};
+use sno_tests::{Ids, Mode, Server, code};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
@@ -127,16 +127,18 @@ fn a_server_whose_clock_was_far_ahead_starts_anew_under_another_prefix() {
     server.set_clock("+0");
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000");
     server.stop(Mode::Fast);
+    server.set_clock("+0");
     server.configure("sno.partition_prefix", "2/16");
     server.start();
     // The marks are those of the clock that was ahead.
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000");
     server.stop(Mode::Fast);
     std::fs::remove_file(server.marks()).unwrap();
+    server.set_clock("+0");
     server.start();
     let mut client = server.connect();
     client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
-    let mut anew = server.ids();
+    let mut anew = Ids::new();
     anew.query(&mut client, DRAW).unwrap();
     assert!(ids.iter().all(|id| id.partition() == 1) && anew.iter().all(|id| id.partition() == 2));
     assert!(anew.iter().max() < ids.iter().min(), "IDs of the present");

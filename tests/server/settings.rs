@@ -1,7 +1,7 @@
 //! Settings fail closed: whatever a server can't honour stops `sno_new`, and never means another prefix.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, error, major_version, plan};
+use sno_tests::{Mode, Server, error, major_version, plan, text};
 
 use super::USE_UP_SHARED_MEMORY;
 
@@ -21,6 +21,11 @@ fn assert_refused(client: &mut Client, message: &str, detail: &str) {
 
 fn partition(client: &mut Client) -> i32 {
     client.query_one("SELECT sno_partition(sno_new(1)) >> 8", &[]).unwrap().get(0)
+}
+
+/// What [`partition`] is of a server that was given no prefix.
+fn default_partition(server: &Server) -> i32 {
+    i32::from(*server.auto_prefix().partitions().start() >> 8)
 }
 
 #[test]
@@ -56,7 +61,7 @@ fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
         server.reload();
         client.batch_execute("SELECT 1").unwrap();
         let message = "invalid value for parameter \"sno.partition_prefix\": \"x\"";
-        let detail = "Expected a number, or a number and its bits, as in \"42/8\".";
+        let detail = "Expected a number, or a number and its bits, as in \"42/8\", or \"auto\".";
         assert_refused(&mut client, message, detail);
         assert_refused(&mut server.connect(), message, detail);
         server.configure("sno.partition_prefix", "6");
@@ -80,7 +85,7 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
             assert_eq!(error.code().code(), "22023");
             assert_eq!(error.detail(), Some(detail));
         }
-        assert_eq!(partition(&mut client), 0);
+        assert_eq!(partition(&mut client), default_partition(&server));
         client.batch_execute("ALTER SYSTEM SET sno.partition_prefix = '42'").unwrap();
         server.reload();
         client.batch_execute("SELECT 1").unwrap();
@@ -114,7 +119,7 @@ fn a_session_can_not_choose_the_prefix() {
     assert_refused(&mut server.connect_with("-c sno.partition_prefix=7"), prefix, detail);
     assert_refused(&mut server.connect_with("-c sno.sequence_range=0-99"), range, detail);
     // The default is another server's number where this one has its own.
-    for (name, value) in [("sno.partition_prefix", "0/8"), ("sno.sequence_range", "0-65535")] {
+    for (name, value) in [("sno.partition_prefix", "auto"), ("sno.sequence_range", "0-65535")] {
         let message = format!("parameter \"{name}\" could not be set to \"{value}\"");
         assert_refused(&mut server.connect_with(&format!("-c {name}={value}")), &message, detail);
         let mut client = server.connect();
@@ -174,7 +179,7 @@ fn what_a_session_takes_back_leaves_no_trace() {
         let server = Server::builder();
         let server = own.into_iter().fold(server, |server, own| server.conf("sno.partition_prefix", own));
         let server = server.start();
-        let own = own.map_or(0, |own| own.parse().unwrap());
+        let own = own.map_or_else(|| default_partition(&server), |own| own.parse().unwrap());
         for commands in TAKEN_BACK {
             // The library is loaded when all is over, or in the middle.
             for middle in [false, true] {
@@ -204,7 +209,7 @@ fn what_is_taken_out_of_the_configuration_is_the_default_again() {
         admin.batch_execute("LOAD 'sno'").unwrap();
         // One that has met the library before, and one that meets it at the end.
         let mut early = server.connect();
-        assert_eq!(partition(&mut early), 0);
+        assert_eq!(partition(&mut early), default_partition(&server));
         let mut late = server.connect();
         for round in 0..4 {
             if round % 2 == 0 {
@@ -225,9 +230,10 @@ fn what_is_taken_out_of_the_configuration_is_the_default_again() {
                 server.unconfigure("sno.sequence_range");
             }
             server.reload();
-            assert_eq!((partition(&mut early), partition(&mut server.connect())), (0, 0));
+            let default = default_partition(&server);
+            assert_eq!((partition(&mut early), partition(&mut server.connect())), (default, default));
         }
-        assert_eq!(partition(&mut late), 0);
+        assert_eq!(partition(&mut late), default_partition(&server));
     }
 }
 
@@ -253,6 +259,27 @@ fn a_value_on_the_server_s_command_line_is_its_own() {
     }
 }
 
+/// Another cluster has another prefix, unless chance has it.
+#[test]
+fn a_server_that_nobody_configured_takes_its_prefix_from_its_system_identifier() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let prefix = server.auto_prefix();
+    let shown = |server: &Server| {
+        text(&mut server.connect(), "SELECT prefix || '/' || prefix_bits FROM sno_generator()")
+    };
+    assert_eq!(shown(&server), prefix.to_string());
+    let inside = format!("SELECT sno_partition(sno_new(1)) >> 4 = {}", prefix.value());
+    assert_eq!(text(&mut client, &inside), "t");
+    assert_eq!(text(&mut client, "SHOW sno.partition_prefix"), "auto");
+    server.configure("sno.partition_prefix", "5");
+    server.reload();
+    assert_eq!(shown(&server), "5/8");
+    server.configure("sno.partition_prefix", "AUTO");
+    server.reload();
+    assert_eq!(shown(&server), prefix.to_string());
+}
+
 #[test]
 fn names_of_settings_are_the_same_in_upper_case() {
     let server = Server::builder().start();
@@ -260,8 +287,8 @@ fn names_of_settings_are_the_same_in_upper_case() {
     server.reload();
     assert_eq!(partition(&mut server.connect()), 5);
     // PostgreSQL keeps the name as it was written.
-    let mut client = server.connect_with("-c SNO.PARTITION_PREFIX=0/8");
-    let message = "parameter \"sno.partition_prefix\" could not be set to \"0/8\"";
+    let mut client = server.connect_with("-c SNO.PARTITION_PREFIX=auto");
+    let message = "parameter \"sno.partition_prefix\" could not be set to \"auto\"";
     let detail = "It belongs to the server, and was set for a session, a role or a database.";
     assert_refused(&mut client, message, detail);
 }
@@ -329,7 +356,7 @@ fn parallel_workers_refuse_with_their_leader() {
 
     // Of a leader that has not loaded the library itself.
     let query = "SELECT count(sno_new(1)) FROM t";
-    for value in ["7", "0/8"] {
+    for value in ["7", "auto"] {
         let mut client = server.connect();
         client.batch_execute(parallel).unwrap();
         client.batch_execute(&format!("SET sno.partition_prefix = '{value}'")).unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
 use postgres::{Client, Config, NoTls};
-use sno_core::record::Record;
+use sno_core::{Prefix, record::Record};
 use tempfile::TempDir;
 
 use crate::{Ids, system, witness::Witness};
@@ -692,6 +692,15 @@ impl Server {
         // It may have gone already, after an error.
         let _ = psql.stdin.take().expect("a pipe").write_all(sql.as_bytes());
         psql.wait_with_output().expect("psql")
+    }
+
+    /// The prefix that the server takes if it is given none.
+    #[must_use]
+    #[track_caller]
+    pub fn auto_prefix(&self) -> Prefix {
+        let query = "SELECT system_identifier FROM pg_control_system()";
+        let identifier: i64 = self.connect().query_one(query, &[]).expect("the identifier").get(0);
+        Prefix::of_identifier(identifier as u64)
     }
 
     /// The data folder.

@@ -1,0 +1,203 @@
+//! The mutants.
+
+/// A program of tests, and the start of the names of its tests: `Suite("faults", "restarts::")`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Suite(pub(crate) &'static str, pub(crate) &'static str);
+
+/// A change that some test has to notice.
+pub(crate) struct Mutant {
+    /// What is broken.
+    pub(crate) name: &'static str,
+    pub(crate) file: &'static str,
+    /// A text that the file has once.
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+    /// The tests that should notice.
+    pub(crate) suites: &'static [Suite],
+}
+
+const RESTARTS: Suite = Suite("faults", "restarts::");
+const KILLS: Suite = Suite("faults", "kills::");
+const DISK: Suite = Suite("faults", "disk::");
+const MARKS: Suite = Suite("faults", "marks_file::");
+const STANDBY: Suite = Suite("faults", "standby::");
+const CLOCK: Suite = Suite("faults", "clock::");
+const WAITS: Suite = Suite("faults", "waits::");
+const SETTINGS: Suite = Suite("server", "settings::");
+const REGRESS: Suite = Suite("server", "regress::");
+const INDEXES: Suite = Suite("server", "indexes::");
+const UNIQUENESS: Suite = Suite("server", "uniqueness::");
+const UPGRADES: Suite = Suite("server", "upgrades::");
+const LOOM: Suite = Suite("loom", "");
+const CORE: Suite = Suite("core", "");
+
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "marks are ignored at a start",
+        file: "src/generator/marks.rs",
+        from: "    shared.marks.restore(limits, record.current);",
+        to: "    shared.marks.restore(limits.map(|_| S::Time::from_bits(0)), record.current);",
+        suites: &[RESTARTS, KILLS, DISK, MARKS, STANDBY, CLOCK],
+    },
+    Mutant {
+        name: "marks are never written",
+        file: "src/generator/marks.rs",
+        from: "    write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, \"write\", &error))?;",
+        to: "    let _ = (file, write_record::<S::Time>);",
+        suites: &[RESTARTS, MARKS],
+    },
+    Mutant {
+        name: "marks are written and not synced",
+        file: "src/generator/marks.rs",
+        from: "    // SAFETY: a descriptor that is open.\n",
+        to: "    return Ok(());\n    #[allow(unreachable_code)]\n    // SAFETY: a descriptor that is open.\n",
+        suites: &[DISK],
+    },
+    Mutant {
+        name: "the folder of the marks is not synced",
+        file: "src/generator/marks.rs",
+        from: "    sync(pg_sys::pg_fsync, &File::open(\".\")?)",
+        to: "    Ok(())",
+        suites: &[DISK],
+    },
+    Mutant {
+        name: "marks are raised in memory before they are on disk",
+        file: "src/generator/marks.rs",
+        from: "    write_record(file, &record).map_err",
+        to: "    shared.marks.raise(record.limits);\n    write_record(file, &record).map_err",
+        suites: &[DISK, MARKS],
+    },
+    Mutant {
+        name: "marks are written two seconds too low",
+        file: "src/generator/marks.rs",
+        from: "    write_record(file, &record).map_err",
+        to: "    let record = &Record { limits: record.limits.map(|l| S::Time::from_bits(l.get() - Marks::<S::Time>::AHEAD)), ..record.clone() };\n    write_record(file, record).map_err",
+        suites: &[RESTARTS, DISK],
+    },
+    Mutant {
+        name: "marks are renewed only when they are reached",
+        file: "src/generator/session.rs",
+        from: "        if self.marks.due(stamp.tick_tock, stamp.tick) {",
+        to: "        if false {",
+        suites: &[DISK],
+    },
+    Mutant {
+        name: "the lock of the marks file is not taken",
+        file: "src/generator/marks.rs",
+        from: "        Err(TryLockError::WouldBlock) => Ok(false),",
+        to: "        Err(TryLockError::WouldBlock) => Ok(true),",
+        suites: &[KILLS, WAITS],
+    },
+    Mutant {
+        name: "generators from number 16 on start at zero",
+        file: "src/generator/marks.rs",
+        from: "    for slot in &shared.slots {",
+        to: "    for slot in shared.slots.iter().take(16) {",
+        suites: &[RESTARTS, KILLS, CLOCK],
+    },
+    Mutant {
+        name: "marks of another cluster are trusted",
+        file: "src/generator/marks.rs",
+        from: "(record.system != cluster_identifier()).then_some(now)",
+        to: "(record.system != record.system).then_some(now)",
+        suites: &[MARKS],
+    },
+    Mutant {
+        name: "a standby generates",
+        file: "src/generator/session.rs",
+        from: "    if unsafe { pg_sys::RecoveryInProgress() } { Err",
+        to: "    if false { Err",
+        suites: &[STANDBY],
+    },
+    Mutant {
+        name: "the last replayed commit is ignored after a promotion",
+        file: "src/generator/marks.rs",
+        from: "    if time.0 == 0 { None }",
+        to: "    if time.0 != 1 { None }",
+        suites: &[STANDBY],
+    },
+    Mutant {
+        name: "a claim is not one atomic step",
+        file: "core/src/slot.rs",
+        from: "        self.word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()",
+        to: "        self.word.load(Acquire) == old && {\n            self.word.store(new, Release);\n            true\n        }",
+        suites: &[LOOM, UNIQUENESS],
+    },
+    Mutant {
+        name: "the tick of the timeline that is left is not noted",
+        file: "core/src/slot.rs",
+        from: "            self.departed[this as usize].fetch_max(tick.get(), AcqRel);",
+        to: "",
+        suites: &[CORE, LOOM, CLOCK],
+    },
+    Mutant {
+        name: "the clock believes its tick for 100 ms",
+        file: "core/src/tick_clock.rs",
+        from: "const TICK: u64 = 1000 * Tick::MICROS;",
+        to: "const TICK: u64 = 25_000 * Tick::MICROS;",
+        suites: &[UNIQUENESS],
+    },
+    Mutant {
+        name: "a wait can't be cancelled",
+        file: "src/pg/wait.rs",
+        from: "    check_for_interrupts!();\n",
+        to: "",
+        suites: &[WAITS],
+    },
+    Mutant {
+        name: "a setting of a session counts",
+        file: "src/pg/settings.rs",
+        from: "        if let Some(value) = before.foreign {",
+        to: "        if let Some(value) = before.foreign.filter(|_| false) {",
+        suites: &[SETTINGS],
+    },
+    Mutant {
+        name: "a value that makes no sense is the default",
+        file: "src/sno/settings.rs",
+        from: "let prefix = match PREFIX.get()? {",
+        to: "let prefix = match PREFIX.get().unwrap_or(PrefixSetting::Auto) {",
+        suites: &[SETTINGS],
+    },
+    Mutant {
+        name: "IDs of given times are in a live partition",
+        file: "src/sno/generate.rs",
+        from: "partition: prefix.reserved()",
+        to: "partition: prefix.partition(0)",
+        suites: &[UNIQUENESS, REGRESS],
+    },
+    Mutant {
+        name: "the hash has another seed",
+        file: "src/fixed/hash.rs",
+        from: "T::LENGTH as c_int, seed as u64)",
+        to: "T::LENGTH as c_int, seed as u64 ^ 1)",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "abbreviated keys are in another order",
+        file: "core/src/abbreviation.rs",
+        from: "since << 16 | low as u64",
+        to: "since << 16 | (low ^ 1) as u64",
+        suites: &[CORE, INDEXES],
+    },
+    Mutant {
+        name: "the estimate is a constant",
+        file: "src/sno/planner/selectivity.rs",
+        from: "    // A query may have thousands of conditions.\n    check_for_interrupts!();\n",
+        to: "    check_for_interrupts!();\n    if true {\n        return UNKNOWN.into_datum();\n    }\n",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "planner support does nothing",
+        file: "src/sno/planner/support.rs",
+        from: "        if (*request).type_ != NodeTag::T_SupportRequestSimplify {",
+        to: "        if true || (*request).type_ != NodeTag::T_SupportRequestSimplify {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "a function is not parallel safe any more",
+        file: "sql/sno.sql",
+        from: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
+        to: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;",
+        suites: &[REGRESS, UPGRADES],
+    },
+];

@@ -1,0 +1,229 @@
+//! Breaks the extension in one place at a time, and sees whether the tests notice: `make test-mutants`.
+//!
+//! Each mutant is one change of the sources, in [`list`]. It is made in a copy of them, in `target/mutants`; the library is
+//! built there, and the tests of the unchanged sources run on a server that has it. A mutant that they don't notice is a
+//! failure, and so is one whose place in the sources is not there any more.
+//!
+//! With arguments, only the mutants whose names contain one of them are made.
+
+mod list;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio, exit},
+    time::Instant,
+};
+
+use list::{MUTANTS, Mutant, Suite};
+
+/// The longest that the tests of one mutant may take, in seconds: some of them hang.
+const PATIENCE: &str = "400";
+
+fn main() {
+    let chosen: Vec<String> = env::args().skip(1).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned();
+    let mutants: Vec<&Mutant> = MUTANTS
+        .iter()
+        .filter(|mutant| chosen.is_empty() || chosen.iter().any(|part| mutant.name.contains(part.as_str())))
+        .collect();
+    let tests = Tests::build(&root);
+    let copy = Copy::new(&root);
+
+    println!("The tests on the unchanged sources:");
+    copy.build();
+    let mut suites: Vec<Suite> = mutants.iter().flat_map(|mutant| mutant.suites).copied().collect();
+    suites.sort_unstable();
+    suites.dedup();
+    for suite in suites {
+        let failed = tests.run(&copy, suite);
+        if !failed.is_empty() {
+            fail(&format!("{suite:?} fails without a mutant: {}", failed.join(", ")));
+        }
+        println!("  {} {}", suite.0, suite.1);
+    }
+
+    let mut table = Vec::new();
+    let mut survivors = Vec::new();
+    for mutant in &mutants {
+        let began = Instant::now();
+        let original = copy.apply(mutant);
+        let mut noticed: Vec<String> = Vec::new();
+        match copy.try_build() {
+            Err(output) => fail(&format!("{} can't be built:\n{output}", mutant.name)),
+            Ok(()) => {
+                for suite in mutant.suites {
+                    noticed.extend(tests.run(&copy, *suite));
+                }
+            }
+        }
+        fs::write(copy.root.join(mutant.file), original).expect("the copy");
+        let by = if noticed.is_empty() { "**nothing**".to_owned() } else { shown(&noticed) };
+        println!("{}: {by} ({} s)", mutant.name, began.elapsed().as_secs());
+        if noticed.is_empty() {
+            survivors.push(mutant.name);
+        }
+        table.push(format!("| {} | {by} |", mutant.name));
+    }
+
+    println!("\n| what is broken | noticed by |\n|---|---|\n{}", table.join("\n"));
+    println!("\n{} mutants, {} noticed", mutants.len(), mutants.len() - survivors.len());
+    if !survivors.is_empty() {
+        fail(&format!("Not noticed: {}", survivors.join("; ")));
+    }
+}
+
+/// The tests that failed: all if there are few.
+fn shown(tests: &[String]) -> String {
+    let few: Vec<String> = tests.iter().take(3).map(|test| format!("`{test}`")).collect();
+    let more = if tests.len() > 3 { format!(" and {} more", tests.len() - 3) } else { String::new() };
+    few.join(", ") + &more
+}
+
+fn fail(text: &str) -> ! {
+    eprintln!("{text}");
+    exit(1)
+}
+
+/// The programs of the tests, of the unchanged sources.
+struct Tests {
+    server: PathBuf,
+    faults: PathBuf,
+    core: PathBuf,
+}
+
+impl Tests {
+    fn build(root: &Path) -> Self {
+        let messages = |arguments: &[&str]| {
+            let output = Command::new("cargo")
+                .args(["test", "--no-run", "--message-format=json-render-diagnostics"])
+                .args(arguments)
+                .current_dir(root)
+                .stderr(Stdio::inherit())
+                .output()
+                .expect("cargo");
+            assert!(output.status.success(), "the tests can't be built");
+            String::from_utf8(output.stdout).expect("JSON")
+        };
+        let built =
+            messages(&["--package", "sno-tests", "--all-features", "--test", "server", "--test", "faults"]);
+        let program = |name: &str| -> PathBuf {
+            let start = "\"executable\":\"";
+            let mut paths = built.split(start).skip(1).filter_map(|rest| rest.split('"').next());
+            let path = paths.find(|path| {
+                Path::new(path)
+                    .file_name()
+                    .is_some_and(|file| file.to_string_lossy().starts_with(&format!("{name}-")))
+            });
+            path.unwrap_or_else(|| panic!("no program {name}")).into()
+        };
+        Self { server: program("server"), faults: program("faults"), core: root.to_owned() }
+    }
+
+    /// Runs some tests on a mutant; the names of those that failed.
+    fn run(&self, copy: &Copy, suite: Suite) -> Vec<String> {
+        let Suite(program, filter) = suite;
+        let threads = if filter.starts_with("alone::") { "--test-threads=1" } else { "--test-threads=4" };
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=20", PATIENCE]);
+        match program {
+            "core" => {
+                command.args([
+                    "cargo",
+                    "test",
+                    "--package",
+                    "sno-core",
+                    "--all-features",
+                    "--no-fail-fast",
+                    "--",
+                ]);
+            }
+            "loom" => {
+                command
+                    .args(["cargo", "test", "--package", "sno-core", "--release", "--test", "loom", "--"])
+                    .env("RUSTFLAGS", "--cfg loom")
+                    .env("CARGO_PROFILE_RELEASE_LTO", "off")
+                    .env("CARGO_TARGET_DIR", self.core.join("target/loom"));
+            }
+            _ => {
+                let program = if program == "server" { &self.server } else { &self.faults };
+                command.arg("dev/staged").arg(program).arg(threads);
+            }
+        }
+        let output =
+            command.arg(filter).env("RUST_BACKTRACE", "0").current_dir(&copy.root).output().expect("timeout");
+        let text = text(&output);
+        let mut failed: Vec<String> = text
+            .lines()
+            .filter_map(|line| {
+                line.strip_prefix("test ")?.split_once(" ... FAILED").map(|(name, _)| name.to_owned())
+            })
+            .collect();
+        failed.sort();
+        if failed.is_empty() && !output.status.success() {
+            // Killed for lack of time, or by itself.
+            failed.push(format!("{program} {filter}, which does not end"));
+        }
+        failed
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A copy of the sources.
+struct Copy {
+    root: PathBuf,
+}
+
+impl Copy {
+    fn new(root: &Path) -> Self {
+        let copy = root.join("target/mutants");
+        fs::create_dir_all(&copy).expect("target/mutants");
+        let files = Command::new("git")
+            .args(["ls-files", "-co", "--exclude-standard", "-z"])
+            .current_dir(root)
+            .output();
+        let files = files.expect("git").stdout;
+        for file in String::from_utf8(files).expect("names").split_terminator('\0') {
+            let (from, to) = (root.join(file), copy.join(file));
+            let Ok(content) = fs::read(&from) else { continue };
+            // What has not changed keeps its time, so that it is not built again.
+            if fs::read(&to).ok().as_ref() != Some(&content) {
+                fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+                fs::copy(&from, &to).expect("a copy");
+            }
+        }
+        Self { root: copy }
+    }
+
+    /// Makes the change, and returns what the file was before.
+    fn apply(&self, mutant: &Mutant) -> String {
+        let path = self.root.join(mutant.file);
+        let original = fs::read_to_string(&path).expect("the file of a mutant");
+        let found = original.matches(mutant.from).count();
+        if found != 1 {
+            fail(&format!("{}: {} has {found} places with\n{}", mutant.name, mutant.file, mutant.from));
+        }
+        fs::write(&path, original.replace(mutant.from, mutant.to)).expect("the copy");
+        original
+    }
+
+    fn try_build(&self) -> Result<(), String> {
+        // Not optimized at link time, which takes longer than it saves here.
+        let output = Command::new("dev/build")
+            .env("CARGO_PROFILE_RELEASE_LTO", "off")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+            .current_dir(&self.root)
+            .output()
+            .expect("dev/build");
+        if output.status.success() { Ok(()) } else { Err(text(&output)) }
+    }
+
+    fn build(&self) {
+        if let Err(output) = self.try_build() {
+            fail(&output);
+        }
+    }
+}
