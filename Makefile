@@ -46,8 +46,7 @@ test-faults: ## run the long form of the fault suite: some minutes, hundreds of 
 	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=1 alone::
 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
-	@dev/prerequisites
-	@cargo run --package sno-tests --bin mutants -- $(ONLY)
+	@dev/test-mutants
 
 bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
 	@dev/bench full

@@ -4,8 +4,9 @@
 //! * Each write and each sync of the file, and each sync of its folder, is a line in `sno.marks.calls`.
 //! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder has
 //!   to be synced once, or there is no file at all.
-//! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), and
-//!   `pwrite64 short` makes each write end after half of it.
+//! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), `pwrite64 short`
+//!   makes each write end after half of it, and `room 4096` makes the disk full when the file has so many bytes.
+//!   `posix_fallocate 28` makes dynamic shared memory fail.
 //!
 //! All these files are in the data directory, which is the working directory of the server's processes.
 
@@ -138,16 +139,50 @@ pub unsafe extern "C" fn fsync(fd: c_int) -> c_int {
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usize, offset: i64) -> isize {
-    let short = !INSIDE.load(Relaxed) && matches!(file(fd), File::Marks) && {
-        INSIDE.store(true, Relaxed);
-        let short = fault("pwrite64").is_some_and(|fault| fault == "short");
+    let mut part = length;
+    if !INSIDE.swap(true, Relaxed) {
+        if matches!(file(fd), File::Marks) {
+            if fault("pwrite64").is_some_and(|fault| fault == "short") {
+                part = length.div_ceil(2);
+            }
+            if let Some(room) = fault("room").and_then(|room| room.parse::<usize>().ok()) {
+                part = part.min(room.saturating_sub(offset as usize));
+            }
+        }
         INSIDE.store(false, Relaxed);
-        short
-    };
-    let part = if short { length.div_ceil(2) } else { length };
+    }
+    if part == 0 && length > 0 {
+        // SAFETY: the address of this thread's error number.
+        unsafe { *libc::__errno_location() = libc::ENOSPC };
+        return -1;
+    }
     // SAFETY: part of what the caller vouches for.
     let call = || unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, part, offset) } as isize;
     observe("pwrite64", fd, &format!(" {part} at {offset}"), call, |_| ())
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_fallocate(fd: c_int, offset: i64, length: i64) -> c_int {
+    if let Some(error) = fault("posix_fallocate").and_then(|error| error.parse().ok()) {
+        return error;
+    }
+    // SAFETY: the system call itself takes any descriptor; the error number is this thread's.
+    unsafe {
+        match libc::syscall(libc::SYS_fallocate, fd, 0, offset, length) {
+            0 => 0,
+            _ => *libc::__errno_location(),
+        }
+    }
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_fallocate64(fd: c_int, offset: i64, length: i64) -> c_int {
+    // SAFETY: by the contract.
+    unsafe { posix_fallocate(fd, offset, length) }
 }
 
 /// The name of this library's file, which Cargo puts beside the tests.

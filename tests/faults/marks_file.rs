@@ -2,8 +2,6 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +16,11 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 /// One generator for all backends, so that what could come twice does.
 fn server() -> Server {
     Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start()
+}
+
+/// With a disk that can be full.
+fn disk() -> Server {
+    Server::builder().disk(true).faketime(true).conf("sno.partition_prefix", "3/16").start()
 }
 
 /// Draws until the marks run out; the error that comes then.
@@ -99,60 +102,11 @@ fn a_full_disk_while_the_server_runs() {
     tally::prove(ids);
 }
 
-/// A file system of its own for the marks, so small that it is full at once.
-struct Disk {
-    folder: tempfile::TempDir,
-    target: PathBuf,
-}
-
-impl Disk {
-    /// `None` if this is not allowed here.
-    fn new(server: &Server, size: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mount = |arguments: &[&str]| {
-            Command::new("mount").args(arguments).output().is_ok_and(|o| o.status.success())
-        };
-        let path = folder.path().to_str().unwrap().to_owned();
-        if !mount(&["-t", "tmpfs", "-o", &format!("size={size},mode=755"), "none", &path]) {
-            println!("skipped: mounting a small file system takes root and the right to mount");
-            return None;
-        }
-        let disk = Self { target: server.marks(), folder };
-        let file = disk.file();
-        fs::write(&file, "").unwrap();
-        give_to_server(&file);
-        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        fs::write(&disk.target, "").unwrap();
-        assert!(mount(&["--bind", file.to_str().unwrap(), disk.target.to_str().unwrap()]));
-        Some(disk)
-    }
-
-    fn file(&self) -> PathBuf {
-        self.folder.path().join("sno.marks")
-    }
-
-    fn resize(&self, size: &str) {
-        let resized = Command::new("mount")
-            .args(["-o", &format!("remount,size={size}"), self.folder.path().to_str().unwrap()])
-            .status();
-        assert!(resized.unwrap().success());
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        // Whatever still has the file open keeps it; the names go.
-        for path in [&self.target, &self.folder.path().to_owned()] {
-            let _ = Command::new("umount").arg("-l").arg(path).status();
-        }
-    }
-}
-
 #[test]
 fn a_full_disk_when_the_file_is_made() {
-    let server = server();
+    let server = disk();
     // Room for one of two pages.
-    let Some(disk) = Disk::new(&server, "4k") else { return };
+    server.fail_disk("room 4096");
     tally::fault("disks that are full");
     let mut ids = server.ids();
     let mut client = server.connect();
@@ -162,24 +116,20 @@ fn a_full_disk_when_the_file_is_made() {
     // What was left behind does no harm, neither as long as the disk is full nor afterwards.
     server.restart(Mode::Immediate);
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "53100");
-    disk.resize("1m");
+    server.fail_disk("");
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.restart(Mode::Crash);
     ids.query(&mut server.connect(), DRAW).unwrap();
-    // Before its disk goes.
-    server.stop(Mode::Fast);
     tally::prove(ids);
 }
 
 /// The file has its room from the beginning: a disk that fills up later stops nobody.
 #[test]
 fn a_disk_that_fills_up_later() {
-    let server = server();
-    let Some(disk) = Disk::new(&server, "16k") else { return };
+    let server = disk();
     let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    let filler = fs::write(disk.folder.path().join("filler"), vec![1; 100_000]);
-    assert!(filler.is_err(), "the disk is full");
+    server.fail_disk(&format!("room {}", 2 * LENGTH));
     tally::fault("disks that are full");
     for _ in 0..4 {
         server.advance_clock(1.0);
@@ -187,8 +137,6 @@ fn a_disk_that_fills_up_later() {
     }
     server.restart(Mode::Crash);
     ids.query(&mut server.connect(), DRAW).unwrap();
-    // Before its disk goes.
-    server.stop(Mode::Fast);
     tally::prove(ids);
 }
 

@@ -1,9 +1,6 @@
 //! Memory: what a backend holds after millions of calls is what it held before.
 
-use std::path::Path;
-use std::process::Command;
-
-use sno_tests::{Server, error, major_version};
+use sno_tests::{Server, error, major_version, skip};
 
 use crate::{pick, tally, text};
 
@@ -84,19 +81,15 @@ fn millions_of_errors_leave_nothing_behind() {
     assert_eq!(text(&mut client, "SELECT sno_metabyte(sno_new(7))"), "7");
 }
 
-/// From PostgreSQL 17 on the generators live in dynamic shared memory: here in files, on a file system that is full.
+/// From PostgreSQL 17 on the generators live in dynamic shared memory.
 #[test]
 fn no_room_for_dynamic_shared_memory() {
-    let server = Server::builder().conf("dynamic_shared_memory_type", "mmap").start();
+    let server = Server::builder().disk(true).conf("dynamic_shared_memory_type", "posix").start();
     let mut client = server.connect();
     if major_version(&mut client) < 17 {
-        println!("skipped: the generators are in the main segment before PostgreSQL 17");
-        return;
+        return skip("the generators are in the main segment before PostgreSQL 17");
     }
-    let folder = server.data().join("pg_dynshmem");
-    let Some(mount) = Mount::new(&folder, "4k") else { return };
-    // Not a byte is left: PostgreSQL takes a write of some bytes for another error.
-    std::fs::write(folder.join("full"), [0; 4096]).unwrap();
+    server.fail_disk("posix_fallocate 28");
     tally::fault("disks that are full");
     for _ in 0..2 {
         let error = error(&mut client, "SELECT sno_new(1)");
@@ -105,31 +98,7 @@ fn no_room_for_dynamic_shared_memory() {
         assert!(error.detail().unwrap().ends_with("No space left on device."), "{error:?}");
         assert!(error.hint().unwrap().starts_with("Make room for dynamic shared memory"), "{error:?}");
     }
-    drop(mount);
+    server.fail_disk("");
     client.batch_execute("SELECT sno_new(1)").unwrap();
     server.connect().batch_execute("SELECT sno_new(1)").unwrap();
-}
-
-/// A small file system over a folder.
-struct Mount<'a>(&'a Path);
-
-impl<'a> Mount<'a> {
-    /// `None` if this is not allowed here.
-    fn new(folder: &'a Path, size: &str) -> Option<Self> {
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size},mode=777"), "none"])
-            .arg(folder)
-            .output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(folder));
-        }
-        println!("skipped: mounting a small file system takes root and the right to mount");
-        None
-    }
-}
-
-impl Drop for Mount<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0).status();
-    }
 }

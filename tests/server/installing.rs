@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use sno_tests::Server;
+use sno_tests::{Server, skip};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -105,8 +105,7 @@ fn scripts_are_ascii() {
 #[test]
 fn it_works_from_folders_of_its_own() {
     if env::var("PG").expect("PG").parse::<u32>().unwrap() < 18 {
-        println!("skipped: extension_control_path came with PostgreSQL 18");
-        return;
+        return skip("extension_control_path came with PostgreSQL 18");
     }
     // A server without the extensions, and beside it their files.
     let temporary = PathBuf::from(env::var_os("SNO_TMP").unwrap());

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Ids, Server, in_parallel, major_version, text};
+use sno_tests::{Ids, Server, in_parallel, major_version, skip, text};
 
 const TABLE: &str = "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
 
@@ -118,8 +118,7 @@ fn two_writers_that_replicate_each_other() {
     let (first, second) = (server(1), server(2));
     let version = major_version(&mut first.connect());
     if version < 16 {
-        println!("skipped: PostgreSQL {version} can't tell its own changes from those of others");
-        return;
+        return skip("two-way replication came with PostgreSQL 16");
     }
     subscribe(&first, &second, "other", "origin = none, copy_data = false");
     subscribe(&second, &first, "other", "origin = none, copy_data = false");

@@ -10,6 +10,7 @@ mod answers;
 mod catalog;
 mod ids;
 mod server;
+mod skips;
 mod system;
 mod witness;
 
@@ -19,5 +20,6 @@ pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
 pub use server::{Builder, Mode, Server};
+pub use skips::skip;
 pub use sno_core;
 pub use system::{as_server, give_to_server, program};
