@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-faults test-drivers test-mutants package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-servers test-versions test-core test-sql test-index test-upgrade test-replication test-faults test-drivers test-mutants package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -21,6 +21,12 @@ uninstall: ## take them out again
 
 test: ## run every test, on throwaway servers
 	@dev/test
+
+test-servers: ## run the tests on servers alone: make test-servers PG=18
+	@dev/test servers
+
+test-versions: ## run them on PostgreSQL 17 and 18 with assertions, which it builds; then pg_regress under stress
+	@dev/test-versions
 
 test-core: ## run the tests of what needs no server
 	@cargo test --package sno-core --package sno-cli --all-features

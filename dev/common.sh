@@ -32,9 +32,11 @@ fi
 # The second name is the one that the build of pgrx's bindings goes by.
 export PG PG_CONFIG PGRX_PG_CONFIG_PATH=$PG_CONFIG
 
-# One target folder per major version: switching rebuilds nothing, and no version overwrites another's module.
-export CARGO_TARGET_DIR=$PWD/target/pg$PG
-library=$CARGO_TARGET_DIR/release/libsno.so
+# What is built with the server's headers has a folder for each major version: switching rebuilds nothing, and no version
+# overwrites another's module. All else is the same for all versions.
+export CARGO_TARGET_DIR=$PWD/target
+library_target=$PWD/target/pg$PG
+library=$library_target/release/libsno.so
 version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 # PostgreSQL refuses to run as root: then its servers run as this user, otherwise as whoever calls.

@@ -180,6 +180,14 @@ impl Builder {
         for (name, value) in &self.settings {
             server.configure(name, value);
         }
+        // For all servers of a run: SNO_CONF='debug_discard_caches=1'.
+        for (name, value) in std::env::var("SNO_CONF")
+            .iter()
+            .flat_map(|conf| conf.split(','))
+            .filter_map(|line| line.split_once('='))
+        {
+            server.configure(name, value);
+        }
         if self.tcp {
             server.port = system::free_port();
             server.configure("listen_addresses", "127.0.0.1");
