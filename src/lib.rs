@@ -26,7 +26,7 @@ compile_error!("a panic becomes an ERROR by unwinding: build with panic = \"unwi
 
 pgrx::pg_module_magic!(name, version);
 
-// For cargo pgrx, which makes its script of what the library holds.
+// cargo pgrx writes the extension's script from this; `make install` installs the file itself.
 pgrx::extension_sql_file!("../sql/sno.sql", name = "sno", finalize);
 
 /// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
@@ -39,10 +39,13 @@ extern "C-unwind" fn _PG_init() {
         &compat::uniqueid::generate::MEMORY,
     ];
     pg::errors::disable_backtraces();
-    pg::settings::on_change(sno::generate::forget);
-    pg::settings::on_change(compat::forget);
+    pg::settings::on_change(|| {
+        sno::generate::forget();
+        compat::forget();
+    });
     sno::settings::define();
     compat::settings::define();
     generator::shared::reserve(&MEMORY);
+    // Of the other systems a session may need none, so their memory is taken at their first use.
     sno::generate::MEMORY.attach_at_load();
 }

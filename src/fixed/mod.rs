@@ -24,7 +24,8 @@ pub(crate) trait Fixed: Argument + Returned + Ord {
     type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]> + Copy;
 
     /// Why a text or bytes are not a value. It should be small, since [`parse`](Self::parse) returns it or the value.
-    type Error: Display;
+    /// `Copy`, since nothing drops it when the error is raised.
+    type Error: Display + Copy;
 
     /// The value of a text. It is called outside the guard and may not panic, and nor may [`from_bytes`](Self::from_bytes).
     fn parse(text: &[u8]) -> Result<Self, Self::Error>;

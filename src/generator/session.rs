@@ -122,7 +122,7 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
     fn log_backward_step(&self, stamp: Stamp<S::Time>) {
         let from = match self.slot.is_used() {
             true => self.slot.departed(!stamp.tick_tock),
-            // The slot departed from a mark, which was ahead of the clock.
+            // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
             false => S::Time::from_bits(self.shared.resumed.load(Relaxed)),
         };
         if from > stamp.tick {

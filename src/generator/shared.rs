@@ -165,7 +165,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
             .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| std::ptr::null_mut())
             .execute();
             if memory.is_null() {
-                // The error has let interrupts in again, which the release does.
+                // The error has reset this count, and LWLockRelease() takes one off it.
                 pg_sys::InterruptHoldoffCount += 1;
             }
             pg_sys::LWLockRelease(lock);

@@ -183,7 +183,7 @@ impl Returned for pg_sys::Datum {
     }
 }
 
-/// The call itself, for functions that need more of it than its arguments.
+/// An argument of any type, as its datum.
 impl Argument for pg_sys::Datum {
     #[inline(always)]
     unsafe fn from_datum(datum: pg_sys::Datum) -> Self {

@@ -173,9 +173,14 @@ pub(crate) fn disable_backtraces() {
     const VARIABLE: &str = "RUST_LIB_BACKTRACE";
 
     let before = env::var_os(VARIABLE);
-    // SAFETY: libraries are loaded while the process has one thread.
+    if before.is_none() && env::var_os("RUST_BACKTRACE").is_none() {
+        // The standard library reads the variables now, and never again.
+        let _ = Backtrace::capture();
+        return;
+    }
+    // SAFETY: a server process has one thread when it loads a library, unless another library has started some. Only those
+    // who ask for backtraces in the server's environment come here.
     unsafe { env::set_var(VARIABLE, "0") };
-    // The standard library reads the variable now, and never again.
     let _ = Backtrace::capture();
     // SAFETY: as above. The value is restored for other libraries.
     unsafe {

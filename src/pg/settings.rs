@@ -82,7 +82,7 @@ impl Setting {
         if let Some(value) = before.foreign {
             return Err(Error::setting_not_honoured(&self.name.to_string_lossy(), value.to_bytes()));
         }
-        DEFINING.store(true, Relaxed);
+        let defining = Defining::begin();
         // SAFETY: the hooks catch their panics.
         unsafe {
             GucRegistry::define_string_guc_with_hooks(
@@ -97,7 +97,7 @@ impl Setting {
                 None,
             );
         }
-        DEFINING.store(false, Relaxed);
+        drop(defining);
         // If PostgreSQL has dropped the server's value, for lack of memory, the setting does not count as defined.
         self.defined.store(State::of(self.name).source == before.source, Relaxed);
         Ok(())
@@ -163,6 +163,22 @@ unsafe fn record(name: &CStr) -> *mut pg_sys::config_generic {
 /// Whether a setting is being defined. Without preloading, this happens during a command.
 static DEFINING: AtomicBool = AtomicBool::new(false);
 
+/// Resets [`DEFINING`] when it is dropped, so also if PostgreSQL raises an error meanwhile.
+struct Defining;
+
+impl Defining {
+    fn begin() -> Self {
+        DEFINING.store(true, Relaxed);
+        Self
+    }
+}
+
+impl Drop for Defining {
+    fn drop(&mut self) {
+        DEFINING.store(false, Relaxed);
+    }
+}
+
 /// Refuses an invalid value in a command, such as `ALTER SYSTEM`, where the user sees the error. At a start or a reload, a
 /// refusal would leave another value in force.
 #[pgrx::pg_guard]
@@ -184,20 +200,14 @@ unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     }
 }
 
-/// The functions to call when a setting has a new value.
-type Forget = [Option<fn()>; 2];
-
 // SAFETY: for the functions of this file.
-static FORGET: BackendLocal<Cell<Forget>> = unsafe { BackendLocal::new(Cell::new([None; 2])) };
+static ON_CHANGE: BackendLocal<Cell<fn()>> = unsafe { BackendLocal::new(Cell::new(|| ())) };
 
-/// Registers a function to call whenever a setting has a new value. There can be two.
-pub(crate) fn on_change(forget: fn()) {
-    let [first, _] = FORGET.get();
-    FORGET.set([Some(forget), first]);
+/// Sets the function that is called whenever a setting has a new value.
+pub(crate) fn on_change(function: fn()) {
+    ON_CHANGE.set(function);
 }
 
 unsafe extern "C-unwind" fn changed(_value: *const c_char, _extra: *mut c_void) {
-    for forget in FORGET.get().into_iter().flatten() {
-        forget();
-    }
+    (ON_CHANGE.get())();
 }

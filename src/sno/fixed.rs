@@ -82,6 +82,7 @@ fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, InvalidSno> {
 }
 
 /// Why a text is not a sno.
+#[derive(Clone, Copy)]
 pub(crate) enum InvalidSno {
     /// It is not the 16 characters.
     Characters(ParseError),

@@ -17,6 +17,7 @@ mod harness;
 mod imports;
 mod indexes;
 mod installing;
+mod live_update;
 mod messages;
 mod parallel;
 mod partitions;
