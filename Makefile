@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-servers test-versions test-core test-sql test-index test-upgrade test-replication test-faults test-drivers test-mutants package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-servers test-versions test-core test-sql test-index test-upgrade test-replication test-faults test-drivers test-mutants test-update test-sanitizers test-sqlsmith package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -53,6 +53,15 @@ test-faults: ## run the long form of the fault suite: some minutes, hundreds of 
 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
 	@dev/test-mutants
+
+test-update: ## replace the library of 0.1.0, built from its commit, under sessions that go on
+	@dev/test-update
+
+test-sanitizers: ## run the core under AddressSanitizer, and pg_regress on a server under valgrind's memcheck
+	@dev/test-sanitizers
+
+test-sqlsmith: ## run random queries for five minutes; best on a server with assertions: PG=18
+	@dev/test-sqlsmith
 
 bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
 	@dev/bench full

@@ -27,6 +27,7 @@ mod replication;
 mod restarts;
 mod schemas;
 mod settings;
+mod strangers;
 mod uniqueness;
 mod upgrades;
 

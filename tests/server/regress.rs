@@ -7,14 +7,24 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use sno_tests::{Server, program};
+use sno_tests::{Builder, Server, program};
 
 /// Files that run before the others, which follow in the order of their names.
 const FIRST: [&str; 1] = ["answer"];
 
 #[test]
 fn pg_regress() {
-    let server = Server::builder().extension(false).conf("sno.partition_prefix", "0").start();
+    run(&server().start(), &[]);
+}
+
+/// The servers of all runs.
+pub(crate) fn server() -> Builder {
+    Server::builder().extension(false).conf("sno.partition_prefix", "0")
+}
+
+/// Runs all files but some on a server, and compares what they print.
+#[track_caller]
+pub(crate) fn run(server: &Server, without: &[&str]) {
     server.connect().batch_execute("CREATE DATABASE regression").unwrap();
     server
         .connect_to("regression")
@@ -27,6 +37,7 @@ fn pg_regress() {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| !without.contains(&name.as_str()))
         .collect();
     names.sort_by_key(|name| {
         (FIRST.iter().position(|first| first == name).unwrap_or(usize::MAX), name.clone())

@@ -54,6 +54,7 @@ pub struct Builder {
     arguments: Vec<String>,
     tcp: bool,
     environment: Vec<(String, String)>,
+    under: Vec<String>,
 }
 
 impl Builder {
@@ -122,6 +123,13 @@ impl Builder {
         self
     }
 
+    /// A program that runs the server, with its arguments: `valgrind`.
+    #[must_use]
+    pub fn under(mut self, program: &[&str]) -> Self {
+        self.under = program.iter().map(ToString::to_string).collect();
+        self
+    }
+
     /// Whether clients can connect by TCP, too: from this machine, and with a password. The port is
     /// [`Server::port`].
     #[must_use]
@@ -140,6 +148,7 @@ impl Builder {
         server.disk = self.disk;
         server.environment = self.environment;
         server.arguments = self.arguments;
+        server.under = self.under;
         let template = system::temporary().join("template");
         let mut make = if template.is_dir() && self.programs.as_os_str().is_empty() {
             let mut copy = std::process::Command::new("cp");
@@ -238,6 +247,7 @@ pub struct Server {
     port: u16,
     environment: Vec<(String, String)>,
     arguments: Vec<String>,
+    under: Vec<String>,
     witness: Arc<Witness>,
     clock: Mutex<Clock>,
     // Last, since fields are dropped in order: the folder goes after the server.
@@ -267,6 +277,7 @@ impl Server {
             port: 5432,
             environment: Vec::new(),
             arguments: Vec::new(),
+            under: Vec::new(),
             witness: Arc::default(),
             clock: Mutex::default(),
             home,
@@ -316,8 +327,11 @@ impl Server {
         let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
         assert!(postmaster.is_none(), "the server runs already");
         let log = system::appending(&self.log_path());
-        let mut command = system::server_command(self.programs.join("postgres"));
+        let postgres = system::program(self.programs.join("postgres"));
+        let mut program = self.under.iter().map(PathBuf::from).chain([postgres]);
+        let mut command = system::server_command(program.next().expect("a program"));
         command
+            .args(program)
             .arg("-D")
             .arg(&self.data)
             .args(&self.arguments)

@@ -1,0 +1,86 @@
+//! What programs that know nothing of the extension find in it: memcheck, and random queries.
+
+use std::process::Command;
+use std::{env, fs};
+
+use sno_tests::{Server, text};
+
+use super::regress;
+
+/// memcheck, with a report for each process. PostgreSQL's own reports are not ours to see to: its allocator is not made known
+/// to memcheck in the servers that Debian has.
+#[test]
+#[ignore = "takes many minutes: make test-sanitizers"]
+fn memcheck_has_nothing_to_report() {
+    let reports = tempfile::tempdir().unwrap();
+    sno_tests::give_to_server(reports.path());
+    let log = format!("--log-file={}/%p", reports.path().display());
+    let valgrind =
+        ["valgrind", "--quiet", "--trace-children=yes", "--leak-check=no", "--num-callers=40", &log];
+    let server = regress::server().under(&valgrind).start();
+    // Of the plans' times and the waits, nothing can be expected.
+    regress::run(&server, &[]);
+    server.stop(sno_tests::Mode::Fast);
+    let mut processes = 0;
+    for report in fs::read_dir(reports.path()).unwrap() {
+        let report = fs::read_to_string(report.unwrap().path()).unwrap();
+        processes += 1;
+        // Blocks are separated by lines that have the process's number only.
+        let blocks = report.split("== \n").filter(|block| block.contains("sno.so"));
+        let ours: Vec<&str> = blocks.collect();
+        assert!(ours.is_empty(), "{}", ours.join("\n"));
+    }
+    println!("{processes} processes, and no report with a frame of sno.so");
+    assert!(processes > 20, "{processes} processes");
+}
+
+/// Tables, views and functions for random queries to find.
+const SCHEMA: &str = "
+    CREATE EXTENSION sno_compat CASCADE;
+    CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), at timestamptz, parent sno, n integer, data text, raw bytea, u uuid);
+    INSERT INTO event (id, at, parent, n, data, raw, u)
+        SELECT id, sno_time(id), sno_with_metabyte(id, 2), n, id::text, id::bytea, id::uuid
+        FROM (SELECT sno_new(1, '2026-01-01Z'::timestamptz + n * interval '1 min') AS id, n FROM generate_series(1, 1000) n) n;
+    CREATE INDEX ON event USING brin (id);
+    CREATE INDEX ON event USING hash (parent);
+    CREATE INDEX ON event (parent, n);
+    CREATE TABLE log (id sno PRIMARY KEY, line text) PARTITION BY RANGE (id);
+    SELECT sno_create_partitions('log', '1 month', '2026-01-01Z', '2026-04-01Z');
+    INSERT INTO log SELECT sno_new(2, '2026-01-01Z'::timestamptz + n * interval '1 hour'), n FROM generate_series(1, 2000) n;
+    CREATE VIEW recent AS SELECT * FROM event WHERE id >= '2026-01-01 05:00Z'::timestamptz;
+    CREATE TABLE other (a snowflake_si_id, b uid60, c uniqueid, d gid);
+    INSERT INTO other SELECT NULL, uid60_new(), uniqueid_new(), gid_new('log') FROM generate_series(1, 100);
+    ANALYZE;";
+
+/// Random queries over tables of our types, on a server with assertions.
+#[test]
+#[ignore = "takes minutes and needs sqlsmith: make test-sqlsmith"]
+fn random_queries_bring_no_server_down() {
+    let seconds = env::var("SNO_SECONDS").unwrap_or_else(|_| "300".into());
+    let server = Server::builder()
+        .extension(false)
+        .conf("statement_timeout", "2s")
+        .conf("max_worker_processes", "16")
+        .tcp(true)
+        .start();
+    let mut client = server.connect();
+    client.batch_execute(SCHEMA).unwrap();
+    let assertions = text(&mut client, "SHOW debug_assertions");
+    let before = server.log().len();
+    let output = Command::new("timeout")
+        .args(["--signal=INT", &seconds, "sqlsmith", "--verbose", "--exclude-catalog"])
+        .arg(format!("--target={}", server.connection_string()))
+        .output()
+        .expect("sqlsmith");
+    let shown = String::from_utf8_lossy(&output.stderr);
+    let queries = shown.lines().rev().find_map(|line| line.split_once("queries: ").map(|(_, rest)| rest));
+    let log = server.log()[before..].to_owned();
+    println!("{seconds} s of random queries, assertions {assertions}: {}", queries.unwrap_or("?"));
+    for fault in ["TRAP:", "PANIC:", "was terminated by signal", "panicked", "internal error"] {
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(fault)).collect();
+        assert!(lines.is_empty(), "{}", lines.join("\n"));
+    }
+    let statements = log.matches("STATEMENT:").count();
+    assert!(server.recoveries() == 0 && statements > 10, "{statements} statements with an error\n{shown}");
+    client.batch_execute("SELECT sno_new(1)").unwrap();
+}
