@@ -18,6 +18,7 @@ mod imports;
 mod indexes;
 mod installing;
 mod messages;
+mod order;
 mod parallel;
 mod partitions;
 mod pg_upgrade;
