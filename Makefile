@@ -4,10 +4,10 @@
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
 PG ?= 15
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-citus test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -36,6 +36,9 @@ test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and pa
 
 test-replication: ## replicate between servers, in both directions with pglogical, which it installs
 	@dev/test-replication
+
+test-citus: ## run the page about Citus on three servers, where Citus is at hand: CITUS=/path/to/its/source
+	@dev/test-citus
 
 test-drivers: ## run the examples of every driver and ORM, which are installed if need be
 	@dev/test-drivers

@@ -13,15 +13,18 @@ use sno_tests::Server;
 
 /// A block of SQL, and what it prints if that is told.
 #[derive(Debug, PartialEq)]
-struct Block<'a> {
-    sql: &'a str,
+pub(crate) struct Block<'a> {
+    pub(crate) sql: &'a str,
     output: Option<&'a str>,
 }
 
-/// The blocks that are marked as SQL.
-fn sql_blocks(markdown: &str) -> Vec<Block<'_>> {
-    let parts = markdown.split("```sql\n").skip(1).map(|rest| rest.split_once("```").expect("an end"));
+/// The blocks that are marked as SQL: `sql`, or `postgresql` for what needs more than a server with the extension.
+pub(crate) fn blocks<'a>(markdown: &'a str, language: &str) -> Vec<Block<'a>> {
+    let open = format!("```{language}\n");
+    let parts: Vec<&str> = markdown.split(open.as_str()).skip(1).collect();
     parts
+        .into_iter()
+        .map(|rest| rest.split_once("```").expect("an end"))
         .map(|(sql, rest)| {
             let output = rest.trim_start().strip_prefix("```text\n");
             Block { sql, output: output.map(|text| text.split_once("```").expect("an end").0) }
@@ -73,7 +76,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// What psql prints, as a person sees it.
-fn psql(server: &Server, sql: &str) -> Output {
+pub(crate) fn psql(server: &Server, sql: &str) -> Output {
     let mut psql = server
         .command("psql")
         .args(["-X", "-q", "-v", "ON_ERROR_STOP=1"])
@@ -150,7 +153,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         let text = fs::read_to_string(&file).unwrap();
         // The README makes its own extension, all others are read after it.
         let server = Server::builder().extension(!text.contains("CREATE EXTENSION sno;")).start();
-        for Block { sql, output } in sql_blocks(&text) {
+        for Block { sql, output } in blocks(&text, "sql") {
             let printed = psql(&server, sql);
             let (out, err) =
                 (String::from_utf8_lossy(&printed.stdout), String::from_utf8_lossy(&printed.stderr));
@@ -177,7 +180,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
 #[test]
 fn the_comparison_tells_outputs_apart() {
     let text = "a\n```sql\nSELECT 1;\n```\n\n```text\n n\n---\n 1\n```\n```sql\nSELECT 2;\n```\nb\n```text\nc\n```\n";
-    let blocks = sql_blocks(text);
+    let blocks = blocks(text, "sql");
     assert_eq!(blocks[0], Block { sql: "SELECT 1;\n", output: Some(" n\n---\n 1\n") });
     assert_eq!(blocks[1], Block { sql: "SELECT 2;\n", output: None });
 

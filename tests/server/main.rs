@@ -7,8 +7,10 @@
 //! ```
 
 mod alone;
+mod citus;
 mod clones;
 mod compat;
+mod decoding;
 mod docs;
 mod drifts;
 mod drivers;

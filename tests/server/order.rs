@@ -93,7 +93,8 @@ fn a_window_and_a_horizon_miss_nothing_under_load() {
     let (naive, window, horizon) = thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut client = server.connect();
-            let (mut last, mut place) = ("2222222222222222".to_owned(), "('0', '2222222222222222')".to_owned());
+            let (mut last, mut place) =
+                ("2222222222222222".to_owned(), "('0', '2222222222222222')".to_owned());
             let (mut naive, mut window, mut horizon) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
             loop {
                 let finished = written.load(Ordering::Acquire);
