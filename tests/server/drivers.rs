@@ -189,6 +189,12 @@ fn django() {
 
 #[test]
 #[ignore = "needs its driver: make test-drivers"]
+fn parquet() {
+    python("parquet.py", &[]);
+}
+
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
 fn node_postgres() {
     node("plain.js");
     node("types.js");
@@ -229,5 +235,5 @@ fn no_program_is_forgotten() {
             }
         }
     }
-    assert_eq!(count, 13);
+    assert_eq!(count, 14);
 }
