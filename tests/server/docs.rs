@@ -121,6 +121,16 @@ fn every_block_about_drivers_is_part_of_a_program() {
             }
         }
     }
+    let is_part = |language: &str, block: &str| {
+        assert!(
+            programs.iter().any(|(of, text)| of == language && contains(text, block)),
+            "no program in {language} has this:\n{block}"
+        );
+    };
+    let page = fs::read_to_string(root.join("docs/cdc.md")).unwrap();
+    for Block { sql: python, .. } in blocks(&page, "python") {
+        is_part("py", python);
+    }
     let page = fs::read_to_string(root.join("docs/drivers.md")).unwrap();
     for (language, extension) in
         [("python", "py"), ("js", "js"), ("java", "java"), ("go", "go"), ("rust", "rs")]
@@ -128,14 +138,60 @@ fn every_block_about_drivers_is_part_of_a_program() {
         let mut count = 0;
         for block in page.split(&format!("```{language}\n")).skip(1) {
             let block = block.split_once("```").expect("an end").0;
-            assert!(
-                programs.iter().any(|(of, text)| of == extension && contains(text, block)),
-                "no program in {language} has this:\n{block}"
-            );
+            is_part(extension, block);
             count += 1;
         }
         assert!(count >= 3, "{count} blocks of {language}");
     }
+}
+
+/// The anchor that a heading gets on the web: letters, digits, `-` and `_` of its text.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+    text.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
+}
+
+/// A page without its code.
+fn prose(page: &str) -> String {
+    page.split("```").step_by(2).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files: Vec<PathBuf> = fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    let others = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "core/README.md", "cli/README.md"];
+    files.extend(others.map(|name| root.join(name)));
+    let (mut count, mut errors) = (0, String::new());
+    for file in files {
+        let text = prose(&fs::read_to_string(&file).unwrap());
+        for link in text.split("](").skip(1) {
+            let link = link.split_once(')').expect("the end of a link").0;
+            if link.starts_with("https://") {
+                continue;
+            }
+            let (path, fragment) =
+                link.split_once('#').map_or((link, None), |(path, name)| (path, Some(name)));
+            let target = if path.is_empty() { file.clone() } else { file.parent().unwrap().join(path) };
+            let found = match fragment {
+                _ if !target.exists() => false,
+                None => true,
+                Some(name) => prose(&fs::read_to_string(&target).unwrap())
+                    .lines()
+                    .any(|line| line.starts_with('#') && anchor(line) == name),
+            };
+            if !found {
+                errors += &format!("{}: {link}\n", file.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(errors.is_empty(), "links that lead nowhere:\n{errors}");
+    assert!(count >= 60, "{count} links");
 }
 
 #[test]
