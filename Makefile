@@ -4,7 +4,7 @@
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
 PG ?= 15
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
 
 .DEFAULT_GOAL := all
 .PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-citus test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
