@@ -113,7 +113,7 @@ fn every_block_about_drivers_is_part_of_a_program() {
             match path.extension() {
                 _ if path.is_dir() => folders.push(path),
                 Some(extension)
-                    if ["py", "js", "java", "go", "rs"].iter().any(|known| extension == *known) =>
+                    if ["py", "js", "java", "go", "rb", "rs"].iter().any(|known| extension == *known) =>
                 {
                     programs.push((extension.to_str().unwrap().into(), fs::read_to_string(&path).unwrap()));
                 }
@@ -127,21 +127,18 @@ fn every_block_about_drivers_is_part_of_a_program() {
             "no program in {language} has this:\n{block}"
         );
     };
-    let page = fs::read_to_string(root.join("docs/cdc.md")).unwrap();
-    for Block { sql: python, .. } in blocks(&page, "python") {
-        is_part("py", python);
-    }
-    let page = fs::read_to_string(root.join("docs/drivers.md")).unwrap();
-    for (language, extension) in
-        [("python", "py"), ("js", "js"), ("java", "java"), ("go", "go"), ("rust", "rs")]
-    {
+    let languages =
+        [("python", "py"), ("js", "js"), ("java", "java"), ("go", "go"), ("ruby", "rb"), ("rust", "rs")];
+    for (page, least) in [("drivers", 30), ("orms", 15), ("cdc", 2)] {
+        let page = fs::read_to_string(root.join(format!("docs/{page}.md"))).unwrap();
         let mut count = 0;
-        for block in page.split(&format!("```{language}\n")).skip(1) {
-            let block = block.split_once("```").expect("an end").0;
-            is_part(extension, block);
-            count += 1;
+        for (language, extension) in languages {
+            for Block { sql: block, .. } in blocks(&page, language) {
+                is_part(extension, block);
+                count += 1;
+            }
         }
-        assert!(count >= 3, "{count} blocks of {language}");
+        assert!(count >= least, "{count} blocks");
     }
 }
 
