@@ -7,7 +7,7 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-citus test-faults test-drivers package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall test test-core test-sql test-index test-upgrade test-replication test-citus test-faults test-drivers package packages test-package dist pg16 pg17 pg18 demo demo-stop clean help
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -65,6 +65,9 @@ bench-check: ## fail if a call takes more of them than recorded
 
 package: ## make a Debian package for the server of PG, in target/packages
 	@dev/package
+
+packages: ## the same for each server of Debian's from 15 to 18 that is installed, with its headers
+	@dev/package all
 
 test-package: ## try that package on a clean Debian: install, CREATE EXTENSION, remove (as root)
 	@dev/test-package
