@@ -13,7 +13,7 @@ use diesel::sql_types::SqlType;
 
 #[derive(SqlType, QueryId)]
 #[diesel(postgres_type(name = "sno"))]
-struct SnoSql;
+pub struct SnoSql;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SnoSql)]
