@@ -4,10 +4,12 @@
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
 PG ?= 15
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall test test-servers test-versions test-core test-sql test-index test-upgrade test-replication test-faults test-drivers test-mutants test-update test-sanitizers test-sqlsmith package test-package dist pg16 pg17 pg18 demo demo-stop clean help
+.PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package dist
+.PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus
+.PHONY: test-faults test-drivers test-mutants test-sanitizers test-sqlsmith
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -42,6 +44,9 @@ test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and pa
 
 test-replication: ## replicate between servers, in both directions with pglogical, which it installs
 	@dev/test-replication
+
+test-citus: ## run the page about Citus on three servers, where Citus is at hand: CITUS=/path/to/its/source
+	@dev/test-citus
 
 test-drivers: ## run the examples of every driver and ORM, which are installed if need be
 	@dev/test-drivers
@@ -80,6 +85,9 @@ bench-check: ## fail if a call takes more of them than recorded
 
 package: ## make a Debian package for the server of PG, in target/packages
 	@dev/package
+
+packages: ## the same for each server of Debian's from 15 to 18 that is installed, with its headers
+	@dev/package all
 
 test-package: ## try that package on a clean Debian: install, CREATE EXTENSION, remove (as root)
 	@dev/test-package

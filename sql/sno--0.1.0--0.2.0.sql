@@ -111,7 +111,7 @@ CREATE OR REPLACE FUNCTION sno_partition_name(partition regclass) RETURNS text
         SELECT pg_catalog.format('%I.%I'::text, n.nspname, c.relname)
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition::oid
     );
-COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, whatever the search path';
+COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, with any search path';
 
 CREATE OR REPLACE FUNCTION sno_check_spans(width interval, since timestamptz, until timestamptz) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -170,7 +170,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it has none by sno';
+COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it is not partitioned by sno';
 
 -- Takes the locks that a change of partitions needs on tables which others use: the default partition, and what foreign
 -- keys lead from and to. It waits for one of them, and for the others only as long as nobody looks for deadlocks; then
@@ -312,7 +312,7 @@ BEGIN
     RETURN child;
 END
 $$;
-COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach a partition, and drop it only if told so';
+COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach a partition, and drop it only if drop_it is true';
 
 CREATE OR REPLACE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_them boolean DEFAULT false
@@ -326,7 +326,7 @@ BEGIN ATOMIC
     SELECT pg_catalog.unnest(ARRAY(
         SELECT sno_remove_partition(parent, p.partition, drop_them) FROM sno_partitions(parent) p WHERE p.until <= before));
 END;
-COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if told so';
+COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if drop_them is true';
 
 CREATE OR REPLACE FUNCTION sno_check_upkeep(ahead integer, retention interval, drop_expired boolean) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -369,7 +369,7 @@ BEGIN ATOMIC
     ) done(action, partition, step, place)
     ORDER BY done.step, done.place;
 END;
-COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions of now and of the time ahead, and detach or drop those that are older than a retention';
+COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention';
 
 -- Row security may use conditions with a time in an index, and statistics for them.
 ALTER FUNCTION sno_time(sno) LEAKPROOF;
@@ -378,3 +378,24 @@ ALTER FUNCTION sno_upper(timestamptz) LEAKPROOF;
 
 -- Part of those above in 0.1.0.
 DROP FUNCTION sno_lock_partitions(regclass);
+
+--
+-- Comments
+--
+
+COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byte for the application';
+COMMENT ON COLUMN sno_generators.slot IS 'generator number: the low byte of its partitions';
+COMMENT ON COLUMN sno_generators.partition IS 'partition of its last ID';
+COMMENT ON COLUMN sno_generators.tick_tock IS 'tick-tock bit of its last ID';
+COMMENT ON COLUMN sno_generators.safe_time IS 'it waits while the clock is earlier than this';
+COMMENT ON COLUMN sno_generators.drifts IS 'backward steps of the clock for which it changed the tick-tock bit';
+COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick of 4 ms taken';
+COMMENT ON FUNCTION sno_tick_tock(sno) IS 'the bit of the ID that changes when the clock steps back';
+COMMENT ON FUNCTION sno_metabyte(sno) IS 'the byte of the application';
+COMMENT ON FUNCTION sno_partition(sno) IS 'server and generator that made the ID';
+COMMENT ON FUNCTION sno_sequence(sno) IS 'number of the ID within its tick of 4 ms and its partition';
+COMMENT ON FUNCTION sno_inspect(sno) IS 'all fields of an ID';
+COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of these fields';
+COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID at or after a time';
+COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
+COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'whether an ID is at or after a time and before another';

@@ -34,7 +34,7 @@ CREATE TYPE sno (
     ALIGNMENT = char,
     STORAGE = plain
 );
-COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and carries a byte of the application''s own';
+COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byte for the application';
 
 --
 -- Comparison
@@ -266,14 +266,14 @@ CREATE VIEW sno_generators AS
     FROM sno_generators();
 GRANT SELECT ON sno_generators TO PUBLIC;
 COMMENT ON VIEW sno_generators IS 'generators in use since the server started';
-COMMENT ON COLUMN sno_generators.slot IS 'place in the server''s table of generators: the low byte of its partitions';
-COMMENT ON COLUMN sno_generators.partition IS 'partition that used it last';
+COMMENT ON COLUMN sno_generators.slot IS 'generator number: the low byte of its partitions';
+COMMENT ON COLUMN sno_generators.partition IS 'partition of its last ID';
 COMMENT ON COLUMN sno_generators.last_time IS 'time of its last ID';
-COMMENT ON COLUMN sno_generators.tick_tock IS 'timeline of its last ID';
+COMMENT ON COLUMN sno_generators.tick_tock IS 'tick-tock bit of its last ID';
 COMMENT ON COLUMN sno_generators.sequence IS 'sequence number of its last ID';
-COMMENT ON COLUMN sno_generators.safe_time IS 'it waits while the clock is before this time';
-COMMENT ON COLUMN sno_generators.drifts IS 'how often the clock went back and the timeline changed';
-COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick taken';
+COMMENT ON COLUMN sno_generators.safe_time IS 'it waits while the clock is earlier than this';
+COMMENT ON COLUMN sno_generators.drifts IS 'backward steps of the clock for which it changed the tick-tock bit';
+COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick of 4 ms taken';
 COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for it, in total';
 
 CREATE FUNCTION sno_generator(
@@ -295,33 +295,33 @@ COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was made, to 4 ms';
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_tick_tock(sno) IS 'which of the two timelines the ID belongs to';
+COMMENT ON FUNCTION sno_tick_tock(sno) IS 'the bit of the ID that changes when the clock steps back';
 
 CREATE FUNCTION sno_metabyte(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_metabyte(sno) IS 'the application''s own byte';
+COMMENT ON FUNCTION sno_metabyte(sno) IS 'the byte of the application';
 
 CREATE FUNCTION sno_partition(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_partition(sno) IS 'who made the ID';
+COMMENT ON FUNCTION sno_partition(sno) IS 'server and generator that made the ID';
 
 CREATE FUNCTION sno_sequence(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_sequence(sno) IS 'number within 4 ms and partition';
+COMMENT ON FUNCTION sno_sequence(sno) IS 'number of the ID within its tick of 4 ms and its partition';
 
 CREATE FUNCTION sno_inspect(
         sno, OUT "time" timestamptz, OUT tick_tock boolean, OUT metabyte integer,
         OUT partition integer, OUT sequence integer
     ) RETURNS record
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_inspect(sno) IS 'all parts of an ID';
+COMMENT ON FUNCTION sno_inspect(sno) IS 'all fields of an ID';
 
 CREATE FUNCTION sno_make(
         at timestamptz, metabyte integer, partition integer, sequence integer,
         tick_tock boolean DEFAULT false
     ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of these parts';
+COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of these fields';
 
 CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -333,11 +333,11 @@ COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another
 
 CREATE FUNCTION sno_lower(timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID not made before';
+COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID at or after a time';
 
 CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID not made after';
+COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
 -- A half-open range of time is two conditions that any index can use: the planner replaces these functions by
 -- their bodies, or their support functions do the same in less time. There are no other such operators than
@@ -399,7 +399,7 @@ COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was made';
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE SUPPORT sno_between_support
     RETURN id >= sno_lower(since) AND id < sno_lower(until);
-COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'made since a time, and before another';
+COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'whether an ID is at or after a time and before another';
 
 --
 -- Partitions by time
@@ -492,7 +492,7 @@ CREATE FUNCTION sno_partition_name(partition regclass) RETURNS text
         SELECT pg_catalog.format('%I.%I'::text, n.nspname, c.relname)
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition::oid
     );
-COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, whatever the search path';
+COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, with any search path';
 
 CREATE FUNCTION sno_check_spans(width interval, since timestamptz, until timestamptz) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -551,7 +551,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it has none by sno';
+COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it is not partitioned by sno';
 
 -- Takes the locks that a change of partitions needs on tables which others use: the default partition, and what foreign
 -- keys lead from and to. It waits for one of them, and for the others only as long as nobody looks for deadlocks; then
@@ -693,7 +693,7 @@ BEGIN
     RETURN child;
 END
 $$;
-COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach a partition, and drop it only if told so';
+COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach a partition, and drop it only if drop_it is true';
 
 CREATE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_them boolean DEFAULT false
@@ -707,7 +707,7 @@ BEGIN ATOMIC
     SELECT pg_catalog.unnest(ARRAY(
         SELECT sno_remove_partition(parent, p.partition, drop_them) FROM sno_partitions(parent) p WHERE p.until <= before));
 END;
-COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if told so';
+COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if drop_them is true';
 
 CREATE FUNCTION sno_check_upkeep(ahead integer, retention interval, drop_expired boolean) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -750,7 +750,7 @@ BEGIN ATOMIC
     ) done(action, partition, step, place)
     ORDER BY done.step, done.place;
 END;
-COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions of now and of the time ahead, and detach or drop those that are older than a retention';
+COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention';
 
 --
 -- Casts, all explicit

@@ -37,11 +37,11 @@ COMMENT ON FUNCTION snowflake_si_time(bigint, timestamptz) IS 'when the Snowflak
 
 CREATE FUNCTION snowflake_si_machine(id bigint) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_machine(bigint) IS 'who made the Snowflake-SI ID, by this server''s setting';
+COMMENT ON FUNCTION snowflake_si_machine(bigint) IS 'machine that made the Snowflake-SI ID, by this server''s setting';
 
 CREATE FUNCTION snowflake_si_machine(id bigint, machine_bits integer) RETURNS integer
     AS 'MODULE_PATHNAME', 'snowflake_si_machine_by' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_machine(bigint, integer) IS 'who made the Snowflake-SI ID, in so many bits';
+COMMENT ON FUNCTION snowflake_si_machine(bigint, integer) IS 'machine that made the Snowflake-SI ID, in so many bits';
 
 CREATE FUNCTION snowflake_si_index(id bigint) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -76,19 +76,19 @@ COMMENT ON FUNCTION snowflake_si_make(timestamptz, integer, integer, timestamptz
 
 CREATE FUNCTION snowflake_si_lower(at timestamptz) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_lower(timestamptz) IS 'smallest Snowflake-SI ID not made before, by this server''s base clock';
+COMMENT ON FUNCTION snowflake_si_lower(timestamptz) IS 'smallest Snowflake-SI ID at or after a time, by this server''s base clock';
 
 CREATE FUNCTION snowflake_si_lower(at timestamptz, base_clock timestamptz) RETURNS bigint
     AS 'MODULE_PATHNAME', 'snowflake_si_lower_by' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_lower(timestamptz, timestamptz) IS 'smallest Snowflake-SI ID not made before, by a base clock';
+COMMENT ON FUNCTION snowflake_si_lower(timestamptz, timestamptz) IS 'smallest Snowflake-SI ID at or after a time, by a base clock';
 
 CREATE FUNCTION snowflake_si_upper(at timestamptz) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_upper(timestamptz) IS 'largest Snowflake-SI ID not made after, by this server''s base clock';
+COMMENT ON FUNCTION snowflake_si_upper(timestamptz) IS 'largest Snowflake-SI ID at or before a time, by this server''s base clock';
 
 CREATE FUNCTION snowflake_si_upper(at timestamptz, base_clock timestamptz) RETURNS bigint
     AS 'MODULE_PATHNAME', 'snowflake_si_upper_by' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_upper(timestamptz, timestamptz) IS 'largest Snowflake-SI ID not made after, by a base clock';
+COMMENT ON FUNCTION snowflake_si_upper(timestamptz, timestamptz) IS 'largest Snowflake-SI ID at or before a time, by a base clock';
 
 CREATE FUNCTION snowflake_si_to_sno(id bigint, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -305,7 +305,7 @@ COMMENT ON FUNCTION uid60_time(uid60) IS 'when the uid60 was made, to the second
 
 CREATE FUNCTION uid60_worker(uid60) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_worker(uid60) IS 'who made the uid60';
+COMMENT ON FUNCTION uid60_worker(uid60) IS 'worker that made the uid60';
 
 CREATE FUNCTION uid60_sequence(uid60) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -327,11 +327,11 @@ COMMENT ON FUNCTION uid60_make(timestamptz, integer, integer, integer) IS 'uid60
 
 CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 not made before';
+COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 at or after a time';
 
 CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 not made after';
+COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
 
 CREATE FUNCTION uid60_to_bigint(uid60) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -581,7 +581,7 @@ COMMENT ON FUNCTION uniqueid_sequence(uniqueid) IS 'number within millisecond an
 
 CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'who made the uniqueid';
+COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'generator that made the uniqueid';
 
 CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -606,11 +606,11 @@ COMMENT ON FUNCTION uniqueid_make(timestamptz, integer, integer, integer, text) 
 
 CREATE FUNCTION uniqueid_lower(timestamptz) RETURNS uniqueid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uniqueid_lower(timestamptz) IS 'smallest time-sequential uniqueid not made before';
+COMMENT ON FUNCTION uniqueid_lower(timestamptz) IS 'smallest time-sequential uniqueid at or after a time';
 
 CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uniqueid_upper(timestamptz) IS 'largest time-sequential uniqueid not made after';
+COMMENT ON FUNCTION uniqueid_upper(timestamptz) IS 'largest time-sequential uniqueid at or before a time';
 
 CREATE FUNCTION uniqueid_to_bytea(uniqueid) RETURNS bytea
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -859,11 +859,11 @@ COMMENT ON FUNCTION gid_make(text, timestamptz, bytea) IS 'gid of these parts';
 
 CREATE FUNCTION gid_lower(prefix text, at timestamptz) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION gid_lower(text, timestamptz) IS 'smallest gid of a prefix not made before';
+COMMENT ON FUNCTION gid_lower(text, timestamptz) IS 'smallest gid of a prefix at or after a time';
 
 CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix not made after';
+COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at or before a time';
 
 CREATE FUNCTION gid_to_bytea(gid) RETURNS bytea
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

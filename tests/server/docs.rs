@@ -13,15 +13,18 @@ use sno_tests::Server;
 
 /// A block of SQL, and what it prints if that is told.
 #[derive(Debug, PartialEq)]
-struct Block<'a> {
-    sql: &'a str,
+pub(crate) struct Block<'a> {
+    pub(crate) sql: &'a str,
     output: Option<&'a str>,
 }
 
-/// The blocks that are marked as SQL.
-fn sql_blocks(markdown: &str) -> Vec<Block<'_>> {
-    let parts = markdown.split("```sql\n").skip(1).map(|rest| rest.split_once("```").expect("an end"));
+/// The blocks that are marked as SQL: `sql`, or `postgresql` for what needs more than a server with the extension.
+pub(crate) fn blocks<'a>(markdown: &'a str, language: &str) -> Vec<Block<'a>> {
+    let open = format!("```{language}\n");
+    let parts: Vec<&str> = markdown.split(open.as_str()).skip(1).collect();
     parts
+        .into_iter()
+        .map(|rest| rest.split_once("```").expect("an end"))
         .map(|(sql, rest)| {
             let output = rest.trim_start().strip_prefix("```text\n");
             Block { sql, output: output.map(|text| text.split_once("```").expect("an end").0) }
@@ -73,7 +76,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// What psql prints, as a person sees it.
-fn psql(server: &Server, sql: &str) -> Output {
+pub(crate) fn psql(server: &Server, sql: &str) -> Output {
     let mut psql = server
         .command("psql")
         .args(["-X", "-q", "-v", "ON_ERROR_STOP=1"])
@@ -110,7 +113,7 @@ fn every_block_about_drivers_is_part_of_a_program() {
             match path.extension() {
                 _ if path.is_dir() => folders.push(path),
                 Some(extension)
-                    if ["py", "js", "java", "go", "rs"].iter().any(|known| extension == *known) =>
+                    if ["py", "js", "java", "go", "rb", "rs"].iter().any(|known| extension == *known) =>
                 {
                     programs.push((extension.to_str().unwrap().into(), fs::read_to_string(&path).unwrap()));
                 }
@@ -118,21 +121,74 @@ fn every_block_about_drivers_is_part_of_a_program() {
             }
         }
     }
-    let page = fs::read_to_string(root.join("docs/drivers.md")).unwrap();
-    for (language, extension) in
-        [("python", "py"), ("js", "js"), ("java", "java"), ("go", "go"), ("rust", "rs")]
-    {
+    let is_part = |language: &str, block: &str| {
+        assert!(
+            programs.iter().any(|(of, text)| of == language && contains(text, block)),
+            "no program in {language} has this:\n{block}"
+        );
+    };
+    let languages =
+        [("python", "py"), ("js", "js"), ("java", "java"), ("go", "go"), ("ruby", "rb"), ("rust", "rs")];
+    for (page, least) in [("drivers", 30), ("orms", 15), ("cdc", 2)] {
+        let page = fs::read_to_string(root.join(format!("docs/{page}.md"))).unwrap();
         let mut count = 0;
-        for block in page.split(&format!("```{language}\n")).skip(1) {
-            let block = block.split_once("```").expect("an end").0;
-            assert!(
-                programs.iter().any(|(of, text)| of == extension && contains(text, block)),
-                "no program in {language} has this:\n{block}"
-            );
+        for (language, extension) in languages {
+            for Block { sql: block, .. } in blocks(&page, language) {
+                is_part(extension, block);
+                count += 1;
+            }
+        }
+        assert!(count >= least, "{count} blocks");
+    }
+}
+
+/// The anchor that a heading gets on the web: letters, digits, `-` and `_` of its text.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+    text.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
+}
+
+/// A page without its code.
+fn prose(page: &str) -> String {
+    page.split("```").step_by(2).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files: Vec<PathBuf> = fs::read_dir(root.join("docs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    let others = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "core/README.md", "cli/README.md"];
+    files.extend(others.map(|name| root.join(name)));
+    let (mut count, mut errors) = (0, String::new());
+    for file in files {
+        let text = prose(&fs::read_to_string(&file).unwrap());
+        for link in text.split("](").skip(1) {
+            let link = link.split_once(')').expect("the end of a link").0;
+            if link.starts_with("https://") {
+                continue;
+            }
+            let (path, fragment) =
+                link.split_once('#').map_or((link, None), |(path, name)| (path, Some(name)));
+            let target = if path.is_empty() { file.clone() } else { file.parent().unwrap().join(path) };
+            let found = match fragment {
+                _ if !target.exists() => false,
+                None => true,
+                Some(name) => prose(&fs::read_to_string(&target).unwrap())
+                    .lines()
+                    .any(|line| line.starts_with('#') && anchor(line) == name),
+            };
+            if !found {
+                errors += &format!("{}: {link}\n", file.display());
+            }
             count += 1;
         }
-        assert!(count >= 3, "{count} blocks of {language}");
     }
+    assert!(errors.is_empty(), "links that lead nowhere:\n{errors}");
+    assert!(count >= 60, "{count} links");
 }
 
 #[test]
@@ -150,7 +206,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         let text = fs::read_to_string(&file).unwrap();
         // The README makes its own extension, all others are read after it.
         let server = Server::builder().extension(!text.contains("CREATE EXTENSION sno;")).start();
-        for Block { sql, output } in sql_blocks(&text) {
+        for Block { sql, output } in blocks(&text, "sql") {
             let printed = psql(&server, sql);
             let (out, err) =
                 (String::from_utf8_lossy(&printed.stdout), String::from_utf8_lossy(&printed.stderr));
@@ -177,7 +233,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
 #[test]
 fn the_comparison_tells_outputs_apart() {
     let text = "a\n```sql\nSELECT 1;\n```\n\n```text\n n\n---\n 1\n```\n```sql\nSELECT 2;\n```\nb\n```text\nc\n```\n";
-    let blocks = sql_blocks(text);
+    let blocks = blocks(text, "sql");
     assert_eq!(blocks[0], Block { sql: "SELECT 1;\n", output: Some(" n\n---\n 1\n") });
     assert_eq!(blocks[1], Block { sql: "SELECT 2;\n", output: None });
 

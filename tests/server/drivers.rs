@@ -89,6 +89,28 @@ fn node(program: &str) {
     Target::start().run(Command::new("node").arg(examples().join("node").join(program)));
 }
 
+/// Those in JavaScript that npm has.
+fn orm(program: &str) {
+    let modules = env::var_os("SNO_NPM").expect("SNO_NPM, from dev/test-drivers");
+    let mut command = Command::new("node");
+    Target::start().run(command.env("NODE_PATH", modules).arg(examples().join("node").join(program)));
+}
+
+fn ruby(program: &str) {
+    // Debian's own, which is where Debian's packages go.
+    Target::start().run(Command::new("/usr/bin/ruby").arg(examples().join("ruby").join(program)));
+}
+
+/// Those in Rust that are a workspace of their own.
+fn rust_orm(program: &str) {
+    let target = Target::start();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orms");
+    let manifest = examples().join("rust-orms").join("Cargo.toml");
+    let mut command = Command::new(env!("CARGO"));
+    command.env("CARGO_TARGET_DIR", folder).args(["run", "--quiet", "--manifest-path"]).arg(manifest);
+    target.run(command.args(["--bin", program, "--"]).arg(target.url("postgres")));
+}
+
 fn java(program: &str) {
     let driver = env::var_os("PGJDBC").unwrap_or_else(|| "/usr/share/java/postgresql.jar".into());
     let target = Target::start();
@@ -189,9 +211,36 @@ fn django() {
 
 #[test]
 #[ignore = "needs its driver: make test-drivers"]
+fn parquet() {
+    python("parquet.py", &[]);
+}
+
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
 fn node_postgres() {
     node("plain.js");
     node("types.js");
+}
+
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
+fn drizzle_sequelize_typeorm() {
+    orm("drizzle.js");
+    orm("sequelize.js");
+    orm("typeorm.js");
+}
+
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
+fn active_record() {
+    ruby("active_record.rb");
+}
+
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
+fn diesel_and_seaorm() {
+    rust_orm("example-diesel");
+    rust_orm("example-seaorm");
 }
 
 #[test]
@@ -219,15 +268,19 @@ fn no_program_is_forgotten() {
     let tests = include_str!("drivers.rs");
     let mut count = 0;
     for language in fs::read_dir(examples()).unwrap().flatten() {
+        // What docs/orms.md calls so.
+        if language.file_name() == "not-run" {
+            continue;
+        }
         for program in fs::read_dir(language.path()).unwrap().flatten() {
             let name = program.file_name().into_string().unwrap();
             let name = name.strip_suffix(".rs").map_or(name.clone(), |name| format!("example-{name}"));
-            // The class that the others import.
-            if name != "sno.py" && name != "__pycache__" {
+            // The class that the others import, and what belongs to Cargo.
+            if !["sno.py", "__pycache__", "Cargo.toml", "Cargo.lock", "target"].contains(&name.as_str()) {
                 assert!(tests.contains(&format!("{name}\"")), "{name} is not run");
                 count += 1;
             }
         }
     }
-    assert_eq!(count, 13);
+    assert_eq!(count, 20);
 }

@@ -82,6 +82,7 @@ fn one_version_everywhere() {
     for control in ["sno.control", "sno_compat.control"] {
         assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
     }
+    assert!(read("Cargo.toml").contains(&format!("sno-core = {{ version = \"{now}\"")));
     assert_eq!(read("META.json").matches(&format!("\"version\": \"{now}\"")).count(), 3);
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
     for update in [format!("sno--{now}--{now}-pg_upgrade.sql"), format!("sno--{now}-pg_upgrade--{now}.sql")] {

@@ -7,8 +7,10 @@
 //! ```
 
 mod alone;
+mod citus;
 mod clones;
 mod compat;
+mod decoding;
 mod docs;
 mod drifts;
 mod drivers;
@@ -19,6 +21,7 @@ mod indexes;
 mod installing;
 mod live_update;
 mod messages;
+mod order;
 mod parallel;
 mod partitions;
 mod pg_upgrade;

@@ -16,7 +16,21 @@ fn server(prefix: u8) -> Server {
         .conf("shared_preload_libraries", if pglogical() { "pglogical" } else { "" })
         .start();
     server.connect().batch_execute(TABLE).unwrap();
+    if pglogical() {
+        trust_output_plugin(&server, "pglogical_output");
+    }
     server
+}
+
+/// The minor releases of August 2026 use other plugins than PostgreSQL's own only if a setting names them.
+pub(crate) fn trust_output_plugin(server: &Server, plugin: &str) {
+    let known = "SELECT count(*)::text FROM pg_settings WHERE name = 'output_plugin_libraries'";
+    let mut client = server.connect();
+    if text(&mut client, known) == "1" {
+        let set = format!("ALTER SYSTEM SET output_plugin_libraries = pgoutput, test_decoding, {plugin}");
+        client.batch_execute(&set).unwrap();
+        server.reload();
+    }
 }
 
 /// Whether this is `make test-replication`, which has seen to it that pglogical is there.

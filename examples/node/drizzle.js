@@ -1,0 +1,42 @@
+// Drizzle: a column type for IDs, whose values are strings.
+'use strict'
+
+const assert = require('assert')
+const { Pool } = require('pg')
+const { drizzle } = require('drizzle-orm/node-postgres')
+const { pgTable, customType, text } = require('drizzle-orm/pg-core')
+const { asc, eq, gt, gte, inArray, sql } = require('drizzle-orm')
+
+const sno = customType({ dataType: () => 'sno' })
+
+const events = pgTable('events', {
+  id: sno('id').primaryKey().default(sql`sno_new(1)`),
+  payload: text('payload')
+})
+
+async function main () {
+  // The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
+  const pool = new Pool()
+  const db = drizzle(pool)
+  // What drizzle-kit writes into a migration.
+  await db.execute('CREATE TABLE "events" ("id" "sno" PRIMARY KEY DEFAULT sno_new(1) NOT NULL, "payload" text)')
+
+  const [event] = await db.insert(events).values({ payload: 'first' }).returning()
+  await db.insert(events).values([{ payload: 'second' }, { payload: 'third' }])
+  assert.match(event.id, /^[2-9a-x]{16}$/)
+
+  const found = await db.select().from(events).where(eq(events.id, event.id))
+  assert.deepStrictEqual(found, [event])
+  assert.strictEqual((await db.select().from(events).where(inArray(events.id, [event.id]))).length, 1)
+
+  const hourAgo = new Date(Date.now() - 3600 * 1000)
+  const recent = await db.select().from(events)
+    .where(gte(events.id, sql`sno_lower(${hourAgo.toISOString()})`)).orderBy(asc(events.id))
+  assert.strictEqual(recent.length, 3)
+
+  const page = await db.select().from(events).where(gt(events.id, event.id)).orderBy(asc(events.id)).limit(2)
+  assert.deepStrictEqual(page.map(event => event.payload), ['second', 'third'])
+  await pool.end()
+}
+
+main()

@@ -1,0 +1,46 @@
+// Sequelize: a data type for IDs, whose values are strings.
+'use strict'
+
+const assert = require('assert')
+const { Sequelize, DataTypes, Op } = require('sequelize')
+
+class SNO extends DataTypes.ABSTRACT {
+  static key = 'SNO'
+
+  key = 'SNO'
+
+  toSql () {
+    return 'sno'
+  }
+}
+
+async function main () {
+  const { PGHOST, PGPORT, PGDATABASE, PGUSER, PGPASSWORD } = process.env
+  const sequelize = new Sequelize(PGDATABASE, PGUSER, PGPASSWORD, {
+    host: PGHOST, port: PGPORT, dialect: 'postgres', logging: false
+  })
+  const Event = sequelize.define('event', {
+    id: { type: new SNO(), primaryKey: true, defaultValue: Sequelize.literal('sno_new(1)') },
+    payload: DataTypes.TEXT
+  }, { tableName: 'events', timestamps: false })
+  await sequelize.sync()
+
+  const event = await Event.create({ payload: 'first' })
+  await Event.bulkCreate([{ payload: 'second' }, { payload: 'third' }])
+  assert.match(event.id, /^[2-9a-x]{16}$/)
+  assert.strictEqual((await Event.findByPk(event.id)).payload, 'first')
+  assert.strictEqual((await Event.findAll({ where: { id: [event.id] } })).length, 1)
+
+  const hourAgo = new Date(Date.now() - 3600 * 1000)
+  const recent = await Event.findAll({
+    where: { id: { [Op.gte]: Sequelize.fn('sno_lower', hourAgo.toISOString()) } },
+    order: ['id']
+  })
+  assert.strictEqual(recent.length, 3)
+
+  const page = await Event.findAll({ where: { id: { [Op.gt]: event.id } }, order: ['id'], limit: 2 })
+  assert.deepStrictEqual(page.map(event => event.payload), ['second', 'third'])
+  await sequelize.close()
+}
+
+main()

@@ -1,0 +1,62 @@
+//! SeaORM: an ID is a `String`, cast by the server on the way in and out.
+
+use sea_orm::entity::prelude::*;
+use sea_orm::sea_query::{Expr, Func};
+use sea_orm::{ConnectionTrait, Database, NotSet, QueryOrder, QuerySelect, Set};
+
+mod event {
+    use sea_orm::entity::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+    #[sea_orm(table_name = "events")]
+    pub struct Model {
+        #[sea_orm(
+            primary_key,
+            auto_increment = false,
+            column_type = "custom(\"sno\")",
+            select_as = "text",
+            save_as = "sno"
+        )]
+        pub id: String,
+        pub payload: String,
+    }
+
+    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
+    pub enum Relation {}
+
+    impl ActiveModelBehavior for ActiveModel {}
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), DbErr> {
+    let db = Database::connect(std::env::args().nth(1).expect("the server's URL")).await?;
+    // What a migration executes.
+    db.execute_unprepared("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text NOT NULL)")
+        .await?;
+
+    let mut ids = Vec::new();
+    for payload in ["first", "second", "third"] {
+        let new = event::ActiveModel { id: NotSet, payload: Set(payload.to_owned()) };
+        ids.push(new.insert(&db).await?.id);
+    }
+    assert_eq!(ids[0].len(), 16);
+
+    let found = event::Entity::find_by_id(ids[0].clone()).one(&db).await?.expect("the row");
+    assert_eq!(found.payload, "first");
+
+    let hour_ago = "now() - interval '1 hour'";
+    let lower = Func::cust("sno_lower").arg(Expr::cust(hour_ago));
+    let recent =
+        event::Entity::find().filter(Expr::col(event::Column::Id).gte(lower)).count(&db).await?;
+    assert_eq!(recent, 3);
+
+    let after = Expr::val(ids[0].clone()).cast_as("sno");
+    let page = event::Entity::find()
+        .filter(Expr::col(event::Column::Id).gt(after))
+        .order_by_asc(event::Column::Id)
+        .limit(2)
+        .all(&db)
+        .await?;
+    assert_eq!(page.iter().map(|event| event.payload.as_str()).collect::<Vec<_>>(), ["second", "third"]);
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The SQL of docs/citus.md, on a coordinator and two workers: `make test-citus`, where Citus is at hand.
+
+use std::fs;
+use std::path::Path;
+
+use sno_tests::{Ids, Server, in_parallel, text};
+
+use crate::docs::{Block, blocks, psql};
+
+/// A node. All have the same process IDs to choose from, as containers do not: so a test can't show repeats.
+fn node() -> Server {
+    let server = Server::builder()
+        .extension(false)
+        .conf("shared_preload_libraries", "citus")
+        .conf("wal_level", "logical")
+        .conf("citus.shard_count", "8")
+        .tcp(true)
+        .start();
+    fs::write(server.data().join("pg_hba.conf"), "local all all trust\nhost all all 127.0.0.1/32 trust\n")
+        .unwrap();
+    server.reload();
+    server.connect().batch_execute("CREATE EXTENSION citus").unwrap();
+    server
+}
+
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn the_page_about_citus() {
+    let [coordinator, first, second] = [node(), node(), node()];
+    let mut client = coordinator.connect();
+    client
+        .query("SELECT citus_set_coordinator_host('127.0.0.1', $1)", &[&i32::from(coordinator.port())])
+        .unwrap();
+    for worker in [&first, &second] {
+        client.query("SELECT citus_add_node('127.0.0.1', $1)", &[&i32::from(worker.port())]).unwrap();
+    }
+    // So that the coordinator is a node whose settings the recipe reaches.
+    client.batch_execute("CREATE EXTENSION sno").unwrap();
+
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/citus.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut count = 0;
+    for Block { sql, .. } in blocks(&page, "postgresql") {
+        let printed = psql(&coordinator, sql);
+        assert!(
+            printed.status.success(),
+            "{sql}\n{}\n{}",
+            String::from_utf8_lossy(&printed.stderr),
+            coordinator.log()
+        );
+        if sql.contains("pg_reload_conf") {
+            for server in [&coordinator, &first, &second] {
+                server.reload();
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 5, "{count} blocks");
+
+    let prefixes = "SELECT string_agg(result, ' ' ORDER BY result::integer)
+        FROM run_command_on_all_nodes('SELECT prefix FROM sno_generator()')";
+    assert_eq!(text(&mut client, prefixes), "1 2 3");
+    // Rows of a distributed table get their IDs on the workers, all others here.
+    let made_on = |client: &mut _, table: &str| {
+        text(client, &format!("SELECT string_agg(DISTINCT (sno_partition(id) >> 8)::text, ' ') FROM {table}"))
+    };
+    assert_eq!(made_on(&mut client, "events"), "1");
+    assert_eq!(made_on(&mut client, "copies"), "2 3");
+    assert_eq!(
+        text(&mut client, "SELECT count(*)::text FROM log WHERE id >= now() - interval '1 hour'"),
+        "1000"
+    );
+
+    in_parallel(3, |number| {
+        let node = [&coordinator, &first, &second][number];
+        node.connect().batch_execute("INSERT INTO events (n) SELECT generate_series(1, 50000)").unwrap();
+    });
+    let mut ids = Ids::new();
+    for table in ["events", "copies"] {
+        ids.query(&mut client, &format!("SELECT id FROM {table}")).unwrap();
+    }
+    assert_eq!(ids.len(), 350_000);
+    ids.assert_distinct();
+}

@@ -1,0 +1,151 @@
+//! What docs/order.md says: what IDs are sorted by, that a reader who remembers the last ID misses what commits late,
+//! and three ways to miss nothing.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, in_parallel, text};
+
+const QUEUE: &str = "CREATE TABLE queue (
+    id sno PRIMARY KEY DEFAULT sno_new(1), xid xid8 NOT NULL DEFAULT pg_current_xact_id(), n integer);
+    CREATE INDEX ON queue (xid, id)";
+
+/// The numbers of the rows that a query returns, as they come.
+fn numbers(client: &mut Client, query: &str) -> Vec<i32> {
+    client.query(query, &[]).unwrap().iter().map(|row| row.get("n")).collect()
+}
+
+#[test]
+fn within_a_session_ids_of_one_metabyte_are_in_the_order_of_their_calls() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE calls AS
+             SELECT n, CASE WHEN n % 2 = 0 THEN sno_new(1) ELSE sno_new(2) END AS id FROM generate_series(1, 200000) n",
+        )
+        .unwrap();
+    let out_of_order = |client: &mut Client, window: &str| -> i64 {
+        let query = format!(
+            "SELECT count(*) FROM (SELECT id < lag(id) OVER ({window} ORDER BY n) AS back FROM calls) c WHERE back"
+        );
+        client.query_one(&query, &[]).unwrap().get(0)
+    };
+    assert_eq!(out_of_order(&mut client, "PARTITION BY sno_metabyte(id)"), 0);
+    // With two metabytes the tick decides, and within a tick the metabyte.
+    assert!(out_of_order(&mut client, "") > 1000);
+    assert_eq!(
+        text(
+            &mut client,
+            "SELECT (count(*) FILTER (WHERE sno_time(id) < earlier))::text
+             FROM (SELECT id, lag(sno_time(id)) OVER (ORDER BY n) AS earlier FROM calls) c"
+        ),
+        "0"
+    );
+}
+
+/// One late commit: the reader who remembers the last ID never sees it, the others do.
+#[test]
+fn the_last_id_seen_misses_a_late_commit() {
+    let server = Server::builder().conf("wal_level", "logical").start();
+    let (mut late, mut early, mut reader) = (server.connect(), server.connect(), server.connect());
+    reader.batch_execute(QUEUE).unwrap();
+    reader.query("SELECT pg_create_logical_replication_slot('commits', 'test_decoding')", &[]).unwrap();
+
+    late.batch_execute("BEGIN; INSERT INTO queue (n) VALUES (1)").unwrap();
+    thread::sleep(Duration::from_millis(20));
+    early.batch_execute("INSERT INTO queue (n) VALUES (2)").unwrap();
+
+    // The horizon stops before the transaction that is still open.
+    let horizon = "SELECT n FROM queue WHERE (xid, id) > ('0', '2222222222222222')
+        AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, id";
+    assert_eq!(numbers(&mut reader, horizon), Vec::<i32>::new());
+    assert_eq!(numbers(&mut reader, "SELECT n FROM queue ORDER BY id"), [2]);
+    let seen = text(&mut reader, "SELECT max(id)::text FROM queue");
+
+    late.batch_execute("COMMIT").unwrap();
+    let after = format!("SELECT n FROM queue WHERE id > '{seen}' ORDER BY id");
+    assert_eq!(numbers(&mut reader, &after), Vec::<i32>::new(), "the late commit is missed");
+    assert_eq!(numbers(&mut reader, "SELECT n FROM queue ORDER BY id"), [1, 2]);
+
+    let again = format!(
+        "SELECT n FROM queue WHERE id >= sno_lower(sno_time('{seen}') - interval '1 minute') AND id <> '{seen}'"
+    );
+    assert_eq!(numbers(&mut reader, &again), [1]);
+    assert_eq!(numbers(&mut reader, horizon), [1, 2]);
+    let commits = "SELECT substring(data FROM ' n\\[integer\\]:(\\d+)')::integer AS n
+        FROM pg_logical_slot_get_changes('commits', NULL, NULL) WHERE data LIKE '%INSERT%'";
+    assert_eq!(numbers(&mut reader, commits), [2, 1]);
+}
+
+/// Writers whose transactions take up to 30 ms, and readers who poll meanwhile.
+#[test]
+fn a_window_and_a_horizon_miss_nothing_under_load() {
+    const WRITERS: usize = 4;
+    const ROWS: usize = 60;
+    let server = Server::builder().start();
+    server.connect().batch_execute(QUEUE).unwrap();
+    let written = AtomicBool::new(false);
+
+    let (naive, window, horizon) = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut client = server.connect();
+            let (mut last, mut place) =
+                ("2222222222222222".to_owned(), "('0', '2222222222222222')".to_owned());
+            let (mut naive, mut window, mut horizon) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+            loop {
+                let finished = written.load(Ordering::Acquire);
+                let query = format!(
+                    "SELECT n, id::text FROM queue
+                     WHERE id >= sno_lower(sno_time('{last}') - interval '1 minute') ORDER BY id"
+                );
+                for row in client.query(&query, &[]).unwrap() {
+                    window.insert(row.get::<_, i32>(0));
+                    let id: String = row.get(1);
+                    if id > last {
+                        naive.insert(row.get::<_, i32>(0));
+                        last = id;
+                    }
+                }
+                let query = format!(
+                    "SELECT n, format('(%L, %L)', xid, id) FROM queue
+                     WHERE (xid, id) > {place} AND xid < pg_snapshot_xmin(pg_current_snapshot())
+                     ORDER BY xid, id LIMIT 20"
+                );
+                let rows = client.query(&query, &[]).unwrap();
+                for row in &rows {
+                    horizon.push(row.get::<_, i32>(0));
+                    place = row.get(1);
+                }
+                if finished && rows.is_empty() {
+                    return (naive, window, horizon);
+                }
+            }
+        });
+        in_parallel(WRITERS, |writer| {
+            let mut client = server.connect();
+            for row in 0..ROWS {
+                let n = writer * ROWS + row;
+                let milliseconds = (n * 7919) % 30;
+                client
+                    .batch_execute(&format!(
+                        "BEGIN; INSERT INTO queue (n) VALUES ({n}); SELECT pg_sleep({milliseconds} / 1000.0); COMMIT"
+                    ))
+                    .unwrap();
+            }
+        });
+        written.store(true, Ordering::Release);
+        reader.join().unwrap()
+    });
+
+    let all: Vec<i32> = (0..(WRITERS * ROWS) as i32).collect();
+    assert!(naive.len() < all.len(), "a reader by the last ID saw all {} rows", all.len());
+    println!("the last ID seen missed {} of {} rows", all.len() - naive.len(), all.len());
+    assert_eq!(window.into_iter().collect::<Vec<_>>(), all);
+    let mut sorted = horizon.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, all, "each row once");
+}
