@@ -101,5 +101,15 @@ unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: Sor
 unsafe extern "C-unwind" fn abort_abbreviation<T: Abbreviate>(in_memory: c_int, ssup: SortSupport) -> bool {
     // SAFETY: as in `abbreviate`.
     let sort = unsafe { &*(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>() };
-    in_memory >= 10_000 && sort.counting && u64::from(sort.distinct.at_least()) < sort.count / 2000 + 1
+    let distinct = u64::from(sort.distinct.at_least());
+    let abort = in_memory >= 10_000 && sort.counting && distinct < sort.count / 2000 + 1;
+    // As PostgreSQL's types do. SAFETY: reads a setting; the guard has nothing to drop.
+    unsafe {
+        if abort && pg_sys::trace_sort {
+            pgrx::pgrx_extern_c_guard(|| {
+                pgrx::log!("aborting abbreviation: {distinct} distinct keys of {}", sort.count)
+            });
+        }
+    }
+    abort
 }

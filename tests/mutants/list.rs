@@ -180,6 +180,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[CORE, INDEXES],
     },
     Mutant {
+        name: "abbreviated keys have 4 bytes",
+        file: "src/fixed/sort.rs",
+        from: "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.around()));",
+        to: "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.around())) >> 32 << 32;",
+        suites: &[INDEXES],
+    },
+    Mutant {
+        name: "abbreviated keys are always given up",
+        file: "src/fixed/sort.rs",
+        from: "distinct < sort.count / 2000 + 1;",
+        to: "distinct <= sort.count;",
+        suites: &[INDEXES],
+    },
+    Mutant {
         name: "the estimate is a constant",
         file: "src/sno/planner/selectivity.rs",
         from: "    // A query may have thousands of conditions.\n    check_for_interrupts!();\n",
