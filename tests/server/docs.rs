@@ -133,6 +133,11 @@ fn every_block_about_drivers_is_part_of_a_program() {
         }
         assert!(count >= 3, "{count} blocks of {language}");
     }
+    let page = fs::read_to_string(root.join("docs/masking.md")).unwrap();
+    let (_, block) = page.split_once("```python\n").expect("a block of Python");
+    let block = block.split_once("```").expect("an end").0;
+    let program = fs::read_to_string(root.join("examples/python/mask.py")).unwrap();
+    assert!(contains(&program, block), "not in mask.py:\n{block}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod harness;
 mod imports;
 mod indexes;
 mod installing;
+mod masks;
 mod messages;
 mod parallel;
 mod partitions;
