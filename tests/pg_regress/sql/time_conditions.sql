@@ -109,6 +109,7 @@ SET LOCAL enable_bitmapscan = on;
 EXPLAIN (COSTS OFF) SELECT id FROM s WHERE id BETWEEN '2026-01-02Z'::timestamptz AND '2026-01-02 01:00Z'::timestamptz;
 SELECT count(*) FROM s WHERE id BETWEEN '2026-01-02Z'::timestamptz AND '2026-01-02 01:00Z'::timestamptz;
 ROLLBACK;
+RESET enable_seqscan;
 CREATE TABLE days AS SELECT day, day + interval '1 hour' AS until FROM generate_series('2026-01-01Z'::timestamptz, '2026-01-02Z', '1 day') day;
 EXPLAIN (COSTS OFF) SELECT * FROM days JOIN s ON id > day AND until >= id;
 SELECT day, count(*), min(sno_time(id)), max(sno_time(id)) FROM days JOIN s ON id > day AND until >= id GROUP BY day ORDER BY day;
