@@ -14,7 +14,7 @@ CREATE FUNCTION sno_in(cstring) RETURNS sno
 COMMENT ON FUNCTION sno_in(cstring) IS 'I/O';
 
 CREATE FUNCTION sno_out(sno) RETURNS cstring
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_out(sno) IS 'I/O';
 
 CREATE FUNCTION sno_recv(internal) RETURNS sno
@@ -22,7 +22,7 @@ CREATE FUNCTION sno_recv(internal) RETURNS sno
 COMMENT ON FUNCTION sno_recv(internal) IS 'I/O';
 
 CREATE FUNCTION sno_send(sno) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_send(sno) IS 'I/O';
 
 CREATE TYPE sno (
@@ -190,7 +190,7 @@ COMMENT ON OPERATOR CLASS sno_minmax_ops USING brin IS 'first and last sno of ea
 COMMENT ON OPERATOR FAMILY sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
 
 CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'BRIN multi minmax distance';
 
 CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
@@ -224,11 +224,11 @@ COMMENT ON OPERATOR FAMILY sno_bloom_ops USING brin IS 'Bloom filter of the sno 
 --
 
 CREATE FUNCTION sno_larger(sno, sno) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_larger(sno, sno) IS 'larger of two';
 
 CREATE FUNCTION sno_smaller(sno, sno) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'smaller of two';
 
 CREATE AGGREGATE max(sno) (
@@ -258,7 +258,7 @@ CREATE FUNCTION sno_generators(
         OUT sequence integer, OUT safe_time timestamptz, OUT drifts bigint, OUT overflows bigint,
         OUT waited interval
     ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
 COMMENT ON FUNCTION sno_generators() IS 'generators in use since the server started';
 
 CREATE VIEW sno_generators AS
@@ -294,26 +294,26 @@ CREATE FUNCTION sno_time(sno) RETURNS timestamptz
 COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was made, to 4 ms';
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_tick_tock(sno) IS 'the bit of the ID that changes when the clock steps back';
 
 CREATE FUNCTION sno_metabyte(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_metabyte(sno) IS 'the byte of the application';
 
 CREATE FUNCTION sno_partition(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_partition(sno) IS 'server and generator that made the ID';
 
 CREATE FUNCTION sno_sequence(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_sequence(sno) IS 'number of the ID within its tick of 4 ms and its partition';
 
 CREATE FUNCTION sno_inspect(
         sno, OUT "time" timestamptz, OUT tick_tock boolean, OUT metabyte integer,
         OUT partition integer, OUT sequence integer
     ) RETURNS record
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_inspect(sno) IS 'all fields of an ID';
 
 CREATE FUNCTION sno_make(
@@ -328,6 +328,20 @@ CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno
 COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another metabyte';
 
 --
+-- Masked IDs, for those who are not to see the time
+--
+
+-- A cost of 20, since a call takes as long as some twenty operators: so the planner masks after a sort and a LIMIT.
+
+CREATE FUNCTION sno_mask(id sno, key bytea, context text DEFAULT '') RETURNS text
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sno_mask(sno, bytea, text) IS 'the ID encrypted with a key, as 16 characters of the same alphabet';
+
+CREATE FUNCTION sno_unmask(masked text, key bytea, context text DEFAULT '') RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sno_unmask(text, bytea, text) IS 'the ID that sno_mask has encrypted with the same key and context';
+
+--
 -- Bounds for range scans and partitions
 --
 
@@ -339,10 +353,10 @@ CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
--- A half-open range of time is two conditions that any index can use: the planner replaces these functions by
--- their bodies, or their support functions do the same in less time. There are no other such operators than
--- < and >=, since a time is not an ID: no index knows an order between the two, and only on half-open ranges
--- is the comparison exact.
+-- A range of time is two conditions that any index can use: the planner replaces these functions by their bodies, or
+-- their support functions do the same in less time. What counts is the time that sno_time shows, so each of the four
+-- comparisons is exact. The operators are in no operator family, since no index knows an order between an ID and a
+-- time. There is no = with a time: that would be a range of IDs, too.
 
 CREATE FUNCTION sno_before_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -352,29 +366,57 @@ CREATE FUNCTION sno_since_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_since_support(internal) IS 'planner support for >= between sno and timestamptz';
 
+CREATE FUNCTION sno_upto_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_upto_support(internal) IS 'planner support for <= between sno and timestamptz';
+
+CREATE FUNCTION sno_after_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_after_support(internal) IS 'planner support for > between sno and timestamptz';
+
 CREATE FUNCTION sno_between_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_between_support(internal) IS 'planner support for sno_between';
 
 CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_before_support
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_before_support
     RETURN $1 < sno_lower($2);
 COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'implementation of < operator';
 
 CREATE FUNCTION sno_ge_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_since_support
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_since_support
     RETURN $1 >= sno_lower($2);
 COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'implementation of >= operator';
 
 CREATE FUNCTION time_gt_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_before_support
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_before_support
     RETURN $2 < sno_lower($1);
 COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'implementation of > operator';
 
 CREATE FUNCTION time_le_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE SUPPORT sno_since_support
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_since_support
     RETURN $2 >= sno_lower($1);
 COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'implementation of <= operator';
+
+CREATE FUNCTION sno_le_time(sno, timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_upto_support
+    RETURN $1 <= sno_upper($2);
+COMMENT ON FUNCTION sno_le_time(sno, timestamptz) IS 'implementation of <= operator';
+
+CREATE FUNCTION sno_gt_time(sno, timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_after_support
+    RETURN $1 > sno_upper($2);
+COMMENT ON FUNCTION sno_gt_time(sno, timestamptz) IS 'implementation of > operator';
+
+CREATE FUNCTION time_ge_sno(timestamptz, sno) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_upto_support
+    RETURN $2 <= sno_upper($1);
+COMMENT ON FUNCTION time_ge_sno(timestamptz, sno) IS 'implementation of >= operator';
+
+CREATE FUNCTION time_lt_sno(timestamptz, sno) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_after_support
+    RETURN $2 > sno_upper($1);
+COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'implementation of < operator';
 
 CREATE OPERATOR < (
     LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = >, NEGATOR = >=
@@ -396,8 +438,28 @@ CREATE OPERATOR <= (
 );
 COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was made';
 
+CREATE OPERATOR <= (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_le_time, COMMUTATOR = >=, NEGATOR = >
+);
+COMMENT ON OPERATOR <= (sno, timestamptz) IS 'made then or earlier';
+
+CREATE OPERATOR > (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_gt_time, COMMUTATOR = <, NEGATOR = <=
+);
+COMMENT ON OPERATOR > (sno, timestamptz) IS 'made after';
+
+CREATE OPERATOR >= (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_ge_sno, COMMUTATOR = <=, NEGATOR = <
+);
+COMMENT ON OPERATOR >= (timestamptz, sno) IS 'not before it was made';
+
+CREATE OPERATOR < (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_lt_sno, COMMUTATOR = >, NEGATOR = >=
+);
+COMMENT ON OPERATOR < (timestamptz, sno) IS 'before it was made';
+
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE PARALLEL SAFE SUPPORT sno_between_support
+    LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_between_support
     RETURN id >= sno_lower(since) AND id < sno_lower(until);
 COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'whether an ID is at or after a time and before another';
 
@@ -421,7 +483,7 @@ COMMENT ON FUNCTION sno_is_partition_key(regclass) IS 'whether a table is partit
 CREATE FUNCTION sno_partitions(
         parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
     ) RETURNS SETOF record
-    LANGUAGE SQL STABLE PARALLEL SAFE
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
     SELECT child, coalesce(sno_time(lower::sno), '-infinity'::timestamptz),
            -- A bound in the middle of a tick, made by hand: not all of the tick is before it.
@@ -444,7 +506,7 @@ CREATE FUNCTION sno_partition_spans(
         width interval, since timestamptz, until timestamptz,
         OUT since timestamptz, OUT until timestamptz
     ) RETURNS SETOF record
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
     SELECT s AT TIME ZONE 'UTC'::text, (s + $1) AT TIME ZONE 'UTC'::text
     FROM (SELECT
@@ -472,7 +534,7 @@ CREATE FUNCTION sno_partition_gaps(
         parent regclass, width interval, since timestamptz, until timestamptz,
         OUT since timestamptz, OUT until timestamptz, OUT bounds text
     ) RETURNS SETOF record
-    LANGUAGE SQL STABLE PARALLEL SAFE
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
     -- What of a span has no partition yet: all of it, or what is left between others.
     SELECT pg_catalog.lower(gap), pg_catalog.upper(gap), sno_partition_bounds(pg_catalog.lower(gap), pg_catalog.upper(gap))
@@ -650,7 +712,7 @@ COMMENT ON FUNCTION sno_add_partition(regclass, interval, timestamptz, timestamp
 CREATE FUNCTION sno_create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
     ) RETURNS SETOF regclass
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT sno_check_spans(width, since, until);
     SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
@@ -698,7 +760,7 @@ COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach
 CREATE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_them boolean DEFAULT false
     ) RETURNS SETOF text
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT sno_check_expiry(before, drop_them);
     SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
@@ -734,7 +796,7 @@ CREATE FUNCTION sno_maintain_partitions(
         retention interval DEFAULT NULL, drop_expired boolean DEFAULT false,
         OUT action text, OUT partition text
     ) RETURNS SETOF record
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT sno_check_upkeep(ahead, retention, drop_expired);
     -- Sorted, so that all is done, however many rows the caller takes.
@@ -753,11 +815,11 @@ END;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention';
 
 --
--- Casts, all explicit
+-- Casts: explicit, but for that to text, which is an assignment as every type's is
 --
 
 CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_bytea(sno) IS 'the ten bytes of an ID';
 
 CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
@@ -765,14 +827,14 @@ CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
 COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'the ID of ten bytes';
 
 CREATE FUNCTION sno_to_uuid(sno) RETURNS uuid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_uuid(sno) IS 'the characters of an ID as the bytes of a uuid';
 
 CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'the ID whose characters are the bytes of a uuid';
 
-CREATE CAST (sno AS text) WITH INOUT;
+CREATE CAST (sno AS text) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (sno AS text) IS 'the 16 characters';
 CREATE CAST (text AS sno) WITH INOUT;
 COMMENT ON CAST (text AS sno) IS 'from 16 characters, or \x and 20 hexadecimal digits';
@@ -786,3 +848,5 @@ CREATE CAST (uuid AS sno) WITH FUNCTION sno_from_uuid(uuid);
 COMMENT ON CAST (uuid AS sno) IS 'from a uuid that was made from a sno';
 CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
 COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was made, to 4 ms';
+CREATE CAST (timestamptz AS sno) WITH FUNCTION sno_lower(timestamptz);
+COMMENT ON CAST (timestamptz AS sno) IS 'smallest ID not made before';

@@ -300,19 +300,19 @@ CREATE FUNCTION uid60_new() RETURNS uid60
 COMMENT ON FUNCTION uid60_new() IS 'new unique uid60';
 
 CREATE FUNCTION uid60_time(uid60) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_time(uid60) IS 'when the uid60 was made, to the second';
 
 CREATE FUNCTION uid60_worker(uid60) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_worker(uid60) IS 'worker that made the uid60';
 
 CREATE FUNCTION uid60_sequence(uid60) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_sequence(uid60) IS 'number within second and worker';
 
 CREATE FUNCTION uid60_random(uid60) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_random(uid60) IS 'the random bits of the uid60';
 
 CREATE FUNCTION uid60_inspect(
@@ -326,15 +326,15 @@ CREATE FUNCTION uid60_make(at timestamptz, worker integer, sequence integer, ran
 COMMENT ON FUNCTION uid60_make(timestamptz, integer, integer, integer) IS 'uid60 of these parts';
 
 CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 at or after a time';
 
 CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
 
 CREATE FUNCTION uid60_to_bigint(uid60) RETURNS bigint
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_bigint(uid60) IS 'the number of a uid60';
 
 CREATE FUNCTION uid60_from_bigint(bigint) RETURNS uid60
@@ -342,7 +342,7 @@ CREATE FUNCTION uid60_from_bigint(bigint) RETURNS uid60
 COMMENT ON FUNCTION uid60_from_bigint(bigint) IS 'the uid60 of a number';
 
 CREATE FUNCTION uid60_to_bytea(uid60) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_bytea(uid60) IS 'the number of a uid60 as eight bytes';
 
 CREATE FUNCTION uid60_from_bytea(bytea) RETURNS uid60
@@ -353,7 +353,7 @@ CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_sno(uid60, integer) IS 'the same ID as a sno';
 
-CREATE CAST (uid60 AS text) WITH INOUT;
+CREATE CAST (uid60 AS text) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (uid60 AS text) IS 'the 10 characters';
 CREATE CAST (text AS uid60) WITH INOUT;
 COMMENT ON CAST (text AS uid60) IS 'from 10 characters';
@@ -572,19 +572,19 @@ CREATE FUNCTION uniqueid_new() RETURNS uniqueid
 COMMENT ON FUNCTION uniqueid_new() IS 'new unique uniqueid';
 
 CREATE FUNCTION uniqueid_time(uniqueid) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_time(uniqueid) IS 'when the uniqueid was made, to the millisecond';
 
 CREATE FUNCTION uniqueid_sequence(uniqueid) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_sequence(uniqueid) IS 'number within millisecond and generator';
 
 CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'generator that made the uniqueid';
 
 CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_cluster(uniqueid) IS 'where the uniqueid was made';
 
 CREATE FUNCTION uniqueid_form(uniqueid) RETURNS text
@@ -605,15 +605,15 @@ CREATE FUNCTION uniqueid_make(
 COMMENT ON FUNCTION uniqueid_make(timestamptz, integer, integer, integer, text) IS 'uniqueid of these parts';
 
 CREATE FUNCTION uniqueid_lower(timestamptz) RETURNS uniqueid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_lower(timestamptz) IS 'smallest time-sequential uniqueid at or after a time';
 
 CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_upper(timestamptz) IS 'largest time-sequential uniqueid at or before a time';
 
 CREATE FUNCTION uniqueid_to_bytea(uniqueid) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_to_bytea(uniqueid) IS 'the eight bytes of a uniqueid';
 
 CREATE FUNCTION uniqueid_from_bytea(bytea) RETURNS uniqueid
@@ -624,7 +624,7 @@ CREATE FUNCTION uniqueid_to_sno(uniqueid, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_to_sno(uniqueid, integer) IS 'the same ID as a sno';
 
-CREATE CAST (uniqueid AS text) WITH INOUT;
+CREATE CAST (uniqueid AS text) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (uniqueid AS text) IS 'the 16 digits';
 CREATE CAST (text AS uniqueid) WITH INOUT;
 COMMENT ON CAST (text AS uniqueid) IS 'from 16 hexadecimal digits';
@@ -840,11 +840,11 @@ CREATE FUNCTION gid_prefix(gid) RETURNS text
 COMMENT ON FUNCTION gid_prefix(gid) IS 'volume, log or segment';
 
 CREATE FUNCTION gid_time(gid) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_time(gid) IS 'when the gid was made, to the millisecond';
 
 CREATE FUNCTION gid_tail(gid) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_tail(gid) IS 'the last nine bytes of a gid: the random part, and the byte before it';
 
 CREATE FUNCTION gid_inspect(
@@ -866,7 +866,7 @@ CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid
 COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at or before a time';
 
 CREATE FUNCTION gid_to_bytea(gid) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_to_bytea(gid) IS 'the 16 bytes of a gid';
 
 CREATE FUNCTION gid_from_bytea(bytea) RETURNS gid
@@ -877,7 +877,7 @@ CREATE FUNCTION gid_from_uuid(uuid) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_from_uuid(uuid) IS 'the gid whose 16 bytes a uuid has';
 
-CREATE CAST (gid AS text) WITH INOUT;
+CREATE CAST (gid AS text) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (gid AS text) IS 'the 24 characters';
 CREATE CAST (text AS gid) WITH INOUT;
 COMMENT ON CAST (text AS gid) IS 'from 24 characters';
@@ -900,7 +900,7 @@ CREATE FUNCTION sno_compat_generators(
         OUT system text, OUT slot integer, OUT number integer, OUT last_time timestamptz, OUT sequence integer,
         OUT safe_time timestamptz, OUT overflows bigint, OUT waited interval
     ) RETURNS SETOF record
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
 COMMENT ON FUNCTION sno_compat_generators() IS 'generators in use since the server started';
 
 CREATE VIEW sno_compat_generators AS

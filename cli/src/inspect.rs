@@ -1,13 +1,13 @@
 //! `sno inspect`
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::io::{self, Write as _};
 
 use clap::Args;
 use serde::Serialize;
 use sno_core::Sno;
 
-use crate::{Out, Verdict, complain, time, write_json};
+use crate::{Out, Verdict, input, time, write_json};
 
 /// Shows what is in IDs
 ///
@@ -22,9 +22,6 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ID")]
     ids: Vec<OsString>,
 }
-
-/// The longest line that is read, in bytes; the rest of a longer one, which is invalid, is skipped.
-const LINE_LIMIT: u64 = 1024;
 
 #[derive(Serialize)]
 struct Inspection {
@@ -51,92 +48,43 @@ impl From<Sno> for Inspection {
     }
 }
 
-struct Inspector<'a> {
-    out: &'a mut Out,
+struct Inspector {
     json: bool,
     shown: bool,
-    verdict: Verdict,
 }
 
-impl Inspector<'_> {
-    fn inspect(&mut self, text: &[u8], line: Option<u64>) -> io::Result<()> {
-        match parse(text) {
-            Ok(id) => self.show(&id.into()),
-            Err(error) => {
-                self.verdict = Verdict::Invalid;
-                let text = shown(text);
-                match line {
-                    Some(line) => complain(format_args!("line {line}: invalid ID \"{text}\": {error}")),
-                    None => complain(format_args!("invalid ID \"{text}\": {error}")),
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn show(&mut self, inspection: &Inspection) -> io::Result<()> {
+impl Inspector {
+    fn show(&mut self, inspection: &Inspection, out: &mut Out) -> io::Result<()> {
         if self.json {
-            return write_json(self.out, inspection);
+            return write_json(out, inspection);
         }
         let Inspection { id, time, tick_tock, metabyte, partition, sequence, bytes } = inspection;
         if self.shown {
-            writeln!(self.out)?;
+            writeln!(out)?;
         }
         self.shown = true;
-        writeln!(self.out, "{id}")?;
-        writeln!(self.out, "  time       {time}")?;
-        writeln!(self.out, "  tick-tock  {}", u8::from(*tick_tock))?;
-        writeln!(self.out, "  metabyte   {metabyte}")?;
-        writeln!(self.out, "  partition  {partition}")?;
-        writeln!(self.out, "  sequence   {sequence}")?;
-        writeln!(self.out, "  bytes      {bytes}")
+        writeln!(out, "{id}")?;
+        writeln!(out, "  time       {time}")?;
+        writeln!(out, "  tick-tock  {}", u8::from(*tick_tock))?;
+        writeln!(out, "  metabyte   {metabyte}")?;
+        writeln!(out, "  partition  {partition}")?;
+        writeln!(out, "  sequence   {sequence}")?;
+        writeln!(out, "  bytes      {bytes}")
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
-    let mut inspector = Inspector { out, json: arguments.json, shown: false, verdict: Verdict::Valid };
-    if !arguments.ids.is_empty() {
-        for id in &arguments.ids {
-            inspector.inspect(id.as_encoded_bytes(), None)?;
-        }
-        return Ok(inspector.verdict);
-    }
-    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
-    let mut line = Vec::new();
-    for number in 1.. {
-        // A program that writes single lines to this one waits for the answer to each.
-        if input.buffer().is_empty() {
-            inspector.out.flush()?;
-        }
-        line.clear();
-        if input.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        if line.len() as u64 == LINE_LIMIT && line.last() != Some(&b'\n') {
-            input.skip_until(b'\n')?;
-        }
-        let text = line.trim_ascii();
-        if !text.is_empty() {
-            inspector.inspect(text, Some(number))?;
-        }
-    }
-    Ok(inspector.verdict)
+    let mut inspector = Inspector { json: arguments.json, shown: false };
+    input::for_each(&arguments.ids, "ID", out, |text, out| match parse(text) {
+        Ok(id) => inspector.show(&id.into(), out).map(Ok),
+        Err(error) => Ok(Err(error)),
+    })
 }
 
 /// Parses the two forms that PostgreSQL's type accepts.
-fn parse(text: &[u8]) -> Result<Sno, String> {
+pub(crate) fn parse(text: &[u8]) -> Result<Sno, String> {
     let Some(digits) = text.strip_prefix(b"\\x") else {
-        return Sno::parse_bytes(text).map_err(|error| {
-            if text.len() as u64 >= LINE_LIMIT { "the line is too long".into() } else { error.to_string() }
-        });
+        return Sno::parse_bytes(text).map_err(|error| input::reason(text, error));
     };
     Sno::parse_hex(digits).ok_or_else(|| "after \\x there have to be 20 hexadecimal digits".into())
-}
-
-/// A text for a message: on one line, with at most 40 characters of it.
-fn shown(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let start: String = text.chars().take(40).collect();
-    let rest = if start.len() < text.len() { "..." } else { "" };
-    format!("{}{rest}", start.escape_debug())
 }

@@ -1,8 +1,10 @@
-//! `sno`: makes IDs and shows what is in them.
+//! `sno`: makes IDs, shows what is in them, and masks them.
 
 mod bounds;
 mod generate;
+mod input;
 mod inspect;
+mod mask;
 mod time;
 
 use std::io::{self, BufWriter, ErrorKind, Write as _};
@@ -10,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Makes sno IDs, shows what is in them, and where a time begins and ends among them
+/// Makes sno IDs, shows what is in them and where a time begins and ends among them, and masks them
 #[derive(Parser)]
 #[command(
     name = "sno",
@@ -27,6 +29,8 @@ enum Command {
     Generate(generate::Arguments),
     Inspect(inspect::Arguments),
     Bounds(bounds::Arguments),
+    Mask(mask::Mask),
+    Unmask(mask::Unmask),
 }
 
 /// Whether all input was valid.
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
         Command::Generate(arguments) => generate::run(&arguments, &mut out),
         Command::Inspect(arguments) => inspect::run(&arguments, &mut out),
         Command::Bounds(arguments) => bounds::run(&arguments, &mut out),
+        Command::Mask(arguments) => mask::mask(&arguments, &mut out),
+        Command::Unmask(arguments) => mask::unmask(&arguments, &mut out),
     };
     match result.and_then(|verdict| out.flush().map(|()| verdict)) {
         Ok(Verdict::Valid) => ExitCode::SUCCESS,

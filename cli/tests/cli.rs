@@ -273,6 +273,103 @@ fn bounds() {
     assert!(before[0] < lower.parse().unwrap());
 }
 
+/// A key of 32 bytes, whose answers are those of `core/tests/vectors/mask.tsv`.
+const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3cef4359d8d580aa4f7f036d6f04fc6a94";
+
+/// With a key in the environment.
+fn with_key(key: &str, arguments: &[&str]) -> Output {
+    Command::new(SNO).args(arguments).env("SNO_MASK_KEY", key).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn masks_there_and_back() {
+    for (context, masked) in
+        [("", "7dv8pw5iei5u84wr"), ("orders", "iaua3muuml7uvt6j"), ("日本語", "2dl5u9rqsx8ci4ps")]
+    {
+        let output = with_key(KEY, &["mask", "-c", context, "9q7k4op826n2g222", r"\x3e0b215ae6012a070000"]);
+        assert_output(&output, 0, &format!("{masked}\n{masked}\n"), "");
+        let output = with_key(&KEY.to_uppercase(), &["unmask", "--context", context, masked]);
+        assert_output(&output, 0, "9q7k4op826n2g222\n", "");
+    }
+    // Without a context, it is the empty one; with a shorter key, another mask.
+    assert_output(&with_key(KEY, &["mask", "9q7k4op826n2g222"]), 0, "7dv8pw5iei5u84wr\n", "");
+    assert_output(&with_key(&KEY[..32], &["mask", "9q7k4op826n2g222"]), 0, "3f36l87kcs4dtdqh\n", "");
+    assert_output(&with_key(&KEY[..48], &["mask", "9q7k4op826n2g222"]), 0, "56rtiwdmig2j27so\n", "");
+}
+
+#[test]
+fn the_key_of_a_file_comes_before_that_of_the_environment() {
+    let folder = std::env::temp_dir().join(format!("sno-key-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    let (file, missing) = (folder.join("key"), folder.join("missing"));
+    fs::write(&file, format!("  {KEY}\r\n")).unwrap();
+    let with_file = |command, file: &Path, id| {
+        with_key("00", &[command, "--key-file", file.to_str().unwrap(), "--context", "orders", id])
+    };
+    let results = [
+        with_file("mask", &file, "9q7k4op826n2g222"),
+        with_file("unmask", &file, "iaua3muuml7uvt6j"),
+        with_file("mask", &missing, "9q7k4op826n2g222"),
+    ];
+    fs::remove_dir_all(&folder).unwrap();
+    assert_output(&results[0], 0, "iaua3muuml7uvt6j\n", "");
+    assert_output(&results[1], 0, "9q7k4op826n2g222\n", "");
+    let complaint = format!("sno: {}: No such file or directory (os error 2)\n", missing.display());
+    assert_output(&results[2], 1, "", &complaint);
+}
+
+#[test]
+fn a_wrong_key_is_named_but_not_shown() {
+    for (key, complaint) in [
+        ("", "a key is 16, 24 or 32 bytes long, not 0"),
+        (&KEY[..34], "a key is 16, 24 or 32 bytes long, not 17"),
+        (&KEY[..33], "a key is written in pairs of hexadecimal digits"),
+        (&KEY.replace('e', "g"), "a key is written in pairs of hexadecimal digits"),
+        ("correct horse battery staple", "a key is written in pairs of hexadecimal digits"),
+    ] {
+        for command in ["mask", "unmask"] {
+            let output = with_key(key, &[command, "9q7k4op826n2g222"]);
+            assert_output(&output, 1, "", &format!("sno: SNO_MASK_KEY: {complaint}\n"));
+        }
+    }
+    let output =
+        Command::new(SNO).args(["mask", "9q7k4op826n2g222"]).env_remove("SNO_MASK_KEY").output().unwrap();
+    assert_output(
+        &output,
+        1,
+        "",
+        "sno: no key: say --key-file, or set the environment variable SNO_MASK_KEY\n",
+    );
+    // Never as an argument.
+    assert_usage(&["mask", "--key", KEY, "9q7k4op826n2g222"], "unexpected argument '--key'");
+}
+
+#[test]
+fn a_line_that_is_no_mask_is_named_and_the_rest_goes_on() {
+    let mut child = Command::new(SNO)
+        .args(["unmask", "-c", "orders"])
+        .env("SNO_MASK_KEY", KEY)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"iaua3muuml7uvt6y\n\n iaua3muuml7uvt6j\r\n").unwrap();
+    assert_output(
+        &child.wait_with_output().unwrap(),
+        1,
+        "9q7k4op826n2g222\n",
+        "sno: line 1: invalid masked ID \"iaua3muuml7uvt6y\": character 16 is not one of 2-9 and a-x\n",
+    );
+    let output = with_key(KEY, &["mask", "9q7k4op8", "2222222222222222"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(str::from_utf8(&output.stdout).unwrap().len(), 17);
+    assert_eq!(
+        str::from_utf8(&output.stderr).unwrap(),
+        "sno: invalid ID \"9q7k4op8\": length is 8 bytes instead of 16\n"
+    );
+}
+
 /// The README shows what happens.
 #[test]
 fn examples_of_the_readme() {
@@ -289,5 +386,5 @@ fn examples_of_the_readme() {
             count += 1;
         }
     }
-    assert_eq!(count, 5);
+    assert_eq!(count, 7);
 }

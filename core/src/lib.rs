@@ -42,6 +42,8 @@
 //! * To sort many IDs: an [`Abbreviation`] of 64 bits.
 //! * To make and read IDs of other systems, or to convert those to [`Sno`]: the module `compat`, behind the feature of
 //!   that name.
+//! * To show IDs to those who are not to see when they were made, or how many there are: a `mask::Key`, behind the feature
+//!   `mask`.
 //!
 //! # Features
 //!
@@ -49,6 +51,7 @@
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the high-water marks in a file.
 //! * `compat`: four other systems of IDs, and conversions from three of them to [`Sno`].
+//! * `mask`: IDs encrypted as 16 other characters of the same alphabet.
 //! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the
 //!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
 //! * `sqlx`: [`Sno`] as a parameter and a result of `sqlx` on PostgreSQL, of the type `sno` alone.
@@ -92,6 +95,8 @@ pub mod compat;
 mod counter;
 mod generator;
 mod id;
+#[cfg(feature = "mask")]
+pub mod mask;
 mod partition;
 #[cfg(feature = "postgres-types")]
 mod postgres_types;

@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
 use crate::{
     fixed::Fixed,
     pg::{
-        datum::{Returned, store, store_guarded},
+        datum::{Bytes, Returned, store, store_guarded},
         errors::{Error, guard, sentence},
         fmgr::Args,
     },
@@ -34,7 +34,15 @@ pub(crate) unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], error: T::Error) -> Datum {
     // SAFETY: as above. This is the outermost frame.
     unsafe {
-        let report = guard(|| Ok(Error::syntax(T::NAME, text, sentence(error)).into_report()));
+        let report = guard(|| {
+            let error = Error::syntax(T::NAME, text, sentence(error));
+            let hint = T::hint(text);
+            Ok(match hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            }
+            .into_report())
+        });
         report.save((*fcinfo).context);
     }
     // After a soft error the caller ignores the datum.
@@ -115,15 +123,14 @@ pub(crate) unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: the argument is a bytea, whose bytes are valid during the call. This is the outermost frame.
     unsafe {
         let value = guard(|| {
-            let datum: Datum = Args::new(fcinfo).next();
-            let bytes = pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()));
+            let Bytes(bytes) = Args::new(fcinfo).next();
             of_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
         });
         value.into_datum_unguarded()
     }
 }
 
-/// A `bytea` of these bytes.
+/// A `bytea` of these bytes, or a `text`, which has the same memory layout.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytea<B: Copy>(pub(crate) B);
 

@@ -30,6 +30,11 @@ pub(crate) trait Fixed: Argument + Returned + Ord {
     /// The value of a text. It is called outside the guard and may not panic, and nor may [`from_bytes`](Self::from_bytes).
     fn parse(text: &[u8]) -> Result<Self, Self::Error>;
 
+    /// What may have been meant by a text that is not a value, as a sentence for a HINT.
+    fn hint(_text: &[u8]) -> Option<String> {
+        None
+    }
+
     /// The value of a binary form of the right length.
     fn from_bytes(bytes: Self::Bytes) -> Result<Self, Self::Error>;
 

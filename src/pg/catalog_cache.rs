@@ -9,18 +9,18 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo, Oid, SysCacheIdentifier};
 
 use crate::pg::backend_local::BackendLocal;
 
-/// Results for five keys. The extension has no more functions or operators of one kind; with more keys, the oldest goes.
-pub(crate) struct CatalogCache<T: Copy>(BackendLocal<Cell<(u64, Entries<T>)>>);
+/// Results for `N` keys: as many as the extension has functions or operators of one kind. With more keys, the oldest goes.
+pub(crate) struct CatalogCache<T: Copy, const N: usize = 4>(BackendLocal<Cell<(u64, Entries<T, N>)>>);
 
-type Entries<T> = [Option<(Oid, T)>; 5];
+type Entries<T, const N: usize> = [Option<(Oid, T)>; N];
 
 /// Incremented whenever a function, an operator or an operator family changes; 0 until this is registered.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-impl<T: Copy> CatalogCache<T> {
+impl<T: Copy, const N: usize> CatalogCache<T, N> {
     pub(crate) const fn new() -> Self {
         // SAFETY: for statics of the planner's functions.
-        Self(unsafe { BackendLocal::new(Cell::new((0, [None; 5]))) })
+        Self(unsafe { BackendLocal::new(Cell::new((0, [None; N]))) })
     }
 
     /// The cached result for `key`, or what `look_up` finds, which is then cached.
@@ -35,8 +35,10 @@ impl<T: Copy> CatalogCache<T> {
         let found = look_up()?;
         // The look-up itself may process an invalidation, before or after it finds this.
         if generation() == before {
-            let old = if cached_at == before { entries } else { [None; 5] };
-            self.0.set((before, [Some((key, found)), old[0], old[1], old[2], old[3]]));
+            let mut entries = if cached_at == before { entries } else { [None; N] };
+            entries.rotate_right(1);
+            entries[0] = Some((key, found));
+            self.0.set((before, entries));
         }
         Some(found)
     }

@@ -191,6 +191,17 @@ impl Argument for pg_sys::Datum {
     }
 }
 
+/// The bytes of a `bytea` or a `text`, as an argument that is valid during the call.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+
+impl Argument for Bytes<'_> {
+    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
+        // SAFETY: by the contract; what is detoasted lives as long as the memory context of the call.
+        unsafe { Self(pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()))) }
+    }
+}
+
 /// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC; the smallest and the largest are the infinities.
 #[derive(Clone, Copy)]
 pub(crate) struct Timestamp(pub(crate) i64);

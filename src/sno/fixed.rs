@@ -56,6 +56,12 @@ impl Fixed for Sno {
         }
     }
 
+    /// `id >= '2026-11-01'` is read as a comparison of IDs.
+    fn hint(text: &[u8]) -> Option<String> {
+        let text = str::from_utf8(text).ok().filter(|text| is_like_a_time(text))?;
+        Some(format!("To compare with a time, write its type: timestamptz '{text}'."))
+    }
+
     #[inline(always)]
     fn from_bytes(bytes: [u8; 10]) -> Result<Self, InvalidSno> {
         Ok(Self::from_bytes(bytes))
@@ -79,6 +85,30 @@ fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, InvalidSno> {
         None => Err(InvalidSno::Characters(error)),
         Some(digits) => Sno::parse_hex(digits).ok_or(InvalidSno::Digits),
     }
+}
+
+/// Whether a text is like a date, with a time of day or without, or one of PostgreSQL's special times: so much so that it
+/// is worth a HINT, which quotes it.
+fn is_like_a_time(text: &str) -> bool {
+    // Nothing that would have to be escaped.
+    let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic() && !matches!(byte, b'\'' | b'\\');
+    if text.len() > 40 || !text.bytes().all(is_plain) {
+        return false;
+    }
+    let text = text.trim().trim_start_matches('-').to_ascii_lowercase();
+    if ["now", "today", "tomorrow", "yesterday", "infinity", "epoch"].contains(&text.as_str()) {
+        return true;
+    }
+    // A year, a month and a day, in any order: 2026-11-01, 11/1/2026, 1.11.2026.
+    let Some(sign) = text.chars().find(|sign| !sign.is_ascii_digit()) else { return false };
+    let parts: Vec<&str> = text.splitn(3, sign).collect();
+    let [first, second, rest] = parts[..] else { return false };
+    let third = rest.len() - rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+    matches!(sign, '-' | '/' | '.')
+        && (1..=4).contains(&first.len())
+        && second.bytes().all(|digit| digit.is_ascii_digit())
+        && (1..=2).contains(&second.len())
+        && (1..=4).contains(&third)
 }
 
 /// Why a text is not a sno.

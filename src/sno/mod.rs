@@ -3,6 +3,7 @@
 pub(crate) mod fields;
 mod fixed;
 mod functions;
+mod mask;
 mod planner;
 mod sort;
 

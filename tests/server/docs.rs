@@ -140,6 +140,10 @@ fn every_block_about_drivers_is_part_of_a_program() {
         }
         assert!(count >= least, "{count} blocks");
     }
+    let page = fs::read_to_string(root.join("docs/masking.md")).unwrap();
+    for Block { sql: block, .. } in blocks(&page, "python") {
+        is_part("py", block);
+    }
 }
 
 /// The anchor that a heading gets on the web: letters, digits, `-` and `_` of its text.

@@ -191,6 +191,19 @@ fn psycopg_3() {
     python("psycopg3.py", &[]);
 }
 
+/// The second implementation of masks, which needs no server: it checks itself with the samples of the standard, and its
+/// answers are those that the core is held to.
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
+fn masks_in_python() {
+    let interpreter = env::var_os("PYTHON").unwrap_or_else(|| "/usr/bin/python3".into());
+    let mut command = Command::new(interpreter);
+    let output = command.arg(examples().join("python/mask.py")).env("PYTHONUTF8", "1").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answers = include_str!("../../core/tests/vectors/mask.tsv");
+    assert!(str::from_utf8(&output.stdout) == Ok(answers), "mask.tsv is not what mask.py prints");
+}
+
 #[test]
 #[ignore = "needs its driver: make test-drivers"]
 fn asyncpg() {

@@ -21,6 +21,7 @@ mod imports;
 mod indexes;
 mod installing;
 mod live_update;
+mod masks;
 mod moving;
 mod order;
 mod parallel;

@@ -4,7 +4,7 @@
 //! to parse, analyze and rewrite a body takes as long as planning the rest of a simple query (6 of 12 µs for one
 //! comparison, measured on PostgreSQL 15). Calls that are not rewritten here are still inlined.
 
-use std::ptr;
+use std::{ffi::CStr, ptr};
 
 use pgrx::{
     PgList,
@@ -19,7 +19,7 @@ use crate::{
         fmgr::{Args, finfo},
         nodes::nodes,
     },
-    sno::functions::sno_lower,
+    sno::functions::{sno_lower, sno_upper},
 };
 
 finfo!(sno_before_support);
@@ -28,7 +28,7 @@ finfo!(sno_before_support);
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_before_support(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
     // SAFETY: called as a support function of one with a sno and a time.
-    unsafe { simplify(fcinfo, |call| call.compare(pg_sys::BTLessStrategyNumber, 0)) }
+    unsafe { simplify(fcinfo, |call| call.compare(pg_sys::BTLessStrategyNumber, Bound::Lower, 0)) }
 }
 
 finfo!(sno_since_support);
@@ -37,7 +37,25 @@ finfo!(sno_since_support);
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_since_support(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
     // SAFETY: as above.
-    unsafe { simplify(fcinfo, |call| call.compare(pg_sys::BTGreaterEqualStrategyNumber, 0)) }
+    unsafe { simplify(fcinfo, |call| call.compare(pg_sys::BTGreaterEqualStrategyNumber, Bound::Lower, 0)) }
+}
+
+finfo!(sno_upto_support);
+/// `sno_upto_support(internal) → internal`: planner support for `<=`, in both orders of its arguments.
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn sno_upto_support(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    unsafe { simplify(fcinfo, |call| call.compare(pg_sys::BTLessEqualStrategyNumber, Bound::Upper, 0)) }
+}
+
+finfo!(sno_after_support);
+/// `sno_after_support(internal) → internal`: planner support for `>`, in both orders of its arguments.
+#[unsafe(no_mangle)]
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn sno_after_support(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    unsafe { simplify(fcinfo, |call| call.compare(pg_sys::BTGreaterStrategyNumber, Bound::Upper, 0)) }
 }
 
 finfo!(sno_between_support);
@@ -53,9 +71,9 @@ unsafe extern "C-unwind" fn sno_between_support(fcinfo: pg_sys::FunctionCallInfo
             if !cheap.contains(&(*call.id).type_) {
                 return ptr::null_mut();
             }
-            let since = call.compare(pg_sys::BTGreaterEqualStrategyNumber, 0);
+            let since = call.compare(pg_sys::BTGreaterEqualStrategyNumber, Bound::Lower, 0);
             call.id = pg_sys::copyObjectImpl(call.id.cast()).cast();
-            let until = call.compare(pg_sys::BTLessStrategyNumber, 1);
+            let until = call.compare(pg_sys::BTLessStrategyNumber, Bound::Lower, 1);
             if since.is_null() || until.is_null() {
                 return ptr::null_mut();
             }
@@ -105,36 +123,57 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo, rewrite: impl FnOnce(&mut C
     }
 }
 
+/// The ID that a time becomes: `sno_lower(time)` or `sno_upper(time)`.
+#[derive(Clone, Copy)]
+enum Bound {
+    Lower,
+    Upper,
+}
+
 /// The catalog objects that a rewritten comparison refers to.
 #[derive(Clone, Copy)]
 struct Parts {
     sno: Oid,
     family: Oid,
     lower: Oid,
+    upper: Oid,
+}
+
+/// How many functions have one of the support functions: the eight operators', and `sno_between`.
+const SUPPORTED: usize = 9;
+
+/// A function of a time, by its name and the function of this library that it has to be: another may have this name now.
+///
+/// # Safety
+/// Called while the catalogs can be read.
+unsafe fn of_time(schema: Oid, name: &CStr, is: Function) -> Option<Oid> {
+    // SAFETY: look-ups. In the catalog itself: the usual look-up by name requires the USAGE privilege on the schema, which a
+    // user of a view need not have.
+    unsafe {
+        let found = pg_sys::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
+            pg_sys::Anum_pg_proc_oid as _,
+            name.as_ptr().into(),
+            pg_sys::buildoidvector([pg_sys::TIMESTAMPTZOID].as_ptr(), 1).into(),
+            schema.into(),
+            Datum::null(),
+        );
+        identify(found, &[(is, found)])
+    }
 }
 
 impl Parts {
     /// The objects of the extension that this function belongs to.
     fn of(function: Oid, sno: Oid) -> Option<Self> {
-        static PARTS: CatalogCache<Parts> = CatalogCache::new();
+        static PARTS: CatalogCache<Parts, SUPPORTED> = CatalogCache::new();
 
         // SAFETY: look-ups for a function and a type that exist; the latter has a btree operator family.
         PARTS.get(function, || unsafe {
-            // In the catalog itself: the usual look-up by name requires the USAGE privilege on the schema, which a user
-            // of a view need not have.
-            let lower = pg_sys::GetSysCacheOid(
-                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
-                pg_sys::Anum_pg_proc_oid as _,
-                c"sno_lower".as_ptr().into(),
-                pg_sys::buildoidvector([pg_sys::TIMESTAMPTZOID].as_ptr(), 1).into(),
-                pg_sys::get_func_namespace(function).into(),
-                Datum::null(),
-            );
+            let schema = pg_sys::get_func_namespace(function);
+            let lower = of_time(schema, c"sno_lower", sno_lower)?;
+            let upper = of_time(schema, c"sno_upper", sno_upper)?;
             let family = (*pg_sys::lookup_type_cache(sno, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32)).btree_opf;
-            // Another function may have this name now.
-            let known: &[(Function, ())] = &[(sno_lower, ())];
-            identify(lower, known)?;
-            (family != pg_sys::InvalidOid).then_some(Self { sno, family, lower })
+            (family != pg_sys::InvalidOid).then_some(Self { sno, family, lower, upper })
         })
     }
 
@@ -154,8 +193,8 @@ impl Parts {
 }
 
 impl Call {
-    /// `id < sno_lower(time)`, or with the operator of another btree strategy.
-    unsafe fn compare(&self, strategy: u32, time: usize) -> *mut Node {
+    /// `id < sno_lower(time)`, or with the operator of another btree strategy and `sno_upper`.
+    unsafe fn compare(&self, strategy: u32, bound: Bound, time: usize) -> *mut Node {
         // SAFETY: nodes of the planner's; the operator compares two of type sno.
         unsafe {
             if self.times[time].is_null() {
@@ -170,7 +209,7 @@ impl Call {
                 pg_sys::BOOLOID,
                 false,
                 self.id.cast(),
-                parts.lower_bound(self.times[time]).cast(),
+                parts.bound(bound, self.times[time]).cast(),
                 pg_sys::InvalidOid,
                 pg_sys::InvalidOid,
             );
@@ -181,8 +220,12 @@ impl Call {
 }
 
 impl Parts {
-    /// `sno_lower(time)`.
-    unsafe fn lower_bound(self, time: *mut Node) -> *mut Node {
+    /// `sno_lower(time)` or `sno_upper(time)`.
+    unsafe fn bound(self, bound: Bound, time: *mut Node) -> *mut Node {
+        let (function, value): (_, fn(i64) -> Sno) = match bound {
+            Bound::Lower => (self.lower, Sno::lower_bound),
+            Bound::Upper => (self.upper, Sno::upper_bound),
+        };
         // SAFETY: the argument is a timestamptz.
         unsafe {
             if (*time).type_ == NodeTag::T_Const {
@@ -190,7 +233,7 @@ impl Parts {
                 if time.constisnull {
                     return pg_sys::makeNullConst(self.sno, -1, pg_sys::InvalidOid).cast();
                 }
-                let id = Sno::lower_bound(Timestamp::from_datum(time.constvalue).unix_micros());
+                let id = value(Timestamp::from_datum(time.constvalue).unix_micros());
                 let length = size_of::<Sno>() as i32;
                 return pg_sys::makeConst(
                     self.sno,
@@ -206,7 +249,7 @@ impl Parts {
             let mut args = PgList::new();
             args.push(time);
             pg_sys::makeFuncExpr(
-                self.lower,
+                function,
                 self.sno,
                 args.into_pg(),
                 pg_sys::InvalidOid,

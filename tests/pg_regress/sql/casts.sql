@@ -1,10 +1,15 @@
--- Casts, all of them explicit.
+-- Casts: explicit, but for that to text, which an assignment makes.
 SET timezone = 'UTC';
 
 SELECT id::text, id::bytea, id::uuid, id::timestamptz
 FROM (VALUES ('9q7k4op826n2g222'::sno), ('2222222222222222'), ('xxxxxxxxxxxxxxxx')) v(id);
 SELECT '9q7k4op826n2g222'::text::sno, '\x3e0b215ae6012a070000'::bytea::sno,
        '3971376b-346f-7038-3236-6e3267323232'::uuid::sno;
+
+-- A time is the smallest ID of it, as of sno_lower.
+SELECT '2026-11-21 09:30:15.372Z'::timestamptz::sno, '2026-11-21 09:30:15.373Z'::timestamptz::sno, 'infinity'::timestamptz::sno,
+       '-infinity'::timestamptz::sno, NULL::timestamptz::sno;
+SELECT count(*) FROM generate_series('2026-01-01Z'::timestamptz, '2026-01-02Z', '7 min') at WHERE at::sno::timestamptz <> at OR at::sno <> sno_lower(at);
 
 -- There and back, and in the same order.
 CREATE TABLE ids AS
@@ -18,12 +23,18 @@ CREATE TABLE wide (b bytea);
 INSERT INTO wide VALUES (decode(repeat('00', 100000), 'hex'));
 SELECT b::sno FROM wide;
 
--- Nothing happens without being asked for.
-CREATE TABLE texts (t text);
-INSERT INTO texts SELECT id FROM ids LIMIT 1;
+-- As a text, in an assignment. Nothing else happens without being asked for.
+CREATE TABLE texts (t text, v varchar(16), c char(20));
+INSERT INTO texts SELECT id, id, id FROM (VALUES ('9q7k4op826n2g222'::sno)) v(id);
+UPDATE texts SET t = 'xxxxxxxxxxxxxxxx'::sno;
+SELECT * FROM texts;
+SELECT 'order ' || '9q7k4op826n2g222'::sno, concat('9q7k4op826n2g222'::sno, '!'), format('%s', '9q7k4op826n2g222'::sno);
+INSERT INTO ids VALUES (now());
 INSERT INTO ids VALUES ('9q7k4op826n2g222'::text);
 SELECT '9q7k4op826n2g222'::sno = '3971376b-346f-7038-3236-6e3267323232'::uuid;
-SELECT '9q7k4op826n2g222'::sno > now();
+SELECT '9q7k4op826n2g222'::sno = now();
+SELECT '9q7k4op826n2g222'::sno > '9q7k4op826n2g222'::text;
+SELECT coalesce('9q7k4op826n2g222'::sno, now());
 SELECT upper('9q7k4op826n2g222'::sno);
 
 DROP TABLE ids, wide, texts;

@@ -98,3 +98,9 @@ SET work_mem = '64kB';
 SELECT count(*), count(DISTINCT g), count(DISTINCT q), count(DISTINCT u) FROM others, generate_series(1, 100);
 RESET work_mem;
 DROP TABLE others, others_parts;
+
+-- To a text in an assignment, as any type.
+CREATE TABLE texts (u text, q text, g varchar);
+INSERT INTO texts SELECT 'AZI9gACAQD'::uid60, 'cb54ecf2840a0015'::uniqueid, '5rMH4TvfXM-4FzkJ37568tQv'::gid;
+SELECT * FROM texts;
+DROP TABLE texts;

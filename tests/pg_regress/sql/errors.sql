@@ -29,6 +29,38 @@ FROM unnest(ARRAY[
 ]) WITH ORDINALITY AS list(input, place)
 ORDER BY place;
 
+-- Texts that are like a time get a HINT, which quotes them as they are; others get none.
+SELECT input, answer(format('SELECT %L::sno', input)) AS answer
+FROM unnest(ARRAY[
+    '2026-11-01',
+    '2026-11-01 12:30',
+    '2026-11-01 12:30:00+01',
+    '2026-11-01T12:30:00.123456Z',
+    '2026/11/1',
+    '11/01/2026',
+    '1.11.2026',
+    'now',
+    'Today',
+    '-infinity',
+    '2026-11',
+    '2026-11-',
+    '2026-Nov-01',
+    '192.168.1.1',
+    '1-2',
+    '2026-11-01''; DROP TABLE x',
+    '2026-11-01 ' || repeat(' ', 40),
+    '2026-11-01é',
+    E'2026-11-01\n',
+    '-',
+    '1d4f6a7e-2026-11-01'
+]) WITH ORDINALITY AS list(input, place)
+ORDER BY place;
+CREATE TABLE dated (id sno);
+SELECT * FROM dated WHERE id >= '2026-11-01';
+SELECT * FROM dated WHERE id BETWEEN '2026-11-01 00:00Z' AND '2026-11-02 00:00Z';
+SELECT * FROM dated WHERE id >= timestamptz '2026-11-01' AND id >= timestamptz 'today';
+DROP TABLE dated;
+
 -- Casts, arguments, times.
 SELECT command, answer('SELECT ' || command)
 FROM unnest(ARRAY[

@@ -65,6 +65,16 @@ INSERT INTO queries (condition) VALUES
     ($$id < at('2026-01-13 00:30Z') AND id >= at('2026-01-13Z')$$),
     ($$at('2026-01-13 00:30Z') > id AND at('2026-01-13Z') <= id$$),
     ($$id BETWEEN at('2026-01-13Z') AND at('2026-01-13 00:30Z')$$),
+    -- the operators with a time, which are the same on both tables
+    ($$id BETWEEN '2026-01-13Z'::timestamptz AND '2026-01-13 00:30Z'::timestamptz$$),
+    ($$id > '2026-01-13Z'::timestamptz AND '2026-01-13 00:30Z'::timestamptz >= id AND id <= '2026-01-15Z'::timestamptz$$),
+    ($$id NOT BETWEEN '2026-01-01 00:30Z'::timestamptz AND '2026-01-23Z'::timestamptz$$),
+    ($$id BETWEEN '2026-01-13Z'::timestamptz AND (SELECT '2026-01-13 00:30Z'::timestamptz)$$),
+    ($$id > '2026-01-23Z'::timestamptz AND id <= now()$$),
+    ($$id > '2026-01-23Z'::timestamptz AND id <= clock_timestamp()$$),
+    ($$(id BETWEEN '2026-01-13Z'::timestamptz AND '2026-01-13 00:30Z'::timestamptz AND n < 500) OR (id > '2026-01-14Z'::timestamptz AND id <= '2026-01-14 00:30Z'::timestamptz AND v > 5)$$),
+    ($$n = 5 AND id > '2026-01-13Z'::timestamptz AND id <= '2026-01-13 00:30Z'::timestamptz$$),
+    ($$n < 30 AND id BETWEEN '2026-01-10 23:30Z'::timestamptz AND '2026-01-10 23:59Z'::timestamptz$$),
     -- some of them redundant, unknown, impossible
     ($$id >= at('2026-01-12Z') AND id >= at('2026-01-13Z') AND id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z') AND id < at('2026-01-14Z')$$),
     ($$id >= at('2026-01-13Z') AND id < at((SELECT '2026-01-13 00:30Z'::timestamptz))$$),
@@ -118,6 +128,8 @@ INSERT INTO whole (query) VALUES
     ($$SELECT FROM e JOIN big ON big.k = e.n WHERE e.id < at('2026-01-15Z') AND ((e.id >= at('2026-01-13Z') AND e.id < at('2026-01-13 00:30Z') AND big.v = 1)
         OR (e.id >= at('2026-01-14Z') AND big.v = 2))$$),
     ($$SELECT FROM e JOIN small ON e.id >= at(small.since) AND e.id < at(small.since + interval '30 min')$$),
+    ($$SELECT FROM e JOIN small ON e.id BETWEEN small.since AND small.since + interval '30 min'$$),
+    ($$SELECT FROM e JOIN small ON e.id > small.since WHERE e.id <= '2026-01-13 00:30Z'::timestamptz$$),
     ($$SELECT FROM e JOIN small ON e.id >= at(small.since) WHERE e.id < at('2026-01-13 00:30Z')$$),
     ($$SELECT FROM e JOIN small ON e.id < at(small.since) WHERE e.id >= at('2026-01-12 23:30Z')$$),
     ($$SELECT FROM small LEFT JOIN e ON e.n = small.k AND e.id >= at('2026-01-13Z') AND e.id < at('2026-01-13 00:30Z')$$),

@@ -39,6 +39,21 @@ SELECT condition, judge.* FROM unnest(ARRAY[
     $$id < '2026-01-02 00:00Z'::timestamptz$$,
     $$'2026-01-02 00:00Z'::timestamptz <= id$$,
     $$'2026-01-02 00:00Z'::timestamptz > id$$,
+    $$id <= '2026-01-02 00:00Z'::timestamptz$$,
+    $$id > '2026-01-02 00:00Z'::timestamptz$$,
+    $$'2026-01-02 00:00Z'::timestamptz >= id$$,
+    $$'2026-01-02 00:00Z'::timestamptz < id$$,
+    $$id BETWEEN '2026-01-02 00:00Z'::timestamptz AND '2026-01-02 00:10Z'::timestamptz$$,
+    $$id BETWEEN '2026-01-02 00:00Z'::timestamptz AND '2026-01-02 00:00Z'::timestamptz$$,
+    $$id > '2026-01-02 00:00Z'::timestamptz AND id <= '2026-01-02 00:10Z'::timestamptz$$,
+    $$id > '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 00:10Z'::timestamptz$$,
+    $$id NOT BETWEEN '2026-01-02 00:00Z'::timestamptz AND '2026-01-02 00:10Z'::timestamptz$$,
+    $$id BETWEEN '2026-01-03 20:00Z'::timestamptz AND '2026-01-03 20:10Z'::timestamptz$$,
+    $$id BETWEEN '-infinity'::timestamptz AND 'infinity'::timestamptz$$,
+    $$id <= '2025-01-01 00:00Z'::timestamptz$$,
+    $$id > '2027-01-01 00:00Z'::timestamptz$$,
+    $$id BETWEEN '2026-01-02 00:00Z'::timestamptz AND now()$$,
+    $$id BETWEEN (SELECT '2026-01-02 00:00Z'::timestamptz) AND (SELECT '2026-01-02 00:10Z'::timestamptz)$$,
     -- a day, an hour, ten minutes
     $$id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-03 00:00Z'::timestamptz$$,
     $$id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 01:00Z'::timestamptz$$,
@@ -85,7 +100,8 @@ SET ROLE regress_sno_reader;
 SELECT condition, judge.* FROM unnest(ARRAY[
     $$id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 01:00Z'::timestamptz$$,
     $$id >= '2026-01-03 22:00Z'::timestamptz$$,
-    $$id >= '2026-01-03 20:00Z'::timestamptz AND id < now()$$
+    $$id >= '2026-01-03 20:00Z'::timestamptz AND id < now()$$,
+    $$id BETWEEN '2026-01-02 00:00Z'::timestamptz AND '2026-01-02 01:00Z'::timestamptz$$
 ]) condition, judge(condition);
 RESET ROLE;
 ALTER TABLE s DISABLE ROW LEVEL SECURITY;
@@ -107,6 +123,9 @@ PREPARE s_one (timestamptz) AS SELECT FROM s WHERE id >= $1;
 PREPARE t_one (timestamptz) AS SELECT FROM t WHERE id >= $1;
 PREPARE s_two (timestamptz, timestamptz) AS SELECT FROM s WHERE id >= $1 AND id < $2;
 PREPARE t_two (timestamptz, timestamptz) AS SELECT FROM t WHERE id >= $1 AND id < $2;
+PREPARE s_both (timestamptz, timestamptz) AS SELECT FROM s WHERE id BETWEEN $1 AND $2;
+PREPARE t_both (timestamptz, timestamptz) AS SELECT FROM t WHERE id BETWEEN $1 AND $2;
+SELECT round(estimate('EXECUTE s_both (now(), now())')::numeric / estimate('EXECUTE t_both (now(), now())'), 1) AS between;
 SELECT round(estimate('EXECUTE s_one (now())')::numeric / estimate('EXECUTE t_one (now())'), 1) AS one,
        round(estimate('EXECUTE s_two (now(), now())')::numeric / estimate('EXECUTE t_two (now(), now())'), 1) AS two;
 RESET plan_cache_mode;

@@ -6,7 +6,7 @@ SELECT current_setting('server_version_num')::int < 160000 AS unsupported \gset
 \endif
 
 SELECT input, pg_input_is_valid(input, 'sno') AS valid, error.*
-FROM unnest(ARRAY['9q7k4op826n2g222', '9q7k4op826n2g22y', '', '\x00', '\x3e0b215ae6012a070000'])
+FROM unnest(ARRAY['9q7k4op826n2g222', '9q7k4op826n2g22y', '', '\x00', '\x3e0b215ae6012a070000', '2026-11-01'])
          WITH ORDINALITY AS list(input, place),
      pg_input_error_info(input, 'sno') AS error
 ORDER BY place;

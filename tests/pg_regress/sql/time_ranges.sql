@@ -30,6 +30,13 @@ SELECT plan('SELECT id FROM events WHERE id >= ''2026-11-03 00:00Z''::timestampt
 SELECT plan('SELECT id FROM events WHERE id < ''2026-11-03 00:00Z''::timestamptz');
 SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz <= id');
 SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz > id');
+SELECT plan('SELECT id FROM events WHERE id <= ''2026-11-03 00:00Z''::timestamptz');
+SELECT plan('SELECT id FROM events WHERE id > ''2026-11-03 00:00Z''::timestamptz');
+SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz >= id');
+SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz < id');
+SELECT plan('SELECT id FROM events WHERE id BETWEEN ''2026-11-03 00:00Z''::timestamptz AND ''2026-11-04 00:00Z''::timestamptz');
+SELECT plan('SELECT id FROM events WHERE id BETWEEN now() - interval ''2 hours'' AND now()');
+SELECT plan('SELECT id FROM events WHERE NOT id > ''2026-11-03 00:00Z''::timestamptz');
 SELECT plan('SELECT id FROM events WHERE id >= now() - interval ''1 hour''');
 SELECT plan('SELECT id FROM events WHERE id >= now() - interval ''2 hours'' AND id < now() - interval ''1 hour''');
 SELECT plan('SELECT id FROM events WHERE sno_between(id, ''2026-11-03 00:00Z'', ''2026-11-04 00:00Z'')');
@@ -61,7 +68,8 @@ SELECT count(*) FILTER (WHERE id >= '2026-11-03 00:00Z'::timestamptz) AS since,
        count(*) FILTER (WHERE sno_between(id, '2026-11-03 00:00Z', '2026-11-04 00:00Z')) AS day,
        count(*) FILTER (WHERE sno_between(id, '2026-11-04 00:00Z', '2026-11-03 00:00Z')) AS inverted
 FROM events;
-SELECT at, id >= at AS since, id < at AS before, at <= id AS not_after, at > id AS after
+SELECT at, id >= at AS since, id < at AS before, at <= id AS not_after, at > id AS after,
+    id <= at AS until, id > at AS later, at >= id AS not_before, at < id AS earlier
 FROM (VALUES (sno_make('2026-11-03 00:00:00.004Z', 255, 65535, 65535, true))) v(id),
     unnest(ARRAY['-infinity', '2009-12-31 23:59:59Z', '2026-11-03 00:00:00.003999Z', '2026-11-03 00:00:00.004Z',
         '2026-11-03 00:00:00.004001Z', '2026-11-03 00:00:00.008Z', '2080-01-01 00:00Z', 'infinity', NULL]::timestamptz[]) at;
@@ -71,15 +79,27 @@ SELECT count(*) AS pairs,
            OR (id < at) IS DISTINCT FROM (sno_time(id) < at)
            OR (at <= id) IS DISTINCT FROM (at <= sno_time(id))
            OR (at > id) IS DISTINCT FROM (at > sno_time(id))
+           OR (id <= at) IS DISTINCT FROM (sno_time(id) <= at)
+           OR (id > at) IS DISTINCT FROM (sno_time(id) > at)
+           OR (at >= id) IS DISTINCT FROM (at >= sno_time(id))
+           OR (at < id) IS DISTINCT FROM (at < sno_time(id))
+           OR (id BETWEEN at AND at + '1 day') IS DISTINCT FROM (sno_time(id) BETWEEN at AND at + '1 day')
+           OR (id NOT BETWEEN at AND at + '1 day') IS DISTINCT FROM (sno_time(id) NOT BETWEEN at AND at + '1 day')
            OR sno_between(id, at, at + '1 day') IS DISTINCT FROM (sno_time(id) >= at AND sno_time(id) < at + '1 day')) AS wrong
 FROM (SELECT decode(substr(md5(n::text), 1, 20), 'hex')::sno AS id FROM generate_series(1, 300) n) ids,
      (SELECT sno_time(decode(substr(md5(n::text), 1, 20), 'hex')::sno) + (n % 3 - 1) * interval '0.001 s' AS at
       FROM generate_series(1, 300) n
       UNION ALL SELECT unnest(ARRAY['-infinity', '2010-01-01 00:00Z', 'infinity', NULL]::timestamptz[])) times;
--- Times beyond the epoch are its ends: the ID of all ones is later than any time.
-SELECT 'xxxxxxxxxxxxxxxx'::sno >= 'infinity'::timestamptz AS later, 'xxxxxxxxxxxxxxxw'::sno >= 'infinity'::timestamptz AS others;
-SELECT '2222222222222222'::sno < '-infinity'::timestamptz AS before;
+-- Times beyond the epoch are its ends, the first ID and the last: those two equal all times out there, no other does.
+SELECT id, at, id < at AS lt, id <= at AS le, id > at AS gt, id >= at AS ge,
+    sno_time(id) < at AS "time lt", sno_time(id) <= at AS "time le", sno_time(id) > at AS "time gt", sno_time(id) >= at AS "time ge"
+FROM unnest(ARRAY['2222222222222222', '2222222222222223', 'xxxxxxxxxxxxxxxw', 'xxxxxxxxxxxxxxxx']::sno[]) WITH ORDINALITY i(id, n),
+    unnest(ARRAY['-infinity', '2009-12-31 23:59:59.999999Z', '2010-01-01 00:00Z', '2079-09-07 15:47:35.548Z',
+        '2079-09-07 15:47:35.551999Z', '2079-09-07 15:47:35.552Z', 'infinity']::timestamptz[]) at
+WHERE (n < 3) = (at < '2050-01-01Z')
+ORDER BY n, at;
 -- Nulls, as in any comparison; sno_between is an AND of two.
+SELECT NULL::sno > now() AS gt, now() >= NULL::sno AS ge, '2222222222222222'::sno <= NULL::timestamptz AS le;
 SELECT NULL::sno < now() AS a, '2222222222222222'::sno < NULL::timestamptz AS b, sno_between(NULL, now(), now()) AS c,
        sno_between('2222222222222222', NULL, '2026-01-01 00:00Z') AS d, sno_between('xxxxxxxxxxxxxxxx', NULL, '2026-01-01 00:00Z') AS e,
        sno_between('2222222222222222', '2026-01-01 00:00Z', NULL) AS f, sno_between(sno_new(), NULL, now() - interval '1 hour') AS g;
@@ -87,13 +107,13 @@ SELECT NULL::sno < now() AS a, '2222222222222222'::sno < NULL::timestamptz AS b,
 SELECT plan('SELECT sno_between(sno_new(), now(), now())', 'verbose, costs off');
 SELECT plan('SELECT sno_new() >= now()', 'verbose, costs off');
 
--- There is no order between the two types, so these say so.
-SELECT '2222222222222222'::sno > now();
+-- No time is an ID, and no index knows an order between the two types, so these say so.
 SELECT '2222222222222222'::sno = now();
 SELECT ('2222222222222222'::sno, 1) >= (now(), 1);
 -- Elements of an array are compared one by one.
 SELECT count(*) FROM events WHERE id >= ANY (ARRAY['2026-11-07 00:00Z', '2026-11-06 00:00Z']::timestamptz[]);
 SELECT count(*) FROM events WHERE id < ALL (ARRAY['2026-11-07 00:00Z', '2026-11-06 00:00Z']::timestamptz[]);
+SELECT count(*) FROM events WHERE id <= ALL (ARRAY['2026-11-07 00:00Z', '2026-11-06 00:00Z']::timestamptz[]);
 SELECT plan('SELECT id FROM events WHERE (id, n) < (''9q7k4op826n2g222'', 5)');
 
 -- Times in windows, groups and buckets.
@@ -126,6 +146,7 @@ SELECT tableoid::regclass, count(*) FROM log GROUP BY 1 ORDER BY 1;
 SELECT plan('SELECT * FROM log WHERE id >= ''2026-11-05 00:00Z''::timestamptz');
 SELECT plan('SELECT * FROM log WHERE sno_between(id, ''2026-11-02 00:00Z'', ''2026-11-03 00:00Z'')');
 SELECT plan('SELECT * FROM log WHERE id >= ''2026-11-04 00:00Z''::timestamptz AND id < ''2026-11-05 00:00Z''::timestamptz');
+SELECT plan('SELECT * FROM log WHERE id > ''2026-11-04 23:59:59.995Z''::timestamptz AND id <= ''2026-11-05 00:00Z''::timestamptz');
 -- stable at run time
 CREATE FUNCTION today() RETURNS timestamptz STABLE LANGUAGE plpgsql AS 'BEGIN RETURN ''2026-11-05 12:00Z''; END';
 SELECT plan('SELECT * FROM log WHERE id >= today() AND id < today() + interval ''1 hour''', 'analyze, costs off, timing off, summary off');
@@ -190,4 +211,9 @@ BEGIN;
 ALTER FUNCTION sno_lower(timestamptz) RENAME TO sno_lower_before;
 CREATE FUNCTION sno_lower(timestamptz) RETURNS text LANGUAGE SQL VOLATILE RETURN 'decoy';
 SELECT count(*) FROM (SELECT sno_lower_before('2026-01-01Z') AS id OFFSET 0) ids WHERE id < now();
+ROLLBACK;
+BEGIN;
+ALTER FUNCTION sno_upper(timestamptz) RENAME TO sno_upper_before;
+CREATE FUNCTION sno_upper(timestamptz) RETURNS text LANGUAGE SQL VOLATILE RETURN 'decoy';
+SELECT count(*) FROM (SELECT sno_lower('2026-01-01Z') AS id OFFSET 0) ids WHERE id <= now();
 ROLLBACK;

@@ -29,7 +29,24 @@ WHERE (provolatile, proisstrict, proparallel) <> ('i', true, 's')
                 AND classid = 'pg_proc'::regclass AND prokind = 'f')
 ORDER BY 1;
 
--- All casts are explicit.
+-- Leakproof is what can't fail. These can, or call what is not: sno_partition_bounds calls format. (The functions of the
+-- planner and of sorts are never asked.)
+SELECT oid::regprocedure AS function
+FROM pg_proc
+WHERE NOT proleakproof AND provolatile = 'i' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'plpgsql') AND NOT proretset
+  AND NOT 'internal'::regtype = ANY (proargtypes)
+  AND oid IN (SELECT objid FROM pg_depend
+              WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno')
+                AND classid = 'pg_proc'::regclass AND prokind = 'f')
+ORDER BY 1;
+-- Rows of those that return sets.
+SELECT oid::regprocedure AS function, prorows
+FROM pg_proc
+WHERE proretset AND oid IN (SELECT objid FROM pg_depend
+              WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno') AND classid = 'pg_proc'::regclass)
+ORDER BY 1;
+
+-- Casts are explicit, but for that to text, as that of every type.
 SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod
 FROM pg_cast
 WHERE 'sno'::regtype IN (castsource, casttarget)

@@ -1,0 +1,67 @@
+//! IDs, or other words, from the arguments or from standard input.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+
+use crate::{Out, Verdict, complain};
+
+/// The longest line that is read, in bytes; the rest of a longer one, which is invalid, is skipped.
+pub(crate) const LINE_LIMIT: u64 = 1024;
+
+/// Calls a function with each argument or, if there are none, with each line of standard input that is not empty. If it
+/// returns a message, the word is named on standard error; `what` says what it should have been.
+pub(crate) fn for_each(
+    words: &[OsString],
+    what: &str,
+    out: &mut Out,
+    mut each: impl FnMut(&[u8], &mut Out) -> io::Result<Result<(), String>>,
+) -> io::Result<Verdict> {
+    let mut verdict = Verdict::Valid;
+    let mut handle = |word: &[u8], place: fmt::Arguments<'_>, out: &mut Out| {
+        if let Err(error) = each(word, out)? {
+            verdict = Verdict::Invalid;
+            complain(format_args!("{place}invalid {what} \"{}\": {error}", shown(word)));
+        }
+        Ok::<(), io::Error>(())
+    };
+    if !words.is_empty() {
+        for word in words {
+            handle(word.as_encoded_bytes(), format_args!(""), out)?;
+        }
+        return Ok(verdict);
+    }
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut line = Vec::new();
+    for number in 1.. {
+        // A program that writes single lines to this one waits for the answer to each.
+        if input.buffer().is_empty() {
+            out.flush()?;
+        }
+        line.clear();
+        if input.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.len() as u64 == LINE_LIMIT && line.last() != Some(&b'\n') {
+            input.skip_until(b'\n')?;
+        }
+        let text = line.trim_ascii();
+        if !text.is_empty() {
+            handle(text, format_args!("line {number}: "), out)?;
+        }
+    }
+    Ok(verdict)
+}
+
+/// Why a word is not what it should be; a line may have been cut off.
+pub(crate) fn reason(word: &[u8], error: impl ToString) -> String {
+    if word.len() as u64 >= LINE_LIMIT { "the line is too long".into() } else { error.to_string() }
+}
+
+/// A text for a message: on one line, with at most 40 characters of it.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let start: String = text.chars().take(40).collect();
+    let rest = if start.len() < text.len() { "..." } else { "" };
+    format!("{}{rest}", start.escape_debug())
+}

@@ -1,0 +1,114 @@
+//! Masks where more than one session, one database or one encoding is involved; what one session sees is in
+//! `pg_regress/sql/mask.sql`.
+
+use sno_tests::postgres::{Client, NoTls};
+use sno_tests::{Server, code, error, plan};
+
+/// A key whose bytes and digits would be seen anywhere.
+const KEY: &[u8; 32] = b"a key that nobody else may see!!";
+const DIGITS: &str = "61206b65792074686174206e6f626f6479";
+
+fn database(server: &Server, encoding: &str) -> Client {
+    let create =
+        format!("CREATE DATABASE \"{encoding}\" TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'");
+    server.connect().batch_execute(&create).unwrap();
+    let mut client = server.connect_to(encoding);
+    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    client
+}
+
+/// The context is converted to UTF-8, so a mask can be passed from one database to another.
+#[test]
+fn they_are_the_same_in_every_encoding() {
+    let server = Server::builder().extension(false).start();
+    let query = "SELECT sno_mask('9q7k4op826n2g222', $1, $2)";
+    for (encodings, context) in
+        [(&["UTF8", "LATIN1", "WIN1252"][..], "été"), (&["UTF8", "EUC_JP", "SQL_ASCII"], "日本")]
+    {
+        let masks: Vec<String> = encodings
+            .iter()
+            .map(|encoding| {
+                let known = server
+                    .connect()
+                    .execute("SELECT FROM pg_database WHERE datname = $1", &[encoding])
+                    .unwrap();
+                let mut client =
+                    if known == 0 { database(&server, encoding) } else { server.connect_to(encoding) };
+                let masked: String = client.query_one(query, &[&KEY.as_slice(), &context]).unwrap().get(0);
+                let unmask = "SELECT sno_unmask($1, $2, $3)::text";
+                let id: String =
+                    client.query_one(unmask, &[&masked, &KEY.as_slice(), &context]).unwrap().get(0);
+                assert_eq!(id, "9q7k4op826n2g222", "{encoding}");
+                masked
+            })
+            .collect();
+        assert!(masks.iter().all(|masked| *masked == masks[0]), "{encodings:?}: {masks:?}");
+    }
+    // Bytes that are no text in UTF-8, in a database that takes all: an error, and no crash.
+    let mut client = server.connect_to("SQL_ASCII");
+    client.batch_execute("SET client_encoding = 'SQL_ASCII'").unwrap();
+    let bytes = r"SELECT sno_mask('9q7k4op826n2g222', '0123456789abcdef', E'\xff\xfe')";
+    assert_eq!(code(&mut client, bytes), "22021");
+    assert_eq!(code(&mut client, "SELECT 1/0"), "22012");
+}
+
+/// A key that is a bind parameter is in no message and not in the log, by the default settings.
+#[test]
+fn a_bound_key_is_nowhere_to_be_seen() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let masked = "SELECT sno_mask('9q7k4op826n2g222', $1, 'orders')";
+    client.query_one(masked, &[&KEY.as_slice()]).unwrap();
+    for length in [0, 31, 15] {
+        let error = client.query_one(masked, &[&&KEY[..length]]).unwrap_err();
+        let error = error.as_db_error().unwrap();
+        assert_eq!(error.code().code(), "22023");
+        let shown = format!("{error:?}");
+        assert!(!shown.contains("nobody") && !shown.contains(DIGITS), "{shown}");
+    }
+    let log = server.log();
+    assert!(log.contains("invalid length of a key for masks"), "{log}");
+    assert!(!log.contains("nobody") && !log.contains(DIGITS), "{log}");
+}
+
+/// What docs/masking.md says of a function that holds the key: it can be called, but not looked into.
+#[test]
+fn a_function_holds_the_key() {
+    let server = Server::builder().start();
+    server
+        .connect()
+        .batch_execute(&format!(
+            "CREATE TABLE orders (id sno PRIMARY KEY, item text);
+             INSERT INTO orders SELECT sno_make('2026-01-01Z', 2, 7, n), n FROM generate_series(1, 10000) n;
+             ANALYZE orders;
+             CREATE SCHEMA masks;
+             CREATE TABLE masks.keys (context text PRIMARY KEY, key bytea NOT NULL);
+             INSERT INTO masks.keys VALUES ('orders', '{}');
+             CREATE FUNCTION order_mask(id sno) RETURNS text LANGUAGE SQL STABLE STRICT PARALLEL SAFE SECURITY DEFINER
+                 RETURN sno_mask(id, (SELECT key FROM masks.keys WHERE context = 'orders'), 'orders');
+             CREATE FUNCTION order_id(mask text) RETURNS sno LANGUAGE SQL STABLE STRICT PARALLEL SAFE SECURITY DEFINER
+                 RETURN sno_unmask(mask, (SELECT key FROM masks.keys WHERE context = 'orders'), 'orders');
+             REVOKE EXECUTE ON FUNCTION order_mask, order_id FROM PUBLIC;
+             CREATE ROLE web LOGIN;
+             CREATE ROLE other LOGIN;
+             GRANT SELECT ON orders TO web, other;
+             GRANT EXECUTE ON FUNCTION order_mask, order_id TO web;",
+            str::from_utf8(KEY).unwrap()
+        ))
+        .unwrap();
+    let mut web = server.config().user("web").connect(NoTls).unwrap();
+    let masked: String =
+        web.query_one("SELECT order_mask(id) FROM orders WHERE item = '77'", &[]).unwrap().get(0);
+    let find = "SELECT item FROM orders WHERE id = order_id($1)";
+    assert_eq!(web.query_one(find, &[&masked]).unwrap().get::<_, String>(0), "77");
+    let find = format!("SELECT order_mask(id) FROM orders WHERE id = order_id('{masked}')");
+    let plan = plan(&mut web, "VERBOSE, COSTS off", &find);
+    assert!(
+        plan.contains("using orders_pkey") && plan.contains("Index Cond: (orders.id = order_id("),
+        "{plan}"
+    );
+    assert!(!plan.contains("nobody") && !plan.contains(DIGITS), "{plan}");
+    assert_eq!(code(&mut web, "SELECT key FROM masks.keys"), "42501");
+    let mut other = server.config().user("other").connect(NoTls).unwrap();
+    assert_eq!(error(&mut other, &find).code().code(), "42501");
+}
