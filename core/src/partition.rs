@@ -45,7 +45,7 @@ impl Prefix {
     /// ```
     /// use sno_core::Prefix;
     ///
-    /// assert_eq!(Prefix::of_identifier(7_575_001_234_567_890_123).to_string(), "3027/12");
+    /// assert_eq!(Prefix::of_identifier(7_575_001_234_567_890_123).to_string(), "555/12");
     /// ```
     pub const fn of_identifier(identifier: u64) -> Self {
         // MurmurHash3's finalizer: each bit of the identifier changes half of all bits.

@@ -295,5 +295,5 @@ fn no_program_is_forgotten() {
             }
         }
     }
-    assert_eq!(count, 20);
+    assert_eq!(count, 21);
 }
