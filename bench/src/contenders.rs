@@ -20,6 +20,7 @@ pub(crate) type List = &'static [(&'static str, &'static str, &'static str)];
 /// - `value`, the key of row `n`, made `at` a time
 /// - `moment`, the key of a row of `moments` (see [`FUNCTIONS`])
 /// - `timed`, if it tells its time; a table of other keys needs a column `created_at` for that
+/// - `lower`, the function for a bound of such keys, if they can't be compared with a time
 const KEYS: &[(&str, Words)] = &[
     (
         "sno",
@@ -47,6 +48,8 @@ const KEYS: &[(&str, Words)] = &[
             // From PostgreSQL 18 on.
             ("default", "DEFAULT uuidv7()"),
             ("value", "uuidv7(at - clock_timestamp())"),
+            ("timed", ""),
+            ("lower", "uuidv7_lower"),
             (
                 "moment",
                 "(lpad(to_hex(ms), 12, '0') || '7' || left(random, 3) || '8' || right(random, 15))::uuid",
@@ -64,7 +67,7 @@ const KEYS: &[(&str, Words)] = &[
 
 /// What sections use: functions that do nothing, declared as volatile as what they are compared with; `moments`, of so
 /// many seconds in random order, where `n` is the place in the order of time, and IDs are as eight generators would have
-/// made them; a ULID as it is made where no extension can be installed.
+/// made them; the least key of version 7 of a time; a ULID as it is made where no extension can be installed.
 pub(crate) const FUNCTIONS: &str = "
     CREATE FUNCTION nothing() RETURNS integer LANGUAGE internal STRICT AS 'pg_backend_pid';
     CREATE FUNCTION nothing(integer) RETURNS integer LANGUAGE internal STRICT AS 'int4up';
@@ -76,6 +79,8 @@ pub(crate) const FUNCTIONS: &str = "
           FROM (SELECT timestamptz '2023-01-01Z' + random() * seconds * interval '1 s' AS at
                 FROM setseed(0.5), generate_series(1, rows)) n) n
     ORDER BY hashint8(n) $$ LANGUAGE sql;
+    CREATE FUNCTION uuidv7_lower(at timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT AS
+    $$ SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid $$;
     CREATE FUNCTION digit(ms bigint, shift integer) RETURNS text LANGUAGE sql AS
     $$ SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + (ms >> shift & 31)::integer, 1) $$;
     CREATE FUNCTION ulid(ms bigint, random text) RETURNS text LANGUAGE sql AS
@@ -97,10 +102,18 @@ impl Contender {
                 ("created_at", ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()"),
                 ("at", ", at"),
                 ("time", "created_at"),
+                ("lower", ""),
                 ("index", "CREATE INDEX ON {t} (created_at)"),
                 ("t", "{key}_dated"),
             ],
-            false => &[("created_at", ""), ("at", ""), ("time", "id"), ("index", ""), ("t", "{key}_keys")],
+            false => &[
+                ("created_at", ""),
+                ("at", ""),
+                ("time", "id"),
+                ("lower", ""),
+                ("index", ""),
+                ("t", "{key}_keys"),
+            ],
         };
         let words = key.iter().chain(table).map(|(word, text)| (*word, (*text).to_owned()));
         let key = ("key", name.replace(' ', "_").to_lowercase());

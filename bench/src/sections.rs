@@ -237,17 +237,49 @@ pub(crate) const SECTIONS: &[Section] = &[
         ..section("disk", 0.01, 500_000)
     },
     Section {
+        figures: &[Figure::new(
+            "WAL of a bulk insert, one row",
+            DatedAndAlone("default"),
+            BytesPerRow,
+            "SELECT pg_current_wal_insert_lsn() - lsn FROM began",
+        )
+        // Right after a checkpoint, so without the first images of older pages.
+        .around(
+            "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index};
+             CHECKPOINT;
+             CREATE TABLE began AS SELECT pg_current_wal_insert_lsn() AS lsn;
+             INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n",
+            "DROP TABLE {t}, began",
+        )],
+        ..section("wal", 0.01, 500_000)
+    },
+    Section {
+        setup: "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()",
+        figures: &[Figure::new(
+            "Rows inserted with fsync on, each by a statement of its own",
+            DatedAndAlone("default"),
+            Rate(8, 1),
+            "INSERT INTO {t} (payload) VALUES (1);",
+        )
+        .setup(
+            "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer); {index};
+             INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n;
+             VACUUM ANALYZE {t}; CHECKPOINT",
+        )],
+        ..section("durable", 0.06, 200_000)
+    },
+    Section {
         setup: "CREATE VIEW numbers AS SELECT n, now() - ({rows} - n) * interval '1 day' / {rows} AS at
                 FROM generate_series(1, {rows}) n",
         // The tables get older while they are measured: the hour is that before they were filled.
         words: &[("since", "SELECT format('timestamptz %L', now() - interval '1 hour')")],
         figures: &[
-            hour("Counting the last hour", "SELECT count(*) FROM {t} WHERE {time} >= {since}").setup(
+            hour("Counting the last hour", "SELECT count(*) FROM {t} WHERE {time} >= {lower}({since})").setup(
                 "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
                  INSERT INTO {t} SELECT {value}{at}, n FROM numbers;
                  VACUUM ANALYZE {t}",
             ),
-            hour("Reading the last hour's rows", "SELECT sum(payload) FROM {t} WHERE {time} >= {since}"),
+            hour("Reading the last hour's rows", "SELECT sum(payload) FROM {t} WHERE {time} >= {lower}({since})"),
             hour("The newest hundred", "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
         ],
         ..section("hour", 0.02, 2_000_000)
@@ -400,7 +432,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "Reading the rows of the last two of 1000 hours",
                 Dated("value"),
                 TimeOfTen,
-                "SELECT sum(payload) FROM {t} WHERE {time} >= now() - interval '2 hours'",
+                "SELECT sum(payload) FROM {t} WHERE {time} >= {lower}(now() - interval '2 hours')",
             ),
             Figure::new(
                 "Looking up single rows, 8 clients",

@@ -48,8 +48,8 @@ const SCHEMA: &str = "
     SELECT sno_create_partitions('log', '1 month', '2026-01-01Z', '2026-04-01Z');
     INSERT INTO log SELECT sno_new(2, '2026-01-01Z'::timestamptz + n * interval '1 hour'), n FROM generate_series(1, 2000) n;
     CREATE VIEW recent AS SELECT * FROM event WHERE id >= '2026-01-01 05:00Z'::timestamptz;
-    CREATE TABLE other (a snowflake_si_id, b uid60, c uniqueid, d gid);
-    INSERT INTO other SELECT NULL, uid60_new(), uniqueid_new(), gid_new('log') FROM generate_series(1, 100);
+    CREATE TABLE other (a bigint, b uid60, c uniqueid, d gid);
+    INSERT INTO other SELECT snowflake_si_new(), uid60_new(), uniqueid_new(), gid_new('log') FROM generate_series(1, 100);
     ANALYZE;";
 
 /// Random queries over tables of our types, on a server with assertions.
@@ -60,8 +60,8 @@ fn random_queries_bring_no_server_down() {
     let server = Server::builder()
         .extension(false)
         .conf("statement_timeout", "2s")
-        .conf("max_worker_processes", "16")
-        .tcp(true)
+        .conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z")
+        .conf("sno_compat.snowflake_si_machine", "12")
         .start();
     let mut client = server.connect();
     client.batch_execute(SCHEMA).unwrap();
