@@ -36,7 +36,7 @@ pub struct Record<T = Tick> {
     /// The timeline that was entered last.
     pub current: bool,
     /// The system identifier of the PostgreSQL cluster that wrote the record.
-    pub system: u64,
+    pub cluster: u64,
     /// Where it was written, and for which IDs; `None` in a record of version 1.
     pub origin: Option<Origin>,
 }
@@ -94,7 +94,7 @@ impl<T: Time> Record<T> {
             serial: words.number("serial")?,
             limits: [T::new(words.number("timeline0")?)?, T::new(words.number("timeline1")?)?],
             current: words.number::<u8>("current")? == 1,
-            system: words.number("system")?,
+            cluster: words.number("system")?,
             origin: match version {
                 "1" => None,
                 "2" => Some(Origin {
@@ -124,13 +124,13 @@ impl<T: Time> Record<T> {
 
 impl<T: Time> fmt::Display for Record<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { serial, limits: [zero, one], current, system, origin } = self;
+        let Self { serial, limits: [zero, one], current, cluster, origin } = self;
         let (zero, one, current) = (zero.get(), one.get(), *current as u8);
         let (name, version) = (T::NAME, 1 + origin.is_some() as u8);
         write!(
             f,
             "{name}-marks {version} serial={serial} timeline0={zero} timeline1={one} current={current} \
-             system={system}"
+             system={cluster}"
         )?;
         let Some(Origin { wal_timeline, file, partitions, sequences }) = origin else { return Ok(()) };
         write!(
@@ -190,7 +190,7 @@ mod tests {
         sequences: 0..=u16::MAX,
     };
     const OLD: Record =
-        Record { serial: 7, limits: [Tick::MAX, Tick::MIN], current: true, system: u64::MAX, origin: None };
+        Record { serial: 7, limits: [Tick::MAX, Tick::MIN], current: true, cluster: u64::MAX, origin: None };
     const RECORD: Record = Record { origin: Some(ORIGIN), ..OLD };
 
     #[test]

@@ -10,7 +10,7 @@ use sno_core::{
 };
 
 use crate::{
-    compat::arguments::{bytes, invalid_argument, named, random, text},
+    compat::common::{bytes, invalid_argument, named, random, text},
     fixed::{
         Fixed, compare, hash,
         io::{self, Bytea},

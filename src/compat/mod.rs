@@ -1,6 +1,6 @@
 //! Four other systems of IDs, with conversions to `sno`.
 
-mod arguments;
+mod common;
 pub(crate) mod settings;
 
 mod gid;

@@ -7,7 +7,7 @@ use sno_core::compat::snowflake_si::BaseClock;
 
 use crate::{
     compat::{
-        arguments::text,
+        common::text,
         settings::BASE_CLOCK,
         snowflake_si::generate::{self as snowflake_si, SnowflakeSiSystem},
         uid60::generate::{self as uid60, Uid60System},

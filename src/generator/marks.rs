@@ -72,15 +72,19 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         Some(record) => record,
         // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash of
         // the machine may leave zeros.
-        None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => {
-            Record { system: cluster_identifier(), limits: [now; 2], serial: 0, current: false, origin: None }
-        }
+        None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
+            cluster: cluster_identifier(),
+            limits: [now; 2],
+            serial: 0,
+            current: false,
+            origin: None,
+        },
         None => return Err(Error::marks_corrupted(S::MARKS)),
     };
     let here = origin(system, &file)?;
     let floor = [
         // If another cluster wrote the marks, this one's IDs are not later than now.
-        (record.system != cluster_identifier()).then_some(now),
+        (record.cluster != cluster_identifier()).then_some(now),
         last_replayed_commit(system),
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
@@ -97,7 +101,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     // The earliest time at which the clock can have been when the mark was written.
     let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Time>::AHEAD);
     let micros = system.unix_micros(S::Time::from_bits(last)) - system.unix_micros(now);
-    if record.system == cluster_identifier() && micros > 0 {
+    if record.cluster == cluster_identifier() && micros > 0 {
         Error::clock_went_back_while_down::<S>(micros).log();
     }
     Ok(())
@@ -107,7 +111,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
 /// are different now, so that it can't make the same IDs as its original.
 fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) -> Option<Error> {
     match &record.origin {
-        Some(_) if record.system != cluster_identifier() => None,
+        Some(_) if record.cluster != cluster_identifier() => None,
         Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
         Some(origin) => Some(Error::copied::<S>(origin, here)),
         // A standby from before its primary made the first ID.
@@ -238,7 +242,7 @@ fn write<S: System, const N: usize>(
         serial: shared.serial.load(Relaxed) + 1,
         limits: shared.marks.ahead(tick_tock, now),
         current: shared.marks.current(),
-        system: cluster_identifier(),
+        cluster: cluster_identifier(),
         origin: Some(origin(system, file)?),
     };
     write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))?;

@@ -1,11 +1,11 @@
 //! The type `sno`. A file imports only from those before it here.
 
+mod btree;
 pub(crate) mod fields;
 mod fixed;
 mod functions;
 mod mask;
 mod planner;
-mod sort;
 
 pub(crate) mod settings;
 

@@ -299,14 +299,14 @@ fn of_another_cluster() {
         let limits = ours
             .limits
             .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
-        let theirs = Record { system: ours.system + 1, limits, serial: 1_000_000, ..ours.clone() };
+        let theirs = Record { cluster: ours.cluster + 1, limits, serial: 1_000_000, ..ours.clone() };
         let mut file = vec![b' '; 2 * LENGTH];
         file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
         fs::write(server.marks(), file).unwrap();
         tally::fault("marks of another server");
         server.start();
         draw_above(&server, &theirs, &mut ids);
-        assert_eq!(server.record().system, ours.system, "and now they are its own");
+        assert_eq!(server.record().cluster, ours.cluster, "and now they are its own");
     }
     tally::prove(ids);
 }

@@ -98,8 +98,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks of another cluster are trusted",
         file: "src/generator/marks.rs",
-        from: "(record.system != cluster_identifier()).then_some(now)",
-        to: "(record.system != record.system).then_some(now)",
+        from: "(record.cluster != cluster_identifier()).then_some(now)",
+        to: "(record.cluster != record.cluster).then_some(now)",
         suites: &[MARKS],
     },
     Mutant {

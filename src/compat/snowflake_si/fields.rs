@@ -15,7 +15,7 @@ use sno_core::{
 use super::generate::SnowflakeSiSystem;
 use crate::{
     compat::{
-        arguments::{into_sno, invalid_argument, out_of_range},
+        common::{into_sno, invalid_argument, out_of_range},
         settings::{BASE_CLOCK, MACHINE},
     },
     fixed::field,

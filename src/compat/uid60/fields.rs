@@ -11,7 +11,7 @@ use sno_core::{
 
 use super::generate::Uid60System;
 use crate::{
-    compat::arguments::{into_sno, out_of_range},
+    compat::common::{into_sno, out_of_range},
     fixed::field,
     generator::system::System as _,
     pg::{

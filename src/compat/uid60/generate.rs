@@ -10,7 +10,7 @@ use sno_core::{
 };
 
 use crate::{
-    compat::{arguments::random, settings::WORKERS},
+    compat::{common::random, settings::WORKERS},
     generator::{
         session::{self, SessionCell},
         shared::Memory,

@@ -11,7 +11,7 @@ use sno_core::{
 
 use super::generate::UniqueIdSystem;
 use crate::{
-    compat::arguments::{into_sno, named, text},
+    compat::common::{into_sno, named, text},
     fixed::field,
     generator::system::System as _,
     pg::{

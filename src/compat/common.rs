@@ -1,4 +1,4 @@
-//! Errors and arguments that functions of several systems share.
+//! What functions of several systems share: arguments, errors, random numbers, texts.
 
 use std::str::FromStr;
 
