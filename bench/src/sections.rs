@@ -241,15 +241,15 @@ pub(crate) const SECTIONS: &[Section] = &[
             "WAL of a bulk insert, one row",
             DatedAndAlone("default"),
             BytesPerRow,
-            "SELECT pg_current_wal_insert_lsn() - lsn FROM began",
+            "SELECT (pg_current_wal_insert_lsn() - lsn)::bigint FROM begin_of_wal",
         )
         // Right after a checkpoint, so without the first images of older pages.
         .around(
             "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index};
              CHECKPOINT;
-             CREATE TABLE began AS SELECT pg_current_wal_insert_lsn() AS lsn;
+             CREATE TABLE begin_of_wal AS SELECT pg_current_wal_insert_lsn() AS lsn;
              INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n",
-            "DROP TABLE {t}, began",
+            "DROP TABLE {t}, begin_of_wal",
         )],
         ..section("wal", 0.01, 500_000)
     },

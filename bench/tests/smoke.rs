@@ -26,7 +26,19 @@ fn every_section_has_figures_a_table_and_a_chart() {
     let (tables, results) =
         (read("results.md"), serde_json::from_str::<Value>(&read("results.json")).unwrap());
     let all = results["smoke"]["series"].as_array().unwrap();
-    for section in ["generation", "sort", "insert", "disk", "hour", "copy", "clients", "plans", "backends"] {
+    for section in [
+        "generation",
+        "sort",
+        "insert",
+        "disk",
+        "wal",
+        "durable",
+        "hour",
+        "copy",
+        "clients",
+        "plans",
+        "backends",
+    ] {
         let series: Vec<_> = all.iter().filter(|series| series["section"] == section).collect();
         assert!(series.len() >= 3, "{section}");
         for series in &series {

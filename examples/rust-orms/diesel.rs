@@ -73,7 +73,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(&found, first);
 
     let hour_ago = SystemTime::now() - Duration::from_secs(3600);
-    let bound = sno_core::Sno::lower_bound(hour_ago.duration_since(SystemTime::UNIX_EPOCH)?.as_micros() as i64);
+    let bound =
+        sno_core::Sno::lower_bound(hour_ago.duration_since(SystemTime::UNIX_EPOCH)?.as_micros() as i64);
     let recent: i64 = events::table.filter(events::id.ge(Sno(bound))).count().get_result(&mut connection)?;
     assert_eq!(recent, 3);
 

