@@ -243,7 +243,8 @@ fn dumps_of_every_format_bring_everything_back() {
         assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
         out.into_owned()
     };
-    for (format, jobs) in [("plain", "1"), ("tar", "1"), ("custom", "1"), ("custom", "3"), ("directory", "3")] {
+    for (format, jobs) in [("plain", "1"), ("tar", "1"), ("custom", "1"), ("custom", "3"), ("directory", "3")]
+    {
         let file = folder.path().join(format!("{format}{jobs}"));
         let file = file.to_str().unwrap();
         let target = format!("{format}_{jobs}");
