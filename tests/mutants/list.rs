@@ -43,7 +43,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "marks are never written",
         file: "src/generator/marks.rs",
         from: "    write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, \"write\", &error))?;",
-        to: "    let _ = (file, write_record::<S::Time>);",
+        to: "    let _ = file;",
         suites: &[RESTARTS, MARKS],
     },
     Mutant {
