@@ -9,7 +9,7 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
 .DEFAULT_GOAL := all
 .PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package dist
 .PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus
-.PHONY: test-faults test-drivers test-mutants test-sanitizers test-sqlsmith
+.PHONY: test-faults test-drivers test-mutants test-sanitizers test-sqlsmith test-pgrx
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -58,6 +58,9 @@ test-faults: ## run the long form of the fault suite: some minutes, hundreds of 
 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
 	@dev/test-mutants
+
+test-pgrx: ## package the extension with cargo pgrx, and test a server that has these files
+	@dev/test-pgrx
 
 test-update: ## replace the library of 0.1.0, built from its commit, under sessions that go on
 	@dev/test-update
