@@ -16,7 +16,7 @@ fn memcheck_has_nothing_to_report() {
     sno_tests::give_to_server(reports.path());
     let log = format!("--log-file={}/%p", reports.path().display());
     let valgrind =
-        ["valgrind", "--quiet", "--trace-children=yes", "--leak-check=no", "--num-callers=40", &log];
+        ["/usr/bin/valgrind", "--quiet", "--trace-children=yes", "--leak-check=no", "--num-callers=40", &log];
     let server = regress::server().under(&valgrind).start();
     // Of the plans' times and the waits, nothing can be expected.
     regress::run(&server, &[]);
