@@ -189,7 +189,7 @@ fn steps_and_crashes_under_load() {
             load.wait(4000);
             step(&server, ["-1", "+1", "-0.2"][round % 3]);
             load.wait([1, 4000][round % 2]);
-            if server.crash([load.pid(round)]) > 0 {
+            if server.crash(1, load.pids(round)) > 0 {
                 kills += 1;
                 tally::fault("kill -9 of a backend after a clock step");
             }

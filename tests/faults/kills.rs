@@ -21,7 +21,7 @@ fn backends_are_killed_while_they_generate() {
                 // Some go right after a start, when everybody resumes; some in the midst of it.
                 load.wait([1, 20_000, 60_000][round % 3]);
                 // Two at a time: the second may be on its way out already.
-                let killed = server.crash([round, round + 1].map(|connection| load.pid(connection)));
+                let killed = server.crash(2, load.pids(round));
                 for _ in 0..killed {
                     tally::fault("kill -9 of a backend that generates");
                 }
@@ -67,7 +67,7 @@ fn the_writer_of_the_marks_is_killed() {
         while caught < goal && began.elapsed() < patience(caught) {
             let Some(pid) = writer(&server).filter(|pid| *pid > 0) else { continue };
             // It may have let go of the lock by now; in most cases it is still waiting for the disk.
-            if server.crash([pid]) == 0 {
+            if server.crash(1, [pid]) == 0 {
                 continue;
             }
             caught += 1;
@@ -101,8 +101,8 @@ fn the_postmaster_alone_is_killed() {
                 tally::fault("kill -9 of the postmaster alone");
                 // The rest follows, as the operating system's service manager would have it, in its own time.
                 thread::sleep(Duration::from_millis(300));
-                for connection in 0..4 {
-                    server.kill_backend(load.pid(connection), SIGQUIT);
+                for pid in load.pids(0) {
+                    server.kill_backend(pid, SIGQUIT);
                 }
                 server.kill_all();
             });

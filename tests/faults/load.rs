@@ -40,9 +40,9 @@ impl Load<'_> {
         began.elapsed()
     }
 
-    /// The PID of the backend of one of the connections.
-    pub(crate) fn pid(&self, connection: usize) -> i32 {
-        self.pids[connection % self.pids.len()].load(Relaxed) as i32
+    /// The PIDs of the backends of all connections, beginning with one of them. Some may be of backends that are gone.
+    pub(crate) fn pids(&self, first: usize) -> Vec<i32> {
+        (0..self.pids.len()).map(|n| self.pids[(first + n) % self.pids.len()].load(Relaxed) as i32).collect()
     }
 
     /// The errors that came so far.

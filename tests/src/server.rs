@@ -552,13 +552,13 @@ impl Server {
         system::works_in(pid, &self.data) && system::send_signal(pid, signal)
     }
 
-    /// Kills some of the server's processes with `kill -9`, and waits until the server has recovered from that; how many
-    /// of them were there. On a clock that can be moved, the recovery takes no time.
+    /// Kills at most so many of these processes of the server's with `kill -9`, and waits until the server has recovered from
+    /// that; how many of them were there. On a clock that can be moved, the recovery takes no time.
     #[track_caller]
-    pub fn crash(&self, pids: impl IntoIterator<Item = i32>) -> usize {
+    pub fn crash(&self, most: usize, pids: impl IntoIterator<Item = i32>) -> usize {
         let before = self.recoveries();
         let highest = self.witness.highest();
-        let killed = pids.into_iter().filter(|&pid| self.kill_backend(pid, libc::SIGKILL)).count();
+        let killed = pids.into_iter().filter(|&pid| self.kill_backend(pid, libc::SIGKILL)).take(most).count();
         if killed == 0 {
             return 0;
         }
@@ -581,7 +581,7 @@ impl Server {
     /// Kills one of the server's processes with `kill -9` and waits until the server has recovered from that.
     #[track_caller]
     pub fn crash_backend(&self, pid: i32) {
-        assert_eq!(self.crash([pid]), 1, "there is no process {pid}");
+        assert_eq!(self.crash(1, [pid]), 1, "there is no process {pid}");
     }
 
     /// How often the server has started over because one of its processes crashed.
