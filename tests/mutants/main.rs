@@ -156,7 +156,9 @@ impl Tests {
         let mut failed: Vec<String> = text
             .lines()
             .filter_map(|line| {
-                line.strip_prefix("test ")?.split_once(" ... FAILED").map(|(name, _)| name.to_owned())
+                line.strip_prefix("test ")?
+                    .split_once(" ... FAILED")
+                    .map(|(name, _)| name.trim_end().to_owned())
             })
             .collect();
         failed.sort();
