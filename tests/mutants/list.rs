@@ -189,8 +189,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "abbreviated keys are always given up",
         file: "src/fixed/sort.rs",
-        from: "distinct < sort.count / 2000 + 1;",
-        to: "distinct <= sort.count;",
+        from: "in_memory >= 10_000 && sort.counting && distinct < sort.count / 2000 + 1;",
+        to: "in_memory >= 10_000 && distinct <= sort.count;",
         suites: &[INDEXES],
     },
     Mutant {
