@@ -1,5 +1,15 @@
-//! Stands between a server and its disk, for the file of the marks: `LD_PRELOAD` puts these functions before those of the
-//! C library.
+//! Stands between a server and its clock, and between it and its disk: `LD_PRELOAD` puts these functions before those of
+//! the C library.
+//!
+//! # The clock
+//!
+//! `SNO_CLOCK` names a file of eight bytes, a number that every process has mapped into its memory: twice the microseconds by
+//! which the clock is ahead of the machine's; or twice the Unix microseconds at which it stands, plus one. libfaketime would
+//! do the same, but it has a semaphore, which a process that is killed may hold for ever.
+//!
+//! # The disk
+//!
+//! With `SNO_DISK`, these functions look at what is done to the file of the marks:
 //!
 //! * Each write and each sync of the file, and each sync of its folder, is a line in `sno.marks.calls`.
 //! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder has
@@ -14,8 +24,97 @@ use std::{
     ffi::{c_int, c_void},
     fs,
     io::Write as _,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    ptr,
+    sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, Ordering::Relaxed},
 };
+
+/// The clock's number; null without `SNO_CLOCK`, and before the first call.
+static CLOCK: AtomicPtr<AtomicI64> = AtomicPtr::new(ptr::null_mut());
+static IS_CLOCK_MAPPED: AtomicBool = AtomicBool::new(false);
+
+/// What the clock shows, in nanoseconds of the Unix time.
+fn now() -> i64 {
+    let mut machine = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the system call itself, with a place for the time.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_REALTIME, &raw mut machine) };
+    let machine = machine.tv_sec * 1_000_000_000 + machine.tv_nsec;
+    if !IS_CLOCK_MAPPED.load(Relaxed) {
+        CLOCK.store(map_clock(), Relaxed);
+        IS_CLOCK_MAPPED.store(true, Relaxed);
+    }
+    // SAFETY: mapped for as long as the process lives.
+    match unsafe { CLOCK.load(Relaxed).as_ref() }.map(|clock| clock.load(Relaxed)) {
+        None => machine,
+        Some(number) if number & 1 == 1 => (number >> 1) * 1000,
+        Some(number) => machine + (number >> 1) * 1000,
+    }
+}
+
+fn map_clock() -> *mut AtomicI64 {
+    // SAFETY: the C library's functions, on a name of this process's environment.
+    unsafe {
+        let path = libc::getenv(c"SNO_CLOCK".as_ptr());
+        if path.is_null() {
+            return ptr::null_mut();
+        }
+        let file = libc::open(path, libc::O_RDONLY | libc::O_CLOEXEC);
+        let map = libc::mmap(ptr::null_mut(), 8, libc::PROT_READ, libc::MAP_SHARED, file, 0);
+        libc::close(file);
+        if map == libc::MAP_FAILED { libc::abort() } else { map.cast() }
+    }
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int {
+    if !matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE) {
+        // SAFETY: the system call itself, with the caller's arguments.
+        return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) } as c_int;
+    }
+    let now = now();
+    // SAFETY: the caller's place for a time.
+    unsafe {
+        *time =
+            libc::timespec { tv_sec: now.div_euclid(1_000_000_000), tv_nsec: now.rem_euclid(1_000_000_000) }
+    };
+    0
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gettimeofday(time: *mut libc::timeval, _zone: *mut c_void) -> c_int {
+    let micros = now().div_euclid(1000);
+    // SAFETY: the caller's place for a time.
+    unsafe {
+        *time = libc::timeval { tv_sec: micros.div_euclid(1_000_000), tv_usec: micros.rem_euclid(1_000_000) }
+    };
+    0
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn time(place: *mut libc::time_t) -> libc::time_t {
+    let seconds = now().div_euclid(1_000_000_000);
+    if !place.is_null() {
+        // SAFETY: the caller's place for a time.
+        unsafe { *place = seconds };
+    }
+    seconds
+}
+
+/// Whether the disk is looked at.
+fn is_disk() -> bool {
+    static IS_DISK: AtomicU8 = AtomicU8::new(0);
+    if IS_DISK.load(Relaxed) == 0 {
+        // SAFETY: reads this process's environment.
+        let found = unsafe { !libc::getenv(c"SNO_DISK".as_ptr()).is_null() };
+        IS_DISK.store(1 + found as u8, Relaxed);
+    }
+    IS_DISK.load(Relaxed) == 2
+}
 
 /// What the processes called.
 pub const CALLS: &str = "sno.marks.calls";
@@ -66,7 +165,7 @@ fn observe(
     call: impl FnOnce() -> isize,
     done: impl FnOnce(&File),
 ) -> isize {
-    if INSIDE.swap(true, Relaxed) {
+    if !is_disk() || INSIDE.swap(true, Relaxed) {
         return call();
     }
     let kind = file(fd);
@@ -140,7 +239,7 @@ pub unsafe extern "C" fn fsync(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usize, offset: i64) -> isize {
     let mut part = length;
-    if !INSIDE.swap(true, Relaxed) {
+    if is_disk() && !INSIDE.swap(true, Relaxed) {
         if matches!(file(fd), File::Marks) {
             if fault("pwrite64").is_some_and(|fault| fault == "short") {
                 part = length.div_ceil(2);
@@ -165,7 +264,9 @@ pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usiz
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn posix_fallocate(fd: c_int, offset: i64, length: i64) -> c_int {
-    if let Some(error) = fault("posix_fallocate").and_then(|error| error.parse().ok()) {
+    if is_disk()
+        && let Some(error) = fault("posix_fallocate").and_then(|error| error.parse().ok())
+    {
         return error;
     }
     // SAFETY: the system call itself takes any descriptor; the error number is this thread's.

@@ -1,6 +1,7 @@
 //! A PostgreSQL server that belongs to one test and ends with it.
 
 use std::io::Write;
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
@@ -30,13 +31,8 @@ pub enum Mode {
 /// The longest that anything may take here before the test fails: generous, since machines can be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// libfaketime, as Debian installs it.
-fn faketime_library() -> PathBuf {
-    format!("/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1", std::env::consts::ARCH).into()
-}
-
-/// The library that stands between a server and its disk. Cargo puts it beside the tests.
-fn disk_library() -> PathBuf {
+/// The library that stands between a server and its clock and its disk. Cargo puts it beside the tests.
+fn preloaded_library() -> PathBuf {
     let tests = std::env::current_exe().expect("this program");
     tests.parent().expect("its folder").join(sno_tests_disk::LIBRARY)
 }
@@ -283,8 +279,8 @@ impl Server {
             home,
         };
         if faketime {
-            let library = faketime_library();
-            assert!(library.exists(), "{} is missing: apt-get install faketime", library.display());
+            fs::write(server.clock_path(), [0; 8]).expect("the clock");
+            system::give_to_server(&server.clock_path());
             server.set_clock("+0");
         }
         server
@@ -341,18 +337,14 @@ impl Server {
             .stderr(log)
             // Ctrl-C is for the tests; the server hears of it when they end.
             .process_group(0);
-        let disk = self.disk.then(disk_library);
-        let preloaded: Vec<PathBuf> = self.faketime.then(faketime_library).into_iter().chain(disk).collect();
-        if !preloaded.is_empty() {
-            command.env("LD_PRELOAD", std::env::join_paths(preloaded).expect("paths"));
+        if self.faketime || self.disk {
+            command.env("LD_PRELOAD", preloaded_library());
         }
         if self.faketime {
-            command
-                .env("FAKETIME_TIMESTAMP_FILE", self.clock_path())
-                .env("FAKETIME_FMT", "%s")
-                .env("FAKETIME_NO_CACHE", "1")
-                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
-                .env("FAKETIME_DISABLE_SHM", "1");
+            command.env("SNO_CLOCK", self.clock_path());
+        }
+        if self.disk {
+            command.env("SNO_DISK", "1");
         }
         // SIGQUIT is an immediate shutdown: quick, and nothing stays behind.
         let child = system::spawn_with_death_signal(command, libc::SIGQUIT).expect("postgres");
@@ -596,7 +588,7 @@ impl Server {
     pub fn set_clock(&self, offset: &str) {
         let mut clock = self.clock.lock().unwrap();
         *clock = Clock { offset: offset.parse().expect("seconds"), held: None };
-        self.write_clock(offset);
+        self.write_clock(&clock);
     }
 
     /// Moves the server's clock ahead by so many seconds from where it is, instead of a wait.
@@ -609,13 +601,12 @@ impl Server {
     }
 
     #[track_caller]
-    fn write_clock(&self, text: &str) {
+    fn write_clock(&self, clock: &Clock) {
         assert!(self.faketime, "this server's clock is the machine's: say faketime(true)");
-        // In one step, since the server's processes read the file at any time.
-        let next = self.home.path().join("clock.next");
-        fs::write(&next, format!("{text}\n"))
-            .and_then(|()| fs::rename(&next, self.clock_path()))
-            .expect("the clock");
+        let number = clock.held.map_or((clock.offset * 1e6) as i64 * 2, |held| held * 2 + 1);
+        // In place, since the server's processes have it mapped, and in one step.
+        let file = fs::File::options().write(true).open(self.clock_path());
+        file.and_then(|file| file.write_all_at(&number.to_ne_bytes(), 0)).expect("the clock");
     }
 
     /// Has the clock stand at the server's last ID, so that the next one could equal it. It does nothing if the clock
@@ -627,7 +618,7 @@ impl Server {
         }
         let held = self.witness.last().unwrap_or_else(|| micros_now() + (clock.offset * 1e6) as i64);
         clock.held = Some(held);
-        self.write_clock(&format!("{}.{:06}", held / 1_000_000, held % 1_000_000));
+        self.write_clock(&clock);
     }
 
     /// Has the clock go on from where it [stands](Self::hold_clock), unless it was set since.
@@ -635,7 +626,7 @@ impl Server {
         let mut clock = self.clock.lock().unwrap();
         if clock.held.is_some() {
             *clock = Clock { offset: clock.offset(), held: None };
-            self.write_clock(&format!("{:+.6}", clock.offset));
+            self.write_clock(&clock);
         }
     }
 
