@@ -104,6 +104,16 @@ const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Fig
     Figure { setup, around: ["TRUNCATE {t}_copy", ""], ..Figure::new(title, Keys("moment"), TimePerRow, of) }
 }
 
+/// Into tables that have rows already.
+const fn single_inserts(title: &'static str) -> Figure {
+    let insert = "INSERT INTO {t} (payload) VALUES (1);";
+    Figure::new(title, DatedAndAlone("default"), Rate(8, 1), insert).setup(
+        "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer); {index};
+         INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n;
+         VACUUM ANALYZE {t}",
+    )
+}
+
 const fn plan(title: &'static str, conditions: List) -> Figure {
     Figure::new(title, Listed(conditions), Planning, "SELECT count(*) FROM {it} WHERE {with}")
 }
@@ -255,17 +265,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         setup: "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()",
-        figures: &[Figure::new(
-            "Rows inserted with fsync on, each by a statement of its own",
-            DatedAndAlone("default"),
-            Rate(8, 1),
-            "INSERT INTO {t} (payload) VALUES (1);",
-        )
-        .setup(
-            "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer); {index};
-             INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n;
-             VACUUM ANALYZE {t}; CHECKPOINT",
-        )],
+        figures: &[single_inserts("Rows inserted with fsync on, each by a statement of its own")],
         ..section("durable", 0.06, 200_000)
     },
     Section {
@@ -317,18 +317,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at
                 FROM generate_series(1::bigint, {rows}) n",
         figures: &[
-            Figure::new(
-                "Rows inserted, each by a statement of its own",
-                DatedAndAlone("default"),
-                Rate(8, 1),
-                "INSERT INTO {t} (payload) VALUES (1);",
-            )
-            .setup(
-                "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer);
-                 {index};
-                 INSERT INTO {t} (payload) SELECT n FROM numbers;
-                 VACUUM ANALYZE {t}",
-            ),
+            single_inserts("Rows inserted, each by a statement of its own"),
             // Each row knows the key of another, in a circle through all rows: so every lookup is anywhere, and
             // there is one statement. The clients begin at different rows.
             Figure::new(

@@ -36,12 +36,11 @@ unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], error: T::Erro
     unsafe {
         let report = guard(|| {
             let error = Error::syntax(T::NAME, text, sentence(error));
-            let hint = T::hint(text);
-            Ok(match hint {
+            let error = match T::hint(text) {
                 Some(hint) => error.hint(hint),
                 None => error,
-            }
-            .into_report())
+            };
+            Ok(error.into_report())
         });
         report.save((*fcinfo).context);
     }

@@ -89,24 +89,21 @@ fn fail(text: &str) -> ! {
 struct Tests {
     server: PathBuf,
     faults: PathBuf,
-    core: PathBuf,
+    /// The unchanged sources.
+    root: PathBuf,
 }
 
 impl Tests {
     fn build(root: &Path) -> Self {
-        let messages = |arguments: &[&str]| {
-            let output = Command::new("cargo")
-                .args(["test", "--no-run", "--message-format=json-render-diagnostics"])
-                .args(arguments)
-                .current_dir(root)
-                .stderr(Stdio::inherit())
-                .output()
-                .expect("cargo");
-            assert!(output.status.success(), "the tests can't be built");
-            String::from_utf8(output.stdout).expect("JSON")
-        };
-        let built =
-            messages(&["--package", "sno-tests", "--all-features", "--test", "server", "--test", "faults"]);
+        let output = Command::new("cargo")
+            .args(["test", "--no-run", "--message-format=json-render-diagnostics"])
+            .args(["--package", "sno-tests", "--all-features", "--test", "server", "--test", "faults"])
+            .current_dir(root)
+            .stderr(Stdio::inherit())
+            .output()
+            .expect("cargo");
+        assert!(output.status.success(), "the tests can't be built");
+        let built = String::from_utf8(output.stdout).expect("JSON");
         let program = |name: &str| -> PathBuf {
             let start = "\"executable\":\"";
             let mut paths = built.split(start).skip(1).filter_map(|rest| rest.split('"').next());
@@ -117,7 +114,7 @@ impl Tests {
             });
             path.unwrap_or_else(|| panic!("no program {name}")).into()
         };
-        Self { server: program("server"), faults: program("faults"), core: root.to_owned() }
+        Self { server: program("server"), faults: program("faults"), root: root.to_owned() }
     }
 
     /// Runs some tests on a mutant; the names of those that failed.
@@ -143,7 +140,7 @@ impl Tests {
                     .args(["cargo", "test", "--package", "sno-core", "--release", "--test", "loom", "--"])
                     .env("RUSTFLAGS", "--cfg loom")
                     .env("CARGO_PROFILE_RELEASE_LTO", "off")
-                    .env("CARGO_TARGET_DIR", self.core.join("target/loom"));
+                    .env("CARGO_TARGET_DIR", self.root.join("target/loom"));
             }
             _ => {
                 let program = if program == "server" { &self.server } else { &self.faults };

@@ -1,11 +1,10 @@
 //! The SQL of docs/citus.md, on a coordinator and two workers: `make test-citus`, where Citus is at hand.
 
 use std::fs;
-use std::path::Path;
 
 use sno_tests::{Ids, Server, in_parallel, text};
 
-use crate::docs::{Block, blocks, psql};
+use crate::docs::{Block, blocks, page, psql};
 
 /// A node. All have the same process IDs to choose from, as containers do not: so a test can't show repeats.
 fn node() -> Server {
@@ -37,8 +36,7 @@ fn the_page_about_citus() {
     // So that the coordinator is a node whose settings the recipe reaches.
     client.batch_execute("CREATE EXTENSION sno").unwrap();
 
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/citus.md");
-    let page = fs::read_to_string(page).unwrap();
+    let page = page("citus.md");
     let mut count = 0;
     for Block { sql, .. } in blocks(&page, "postgresql") {
         let printed = psql(&coordinator, sql);

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use sno_tests::Server;
 
@@ -30,6 +32,39 @@ pub(crate) fn blocks<'a>(markdown: &'a str, language: &str) -> Vec<Block<'a>> {
             Block { sql, output: output.map(|text| text.split_once("```").expect("an end").0) }
         })
         .collect()
+}
+
+/// The pages in `docs/`.
+fn pages() -> Vec<PathBuf> {
+    let paths = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
+}
+
+/// The folder of the project.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// A page, by its name in `docs/`.
+pub(crate) fn page(name: &str) -> String {
+    fs::read_to_string(root().join("docs").join(name)).unwrap()
+}
+
+/// Runs a step of a page that says how to change a table that is in use. A step with a limit on how long it waits for its
+/// locks may fail by that: nothing was changed, and it is tried again, as the page says.
+#[track_caller]
+pub(crate) fn run_step(server: &Server, step: &str) {
+    for _ in 0..100 {
+        let output = server.psql(step);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() && !errors.contains("WARNING") {
+            return;
+        }
+        let is_late = step.contains("lock_timeout") && errors.contains("due to lock timeout");
+        assert!(is_late, "{step}\n{errors}");
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no lock: {step}");
 }
 
 /// A line without what the width of its columns decides.
@@ -105,7 +140,7 @@ fn contains(text: &str, block: &str) -> bool {
 /// The programs are run by the tests of the drivers.
 #[test]
 fn every_block_about_drivers_is_part_of_a_program() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = root();
     let mut programs: Vec<(String, String)> = Vec::new();
     let mut folders = vec![root.join("examples")];
     while let Some(folder) = folders.pop() {
@@ -159,12 +194,7 @@ fn prose(page: &str) -> String {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut files: Vec<PathBuf> = fs::read_dir(root.join("docs"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
+    let (root, mut files) = (root(), pages());
     let others = [
         "README.md",
         "CONTRIBUTING.md",
@@ -204,12 +234,7 @@ fn every_link_leads_somewhere() {
 
 #[test]
 fn every_block_of_sql_runs_and_prints_what_stands_there() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut files: Vec<PathBuf> = fs::read_dir(root.join("docs"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
+    let (root, mut files) = (root(), pages());
     files.push(root.join("README.md"));
     files.sort();
     let (mut count, mut outputs, mut errors) = (0, 0, String::new());

@@ -1,7 +1,5 @@
 //! The steps of `docs/moving.md`, to `sno` keys and out of them again, while the tables are written all the time.
 
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -9,13 +7,13 @@ use std::time::Duration;
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Stop, text};
 
+use crate::docs::{blocks, page, run_step};
+
 /// Every block of SQL up to the way to `bigint`, which has a table of its own.
 fn steps() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/moving.md");
-    let page = fs::read_to_string(path).unwrap();
+    let page = page("moving.md");
     let recipe = page.split("\n### To `bigint`").next().unwrap();
-    let blocks = recipe.split("```sql\n").skip(1);
-    blocks.map(|rest| rest.split_once("```").expect("an end").0.to_owned()).collect()
+    blocks(recipe, "sql").iter().map(|block| block.sql.to_owned()).collect()
 }
 
 /// Writes orders and lines as an application does that takes the key as a text, whatever its type; how many.
@@ -41,22 +39,7 @@ fn tables_move_to_sno_and_out_again_while_they_are_written() {
     let server = Server::builder().start();
     let steps = steps();
     assert!(steps.len() >= 12, "{} steps found", steps.len());
-    let run = |step: &str| {
-        for _ in 0..100 {
-            let output = server.psql(step);
-            let errors = String::from_utf8_lossy(&output.stderr);
-            if output.status.success() {
-                return;
-            }
-            // Of the steps with such a limit the page says: nothing was changed, try again.
-            assert!(
-                step.contains("lock_timeout") && errors.contains("due to lock timeout"),
-                "{step}\n{errors}"
-            );
-            thread::sleep(Duration::from_millis(50));
-        }
-        panic!("no lock: {step}");
-    };
+    let run = |step: &str| run_step(&server, step);
     run(&steps[0]);
     let done = AtomicBool::new(false);
     let written: usize = thread::scope(|scope| {

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The library that stands between a server and its clock and its disk. Cargo puts it beside the tests.
 fn preloaded_library() -> PathBuf {
     let tests = std::env::current_exe().expect("this program");
-    tests.parent().expect("its folder").join(sno_tests_disk::LIBRARY)
+    tests.parent().expect("its folder").join(sno_tests_preload::LIBRARY)
 }
 
 /// What a server is to be like.
@@ -435,7 +435,7 @@ impl Server {
 
     /// Leaves of the marks file what was synced, as a crash of the machine does.
     fn lose_what_was_not_synced(&self) {
-        match fs::read(self.data.join(sno_tests_disk::DISK)) {
+        match fs::read(self.data.join(sno_tests_preload::DISK)) {
             // In place: its inode number stays.
             Ok(synced) => fs::write(self.marks(), synced).expect("sno.marks"),
             Err(_) => {
@@ -447,7 +447,7 @@ impl Server {
     /// What was done to the [disk](Builder::disk) so far, a line for each call.
     #[must_use]
     pub fn disk_calls(&self) -> Vec<String> {
-        let calls = fs::read_to_string(self.data.join(sno_tests_disk::CALLS)).unwrap_or_default();
+        let calls = fs::read_to_string(self.data.join(sno_tests_preload::CALLS)).unwrap_or_default();
         calls.lines().map(str::to_owned).collect()
     }
 
@@ -455,7 +455,7 @@ impl Server {
     /// Nothing fails with an empty text.
     #[track_caller]
     pub fn fail_disk(&self, faults: &str) {
-        let path = self.data.join(sno_tests_disk::FAULT);
+        let path = self.data.join(sno_tests_preload::FAULT);
         fs::write(&path, faults).expect("the faults");
         system::give_to_server(&path);
     }
@@ -490,7 +490,6 @@ impl Server {
 
     /// `kill -9` for whatever is left of the server.
     pub fn kill_all(&self) {
-        // Whoever kills what is left of a server that has stopped changes nothing.
         let began = Instant::now();
         loop {
             let left = self.processes();

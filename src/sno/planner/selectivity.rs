@@ -142,6 +142,7 @@ impl Column<'_> {
                         false
                     }
                     (upper, _) => match (value, other.value(self.root)) {
+                        // Of two bounds of one value the exclusive one is tighter; of two equal ones the first counts.
                         (Value::Known(value), Value::Known(by)) => match upper {
                             true => (by, other.inclusive, number) < (value, condition.inclusive, position),
                             false => (value, !condition.inclusive, number) < (by, !other.inclusive, position),
@@ -188,7 +189,8 @@ impl Column<'_> {
             if let Some(place) = self.find(own, operands).or_else(|| self.find(having, operands)) {
                 return place;
             }
-            // With conditions from elsewhere the relation's own hold, too, but not with an index on other columns.
+            // The relation's own conditions hold, too, where a join or the predicate of an index on the ID is used. They
+            // need not hold where an index on other columns is.
             let in_indexes = || {
                 nodes(self.relation.indexlist).iter().find_map(|&index| {
                     let index = &*index.cast::<pg_sys::IndexOptInfo>();

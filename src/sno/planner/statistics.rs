@@ -84,15 +84,38 @@ unsafe fn share_of_others(
     value: Sno,
     function: Oid,
 ) -> Option<f64> {
-    // SAFETY: as above; the histogram stays where it is until the statistics are released.
-    let histogram = unsafe { histogram(column) }?;
+    // SAFETY: as above. The values are those of the statistics, or a copy if they were compressed there; many conditions
+    // would make many copies.
+    unsafe {
+        let stored = histogram(column)?;
+        let array = pg_sys::pg_detoast_datum(stored);
+        let share = share_in(root, column, comparison, value, function, bounds(array));
+        if array != stored {
+            pg_sys::pfree(array.cast());
+        }
+        share
+    }
+}
+
+/// The same by a histogram of these bounds.
+unsafe fn share_in(
+    root: *mut pg_sys::PlannerInfo,
+    column: &mut VariableStatData,
+    comparison: Comparison,
+    value: Sno,
+    function: Oid,
+    histogram: &[Sno],
+) -> Option<f64> {
+    if histogram.len() < 2 {
+        return None;
+    }
     let Comparison { upper, inclusive, operator, .. } = comparison;
     let buckets = (histogram.len() - 1) as f64;
     let in_bucket = |below, above| value.distance(below) / Sno::distance(above, below);
     let number = histogram.partition_point(|bound| *bound < value);
     if (2..histogram.len() - 1).contains(&number) {
         let up_to = (number as f64 - 1.0 + in_bucket(histogram[number - 1], histogram[number])) / buckets;
-        // This includes the rows of the value itself.
+        // That is the share of `<= value`, which `<=` and `>` need. For `<` and `>=` it is less by the share of one value.
         let without = if upper == inclusive {
             0.0
         } else {
@@ -148,21 +171,29 @@ unsafe extern "C-unwind" fn compare_and_record(fcinfo: pg_sys::FunctionCallInfo)
     holds.into_datum()
 }
 
-/// The bounds of the histogram's buckets, which have the same number of rows each, without the most common values.
-unsafe fn histogram<'a>(column: &VariableStatData) -> Option<&'a [Sno]> {
+/// The array of the bounds of the histogram's buckets, as it is stored. The buckets have the same number of rows each, without
+/// the most common values.
+unsafe fn histogram(column: &VariableStatData) -> Option<*mut pg_sys::varlena> {
     // SAFETY: there are statistics.
-    let number = unsafe { kind(column, pg_sys::STATISTIC_KIND_HISTOGRAM) }?;
-    // SAFETY: the values of a histogram are an array of one dimension without nulls: a header, the length, the lower
-    // bound, and the values without padding, since they are of fixed length and need no alignment.
     unsafe {
+        let number = kind(column, pg_sys::STATISTIC_KIND_HISTOGRAM)?;
         let values = pg_sys::SysCacheGetAttr(
             pg_sys::SysCacheIdentifier::STATRELATTINH as c_int,
             column.statsTuple,
             (pg_sys::Anum_pg_statistic_stavalues1 as usize + number) as pg_sys::AttrNumber,
             &mut false,
         );
-        let array = pg_sys::pg_detoast_datum(values.cast_mut_ptr()).cast::<pg_sys::ArrayType>();
+        Some(values.cast_mut_ptr())
+    }
+}
+
+/// The values of such an array, for as long as it is there.
+unsafe fn bounds<'a>(array: *mut pg_sys::varlena) -> &'a [Sno] {
+    // SAFETY: an array of one dimension without nulls: a header, the length, the lower bound, and the values without padding,
+    // since they are of fixed length and need no alignment.
+    unsafe {
+        let array = array.cast::<pg_sys::ArrayType>();
         let length = *array.add(1).cast::<c_int>() as usize;
-        (length >= 2).then(|| slice::from_raw_parts(array.add(1).cast::<[c_int; 2]>().add(1).cast(), length))
+        slice::from_raw_parts(array.add(1).cast::<[c_int; 2]>().add(1).cast(), length)
     }
 }

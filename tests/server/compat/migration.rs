@@ -2,8 +2,6 @@
 //! survive dumps, copies and soft errors.
 
 use std::{
-    fs,
-    path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
     time::Duration,
@@ -13,15 +11,14 @@ use sno_tests::postgres::{Client, SimpleQueryMessage};
 use sno_tests::{Stop, major_version};
 
 use super::{builder, start};
+use crate::docs::{blocks, page, run_step};
 
 /// The steps of the recipe: every block of SQL from its heading to the next one.
 fn steps() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/compat.md");
-    let text = fs::read_to_string(path).unwrap();
-    let recipe = text.split("\n## Moving a table").nth(1).expect("the heading");
+    let page = page("compat.md");
+    let recipe = page.split("\n## Moving a table").nth(1).expect("the heading");
     let recipe = recipe.split("\n## ").next().unwrap();
-    let blocks = recipe.split("```sql\n").skip(1);
-    blocks.map(|rest| rest.split_once("```").expect("an end").0.to_owned()).collect()
+    blocks(recipe, "sql").iter().map(|block| block.sql.to_owned()).collect()
 }
 
 /// Inserts and looks up by what it got back, as an application does that knows nothing of the move.
@@ -61,20 +58,7 @@ fn a_table_moves_to_sno_while_it_is_in_use() {
     let server = start(builder());
     let steps = steps();
     assert!(steps.len() >= 5, "{} steps found", steps.len());
-    let run = |step: &str| {
-        for _ in 0..100 {
-            let output = server.psql(step);
-            let errors = String::from_utf8_lossy(&output.stderr);
-            if output.status.success() && errors.is_empty() {
-                return;
-            }
-            // What the page says of the one step that has such a limit: nothing was changed, try again.
-            let is_late = step.contains("lock_timeout") && errors.contains("due to lock timeout");
-            assert!(is_late, "{step}\n{errors}");
-            thread::sleep(Duration::from_millis(50));
-        }
-        panic!("no lock: {step}");
-    };
+    let run = |step: &str| run_step(&server, step);
     // The first step makes the table as it was; then the application starts.
     run(&steps[0]);
     let mut client = server.connect();

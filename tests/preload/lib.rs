@@ -287,4 +287,4 @@ pub unsafe extern "C" fn posix_fallocate64(fd: c_int, offset: i64, length: i64) 
 }
 
 /// The name of this library's file, which Cargo puts beside the tests.
-pub const LIBRARY: &str = "libsno_tests_disk.so";
+pub const LIBRARY: &str = "libsno_tests_preload.so";
