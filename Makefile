@@ -9,8 +9,8 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
 .DEFAULT_GOAL := all
 .PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package dist
 .PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus
-.PHONY: test-faults test-drivers test-mutants test-sanitizers test-sqlsmith test-pgrx
-.PHONY: bench bench-quick bench-scale bench-instructions bench-check
+.PHONY: test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx
+.PHONY: bench bench-quick bench-scale bench-large bench-instructions bench-check
 
 all: ## build the extensions
 	@dev/build
@@ -59,6 +59,9 @@ test-faults: ## run the long form of the fault suite: some minutes, hundreds of 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
 	@dev/test-mutants
 
+test-mutants-core: ## the same by cargo-mutants for the files of the core that the guarantee rests on
+	@dev/test-mutants-core
+
 test-pgrx: ## package the extension with cargo pgrx, and test a server that has these files
 	@dev/test-pgrx
 
@@ -77,8 +80,11 @@ bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
 bench-quick: ## the same in two minutes, on smaller tables: target/bench
 	@dev/bench quick
 
-bench-scale: ## ten million rows sorted, tables of a hundred million: half an hour
+bench-scale: ## the sections about tables with ten million rows: an hour
 	@dev/bench scale
+
+bench-large: ## tables of a hundred million rows: 20 minutes, 40 GB of disk
+	@dev/bench large
 
 bench-instructions: ## count the instructions of calls and statements
 	@dev/bench instructions

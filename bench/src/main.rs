@@ -3,7 +3,7 @@
 //! All contenders of a figure take turns within one session, round after round, and change their order from round to
 //! round; so what disturbs the machine for a moment disturbs all of them.
 //!
-//! Each module uses only those before it: `results` and `report` keep and show what was measured, `contenders` and
+//! Each module uses only those before it: `results`, `summary` and `report` keep and show what was measured, `contenders` and
 //! `sections` say what is measured of whom, `run` measures it, `instructions` counts what times are too noisy for. One
 //! more type of key is an entry of `contenders`, one more section an entry of `sections`.
 
@@ -13,6 +13,7 @@ mod report;
 mod results;
 mod run;
 mod sections;
+mod summary;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -27,9 +28,9 @@ struct Command {
     /// The folder for the results
     #[arg(long)]
     into: PathBuf,
-    /// A page that has blocks for them
+    /// Pages that have blocks for them
     #[arg(long)]
-    page: Option<PathBuf>,
+    page: Vec<PathBuf>,
     /// The folder where criterion left what it measured
     #[arg(long)]
     criterion: Option<PathBuf>,
@@ -47,6 +48,7 @@ enum What {
     Full,
     Quick,
     Scale,
+    Large,
     Smoke,
     Instructions,
     Check,
@@ -79,7 +81,7 @@ fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         }
     }
     results::write(&command.into, &runs)?;
-    report::write(&runs, &command.into, command.page.as_deref())?;
+    report::write(&runs, &command.into, &command.page)?;
     println!("{}", std::fs::read_to_string(command.into.join("results.md"))?);
     if failed.is_empty() { Ok(()) } else { Err(format!("not measured: {}", failed.join("; ")).into()) }
 }

@@ -2,26 +2,30 @@
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::results::{Run, Runs, Series, Unit, three_digits};
+use crate::summary::summary;
 
-/// Writes `results.md` and a chart for each section into a folder, and the blocks of a page that belong to this folder:
+/// Writes `results.md` and a chart for each section into a folder, and the blocks of pages that belong to this folder:
 /// what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of other runs than `full` have the
-/// run's name in front of their own.
-pub(crate) fn write(runs: &Runs, folder: &Path, page: Option<&Path>) -> Result<(), Box<dyn Error>> {
-    let mut text = page.map_or(Ok(String::new()), fs::read_to_string)?;
+/// run's name in front of their own, unless it is the same.
+pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<(), Box<dyn Error>> {
+    let mut blocks = vec![("summary".to_owned(), summary(runs))];
     let label = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut tables =
         String::from("# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest.\n");
     for (name, run) in runs {
         let prefix = if name == "full" { String::new() } else { format!("{name}-") };
         let conditions = conditions(name, run);
-        renew(&mut text, &label, &format!("{prefix}machine"), &conditions)?;
+        blocks.push((format!("{prefix}machine"), conditions.clone()));
         tables += &format!("\n## The {name} run\n\n{conditions}\n");
         for section in run.series.chunk_by(|one, next| one.section == next.section) {
             let figures: Vec<&[Series]> = section.chunk_by(|one, next| one.figure == next.figure).collect();
-            let block = format!("{prefix}{}", section[0].section);
+            let block = match &section[0].section {
+                section if section == name => name.clone(),
+                section => format!("{prefix}{section}"),
+            };
             let mut chart = format!("![{block}]({block}.svg)\n\n");
             if section[0].unit == Unit::Instructions {
                 chart.clear();
@@ -30,11 +34,18 @@ pub(crate) fn write(runs: &Runs, folder: &Path, page: Option<&Path>) -> Result<(
             }
             tables += &format!("\n### {block}\n\n{chart}{}", table(&figures, true));
             let chart = chart.replace("](", &format!("](../bench/results/{label}/"));
-            renew(&mut text, &label, &block, &(chart + &table(&figures, false)))?;
+            blocks.push((block, chart + &table(&figures, false)));
         }
     }
     fs::write(folder.join("results.md"), tables)?;
-    page.map_or(Ok(()), |page| Ok(fs::write(page, text)?))
+    for page in pages {
+        let mut text = fs::read_to_string(page)?;
+        for (block, content) in &blocks {
+            renew(&mut text, &label, block, content)?;
+        }
+        fs::write(page, text)?;
+    }
+    Ok(())
 }
 
 /// Replaces a block of a page, if the page has it.

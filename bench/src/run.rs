@@ -21,8 +21,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 pub(crate) struct Size {
     /// The sections, or all that have a share of the time.
     only: &'static [&'static str],
-    /// Rows for those of a full run.
-    rows: (usize, usize),
+    /// How many rows a section has.
+    rows: fn(&Section) -> usize,
     /// The least and the most rounds.
     rounds: (usize, usize),
     /// Seconds for the rounds of all sections; half as much again if the least number of rounds needs it.
@@ -32,15 +32,38 @@ pub(crate) struct Size {
     shared_buffers: &'static str,
 }
 
-const FULL: Size =
-    Size { only: &[], rows: (1, 1), rounds: (3, 15), seconds: 740.0, sample: 3, shared_buffers: "2GB" };
-pub(crate) const SIZES: [(&str, Size); 4] = [
+const FULL: Size = Size {
+    only: &[],
+    rows: |section| section.rows,
+    rounds: (3, 15),
+    seconds: 800.0,
+    sample: 3,
+    shared_buffers: "2GB",
+};
+pub(crate) const SIZES: [(&str, Size); 5] = [
     ("full", FULL),
-    ("quick", Size { rows: (1, 10), rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
-    ("scale", Size { only: &["sort", "large"], rows: (10, 3), rounds: (2, 5), seconds: 1500.0, ..FULL }),
+    ("quick", Size { rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
+    (
+        "scale",
+        Size {
+            only: &["sort", "insert", "hour", "clients"],
+            rows: |_| 10_000_000,
+            rounds: (2, 5),
+            seconds: 2400.0,
+            ..FULL
+        },
+    ),
+    ("large", Size { only: &["large"], rounds: (1, 1), ..FULL }),
     (
         "smoke",
-        Size { rows: (1, 1000), rounds: (1, 1), seconds: 0.0, sample: 0, shared_buffers: "64MB", ..FULL },
+        Size {
+            rows: |section| section.rows / 1000,
+            rounds: (1, 1),
+            seconds: 0.0,
+            sample: 0,
+            shared_buffers: "64MB",
+            ..FULL
+        },
     ),
 ];
 
@@ -86,8 +109,7 @@ pub(crate) fn measure(
         _ => only.contains(&section.name),
     };
     for section in SECTIONS.iter().filter(chosen) {
-        let (times, of) = size.rows;
-        let rows = rows.filter(|_| section.name == "large").unwrap_or(section.rows * times / of).max(1);
+        let rows = rows.filter(|_| section.name == "large").unwrap_or_else(|| (size.rows)(section)).max(1);
         session.say(section.name);
         // What the other sections measured is not to be lost.
         match session.section(section, rows, criterion) {

@@ -133,7 +133,7 @@ impl Speed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SystemClock;
+    use crate::{Marks, SequenceRange, Slot, SystemClock};
 
     #[test]
     fn it_reads_what_the_system_reads() {
@@ -167,6 +167,39 @@ mod tests {
         } else {
             assert_eq!(yes, 0);
         }
+    }
+
+    #[test]
+    fn without_a_steady_counter_each_claim_reads_the_clock() {
+        /// Counts its readings.
+        struct Counting(TickClock, Cell<u32>);
+        impl Clock for Counting {
+            fn now(&self) -> Result<Tick, OutOfEpoch> {
+                self.1.set(self.1.get() + 1);
+                self.0.now()
+            }
+
+            fn is_current(&self, tick: Tick) -> bool {
+                self.0.is_current(tick)
+            }
+        }
+
+        counter::PLAYS_UNSTEADY.set(true);
+        let clock = Counting(TickClock::new(), Cell::new(0));
+        let (slot, marks) = (Slot::default(), Marks::unlimited());
+        let end = Instant::now() + Duration::from_millis(100);
+        let (mut claims, mut last) = (0, None);
+        while Instant::now() < end {
+            let before = clock.1.get();
+            if let Ok(stamp) = slot.claim(&clock, SequenceRange::default(), &marks) {
+                assert!(clock.1.get() > before, "an ID without a reading of the clock");
+                assert!(last < Some((stamp.tick, stamp.sequence)), "{last:?}, then {stamp:?}");
+                last = Some((stamp.tick, stamp.sequence));
+                claims += 1;
+            }
+        }
+        counter::PLAYS_UNSTEADY.set(false);
+        assert!(claims > 1000, "{claims} claims");
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Many connections at once: PIDs that fold onto shared generators, small pools.
 
-use std::thread;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{env, fs, thread};
 
+use sno_tests::postgres::Client;
 use sno_tests::{Ids, Server, in_parallel};
 
-use crate::{load, pick, tally};
+use crate::{load, pick, tally, text};
 
 #[test]
 fn three_hundred_connections_share_the_generators() {
@@ -33,6 +35,52 @@ fn three_hundred_connections_share_the_generators() {
         tally::fault("crowds of 300 connections on 255, 15 or 1 generators");
         tally::prove(all);
     }
+}
+
+/// Sessions one after the other whose processes all have the same ID, on a clock that stands still: if a generator were its
+/// process's own, each of them would begin with the same ID.
+#[test]
+fn a_process_id_that_comes_again() {
+    const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
+    // Takes the number after which the next process is numbered; for superusers only.
+    const LAST_PID: &str = "/proc/sys/kernel/ns_last_pid";
+
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "7").start();
+    let mut ids = server.ids();
+    let mut client = server.connect();
+    let pid = |client: &mut Client| text(client, "SELECT pg_backend_pid()").parse::<u32>().unwrap();
+    let first = pid(&mut client);
+    if fs::write(LAST_PID, (first - 1).to_string()).is_err() {
+        // A limit of the user, which must not go unnoticed where all tests count.
+        assert!(env::var_os("CI").is_none(), "{LAST_PID} can't be written");
+        tally::note(format!("No process ID could be made to come again: {LAST_PID} can't be written."));
+        return;
+    }
+    ids.query(&mut client, DRAW).unwrap();
+    server.hold_clock();
+    for _ in 0..pick(5, 50) {
+        ids.query(&mut client, DRAW).unwrap();
+        drop(client);
+        let began = Instant::now();
+        while Path::new(&format!("/proc/{first}")).exists() {
+            assert!(began.elapsed() < Duration::from_secs(20), "process {first} does not end");
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Other processes may start at any time, and take the number.
+        client = (0..500)
+            .find_map(|_| {
+                fs::write(LAST_PID, (first - 1).to_string()).unwrap();
+                let mut next = server.connect();
+                (pid(&mut next) == first).then_some(next)
+            })
+            .expect("the same process ID");
+        tally::fault("process IDs that came again");
+    }
+    ids.query(&mut client, DRAW).unwrap();
+    assert!(ids.is_ascending());
+    let partition = ids.iter().next().unwrap().partition();
+    assert!(ids.iter().all(|id| id.partition() == partition), "one generator for one process ID");
+    tally::prove(ids);
 }
 
 /// Millions of IDs as fast as four connections get them.

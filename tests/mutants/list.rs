@@ -16,6 +16,7 @@ pub(crate) struct Mutant {
     pub(crate) suites: &'static [Suite],
 }
 
+const CONNECTIONS: Suite = Suite("faults", "connections::a_process_id");
 const RESTARTS: Suite = Suite("faults", "restarts::");
 const KILLS: Suite = Suite("faults", "kills::");
 const DISK: Suite = Suite("faults", "disk::");
@@ -87,6 +88,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "        Err(TryLockError::WouldBlock) => Ok(false),",
         to: "        Err(TryLockError::WouldBlock) => Ok(true),",
         suites: &[KILLS, WAITS],
+    },
+    Mutant {
+        name: "generators are in the memory of their backends",
+        file: "src/generator/session.rs",
+        from: "        let slot = &shared.slots[number as usize % SLOTS];",
+        to: "        let slot = Box::leak(Box::default());",
+        suites: &[CONNECTIONS],
     },
     Mutant {
         name: "generators from number 16 on start at zero",
@@ -164,6 +172,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "partition: prefix.reserved()",
         to: "partition: prefix.partition(0)",
         suites: &[UNIQUENESS, REGRESS],
+    },
+    Mutant {
+        name: "the default prefix leaves out the process ID in the system identifier",
+        file: "core/src/partition.rs",
+        from: "        let mut hash = identifier;",
+        to: "        let mut hash = identifier & !0xfff;",
+        suites: &[Suite("core", "partition::")],
     },
     Mutant {
         name: "the hash has another seed",

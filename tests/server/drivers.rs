@@ -89,7 +89,7 @@ fn node(program: &str) {
     Target::start().run(Command::new("node").arg(examples().join("node").join(program)));
 }
 
-/// Those in JavaScript that npm has.
+/// Those in JavaScript that npm has. The model of `schema.prisma` is `prisma.js`'s.
 fn orm(program: &str) {
     let modules = env::var_os("SNO_NPM").expect("SNO_NPM, from dev/test-drivers");
     let mut command = Command::new("node");
@@ -237,8 +237,9 @@ fn node_postgres() {
 
 #[test]
 #[ignore = "needs its driver: make test-drivers"]
-fn drizzle_sequelize_typeorm() {
+fn orms_of_npm() {
     orm("drizzle.js");
+    orm("prisma.js");
     orm("sequelize.js");
     orm("typeorm.js");
 }
@@ -275,6 +276,12 @@ fn go_pgx() {
     go("pgx");
 }
 
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
+fn gorm() {
+    go("gorm");
+}
+
 /// What is in `examples/` is run by a test here.
 #[test]
 fn no_program_is_forgotten() {
@@ -289,11 +296,13 @@ fn no_program_is_forgotten() {
             let name = program.file_name().into_string().unwrap();
             let name = name.strip_suffix(".rs").map_or(name.clone(), |name| format!("example-{name}"));
             // The class that the others import, and what belongs to Cargo.
-            if !["sno.py", "__pycache__", "Cargo.toml", "Cargo.lock", "target"].contains(&name.as_str()) {
+            if !["sno.py", "schema.prisma", "__pycache__", "Cargo.toml", "Cargo.lock", "target"]
+                .contains(&name.as_str())
+            {
                 assert!(tests.contains(&format!("{name}\"")), "{name} is not run");
                 count += 1;
             }
         }
     }
-    assert_eq!(count, 21);
+    assert_eq!(count, 23);
 }

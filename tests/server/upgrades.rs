@@ -297,6 +297,54 @@ fn it_can_be_dropped_and_made_again() {
     client.batch_execute("CREATE SCHEMA ids; CREATE EXTENSION sno SCHEMA ids; SELECT ids.sno_new()").unwrap();
 }
 
+/// What sessions have planned and looked up, when another session moves the extension, drops it and creates it again.
+#[test]
+fn plans_of_other_sessions() {
+    let server = Server::builder().start();
+    let (mut admin, mut client, mut ids) = (server.connect(), server.connect(), server.ids());
+    admin
+        .batch_execute(
+            "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+             INSERT INTO event (n) SELECT generate_series(1, 1000); ANALYZE event",
+        )
+        .unwrap();
+    client
+        .batch_execute(
+            "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
+             PREPARE fill AS INSERT INTO event (n) SELECT generate_series(1, 100);
+             PREPARE recent(timestamptz) AS SELECT count(*) FROM event WHERE id >= $1 AND sno_metabyte(id) = 1;",
+        )
+        .unwrap();
+    let mut works = |client: &mut Client, rows: &str| {
+        client.batch_execute("EXECUTE fill").unwrap();
+        assert_eq!(text(client, "EXECUTE recent(now() - interval '1 hour')"), rows);
+        let plan = plan(client, "COSTS OFF", "EXECUTE recent(now() - interval '1 hour')");
+        assert!(plan.contains("Index Cond: (id >= ") && plan.contains("sno_metabyte(id) = 1"), "{plan}");
+        ids.query(
+            client,
+            "SELECT id FROM event WHERE id > (SELECT id FROM event ORDER BY id DESC OFFSET 100 LIMIT 1)",
+        )
+        .unwrap();
+    };
+    works(&mut client, "1100");
+
+    // The default goes on. What a statement names is looked up again, as by PostgreSQL for all that moves.
+    admin.batch_execute("CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere").unwrap();
+    client.batch_execute("EXECUTE fill").unwrap();
+    assert_eq!(code(&mut client, "EXECUTE recent(now())"), "42883");
+    client.batch_execute("SET search_path = public, elsewhere").unwrap();
+    works(&mut client, "1300");
+
+    admin.batch_execute("DROP EXTENSION sno CASCADE").unwrap();
+    assert_eq!(code(&mut client, "EXECUTE recent(now())"), "42703");
+    client.batch_execute("EXECUTE fill").unwrap();
+    admin
+        .batch_execute("CREATE EXTENSION sno; ALTER TABLE event ADD id sno PRIMARY KEY DEFAULT sno_new(1)")
+        .unwrap();
+    works(&mut client, "1500");
+    ids.assert_distinct();
+}
+
 #[test]
 fn it_works_from_any_schema() {
     let server = Server::builder().start();

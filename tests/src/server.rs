@@ -610,7 +610,7 @@ impl Server {
 
     /// Has the clock stand at the server's last ID, so that the next one could equal it. It does nothing if the clock
     /// can't be moved.
-    fn hold_clock(&self) {
+    pub fn hold_clock(&self) {
         let mut clock = self.clock.lock().unwrap();
         if !self.faketime || clock.held.is_some() {
             return;

@@ -1,0 +1,75 @@
+//! The table of a page for those who choose: a line for each of some figures, a column for each kind of key.
+
+use crate::results::{Runs, Series, Unit, three_digits};
+
+/// A run, its section and figure, and what readers call it.
+const LINES: &[[&str; 4]] = &[
+    ["scale", "insert", "One row of a bulk insert", "bulk insert, one row"],
+    ["full", "clients", "Rows inserted, each by a statement of its own", "inserts of 8 clients"],
+    [
+        "full",
+        "durable",
+        "Rows inserted with fsync on, each by a statement of its own",
+        "the same, `fsync = on`",
+    ],
+    ["full", "wal", "WAL of a bulk insert, one row", "WAL of a bulk insert, one row"],
+    ["full", "disk", "The key, nothing else", "table and index, the key alone"],
+    ["full", "disk", "The key and the time of the row", "table and indexes, the key and the time"],
+    [
+        "full",
+        "disk",
+        "The key and two foreign keys with an index each",
+        "with two foreign keys and their indexes",
+    ],
+    [
+        "full",
+        "disk",
+        "The key and an integer, with an index on both together",
+        "with an `integer`, and an index on both",
+    ],
+    ["full", "sort", "CREATE INDEX, keys of three years", "`CREATE INDEX`"],
+    ["full", "clients", "Rows looked up by key, each by a statement of its own", "lookups of 8 clients"],
+    ["scale", "hour", "Counting the last hour", "count the last hour"],
+    ["scale", "hour", "Reading the last hour's rows", "read the last hour"],
+    ["full", "generation", "One key, net of the query around it", "make a key"],
+];
+
+/// What readers call a kind of key, and its names among the contenders.
+const COLUMNS: &[(&str, &[&str])] = &[
+    ("`sno`", &["sno", "sno_new(1)"]),
+    ("v7", &["uuid v7", "uuidv7()"]),
+    ("`bigint`", &["bigint", "bigint identity alone", "nextval"]),
+    (
+        "`bigint` + `created_at`",
+        &["bigint, created_at with an index", "bigint identity, created_at with an index"],
+    ),
+    ("v4", &["uuid v4", "uuid v4 alone", "gen_random_uuid()"]),
+    ("v4 + `created_at`", &["uuid v4, created_at with an index"]),
+];
+
+/// The medians of the first kind of key, and those of the others as multiples.
+pub(crate) fn summary(runs: &Runs) -> String {
+    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    let mut text =
+        format!("| | {} | section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
+    for [run, section, figure, label] in LINES {
+        let series: Vec<&Series> = runs
+            .get(*run)
+            .iter()
+            .flat_map(|run| &run.series)
+            .filter(|series| series.section == *section && series.figure == *figure)
+            .collect();
+        let find = |names: &[&str]| series.iter().find(|series| names.contains(&series.contender.as_str()));
+        let Some(first) = find(COLUMNS[0].1) else { continue };
+        let rate = if first.unit == Unit::PerSecond { " (more is better)" } else { "" };
+        let cells = COLUMNS.iter().enumerate().map(|(number, (_, names))| match (number, find(names)) {
+            (_, None) => String::new(),
+            (0, Some(first)) => first.unit.show(first.median),
+            (_, Some(other)) => three_digits(other.median / first.median) + "×",
+        });
+        let cells: Vec<String> = cells.collect();
+        let place = if *run == "full" { (*section).to_owned() } else { format!("{run}-{section}") };
+        text += &format!("| {label}{rate} | {} | {place} |\n", cells.join(" | "));
+    }
+    text
+}

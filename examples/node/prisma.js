@@ -1,0 +1,59 @@
+// Prisma 7, whose client asks the server by the driver pg. The model is in schema.prisma.
+'use strict'
+
+const assert = require('assert')
+const { execFileSync } = require('child_process')
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
+const { Pool } = require('pg')
+const { PrismaPg } = require('@prisma/adapter-pg')
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Generates the client of the model into a folder. */
+function generate (folder) {
+  const schema = path.join(folder, 'schema.prisma')
+  fs.copyFileSync(path.join(__dirname, 'schema.prisma'), schema)
+  const program = require.resolve('prisma/build/index.js')
+  // Migrations need a program that is no part of the package; the client doesn't.
+  const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' }
+  execFileSync(process.execPath, [program, 'generate', '--schema', schema], { env, cwd: folder, stdio: 'pipe' })
+  return require(path.join(folder, 'client'))
+}
+
+async function main (folder) {
+  const { PrismaClient } = generate(folder)
+  // The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
+  const pool = new Pool()
+  await pool.query('CREATE TABLE events (id uuid PRIMARY KEY DEFAULT sno_new(1)::uuid, payload text)')
+  await pool.query('CREATE TABLE notes (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
+  await pool.end()
+  const prisma = new PrismaClient({ adapter: new PrismaPg({}) })
+
+  for (const [model, text, lower] of [
+    [prisma.events, ID, 'sno_lower($1::timestamptz)::uuid::text'],
+    [prisma.notes, /^[2-9a-x]{16}$/, 'sno_lower($1::timestamptz)::text']
+  ]) {
+    const first = await model.create({ data: { payload: 'first' } })
+    assert.match(first.id, text)
+    await model.createMany({ data: [{ payload: 'second' }, { payload: 'third' }] })
+    assert.deepStrictEqual(await model.findUnique({ where: { id: first.id } }), first)
+    assert.strictEqual((await model.findMany({ where: { id: { in: [first.id] } } })).length, 1)
+
+    // A bound, which is made by the server, and then rows from it on.
+    const hourAgo = new Date(Date.now() - 3600 * 1000)
+    const [{ bound }] = await prisma.$queryRawUnsafe(`SELECT ${lower} AS bound`, hourAgo)
+    const recent = await model.findMany({ where: { id: { gte: bound } }, orderBy: { id: 'asc' } })
+    assert.deepStrictEqual(recent.map(row => row.payload), ['first', 'second', 'third'])
+
+    const page = await model.findMany({ where: { id: { gt: first.id } }, orderBy: { id: 'asc' }, take: 1 })
+    assert.deepStrictEqual(page.map(row => row.payload), ['second'])
+    await model.update({ where: { id: first.id }, data: { payload: 'changed' } })
+    await model.delete({ where: { id: first.id } })
+  }
+  await prisma.$disconnect()
+}
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'sno-prisma-'))
+main(folder).finally(() => fs.rmSync(folder, { recursive: true }))
