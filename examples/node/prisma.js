@@ -16,6 +16,8 @@ function generate (folder) {
   const schema = path.join(folder, 'schema.prisma')
   fs.copyFileSync(path.join(__dirname, 'schema.prisma'), schema)
   const program = require.resolve('prisma/build/index.js')
+  // It looks for the client beside the model.
+  fs.symlinkSync(path.resolve(program, '../../..'), path.join(folder, 'node_modules'))
   // Migrations need a program that is no part of the package; the client doesn't.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' }
   execFileSync(process.execPath, [program, 'generate', '--schema', schema], { env, cwd: folder, stdio: 'pipe' })
