@@ -158,6 +158,17 @@ mod tests {
                 prop_assert_eq!(abbreviation.of(a) + 1, abbreviation.of(b));
             }
         }
+
+        #[test]
+        fn elsewhere_18_bits_are_lost((center, at) in (any::<[u8; 10]>(), any::<[u8; 10]>())) {
+            let abbreviation = Abbreviation::around(Sno::from_bytes(center));
+            let (base, a) = (abbreviation.base, Sno::from_bytes(at));
+            let (high, low) = a.key();
+            let next = high.saturating_add(4);
+            prop_assume!(next < base || (high >= base + WIDTH && next > high + 3));
+            prop_assert_eq!(abbreviation.of(a), abbreviation.of(id(high & !3, !low)));
+            prop_assert_eq!(abbreviation.of(a) + 1, abbreviation.of(id(next, low)));
+        }
     }
 
     #[test]
@@ -167,7 +178,12 @@ mod tests {
             assert!(abbreviation.of(Sno::MIN) < abbreviation.of(Sno::MAX));
         }
         assert_eq!(Abbreviation::around(Sno::MIN).of(Sno::MIN), 0);
-        // Nothing is lost up to the last of them.
+        // Nothing is lost from the first ID of the seven hours on.
+        let first = id(WIDTH, 0);
+        let abbreviation = Abbreviation::around(id(WIDTH + WIDTH / 2, 0));
+        assert_eq!(abbreviation.base, WIDTH);
+        assert_eq!(abbreviation.of(first) + 1, abbreviation.of(first.successor().unwrap()));
+        // Nor up to the last one.
         for center in [id(u64::MAX - WIDTH / 2 + 1, 0), Sno::MAX] {
             let abbreviation = Abbreviation::around(center);
             let numbers = [5, 4, 3, 2, 1, 0].map(|back| abbreviation.of(id(u64::MAX - back, 0)));
@@ -184,5 +200,6 @@ mod tests {
         assert!((45..=50).contains(&counter.at_least()));
         let mut counter = DistinctCounter::new();
         assert_eq!((0..100_000_u64).take_while(|n| counter.add(n << 16)).count() as u32 / 1000, 4);
+        assert_eq!(counter.at_least(), 4096);
     }
 }
