@@ -24,6 +24,7 @@ proptest! {
     #[test]
     fn fields_and_back(id in ids()) {
         prop_assert_eq!(Sno::from(id.fields()), id);
+        prop_assert_eq!(Fields::from(id), id.fields());
     }
 
     #[test]
@@ -42,6 +43,40 @@ proptest! {
     #[test]
     fn text_and_back(id in ids()) {
         prop_assert_eq!(id.to_string().parse(), Ok(id));
+    }
+
+    #[test]
+    fn hex_and_back(id in ids(), at in 0..20_usize, other in "[^0-9a-fA-F]") {
+        let digits: String = id.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        for digits in [digits.clone(), digits.to_uppercase()] {
+            prop_assert_eq!(Sno::parse_hex(digits.as_bytes()), Some(id));
+            prop_assert_eq!(Sno::parse_hex(&digits.as_bytes()[..18]), None);
+            prop_assert_eq!(Sno::parse_hex(format!("{digits}00").as_bytes()), None);
+        }
+        let mut digits = digits.into_bytes();
+        digits[at] = other.as_bytes()[0];
+        prop_assert_eq!(Sno::parse_hex(&digits), None);
+    }
+
+    #[test]
+    fn neighbours(id in prop_oneof![ids(), Just(Sno::MIN), Just(Sno::MAX)]) {
+        match id.successor() {
+            Some(next) => {
+                prop_assert!(next > id && next.predecessor() == Some(id));
+                prop_assert!(next.distance(id) > 0.0 && next.distance(id) == id.distance(next));
+            }
+            None => prop_assert_eq!(id, Sno::MAX),
+        }
+        prop_assert_eq!(id.predecessor().is_none(), id == Sno::MIN);
+        prop_assert_eq!(id.distance(id), 0.0);
+    }
+
+    #[test]
+    fn the_distance_is_in_ticks(id in ids(), later in 0..1_u64 << 20) {
+        let start = Sno::from(Fields { tick: id.tick(), ..Fields::default() });
+        if let Some(tick) = Tick::new(id.tick().get() + later) {
+            prop_assert_eq!(Sno::from(Fields { tick, ..Fields::default() }).distance(start), later as f64);
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! [`sno_core::Marks`] explains the marks, [`sno_core::record`] the file format. The file is read and written as follows:
 //!
-//! * The first generation after a start [resumes](resume): it reads the file, and all generators start at its marks.
+//! * The first generation after a start [resumes](resume): it reads the file, writes what it read once more, since this may not
+//!   be on disk yet, and all generators start at these marks.
 //! * A backend that enters a tick within a second of its timeline's mark [renews](renew_early) the mark, two seconds
 //!   ahead of the clock. So there is at most one write a second, and the other backends do not wait for it.
 //! * A backend that may not enter a tick because of the mark [renews](renew) it, or waits for the backend that does.
@@ -48,6 +49,10 @@ const FILE_LENGTH: u64 = 2 * record::LENGTH as u64;
 /// For how long other backends leave an early renewal to the backend that has claimed it, in milliseconds.
 const CLAIM: u64 = 200;
 
+/// How much later than the last commit in the log another one can be, in microseconds: a backend takes the time before it
+/// writes its commit, and may be held up in between.
+const COMMITS_OUT_OF_ORDER: i64 = 2_000_000;
+
 /// The first and the longest wait between attempts to lock the file, in microseconds.
 const BACKOFF: [u64; 2] = [500, 50_000];
 
@@ -74,7 +79,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         // the machine may leave zeros.
         None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
             cluster: cluster_identifier(),
-            limits: [now; 2],
+            limits: [S::Time::MIN; 2],
             serial: 0,
             current: false,
             origin: None,
@@ -83,21 +88,35 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     };
     let here = origin(system, &file)?;
     let floor = [
-        // If another cluster wrote the marks, this one's IDs are not later than now.
-        (record.cluster != cluster_identifier()).then_some(now),
-        last_replayed_commit(system),
+        // Without marks of this cluster, its IDs are not later than now.
+        (record.serial == 0 || record.cluster != cluster_identifier()).then_some(now),
+        last_of_old_primary(system),
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
+    if let Some(notice) = copy_notice(system, &record, &here) {
+        notice.log();
+    }
+    let written = |record: &Record<S::Time>| {
+        write_record(&file, record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))
+    };
+    let mut serial = record.serial;
+    if serial > 0 {
+        // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
+        written(&record)?;
+    }
+    if limits != record.limits {
+        // What raised them is not known any more after the next start.
+        serial += 1;
+        let cluster = cluster_identifier();
+        written(&Record { serial, limits, current: record.current, cluster, origin: Some(here) })?;
+    }
     shared.marks.restore(limits, record.current);
-    shared.serial.store(record.serial, Relaxed);
+    shared.serial.store(serial, Relaxed);
     shared.resumed.store(now.get(), Relaxed);
     for slot in &shared.slots {
         slot.resume(&shared.marks);
     }
     shared.ready.store(true, Release);
-    if let Some(notice) = copy_notice(system, &record, &here) {
-        notice.log();
-    }
     // The earliest time at which the clock can have been when the mark was written.
     let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Time>::AHEAD);
     let micros = system.unix_micros(S::Time::from_bits(last)) - system.unix_micros(now);
@@ -115,7 +134,7 @@ fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) ->
         Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
         Some(origin) => Some(Error::copied::<S>(origin, here)),
         // A standby from before its primary made the first ID.
-        None if record.serial == 0 && here.wal_timeline > 1 && last_replayed_commit(system).is_some() => {
+        None if record.serial == 0 && here.wal_timeline > 1 && last_of_old_primary(system).is_some() => {
             Some(Error::promoted::<S>(here.wal_timeline))
         }
         None => None,
@@ -130,13 +149,13 @@ fn origin<S: System>(system: S, file: &File) -> Result<Origin, Error> {
     system.origin(wal_timeline, number)
 }
 
-/// The tick of the last commit that recovery replayed. After a promotion, the IDs from the old primary were made up to
-/// this commit, and the marks of an old backup may be earlier. After recovery from a crash there is no such time; then
-/// the marks are up to date.
-fn last_replayed_commit<S: System>(system: S) -> Option<S::Time> {
+/// The tick up to which the old primary's IDs were made, after a promotion: two seconds after the last commit that recovery
+/// replayed, since the last one in the log need not be the latest one. `None` without a promotion since the server's
+/// start: after recovery from a crash there is no such time, and the marks are up to date.
+fn last_of_old_primary<S: System>(system: S) -> Option<S::Time> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
-    if time.0 == 0 { None } else { system.ceil(time.unix_micros()).ok() }
+    if time.0 == 0 { None } else { system.ceil(time.unix_micros() + COMMITS_OUT_OF_ORDER).ok() }
 }
 
 /// The identifier of the PostgreSQL cluster.

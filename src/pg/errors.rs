@@ -48,11 +48,11 @@ impl Error {
         self
     }
 
-    /// Writes it to the server's log, without raising it.
+    /// Writes it to the server's log and to no client, without raising it.
     pub(crate) fn log(self) {
         let report = self.into_report();
         // SAFETY: nothing in the closure needs dropping; an error that PostgreSQL raises inside unwinds from here.
-        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| report.send(pg_sys::LOG as c_int)) };
+        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| report.send(pg_sys::LOG_SERVER_ONLY as c_int)) };
     }
 
     /// Copies it into PostgreSQL's memory.

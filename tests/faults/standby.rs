@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sno_tests::sno_core::Tick;
+use sno_tests::sno_core::{Sno, Tick};
 use sno_tests::{Ids, Mode, Server, in_parallel};
 
 use crate::{code, load, tally, text};
@@ -73,11 +73,49 @@ fn an_old_backup() {
     let primary = primary();
     primary.connect().batch_execute(FILL).unwrap();
     let standby = primary.standby();
-    for _ in 0..5 {
+    for _ in 0..3 {
         primary.advance_clock(1.0);
         primary.connect().batch_execute(FILL).unwrap();
     }
     promote_and_prove(&primary, &standby);
+}
+
+/// A commit that is the last one in the log and not the latest one: of a backend that was held up, or after a clock that
+/// stepped back a little.
+#[test]
+fn commits_out_of_order() {
+    let primary = primary();
+    let standby = primary.standby();
+    primary.set_clock("+1.5");
+    primary.connect().batch_execute(FILL).unwrap();
+    primary.set_clock("+0");
+    primary.connect().batch_execute("CREATE TABLE last ()").unwrap();
+    promote_and_prove(&primary, &standby);
+}
+
+/// What a promoted server knows of its old primary is lost at the next start, unless it is in the marks.
+#[test]
+fn restarts_before_the_clock_has_caught_up() {
+    let primary = primary();
+    let standby = primary.standby();
+    primary.connect().batch_execute(FILL).unwrap();
+    primary.wait_replayed(&standby);
+    primary.stop(Mode::Immediate);
+    standby.set_clock("-30");
+    standby.promote();
+    tally::fault("promotions");
+    assert_eq!(code(&mut standby.connect(), "SELECT sno_new(1)"), "55000");
+    for mode in [Mode::Fast, Mode::Immediate] {
+        standby.restart(mode);
+        assert_eq!(code(&mut standby.connect(), "SELECT sno_new(1)"), "55000", "{mode:?}");
+    }
+    let before = stored(&standby);
+    let last = before.iter().map(Sno::tick).max();
+    standby.set_clock("+0");
+    standby.connect().batch_execute(FILL).unwrap();
+    let all = stored(&standby);
+    assert_eq!(all.iter().filter(|id| Some(id.tick()) > last).count(), 5000);
+    tally::prove(all);
 }
 
 /// The marks are copied while they are being written.

@@ -125,6 +125,27 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[STANDBY],
     },
     Mutant {
+        name: "the last commit in the log counts as the latest",
+        file: "src/generator/marks.rs",
+        from: "const COMMITS_OUT_OF_ORDER: i64 = 2_000_000;",
+        to: "const COMMITS_OUT_OF_ORDER: i64 = 0;",
+        suites: &[STANDBY],
+    },
+    Mutant {
+        name: "what is known of the old primary is not written",
+        file: "src/generator/marks.rs",
+        from: "    if limits != record.limits {\n",
+        to: "    if record.serial == 0 && last_of_old_primary(system).is_none() {\n",
+        suites: &[STANDBY],
+    },
+    Mutant {
+        name: "a record is replaced that may be the only one on disk",
+        file: "src/generator/marks.rs",
+        from: "    if serial > 0 {\n",
+        to: "    if false {\n",
+        suites: &[DISK],
+    },
+    Mutant {
         name: "a claim is not one atomic step",
         file: "core/src/slot.rs",
         from: "        self.word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()",
@@ -214,6 +235,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "    // A query may have thousands of conditions.\n    check_for_interrupts!();\n",
         to: "    check_for_interrupts!();\n    if true {\n        return UNKNOWN.into_datum();\n    }\n",
         suites: &[REGRESS],
+    },
+    Mutant {
+        name: "what the planner looked up is kept for ever, and for any function",
+        file: "src/pg/catalog_cache.rs",
+        from: "        if cached_at == before\n            && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)\n",
+        to: "        if let Some((_, found)) = entries.into_iter().flatten().next()\n",
+        suites: &[UPGRADES],
     },
     Mutant {
         name: "planner support does nothing",

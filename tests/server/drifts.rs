@@ -1,10 +1,11 @@
 //! A clock that steps back leaves one line in the server's log, for operators; clients hear nothing of it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Mode, Server, Stop, in_parallel};
+use sno_tests::{Mode, Server, Stop, in_parallel, postgres::NoTls};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
@@ -53,6 +54,25 @@ fn a_step_is_one_line_for_all_generators() {
     let [_, seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
     assert!((7.9 - passed..8.1).contains(&seconds), "{seconds} after {passed}");
     ids.assert_distinct();
+}
+
+#[test]
+fn no_client_hears_of_it() {
+    let server = Server::builder().faketime(true).start();
+    server.set_clock("-90000");
+    server.connect().batch_execute(DRAW).unwrap();
+    server.set_clock("+0");
+    let (sender, heard) = mpsc::channel();
+    let mut config = server.config();
+    config.options("-c client_min_messages=log");
+    config.notice_callback(move |notice| sender.send(notice.message().to_owned()).unwrap());
+    let mut client = config.connect(NoTls).unwrap();
+    client.batch_execute(DRAW).unwrap();
+    server.set_clock("-5");
+    client.batch_execute(DRAW).unwrap();
+    client.batch_execute("DO $$ BEGIN RAISE LOG 'heard'; END $$").unwrap();
+    assert_eq!(steps(&server).len(), 1);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["heard"]);
 }
 
 #[test]

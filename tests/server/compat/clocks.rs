@@ -133,13 +133,13 @@ fn a_lease_of_a_worker_number_ends_after_an_hour() {
 
 #[test]
 fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
-    let primary = start(builder());
+    let primary = server();
     let standby = primary.standby();
     let mut client = primary.connect();
-    client.batch_execute("CREATE TABLE t (s bigint, u uid60, q uniqueid)").unwrap();
-    let fill =
-        "INSERT INTO t SELECT snowflake_si_new(), uid60_new(), uniqueid_new() FROM generate_series(1, 1000)";
-    client.batch_execute(fill).unwrap();
+    client.batch_execute("CREATE TABLE t (s bigint, u bigint, q bigint)").unwrap();
+    let [s, u, q] = [0, 1, 2].map(|system| SYSTEMS[system].1);
+    let fill = format!("INSERT INTO t SELECT {s}, {u}, {q} FROM generate_series(1, 1000)");
+    client.batch_execute(&fill).unwrap();
     primary.wait_replayed(&standby);
     for (system, _) in &SYSTEMS[..STATEFUL] {
         let error = error(&mut standby.connect(), &format!("SELECT {system}_new()"));
@@ -149,11 +149,25 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     primary.stop(Mode::Immediate);
     standby.configure("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
     standby.configure("sno_compat.snowflake_si_machine", "12");
+    standby.configure("sno_compat.uid60_workers", "3-3");
+    // The primary's ticks are still to come; the standby has no marks.
+    standby.set_clock("-4");
     standby.promote();
-    standby.connect().batch_execute(fill).unwrap();
-    let row = standby
-        .connect()
-        .query_one("SELECT count(DISTINCT s), count(DISTINCT u::bigint >> 9), count(DISTINCT q) FROM t", &[])
+    let refused = || {
+        let mut client = standby.connect();
+        client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+        for (system, _) in &SYSTEMS[..STATEFUL] {
+            assert_eq!(code(&mut client, &format!("SELECT {system}_new()")), "55000", "{system}");
+        }
+    };
+    refused();
+    // What it knows of its primary is in the marks by now.
+    standby.restart(Mode::Immediate);
+    refused();
+    let mut client = standby.connect();
+    client.batch_execute(&fill).unwrap();
+    let row = client
+        .query_one("SELECT count(DISTINCT s), count(DISTINCT u), count(DISTINCT q) FROM t", &[])
         .unwrap();
     assert_eq!([0, 1, 2].map(|column| row.get::<_, i64>(column)), [2000; 3]);
 }
