@@ -1,11 +1,9 @@
 //! `sno generate`
 
 use std::io::{self, Write as _};
-use std::thread;
-use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use sno_core::{Generator, OutOfEpoch, Prefix, SequenceRange, Tick};
+use sno_core::{Generator, OutOfEpoch, Prefix, SequenceRange};
 
 use crate::{Out, Verdict};
 
@@ -51,10 +49,8 @@ impl Who {
 }
 
 pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
+    // Another process with the same partition may have ended in the present tick: the generator starts after it.
     let generator = Generator::new(arguments.who.partition(), arguments.sequence_range);
-    if arguments.count > 0 {
-        wait_for_next_tick()?;
-    }
     let mut line = *b"................\n";
     for _ in 0..arguments.count {
         let id = generator.generate(arguments.metabyte).map_err(clock)?;
@@ -64,16 +60,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
     Ok(Verdict::Valid)
 }
 
-/// Waits for the next tick, since another process with the same partition may have ended in this one.
-fn wait_for_next_tick() -> io::Result<()> {
-    let now = || Tick::try_from(SystemTime::now()).map_err(clock);
-    let first = now()?;
-    while now()? == first {
-        thread::sleep(Duration::from_micros(250));
-    }
-    Ok(())
-}
-
 fn clock(error: OutOfEpoch) -> io::Error {
-    io::Error::other(format!("the system's clock is out of range: {error}"))
+    let span = "IDs hold times from 2010 to 2079-09-07 15:47:35 UTC";
+    io::Error::other(format!("the system's clock is out of range: {error}; {span}"))
 }

@@ -1,20 +1,23 @@
 //! A generator for one process.
 
-use crate::{ClaimError, Clock, Marks, SequenceRange, Slot, Sno};
+#[cfg(feature = "std")]
+use std::time::{Duration, SystemTime};
 
-/// Makes IDs within one process, for any number of threads. Within its lifetime it never makes the same ID twice.
+use crate::{ClaimError, Clock, Marks, SequenceRange, Slot, Sno, Tick};
+
+/// Makes IDs within one process, for any number of threads. It never makes the same ID twice.
 ///
-/// Two generators that run at the same time need different partitions, or pools without a common number. A process
-/// can use the partition of another one that has ended, from the next tick on, unless the clock has stepped back.
+/// Two generators that run at the same time need different partitions, or pools without a common number. If they run one
+/// after the other, in one process or in two, the second one must start [after](Generator::after) the last tick of the first
+/// one. That is what [`new`](Generator::new) does, unless the clock has stepped back between the two.
 ///
 /// ```
-/// use sno_core::{Generator, Prefix, SequenceRange};
+/// use sno_core::{Generator, SequenceRange};
 ///
-/// let partition = Prefix::new(42, 8)?.partition(std::process::id());
-/// let generator = Generator::new(partition, SequenceRange::default());
+/// let generator = Generator::new(42 << 8 | 7, SequenceRange::default());
 /// let (first, second) = (generator.generate(1)?, generator.generate(1)?);
 /// assert!(first < second);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), sno_core::OutOfEpoch>(())
 /// ```
 #[derive(Debug)]
 pub struct Generator {
@@ -25,9 +28,20 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator for a partition, with this pool of sequence numbers in each tick.
+    /// A generator for a partition, with this pool of sequence numbers in each tick. It starts after the present tick of the
+    /// system's clock, so it may have to wait for 4 ms before its first ID.
+    #[cfg(feature = "std")]
     pub fn new(partition: u16, range: SequenceRange) -> Self {
-        Self { slot: Slot::default(), marks: Marks::unlimited(), partition, range }
+        // Outside the epoch it makes no ID.
+        Self::after(partition, range, crate::SystemClock.now().unwrap_or_default())
+    }
+
+    /// A generator whose IDs are all later than this tick: for a clock of your own, or to go on after a known ID.
+    /// [`Tick::MIN`] if there was none.
+    pub fn after(partition: u16, range: SequenceRange, tick: Tick) -> Self {
+        let slot = Slot::default();
+        slot.resume(&Marks::new([tick; 2], false));
+        Self { slot, marks: Marks::unlimited(), partition, range }
     }
 
     /// Makes an ID at the clock's time. It never blocks.
@@ -58,8 +72,12 @@ impl Generator {
             match CLOCK.with(|clock| self.try_generate(clock, metabyte)) {
                 Ok(id) => return Ok(id),
                 Err(ClaimError::OutOfEpoch(error)) => return Err(error),
-                Err(ClaimError::SequenceExhausted { until } | ClaimError::ClockWentBack { until, .. }) => {
-                    sleep_until(until)
+                // The clock may have been set meanwhile.
+                Err(ClaimError::SequenceExhausted { until }) => {
+                    sleep_until(until, Duration::from_micros(Tick::MICROS))
+                }
+                Err(ClaimError::ClockWentBack { until, .. }) => {
+                    sleep_until(until, Duration::from_millis(100))
                 }
                 Err(ClaimError::MarkReached { .. }) => unreachable!("the marks are unlimited"),
             }
@@ -67,14 +85,11 @@ impl Generator {
     }
 }
 
-/// Sleeps until a tick, but at most 100 ms at a time, since the clock may be set meanwhile.
+/// Sleeps until a tick, but no longer than `most`.
 #[cfg(feature = "std")]
 #[cold]
-fn sleep_until(tick: crate::Tick) {
-    use std::time::{Duration, SystemTime};
-
-    const STEP: Duration = Duration::from_millis(100);
+fn sleep_until(tick: Tick, most: Duration) {
     if let Ok(remaining) = SystemTime::from(tick).duration_since(SystemTime::now()) {
-        std::thread::sleep(remaining.min(STEP));
+        std::thread::sleep(remaining.min(most));
     }
 }

@@ -47,7 +47,8 @@
 //!
 //! # Features
 //!
-//! * `std` (default): [`SystemClock`], [`TickClock`], and [`Generator::generate`], which sleeps when it has to wait.
+//! * `std` (default): [`SystemClock`], [`TickClock`], [`Generator::new`], and [`Generator::generate`], which sleeps when it
+//!   has to wait.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the high-water marks in a file.
 //! * `compat`: four other systems of IDs, and conversions from three of them to [`Sno`].
@@ -56,7 +57,9 @@
 //!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
 //! * `sqlx`: [`Sno`] as a parameter and a result of `sqlx` on PostgreSQL, of the type `sno` alone.
 //!
-//! With either, `Option<Sno>` is for NULL and `Vec<Sno>` for `sno[]`:
+//! Without `std`, generators need a processor with atomic numbers of 64 bits. IDs need none.
+//!
+//! With either of the last two, `Option<Sno>` is for NULL and `Vec<Sno>` for `sno[]`:
 //!
 #![cfg_attr(feature = "postgres-types", doc = "```no_run")]
 #![cfg_attr(not(feature = "postgres-types"), doc = "```ignore")]
@@ -89,10 +92,11 @@
 mod abbreviation;
 mod base32;
 mod clock;
-#[cfg(feature = "compat")]
+#[cfg(all(feature = "compat", target_has_atomic = "64"))]
 pub mod compat;
 #[cfg(feature = "std")]
 mod counter;
+#[cfg(target_has_atomic = "64")]
 mod generator;
 mod id;
 #[cfg(feature = "mask")]
@@ -104,6 +108,7 @@ mod postgres_types;
 pub mod record;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(target_has_atomic = "64")]
 mod slot;
 #[cfg(feature = "sqlx")]
 mod sqlx;
@@ -113,13 +118,15 @@ mod tick_clock;
 mod time;
 
 pub use abbreviation::{Abbreviation, DistinctCounter};
-pub use base32::{ParseError, decode, encode};
+pub use base32::ParseError;
 pub use clock::Clock;
 #[cfg(feature = "std")]
 pub use clock::SystemClock;
+#[cfg(target_has_atomic = "64")]
 pub use generator::Generator;
 pub use id::{Fields, Sno};
 pub use partition::{Prefix, PrefixError, SequenceRange, SequenceRangeError};
+#[cfg(target_has_atomic = "64")]
 pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};
 #[cfg(feature = "std")]

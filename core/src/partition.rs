@@ -14,7 +14,7 @@ use core::{fmt, num::IntErrorKind, str::FromStr};
 ///
 /// Written `42/8`, or `42`, since 8 bits are the default. All ones in the lower part are the
 /// [reserved](Prefix::reserved) partition, which no process has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Prefix {
     value: u16,
     bits: u8,
@@ -165,7 +165,7 @@ impl core::error::Error for PrefixError {}
 /// The pool of sequence numbers that a generator draws from in each tick, both ends included.
 ///
 /// Written `0-65535`. Servers with the same prefix need pools without a common number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SequenceRange {
     lower: u16,
     upper: u16,
@@ -208,6 +208,7 @@ impl SequenceRange {
 
     /// The next number of the pool after a number that may be outside of it; `None` after the last.
     #[inline]
+    #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
     pub(crate) const fn after(self, number: u16) -> Option<u16> {
         let next = number as u32 + 1;
         let next = if next < self.lower as u32 { self.lower as u32 } else { next };

@@ -75,8 +75,8 @@ use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, Time};
 
 /// The state of one generator, on a cache line of its own.
 ///
-/// Its layout is fixed and has no pointers, so that processes can share it; a zeroed one is a valid value. All methods
-/// take `&self` and are lock-free.
+/// Its layout is fixed and has no pointers, so that processes can share it. All methods take `&self` and are lock-free.
+/// A zeroed one is valid, but has to [resume](Slot::resume) before the first claim.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Slot<T: Time = Tick> {
@@ -132,6 +132,7 @@ impl<T: Time> Default for Slot<T> {
 
 /// What a claim takes: with a metabyte and a partition it is an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Stamp<T = Tick> {
     /// The tick.
     pub tick: T,
@@ -378,6 +379,7 @@ impl<T: Time> Slot<T> {
 
 /// What [`Slot::state`] shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SlotState<T = Tick> {
     /// The tick of the last ID.
     pub tick: T,

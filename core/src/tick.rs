@@ -175,8 +175,8 @@ pub enum OutOfEpoch {
 impl fmt::Display for OutOfEpoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Before => "time before 2010-01-01 00:00:00 UTC",
-            Self::After => "time after 2079-09-07 15:47:35.551999 UTC",
+            Self::Before => "time is before the first tick",
+            Self::After => "time is after the last tick",
         })
     }
 }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn messages() {
-        assert_eq!(OutOfEpoch::Before.to_string(), "time before 2010-01-01 00:00:00 UTC");
-        assert_eq!(OutOfEpoch::After.to_string(), "time after 2079-09-07 15:47:35.551999 UTC");
+        assert_eq!(OutOfEpoch::Before.to_string(), "time is before the first tick");
+        assert_eq!(OutOfEpoch::After.to_string(), "time is after the last tick");
     }
 }

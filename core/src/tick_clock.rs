@@ -16,7 +16,8 @@ use crate::{Clock, OutOfEpoch, Tick, counter};
 ///
 /// After a reading of the clock, claims stay in its tick until the counter says that the tick is over, less 1 %. If the
 /// clock is *stepped* in between, by hand or by a daemon, this is noticed at the end of the tick, within 4 ms. A clock
-/// that is slewed, by 500 ppm at most, stays within the 1 %.
+/// that is slewed by less than 1 % stays within that: ntpd slews by 0.05 % at most. chronyd may slew by 8 %; until the next
+/// measurement, a second later, a tick can then be taken for the current one 0.3 ms too long.
 ///
 /// The counter's speed is measured against the system's monotonic clock. It is used after two successive measurements
 /// agree to 0.4 %; if a later one differs by more, as in a virtual machine that was stopped or moved, the counter is not

@@ -10,7 +10,7 @@ use sno_core::{
         Epoch, Gid, SnowflakeSi, Uid60, UniqueId, gid,
         snowflake_si::{self, BaseClock, Machine},
         uid60,
-        uniqueid::{self, Form},
+        uniqueid::{self, Cluster, Form, GeneratorBits},
     },
 };
 
@@ -342,6 +342,9 @@ fn ends_of_the_epochs() {
 fn fields_that_do_not_fit() {
     let fields = snowflake_si::Fields { time: Time::MIN, machine: 0, index: 0 };
     assert_eq!(SnowflakeSi::of_fields(snowflake_si::Fields { machine: 32, ..fields }, 5), None);
+    assert!(SnowflakeSi::of_fields(fields, 12).is_some() && SnowflakeSi::of_fields(fields, 13).is_none());
+    assert_eq!([15, 16].map(|number| Cluster::new(number).is_ok()), [true, false]);
+    assert_eq!([5, 6, 11, 12].map(|bits| GeneratorBits::new(bits).is_ok()), [false, true, true, false]);
     assert_eq!(SnowflakeSi::of_fields(snowflake_si::Fields { index: 256, ..fields }, 5), None);
     assert!(SnowflakeSi::of_fields(snowflake_si::Fields { machine: 4095, index: 1, ..fields }, 12).is_some());
     let fields = uid60::Fields { time: Time::MIN, worker: 511, sequence: 1023, random: 511 };
@@ -360,6 +363,23 @@ fn fields_that_do_not_fit() {
     assert_eq!(UniqueId::of_fields(uniqueid::Fields { sequence: 64, ..fields }), None);
     assert_eq!(UniqueId::of_fields(uniqueid::Fields { generator: 2048, ..fields }), None);
     assert_eq!(UniqueId::of_fields(uniqueid::Fields { cluster: 16, ..fields }), None);
+}
+
+#[test]
+fn a_snowflake_si_is_a_decimal_number() {
+    let largest = "9007199254740991";
+    assert_eq!(largest.parse(), Ok(SnowflakeSi::MAX));
+    assert_eq!(SnowflakeSi::MAX.to_string(), largest);
+    assert_eq!(format!("{:>4}", SnowflakeSi::new(7).unwrap()), "   7");
+    for text in ["", "-1", "+1", "x", " 1", "9007199254740992", "99999999999999999999"] {
+        assert!(text.parse::<SnowflakeSi>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+#[should_panic = "a machine has 0 to 12 bits"]
+fn a_machine_of_13_bits_leaves_none_for_the_index() {
+    let _ = SnowflakeSi::MAX.fields(13);
 }
 
 #[test]

@@ -217,12 +217,35 @@ fn the_first_of_all_slots_tells_that_the_clock_went_back() {
 }
 
 #[test]
+fn what_a_slot_shows() {
+    let slot = <Slot>::default();
+    let counts = || {
+        let state = slot.state();
+        (state.partition, state.overflows, state.waited_micros)
+    };
+    assert_eq!((slot.is_used(), counts()), (false, (None, 0, 0)));
+    slot.note_partition(65535);
+    slot.note_overflow();
+    slot.note_overflow();
+    slot.note_wait(5);
+    slot.note_wait(6);
+    assert_eq!((slot.is_used(), counts()), (true, (Some(65535), 2, 11)));
+    slot.resume(&Marks::new([tick(100), tick(200)], true));
+    assert_eq!((slot.is_used(), counts()), (false, (None, 0, 0)));
+    let state = slot.state();
+    assert_eq!((state.tick, state.tick_tock, state.sequence), (tick(200), true, 65535));
+    assert_eq!((slot.departed(false), slot.departed(true)), (tick(100), tick(200)));
+    // The other timeline can be entered after its mark.
+    assert_eq!(state.safe, tick(101));
+}
+
+#[test]
 fn messages() {
     for (error, message) in [
         (ClaimError::SequenceExhausted { until: tick(1) }, "all sequence numbers of the tick are taken"),
         (ClaimError::ClockWentBack { now: tick(1), until: tick(2) }, "clock went back"),
         (ClaimError::MarkReached { tick_tock: false, tick: tick(1) }, "clock is after the high-water mark"),
-        (ClaimError::OutOfEpoch(OutOfEpoch::Before), "time before 2010-01-01 00:00:00 UTC"),
+        (ClaimError::OutOfEpoch(OutOfEpoch::Before), "time is before the first tick"),
     ] {
         assert_eq!(error.to_string(), message);
     }

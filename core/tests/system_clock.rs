@@ -26,6 +26,20 @@ fn threads_never_get_the_same_id() {
     assert_eq!(all.len(), THREADS * EACH);
 }
 
+/// One after the other, within one tick.
+#[test]
+fn generators_of_one_partition_that_follow_one_another() {
+    let ids: Vec<Sno> =
+        (0..50).map(|_| Generator::new(7, SequenceRange::default()).generate(1).unwrap()).collect();
+    assert!(ids.is_sorted_by(|a, b| a < b));
+    let last = ids[49].tick();
+    let next = Generator::after(7, SequenceRange::default(), last);
+    assert!(next.generate(1).unwrap().tick() > last);
+    // Also if the clock has stepped back meanwhile: it waits.
+    let ahead = Tick::new(last.get() + 50).unwrap();
+    assert!(Generator::after(7, SequenceRange::default(), ahead).generate(1).unwrap().tick() > ahead);
+}
+
 #[test]
 fn a_small_pool_gives_what_it_holds() {
     let generator = Generator::new(7, "0-3".parse().unwrap());
@@ -65,7 +79,8 @@ fn a_clock_that_only_tells_the_time() {
         }
     }
 
-    let (clock, generator) = (Ticking(Cell::new(1000)), Generator::new(7, SequenceRange::default()));
+    let (clock, generator) =
+        (Ticking(Cell::new(1000)), Generator::after(7, SequenceRange::default(), Tick::MIN));
     for tick in 1001..1010 {
         assert_eq!(generator.try_generate(&clock, 1).unwrap().tick().get(), tick);
     }

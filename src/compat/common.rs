@@ -10,7 +10,7 @@ use sno_core::{OutOfEpoch, Sno};
 
 use crate::{
     pg::{
-        datum::Timestamp,
+        datum::{Bytes, Timestamp},
         errors::{Error, sentence},
     },
     sno::fields,
@@ -55,25 +55,7 @@ pub(crate) fn text(characters: &str) -> Datum {
     unsafe { pg_sys::cstring_to_text_with_len(characters.as_ptr().cast(), characters.len() as i32).into() }
 }
 
-/// The bytes of an argument of type `text` or `bytea`.
-///
-/// # Safety
-/// The datum is one of these types.
-pub(crate) unsafe fn bytes(datum: Datum) -> Vec<u8> {
-    // SAFETY: the bytes are valid during the call, and are copied.
-    unsafe {
-        let varlena = pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr());
-        pgrx::varlena_to_byte_slice(varlena).to_vec()
-    }
-}
-
 /// The value of an argument of type `text` that is an ASCII name; `what` is for the error.
-///
-/// # Safety
-/// The datum is of type `text`.
-pub(crate) unsafe fn named<T: FromStr<Err: ToString>>(what: &str, datum: Datum) -> Result<T, Error> {
-    // SAFETY: as above.
-    let bytes = unsafe { bytes(datum) };
-    let text = String::from_utf8_lossy(&bytes);
-    text.parse().map_err(|error: T::Err| invalid_argument(what, &bytes, error))
+pub(crate) fn named<T: FromStr<Err: ToString>>(what: &str, text: Bytes<'_>) -> Result<T, Error> {
+    String::from_utf8_lossy(text.0).parse().map_err(|error: T::Err| invalid_argument(what, text.0, error))
 }

@@ -10,15 +10,14 @@ use sno_core::{
 };
 
 use crate::{
-    compat::common::{bytes, invalid_argument, named, random, text},
+    compat::common::{invalid_argument, named, random, text},
     fixed::{
         Fixed, compare, hash,
         io::{self, Bytea},
         sort::{self, Abbreviate},
     },
-    generator::system::unix_micros_now,
     pg::{
-        datum::{Timestamp, Uuid, by_reference},
+        datum::{Bytes, Timestamp, Uuid, by_reference},
         errors::{Error, sentence},
         fmgr::{self, Args, finfo, functions, pg_function},
     },
@@ -109,14 +108,13 @@ fn millis(at: Timestamp) -> Result<Millis, Error> {
 
 pg_function! {
     /// `gid_new(text) → gid`
-    fn gid_new(prefix: Datum) -> Gid {
-        // SAFETY: declared in SQL with an argument of type text.
-        unsafe { named("prefix", prefix) }.and_then(generate)
+    fn gid_new(prefix: Bytes<'_>) -> Gid {
+        named("prefix", prefix).and_then(generate)
     }
 }
 
 fn generate(prefix: Prefix) -> Result<Gid, Error> {
-    let now = millis(Timestamp::from_unix_micros(unix_micros_now()))?;
+    let now = millis(Timestamp::now())?;
     Ok(Gid::of_fields(prefix, now, u64::from_ne_bytes(random()?)))
 }
 
@@ -160,9 +158,8 @@ unsafe extern "C-unwind" fn gid_inspect(fcinfo: FunctionCallInfo) -> Datum {
 
 pg_function! {
     /// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.
-    fn gid_make(prefix: Datum, at: Timestamp, tail: Datum) -> Gid {
-        // SAFETY: declared in SQL with a text and a bytea in these places.
-        unsafe { named("prefix", prefix).and_then(|prefix| make(prefix, at, &bytes(tail))) }
+    fn gid_make(prefix: Bytes<'_>, at: Timestamp, tail: Bytes<'_>) -> Gid {
+        named("prefix", prefix).and_then(|prefix| make(prefix, at, tail.0))
     }
 }
 
@@ -178,17 +175,15 @@ fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
 
 pg_function! {
     /// `gid_lower(text, timestamptz) → gid`: the smallest possible ID of a prefix at or after a time.
-    fn gid_lower(prefix: Datum, time: Timestamp) -> Gid {
-        // SAFETY: declared in SQL with a text in this place.
-        unsafe { named("prefix", prefix) }.map(|prefix| Gid::lower_bound(prefix, time.unix_micros()))
+    fn gid_lower(prefix: Bytes<'_>, time: Timestamp) -> Gid {
+        named("prefix", prefix).map(|prefix| Gid::lower_bound(prefix, time.unix_micros()))
     }
 }
 
 pg_function! {
     /// `gid_upper(text, timestamptz) → gid`: the largest possible ID of a prefix in the millisecond of a time.
-    fn gid_upper(prefix: Datum, time: Timestamp) -> Gid {
-        // SAFETY: declared in SQL with a text in this place.
-        unsafe { named("prefix", prefix) }.map(|prefix| Gid::upper_bound(prefix, time.unix_micros()))
+    fn gid_upper(prefix: Bytes<'_>, time: Timestamp) -> Gid {
+        named("prefix", prefix).map(|prefix| Gid::upper_bound(prefix, time.unix_micros()))
     }
 }
 

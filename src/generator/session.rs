@@ -13,7 +13,7 @@ use crate::{
     generator::{
         marks,
         shared::{Memory, Shared},
-        system::{System, unix_micros_now},
+        system::System,
     },
     pg::{
         backend_local::BackendLocal,
@@ -163,7 +163,7 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
     }
 
     fn micros_until(&self, tick: S::Time) -> u64 {
-        u64::try_from(self.system.unix_micros(tick) - unix_micros_now()).unwrap_or(0)
+        u64::try_from(self.system.unix_micros(tick) - Timestamp::now().unix_micros()).unwrap_or(0)
     }
 
     fn wait(&self, event: Event, micros: u64) {

@@ -34,9 +34,3 @@ pub(crate) trait System: Clock<Self::Time> + Copy + 'static {
     /// The start of a tick, as a Unix time in microseconds.
     fn unix_micros(self, tick: Self::Time) -> i64;
 }
-
-/// The present moment, as a Unix time in microseconds; 0 before 1970.
-pub(crate) fn unix_micros_now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_micros() as i64)
-}

@@ -3,7 +3,10 @@
 //! pgrx has `FromDatum` and `IntoDatum` for this. But these take and return options, though no argument here is ever
 //! null, and they allocate behind a guard, which takes longer than to generate an ID.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::{
+    ffi::{CStr, c_int, c_void},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use pgrx::{
     PgLogLevel, PgSqlErrorCode,
@@ -209,6 +212,12 @@ pub(crate) struct Timestamp(pub(crate) i64);
 impl Timestamp {
     /// 2000-01-01 00:00:00 UTC as a Unix time in microseconds.
     const UNIX_MICROS: i64 = 946_684_800_000_000;
+
+    /// What the system's clock shows, which is not the time of the transaction. At 1970 if that is earlier.
+    pub(crate) fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self::from_unix_micros(since.map_or(0, |since| since.as_micros() as i64))
+    }
 
     /// As a Unix time in microseconds. It saturates, so infinity is after all times that IDs hold.
     pub(crate) const fn unix_micros(self) -> i64 {

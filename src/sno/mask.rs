@@ -1,6 +1,6 @@
 //! Masked IDs: encrypted with a key that the caller passes.
 //!
-//! The key is expanded anew in each call, which takes a tenth of it. So no key stays in the backend's memory.
+//! The key is expanded anew in each call, which takes a tenth of it: no key is cached.
 
 use std::ffi::CStr;
 

@@ -27,12 +27,8 @@ const FIRST: u8 = b'2';
 const GAP: u8 = b'a' - b'9' - 1;
 
 /// The 16 characters of ten bytes.
-///
-/// ```
-/// assert_eq!(&sno_core::encode([0xff; 10]), b"xxxxxxxxxxxxxxxx");
-/// ```
 #[inline]
-pub fn encode(bytes: [u8; 10]) -> [u8; 16] {
+pub(crate) fn encode(bytes: [u8; 10]) -> [u8; 16] {
     implementation::encode(bytes)
 }
 
@@ -41,13 +37,8 @@ pub fn encode(bytes: [u8; 10]) -> [u8; 16] {
 /// # Errors
 ///
 /// The length is not 16 bytes, or a character is not in the alphabet.
-///
-/// ```
-/// assert_eq!(sno_core::decode(b"xxxxxxxxxxxxxxxx"), Ok([0xff; 10]));
-/// assert_eq!(sno_core::decode(b"xxxxyxxxxxxxxxxx").unwrap_err().position(), Some(4));
-/// ```
 #[inline]
-pub fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
+pub(crate) fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
     let Some((chars, [])) = text.split_first_chunk::<16>() else {
         return Err(ParseError { length: text.len(), position: u8::MAX });
     };
@@ -55,6 +46,12 @@ pub fn decode(text: &[u8]) -> Result<[u8; 10], ParseError> {
 }
 
 /// Why a text is not an ID.
+///
+/// ```
+/// use sno_core::Sno;
+///
+/// assert_eq!(Sno::parse_bytes(b"xxxxyxxxxxxxxxxx").unwrap_err().position(), Some(4));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 // Packed to the size of ten bytes, without alignment: so a `Result` of ten bytes or this error is moved as one block.
 #[repr(C, packed)]

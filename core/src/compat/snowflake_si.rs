@@ -73,16 +73,25 @@ impl SnowflakeSi {
         Self(stamp.tick.0 << LOW | stamp.sequence as u64)
     }
 
-    /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits.
+    /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits, or the machine
+    /// has more.
     pub fn of_fields(fields: Fields, machine_bits: u8) -> Option<Self> {
         let Fields { time, machine, index } = fields;
+        if machine_bits > Machine::MAX_BITS {
+            return None;
+        }
         let index_bits = LOW - u32::from(machine_bits);
         let fits = machine >> machine_bits == 0 && index >> index_bits == 0;
         fits.then_some(Self(time.0 << LOW | (machine as u64) << index_bits | index as u64))
     }
 
     /// The fields, where the machine has this many bits: 0 to 12.
+    ///
+    /// # Panics
+    ///
+    /// More than 12 bits.
     pub fn fields(self, machine_bits: u8) -> Fields {
+        assert!(machine_bits <= Machine::MAX_BITS, "a machine has 0 to 12 bits");
         let index_bits = LOW - u32::from(machine_bits);
         Fields {
             time: self.time(),
@@ -124,6 +133,23 @@ impl SnowflakeSi {
     pub fn to_sno(self, base: BaseClock, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         // Base clocks are whole milliseconds, so what is left of a tick is, too.
         to_sno(base.epoch().unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
+    }
+}
+
+impl fmt::Display for SnowflakeSi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for SnowflakeSi {
+    type Err = InvalidId;
+
+    /// A decimal number, without a sign.
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let digits = !text.starts_with('+');
+        // Whatever is not a number is out of range.
+        text.parse().ok().filter(|_| digits).map_or(Self::new(u64::MAX), Self::new)
     }
 }
 

@@ -241,6 +241,19 @@ impl FromStr for Form {
 pub struct Cluster(u8);
 
 impl Cluster {
+    /// The cluster of this number.
+    ///
+    /// # Errors
+    ///
+    /// The number is over 15.
+    pub const fn new(number: u8) -> Result<Self, SettingError> {
+        if number <= 15 {
+            Ok(Self(number))
+        } else {
+            Err(SettingError { expected: "a cluster is between 0 and 15" })
+        }
+    }
+
     /// The number, 0 to 15.
     pub const fn get(self) -> u8 {
         self.0
@@ -251,10 +264,7 @@ impl FromStr for Cluster {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        match crate::partition::number(text) {
-            Some(number @ 0..=15) => Ok(Self(number as u8)),
-            _ => Err(SettingError { expected: "a cluster is between 0 and 15" }),
-        }
+        Self::new(crate::partition::number(text).and_then(|number| number.try_into().ok()).unwrap_or(u8::MAX))
     }
 }
 
@@ -263,6 +273,19 @@ impl FromStr for Cluster {
 pub struct GeneratorBits(u8);
 
 impl GeneratorBits {
+    /// Numbers of this width.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than 6 or more than 11 bits.
+    pub const fn new(bits: u8) -> Result<Self, SettingError> {
+        if bits >= 6 && bits <= 11 {
+            Ok(Self(bits))
+        } else {
+            Err(SettingError { expected: "a generator has 6 to 11 bits" })
+        }
+    }
+
     /// The width.
     pub const fn get(self) -> u8 {
         self.0
@@ -285,9 +308,6 @@ impl FromStr for GeneratorBits {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {
-        match crate::partition::number(text) {
-            Some(bits @ 6..=11) => Ok(Self(bits as u8)),
-            _ => Err(SettingError { expected: "a generator has 6 to 11 bits" }),
-        }
+        Self::new(crate::partition::number(text).and_then(|bits| bits.try_into().ok()).unwrap_or(u8::MAX))
     }
 }

@@ -14,9 +14,9 @@ use crate::{
     generator::{
         session::{self, SessionCell},
         shared::Memory,
-        system::{System, unix_micros_now},
+        system::System,
     },
-    pg::{errors::Error, fmgr::pg_function},
+    pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
 };
 
 /// The system Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock was
@@ -26,7 +26,7 @@ pub(crate) struct SnowflakeSiSystem(pub(crate) BaseClock);
 
 impl Clock<Millis> for SnowflakeSiSystem {
     fn now(&self) -> Result<Millis, OutOfEpoch> {
-        self.0.epoch().floor(unix_micros_now())
+        self.0.epoch().floor(Timestamp::now().unix_micros())
     }
 }
 

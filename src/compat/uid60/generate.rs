@@ -14,9 +14,9 @@ use crate::{
     generator::{
         session::{self, SessionCell},
         shared::Memory,
-        system::{System, unix_micros_now},
+        system::System,
     },
-    pg::{errors::Error, fmgr::pg_function},
+    pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
 };
 
 /// The system uid60, for its generators.
@@ -25,7 +25,7 @@ pub(crate) struct Uid60System;
 
 impl Clock<Seconds> for Uid60System {
     fn now(&self) -> Result<Seconds, OutOfEpoch> {
-        EPOCH.floor(unix_micros_now())
+        EPOCH.floor(Timestamp::now().unix_micros())
     }
 }
 

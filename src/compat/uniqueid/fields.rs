@@ -15,7 +15,7 @@ use crate::{
     fixed::field,
     generator::system::System as _,
     pg::{
-        datum::Timestamp,
+        datum::{Bytes, Timestamp},
         errors::Error,
         fmgr::{self, Args, finfo, pg_function},
     },
@@ -79,9 +79,8 @@ unsafe extern "C-unwind" fn uniqueid_inspect(fcinfo: FunctionCallInfo) -> Datum 
 pg_function! {
     /// `uniqueid_make(timestamptz, integer, integer, integer, text) → uniqueid`: the inverse of
     /// `uniqueid_inspect`.
-    fn uniqueid_make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Datum) -> UniqueId {
-        // SAFETY: declared in SQL with a text in this place.
-        unsafe { named("form", form) }.and_then(|form| make(at, sequence, generator, cluster, form))
+    fn uniqueid_make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Bytes<'_>) -> UniqueId {
+        named("form", form).and_then(|form| make(at, sequence, generator, cluster, form))
     }
 }
 

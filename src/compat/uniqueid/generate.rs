@@ -14,9 +14,9 @@ use crate::{
     generator::{
         session::{self, SessionCell, process_id},
         shared::Memory,
-        system::{System, unix_micros_now},
+        system::System,
     },
-    pg::{errors::Error, fmgr::pg_function},
+    pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
 };
 
 /// The system uniqueid, for its generators.
@@ -25,7 +25,7 @@ pub(crate) struct UniqueIdSystem;
 
 impl Clock<Millis> for UniqueIdSystem {
     fn now(&self) -> Result<Millis, OutOfEpoch> {
-        Epoch::UNIX.floor(unix_micros_now())
+        Epoch::UNIX.floor(Timestamp::now().unix_micros())
     }
 }
 
