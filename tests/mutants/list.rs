@@ -106,8 +106,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks of another cluster are trusted",
         file: "src/generator/marks.rs",
-        from: "(record.cluster != cluster_identifier()).then_some(now)",
-        to: "(record.cluster != record.cluster).then_some(now)",
+        from: "(record.serial == 0 || record.cluster != cluster_identifier()).then_some(now)",
+        to: "(record.serial == 0).then_some(now)",
         suites: &[MARKS],
     },
     Mutant {

@@ -226,3 +226,18 @@ impl Copy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever changes one of these places learns of it before the long run.
+    #[test]
+    fn each_place_is_in_the_sources_once() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+        for mutant in MUTANTS {
+            let source = fs::read_to_string(root.join(mutant.file)).expect(mutant.file);
+            assert_eq!(source.matches(mutant.from).count(), 1, "{}: {}", mutant.name, mutant.file);
+        }
+    }
+}
