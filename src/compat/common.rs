@@ -57,5 +57,6 @@ pub(crate) fn text(characters: &str) -> Datum {
 
 /// The value of an argument of type `text` that is an ASCII name; `what` is for the error.
 pub(crate) fn named<T: FromStr<Err: ToString>>(what: &str, text: Bytes<'_>) -> Result<T, Error> {
-    String::from_utf8_lossy(text.0).parse().map_err(|error: T::Err| invalid_argument(what, text.0, error))
+    let name = str::from_utf8(text.0).unwrap_or_default();
+    name.parse().map_err(|error: T::Err| invalid_argument(what, text.0, error))
 }

@@ -164,10 +164,10 @@ pg_function! {
 }
 
 fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
-    let [_, _, time @ ..] = millis(at)?.get().to_be_bytes();
-    let whole: Vec<u8> = [&[prefix as u8][..], &time[..], tail].concat();
-    let whole = whole.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
-    Gid::from_bytes(whole).map_err(|error| {
+    let mut bytes = Gid::of_fields(prefix, millis(at)?, 0).to_bytes();
+    let tail: &[u8; 9] = tail.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
+    bytes[7..].copy_from_slice(tail);
+    Gid::from_bytes(bytes).map_err(|error| {
         let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
         invalid_argument("tail", format!("\\x{hex}"), error)
     })

@@ -31,9 +31,23 @@ impl Error {
         Self { state, message: message.into(), detail: None, hint: None }
     }
 
-    /// With a message that ends with a user's text in quotes.
+    /// With a message that ends with a user's text in quotes, or with its beginning: a copy of a very long text may fail, and
+    /// Rust aborts then.
     pub(crate) fn quoting(state: State, message: impl Into<Vec<u8>>, text: impl AsRef<[u8]>) -> Self {
-        Self::new(state, [message.into().as_slice(), b" \"", text.as_ref(), b"\""].concat())
+        /// As in PostgreSQL's messages for COPY.
+        const LONGEST: usize = 100;
+
+        let text = text.as_ref();
+        let (shown, rest) = match text.len() {
+            ..=LONGEST => (text, ""),
+            length => {
+                let length = c_int::try_from(length).unwrap_or(c_int::MAX);
+                // SAFETY: reads at most as many bytes as there are.
+                let end = unsafe { pg_sys::pg_mbcliplen(text.as_ptr().cast(), length, LONGEST as c_int) };
+                (&text[..end as usize], "...")
+            }
+        };
+        Self::new(state, [message.into().as_slice(), b" \"", shown, rest.as_bytes(), b"\""].concat())
     }
 
     /// Adds the DETAIL, a sentence.

@@ -17,6 +17,7 @@ mod drivers;
 mod encodings;
 mod foreign;
 mod harness;
+mod hostile;
 mod imports;
 mod indexes;
 mod installing;

@@ -7,7 +7,7 @@ use crate::{
     pg::{
         catalog_cache::{CatalogCache, Function, identify},
         datum::{Argument, Timestamp},
-        nodes::nodes,
+        nodes::{estimated, nodes},
     },
     sno::functions::{sno_ge, sno_gt, sno_le, sno_lower, sno_lt, sno_upper},
 };
@@ -82,11 +82,14 @@ impl Comparison {
     }
 
     /// The value that the bound would have if the query were executed now.
+    ///
+    /// # Safety
+    /// As for [`estimated`].
     pub(crate) unsafe fn value(self, root: *mut pg_sys::PlannerInfo) -> Value {
         // SAFETY: an expression of type sno, or the argument of one of the two functions, which take a time.
         unsafe {
             let of_time = Self::function_of_time(self.bound);
-            let node = pg_sys::estimate_expression_value(root, of_time.map_or(self.bound, |(_, time)| time));
+            let node = estimated(root, of_time.map_or(self.bound, |(_, time)| time));
             if (*node).type_ != NodeTag::T_Const {
                 return Value::Unknown;
             }

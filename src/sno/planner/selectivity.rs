@@ -28,7 +28,7 @@ use crate::{
         backend_local::BackendLocal,
         datum::Returned,
         fmgr::{Args, finfo},
-        nodes::nodes,
+        nodes::{is_stack_too_deep, nodes},
     },
     sno::planner::{
         comparison::{Comparison, Value},
@@ -44,7 +44,7 @@ unsafe extern "C-unwind" fn sno_ineqsel(fcinfo: pg_sys::FunctionCallInfo) -> Dat
     // A query may have thousands of conditions.
     check_for_interrupts!();
     // SAFETY: the arguments of a restriction estimator. What the planner passes is only read; statistics that an
-    // error leaves behind are released with the transaction.
+    // error leaves behind are released with the transaction. No frame down to `estimated` has anything to drop.
     unsafe {
         let mut args = Args::new(fcinfo);
         let root = args.next::<Datum>().cast_mut_ptr::<pg_sys::PlannerInfo>();
@@ -215,6 +215,10 @@ impl Column<'_> {
         static CONDITION: Cursor = Cursor::new();
         static ALTERNATIVE: Cursor = Cursor::new();
 
+        // Then it is as if it were in no list.
+        if is_stack_too_deep() {
+            return None;
+        }
         // SAFETY: conditions of the planner's, told apart by their tags.
         unsafe {
             let is_it = |node: *mut Node| {
