@@ -117,14 +117,17 @@ CREATE OR REPLACE FUNCTION sno_check_spans(width interval, since timestamptz, un
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    months integer := extract(year FROM width) * 12 + extract(month FROM width);
+    months integer;
 BEGIN
     IF width IS NULL OR since IS NULL OR until IS NULL THEN
         RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    IF width < '1 second' OR months <> 0 AND width <> make_interval(months => months) THEN
+    IF width BETWEEN '1 second' AND '100 years' THEN
+        months := extract(year FROM width) * 12 + extract(month FROM width);
+    END IF;
+    IF months IS NULL OR months <> 0 AND width <> make_interval(months => months) THEN
         RAISE EXCEPTION 'invalid width of partitions: "%"', width USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds.';
+            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.';
     END IF;
     IF since >= until THEN
         RAISE EXCEPTION 'partitions would end before they start: "%" to "%"', since, until
@@ -135,7 +138,8 @@ BEGIN
             USING ERRCODE = 'datetime_field_overflow',
                 DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
     END IF;
-    IF until > since + width * 1000 THEN
+    -- In UTC, as the spans are.
+    IF until AT TIME ZONE 'UTC' > since AT TIME ZONE 'UTC' + width * 1000 THEN
         RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a larger width, or a shorter time.';
     END IF;
@@ -143,10 +147,19 @@ END
 $$;
 COMMENT ON FUNCTION sno_check_spans(interval, timestamptz, timestamptz) IS 'fail unless partitions of a width can be made for a range of time';
 
-CREATE OR REPLACE FUNCTION sno_lock_partitions(parent regclass, is_key boolean) RETURNS void
+-- Locks a table for changes of its partitions: against others who make them, but not against readers and writers. With a
+-- change, also the tables that this will lock and that others use: the partitions to be removed, the default partition, and
+-- what foreign keys lead from and to. It waits for one lock, and for the others only as long as nobody looks for deadlocks;
+-- then it gives all of them back, and waits for the one that it did not get. What the caller may not lock is left to the
+-- change.
+CREATE OR REPLACE FUNCTION sno_lock_partitions(parent regclass, is_key boolean, change text, removed regclass[]) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    waiting text := current_setting('lock_timeout');
+    patient boolean;
+    missed text;
+    command text;
     pending record;
 BEGIN
     IF parent IS NULL THEN
@@ -158,8 +171,62 @@ BEGIN
             USING ERRCODE = 'wrong_object_type',
                 HINT = 'Create it with PARTITION BY RANGE (id).';
     END IF;
-    -- Against others who do the same, but not against readers and writers.
-    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot change partitions in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state',
+                DETAIL = 'Such a transaction would not see the partitions that others have made or removed meanwhile.',
+                HINT = 'Use READ COMMITTED.';
+    END IF;
+    LOOP
+        BEGIN
+            patient := true;
+            command := missed;
+            IF missed IS NOT NULL THEN
+                EXECUTE missed;
+                PERFORM set_config('lock_timeout', '100ms', true);
+                patient := false;
+            END IF;
+            FOR command IN
+                SELECT format('LOCK TABLE %s%s IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, l.related::regclass, l.mode)
+                FROM (
+                    SELECT 1, parent::oid, true, CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END
+                    UNION ALL
+                    SELECT 2, r, false, 'ACCESS EXCLUSIVE' FROM unnest(removed) r
+                    UNION ALL
+                    SELECT 3, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent AND change IS NOT NULL
+                    UNION ALL
+                    SELECT 4, conrelid, true, CASE change WHEN 'attach' THEN 'SHARE ROW EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
+                    FROM pg_constraint WHERE confrelid = parent AND contype = 'f' AND change IS NOT NULL
+                    UNION ALL
+                    SELECT 5, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
+                    FROM pg_constraint WHERE conrelid = parent AND contype = 'f' AND change IS NOT NULL
+                ) l(place, related, alone, mode)
+                JOIN pg_class c ON c.oid = l.related
+                WHERE l.place = 1 OR c.relkind IN ('r', 'p') AND NOT (l.place = 4 AND c.relispartition)
+                    AND has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
+                ORDER BY l.place
+            LOOP
+                EXECUTE command;
+                PERFORM set_config('lock_timeout', '100ms', true);
+                patient := false;
+            END LOOP;
+            PERFORM set_config('lock_timeout', waiting, true);
+            EXIT;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                IF patient THEN
+                    RAISE;
+                END IF;
+                missed := command;
+            WHEN undefined_table THEN
+                -- Somebody has dropped it: of the parent that is an error.
+                PERFORM FROM pg_class WHERE oid = parent;
+                IF NOT FOUND THEN
+                    RAISE;
+                END IF;
+                missed := NULL;
+        END;
+    END LOOP;
     SELECT c.relname, c.oid::regclass AS partition INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = parent AND i.inhdetachpending;
     IF FOUND THEN
@@ -170,57 +237,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean) IS 'lock a table for changes of its partitions, or fail if it is not partitioned by sno';
-
--- Takes the locks that a change of partitions needs on tables which others use: the default partition, and what foreign
--- keys lead from and to. It waits for one of them, and for the others only as long as nobody looks for deadlocks; then
--- it gives way, and waits for the one that it did not get. Tables that the caller may not lock are left to the change.
-CREATE OR REPLACE FUNCTION sno_lock_related(parent regclass, change text) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    waiting text := current_setting('lock_timeout');
-    locks text[];
-    first integer := 1;
-    place integer;
-BEGIN
-    SELECT array_agg(format('LOCK TABLE %s%s IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, l.related::regclass, l.mode) ORDER BY l.place)
-    INTO locks
-    FROM (
-        SELECT 1, parent::oid, true, 'ACCESS EXCLUSIVE' WHERE change <> 'attach'
-        UNION ALL
-        SELECT 2, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent
-        UNION ALL
-        SELECT 3, conrelid, true, CASE change WHEN 'attach' THEN 'SHARE ROW EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
-        FROM pg_constraint WHERE confrelid = parent AND contype = 'f'
-        UNION ALL
-        SELECT 4, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
-        FROM pg_constraint WHERE conrelid = parent AND contype = 'f'
-    ) l(place, related, alone, mode)
-    JOIN pg_class c ON c.oid = l.related
-    WHERE c.relkind IN ('r', 'p') AND NOT (l.place = 3 AND c.relispartition)
-        AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE');
-    WHILE locks IS NOT NULL LOOP
-        BEGIN
-            place := first;
-            EXECUTE locks[first];
-            PERFORM set_config('lock_timeout', '100ms', true);
-            FOR other IN 1 .. array_length(locks, 1) LOOP
-                place := other;
-                EXECUTE locks[other];
-            END LOOP;
-            PERFORM set_config('lock_timeout', waiting, true);
-            RETURN;
-        EXCEPTION WHEN lock_not_available THEN
-            IF place = first THEN
-                RAISE;
-            END IF;
-            first := place;
-        END;
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION sno_lock_related(regclass, text) IS 'lock the tables that a change of partitions concerns, without a deadlock';
+COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, text, regclass[]) IS 'lock a table for a change of its partitions, and the tables that the change concerns, without a deadlock';
 
 CREATE OR REPLACE FUNCTION sno_add_partition(
         parent regclass, width interval, since timestamptz, until timestamptz, bounds text
@@ -272,8 +289,8 @@ CREATE OR REPLACE FUNCTION sno_create_partitions(
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT sno_check_spans(width, since, until);
-    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
-    SELECT sno_lock_related(parent, 'attach'::text) WHERE EXISTS (SELECT FROM sno_partition_gaps(parent, $2, $3, $4));
+    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent),
+        CASE WHEN EXISTS (SELECT FROM sno_partition_gaps(parent, $2, $3, $4)) THEN 'attach'::text END, '{}'::regclass[]);
     -- By way of an array, so that all are made, however many rows the caller takes.
     SELECT pg_catalog.unnest(ARRAY(
         SELECT sno_add_partition(parent, $2, gap.since, gap.until, gap.bounds) FROM sno_partition_gaps(parent, $2, $3, $4) gap));
@@ -320,9 +337,12 @@ CREATE OR REPLACE FUNCTION sno_expire_partitions(
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT sno_check_expiry(before, drop_them);
-    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent));
-    SELECT sno_lock_related(parent, CASE WHEN drop_them THEN 'drop'::text ELSE 'detach'::text END)
-    WHERE EXISTS (SELECT FROM sno_partitions(parent) p WHERE p.until <= before);
+    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent), CASE
+            WHEN old.partitions OPERATOR(pg_catalog.=) '{}'::regclass[] THEN NULL
+            WHEN drop_them THEN 'drop'::text
+            ELSE 'detach'::text
+        END, old.partitions)
+    FROM (SELECT ARRAY(SELECT p.partition FROM sno_partitions(parent) p WHERE p.until <= before)) old(partitions);
     SELECT pg_catalog.unnest(ARRAY(
         SELECT sno_remove_partition(parent, p.partition, drop_them) FROM sno_partitions(parent) p WHERE p.until <= before));
 END;
@@ -360,11 +380,11 @@ BEGIN ATOMIC
     SELECT done.action, done.partition
     FROM (
         SELECT 'created'::text, sno_partition_name(c.partition), 1, c.place
-        FROM sno_create_partitions(parent, width, now(), greatest(now() + width * ahead::double precision, now() + '1 us'::interval))
+        FROM sno_create_partitions(parent, width, now(), greatest((now() AT TIME ZONE 'UTC'::text + width * ahead::double precision) AT TIME ZONE 'UTC'::text, now() + '1 us'::interval))
             WITH ORDINALITY c(partition, place)
         UNION ALL
         SELECT CASE WHEN drop_expired THEN 'dropped'::text ELSE 'detached'::text END, e.partition, 2, e.place
-        FROM (SELECT now() - retention WHERE retention IS NOT NULL) old(before),
+        FROM (SELECT (now() AT TIME ZONE 'UTC'::text - retention) AT TIME ZONE 'UTC'::text WHERE retention IS NOT NULL) old(before),
             sno_expire_partitions(parent, old.before, drop_expired) WITH ORDINALITY e(partition, place)
     ) done(action, partition, step, place)
     ORDER BY done.step, done.place;

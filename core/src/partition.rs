@@ -299,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn messages() {
+        let message = |text: &str| text.parse::<Prefix>().unwrap_err().to_string();
+        assert_eq!(message("x"), "expected a number, or a number and its bits, as in \"42/8\"");
+        assert_eq!(message("1/7"), "a prefix has 8 to 16 bits");
+        assert_eq!(message("4096/12"), "a prefix of 12 bits is at most 4095");
+        let message = |text: &str| text.parse::<SequenceRange>().unwrap_err().to_string();
+        assert_eq!(message("x"), "expected the first and the last number, as in \"0-65535\"");
+        assert_eq!(message("0-65536"), "a sequence number is at most 65535");
+        assert_eq!(message("0-2"), "a pool has at least 4 sequence numbers");
+    }
+
+    #[test]
     fn partitions() {
         let prefix = |text: &str| text.parse::<Prefix>().unwrap();
         assert_eq!(prefix("42").partition(254), 42 * 256 + 254);

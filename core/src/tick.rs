@@ -117,13 +117,6 @@ impl Tick {
     pub const fn unix_micros(self) -> i64 {
         (self.0 * Self::MICROS) as i64 + Self::EPOCH_UNIX_MICROS
     }
-
-    /// The tick this many ticks later, but at most [`Tick::MAX`].
-    #[inline]
-    pub const fn saturating_add(self, ticks: u64) -> Self {
-        let sum = self.0.saturating_add(ticks);
-        if sum < Self::MAX.0 { Self(sum) } else { Self::MAX }
-    }
 }
 
 impl Time for Tick {

@@ -137,6 +137,11 @@ mod tests {
     use crate::{Marks, SequenceRange, Slot, SystemClock};
 
     #[test]
+    fn a_tick_in_nanoseconds() {
+        assert_eq!(TICK, 4_000_000);
+    }
+
+    #[test]
     fn it_reads_what_the_system_reads() {
         let clock = TickClock::new();
         for _ in 0..100_000 {
@@ -219,6 +224,17 @@ mod tests {
             speed.at(counter::read()) > 0.0
         });
         assert!(found.is_some());
+        // A little less than what was measured.
+        let (trusted, measured) = (speed.trusted.get(), speed.measured.get());
+        assert!((0.98..0.995).contains(&(trusted / measured)), "{trusted} of {measured}");
+        let (count, then) = speed.point.get().unwrap();
+        assert_eq!(speed.due.get().wrapping_sub(count), 1 << 30);
+        // One that differs by much less than the whole does not agree.
+        std::thread::sleep(Duration::from_millis(20));
+        let more = measured * then.elapsed().as_nanos() as f64 * 0.9;
+        speed.point.set(Some((count.wrapping_sub(more as u64), then)));
+        speed.due.set(0);
+        assert_eq!(speed.at(counter::read()), 0.0);
         // As if a machine had been stopped while its counter went on.
         let (count, then) = speed.point.get().unwrap();
         speed.point.set(Some((count.wrapping_sub(1 << 40), then)));

@@ -217,6 +217,18 @@ fn the_first_of_all_slots_tells_that_the_clock_went_back() {
 }
 
 #[test]
+fn marks_are_two_seconds_ahead_and_due_when_less_than_one_is_left() {
+    assert_eq!((<Marks>::AHEAD, <Marks>::DUE), (500, 250));
+    let marks = Marks::new([tick(1000), tick(2000)], false);
+    assert_eq!([750, 751].map(|now| marks.due(false, tick(now))), [false, true]);
+    assert_eq!(marks.ahead(true, tick(1700)), [tick(1000), tick(2200)]);
+    // Never lower.
+    assert_eq!(marks.ahead(true, tick(1000)), [tick(1000), tick(2000)]);
+    marks.restore([tick(3), tick(4)], true);
+    assert_eq!((marks.limit(false), marks.limit(true), marks.current()), (tick(3), tick(4), true));
+}
+
+#[test]
 fn what_a_slot_shows() {
     let slot = <Slot>::default();
     let counts = || {

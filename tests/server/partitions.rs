@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use sno_tests::{Server, code, error};
+use sno_tests::{Server, code, error, major_version, postgres::NoTls, text};
 
 /// Two schedulers that fire at the same moment: one makes the partitions, the other finds them there.
 #[test]
@@ -111,7 +111,8 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
              CREATE TABLE log_rest PARTITION OF log DEFAULT;
              CREATE TABLE note (log sno REFERENCES log);
              INSERT INTO author VALUES (1);
-             SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
+             SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z');
+             SELECT sno_create_partitions('log', '1 day', '2026-02-01Z', '2026-02-02Z')",
         )
         .unwrap();
     for (upkeep, held, wanted) in [
@@ -135,6 +136,13 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
             "UPDATE author SET id = 3 WHERE id = 2",
             "INSERT INTO log VALUES (sno_lower('2026-01-08Z'))",
         ),
+        // What needs the table itself, as other upkeep does.
+        (
+            "SELECT sno_create_partitions('log', '1 day', '2027-02-01Z', '2027-02-03Z')",
+            "ALTER TABLE author ADD born integer",
+            "ALTER TABLE log ADD line text",
+        ),
+        ("SELECT sno_expire_partitions('log', '2026-02-02Z')", "SELECT FROM log_20260201", "SELECT FROM log"),
     ] {
         client.batch_execute(&format!("BEGIN; {held}")).unwrap();
         thread::scope(|scope| {
@@ -158,6 +166,86 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
     let mut other = server.connect();
     let upkeep = "SET lock_timeout = '200ms'; SELECT sno_create_partitions('log', '1 day', '2028-01-01Z', '2028-01-03Z')";
     assert_eq!(code(&mut other, upkeep), "55P03");
+}
+
+/// A transaction that sees only what was there before would remove partitions that are in use again.
+#[test]
+fn a_snapshot_of_before_is_refused() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        for call in [
+            "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
+            "sno_expire_partitions('log', '2026-01-02Z')",
+            "sno_maintain_partitions('log', '1 day')",
+        ] {
+            let error = error(&mut client, &format!("BEGIN ISOLATION LEVEL {level}; SELECT {call}"));
+            client.batch_execute("ROLLBACK").unwrap();
+            let expected = format!("cannot change partitions in a transaction with isolation level {level}");
+            assert_eq!((error.code().code(), error.message()), ("25000", &*expected), "{call}");
+        }
+    }
+    client.batch_execute("SELECT sno_maintain_partitions('log', '1 day')").unwrap();
+}
+
+/// At 3 o'clock in UTC on the first of a month it is still the month before in New York.
+#[test]
+fn the_time_ahead_is_in_utc() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    let until: f64 = client
+        .query_one("SELECT extract(epoch FROM '2027-03-01 03:00Z' - now())::double precision", &[])
+        .unwrap()
+        .get(0);
+    server.set_clock(&format!("{until:+.0}"));
+    client
+        .batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id); SET timezone = 'America/New_York'")
+        .unwrap();
+    let names = "SELECT string_agg(partition, ' ') FROM sno_maintain_partitions('log', '1 month', 1)";
+    assert_eq!(text(&mut client, names), "public.log_20270301 public.log_20270401");
+}
+
+/// What the caller may not lock, or not even name, is locked by the change itself.
+#[test]
+fn a_related_table_in_a_schema_of_others() {
+    let server = Server::builder().start();
+    server
+        .connect()
+        .batch_execute(
+            "CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner;
+             CREATE SCHEMA other; CREATE TABLE other.author (id integer PRIMARY KEY);
+             GRANT USAGE ON SCHEMA other TO owner; GRANT REFERENCES, UPDATE ON other.author TO owner;
+             SET ROLE owner;
+             CREATE TABLE log (id sno, author integer REFERENCES other.author) PARTITION BY RANGE (id);
+             RESET ROLE; REVOKE USAGE ON SCHEMA other FROM owner",
+        )
+        .unwrap();
+    let mut client = server.config().user("owner").connect(NoTls).unwrap();
+    for call in [
+        "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
+        "sno_expire_partitions('log', '2026-01-02Z')",
+        "sno_expire_partitions('log', '2026-01-03Z', drop_them => true)",
+    ] {
+        client.batch_execute(&format!("SELECT {call}")).unwrap_or_else(|e| panic!("{call}: {e:?}"));
+    }
+}
+
+#[test]
+fn widths_beyond_all_times() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    let mut widths = vec!["101 years", "178956970 years", "100000000 days", "-1 day", "0"];
+    if major_version(&mut client) >= 17 {
+        widths.extend(["infinity", "-infinity"]);
+    }
+    for width in widths {
+        let call = format!("SELECT sno_create_partitions('log', '{width}', '2026-01-01Z', '2026-01-03Z')");
+        assert_eq!(code(&mut client, &call), "22023", "{width}");
+    }
+    let call = "SELECT sno_create_partitions('log', '100 years', '2026-01-01Z', '2079-01-03Z')";
+    assert_eq!(text(&mut client, call), "log_20100101");
 }
 
 /// The last moments that an ID can hold.
