@@ -137,7 +137,7 @@ fn conversions() {
     assert_eq!(Sno::try_from(&id.to_bytes()[..]).ok(), Some(id));
     assert!(Sno::try_from(&[0; 9][..]).is_err());
     assert!(Sno::try_from(&[0; 11][..]).is_err());
-    assert_eq!(<[u8; 10]>::from(id), id.to_bytes());
+    assert_eq!((<[u8; 10]>::from(id), Sno::from(id.to_bytes())), (id.to_bytes(), id));
     assert_eq!(id.as_ref(), id.as_bytes());
     assert_eq!(format!("{id:>18}"), format!("  {id}"));
     assert_eq!(format!("{id:?}"), format!("Sno({id})"));
