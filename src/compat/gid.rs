@@ -1,12 +1,9 @@
 //! gid: the type and its functions. Its IDs have 64 random bits, so there are no generators, no shared memory and no marks.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
-use sno_core::{
-    Time as _,
-    compat::{
-        Epoch, Gid, InvalidId,
-        gid::{Millis, Prefix},
-    },
+use sno_core::compat::{
+    Epoch, Gid, InvalidId,
+    gid::{Millis, Prefix},
 };
 
 use crate::{

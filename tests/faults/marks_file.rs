@@ -6,7 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::error::DbError;
-use sno_tests::sno_core::record::{LENGTH, Record};
+use sno_tests::sno_core::{
+    Time as _,
+    record::{LENGTH, Record},
+};
 use sno_tests::{Ids, Mode, Server, give_to_server};
 
 use crate::{code, error, load, tally};

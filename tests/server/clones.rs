@@ -5,8 +5,10 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::sno_core::Tick;
-use sno_tests::sno_core::record::{LENGTH, Record};
+use sno_tests::sno_core::{
+    Tick, Time as _,
+    record::{LENGTH, Record},
+};
 use sno_tests::{Builder, Ids, Mode, Server, give_to_server};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
