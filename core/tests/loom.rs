@@ -872,7 +872,7 @@ const ONE_TIMELINE: Scene = Scene { limits: [99, Tick::MAX.get()], resume: true,
 fn with_one_timeline_a_clock_that_goes_back_is_waited_for() {
     let seen = Scene {
         script: &[105, 101, 102, 106],
-        first: |caller| drop(caller.claim_with_marks()),
+        first: |caller| _ = caller.claim_with_marks(),
         threads: &[
             |caller| {
                 caller.step();
@@ -898,7 +898,7 @@ fn with_one_timeline_a_used_up_tick_is_not_entered_again_after_a_step_back() {
     let seen = Scene {
         script: &[100, 101, 100, 101],
         first: |caller| {
-            drop(caller.claim_with_marks());
+            let _ = caller.claim_with_marks();
             take(caller);
             take(caller);
         },
