@@ -592,17 +592,19 @@ COMMENT ON FUNCTION sno_check_spans(interval, timestamptz, timestamptz) IS 'fail
 
 -- Locks a table for changes of its partitions: against others who make them, but not against readers and writers. With a
 -- change, also the tables that this will lock and that others use: the partitions to be removed, the default partition, and
--- what foreign keys lead from and to. It waits for one lock, and for the others only as long as nobody looks for deadlocks;
--- then it gives all of them back, and waits for the one that it did not get. What the caller may not lock is left to the
--- change.
+-- what foreign keys lead from and to. It waits for a lock only while it holds none of them: if one can't be had at once, it
+-- gives all of them back, and waits for that one. What the caller may not lock is left to the change.
 CREATE FUNCTION sno_lock_partitions(parent regclass, is_key boolean, change text, removed regclass[]) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    waiting text := current_setting('lock_timeout');
+    timeout text := current_setting('lock_timeout');
+    patience interval := nullif(timeout, '0')::interval;
+    began timestamptz := clock_timestamp();
     patient boolean;
-    missed text;
-    command text;
+    missed oid := parent;
+    missed_mode text := CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END;
+    wanted record;
     pending record;
 BEGIN
     IF parent IS NULL THEN
@@ -621,20 +623,19 @@ BEGIN
                 HINT = 'Use READ COMMITTED.';
     END IF;
     LOOP
+        patient := true;
         BEGIN
-            patient := true;
-            command := missed;
-            IF missed IS NOT NULL THEN
-                EXECUTE missed;
-                PERFORM set_config('lock_timeout', '100ms', true);
-                patient := false;
+            -- All waits together take as long as one may.
+            IF patience IS NOT NULL THEN
+                PERFORM set_config('lock_timeout',
+                    ceil(greatest(extract(epoch FROM patience - (clock_timestamp() - began)) * 1000, 1)) || 'ms', true);
             END IF;
-            FOR command IN
-                SELECT format('LOCK TABLE %s%s IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, l.related::regclass, l.mode)
+            FOR wanted IN
+                SELECT l.related, l.mode, format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, n.nspname, c.relname, l.mode) AS command
                 FROM (
                     SELECT 1, parent::oid, true, CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END
                     UNION ALL
-                    SELECT 2, r, false, 'ACCESS EXCLUSIVE' FROM unnest(removed) r
+                    SELECT 2, inhrelid, false, 'ACCESS EXCLUSIVE' FROM pg_inherits WHERE inhparent = parent AND inhrelid = ANY (removed)
                     UNION ALL
                     SELECT 3, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent AND change IS NOT NULL
                     UNION ALL
@@ -644,32 +645,34 @@ BEGIN
                     SELECT 5, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
                     FROM pg_constraint WHERE conrelid = parent AND contype = 'f' AND change IS NOT NULL
                 ) l(place, related, alone, mode)
-                JOIN pg_class c ON c.oid = l.related
+                JOIN pg_class c ON c.oid = l.related JOIN pg_namespace n ON n.oid = c.relnamespace
                 WHERE l.place = 1 OR c.relkind IN ('r', 'p') AND NOT (l.place = 4 AND c.relispartition)
-                    AND has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
-                ORDER BY l.place
+                    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
+                -- The one that is waited for comes first.
+                ORDER BY l.related <> missed OR l.mode <> missed_mode, l.place
             LOOP
-                EXECUTE command;
-                PERFORM set_config('lock_timeout', '100ms', true);
+                EXECUTE wanted.command || CASE WHEN patient THEN '' ELSE ' NOWAIT' END;
                 patient := false;
             END LOOP;
-            PERFORM set_config('lock_timeout', waiting, true);
+            PERFORM set_config('lock_timeout', timeout, true);
             EXIT;
         EXCEPTION
             WHEN lock_not_available THEN
                 IF patient THEN
                     RAISE;
                 END IF;
-                missed := command;
-            WHEN undefined_table THEN
-                -- Somebody has dropped it: of the parent that is an error.
-                PERFORM FROM pg_class WHERE oid = parent;
-                IF NOT FOUND THEN
+                missed := wanted.related;
+                missed_mode := wanted.mode;
+            WHEN undefined_table OR invalid_schema_name THEN
+                -- Somebody has dropped it. Of the table itself that is an error.
+                IF wanted.related = parent THEN
                     RAISE;
                 END IF;
-                missed := NULL;
         END;
     END LOOP;
+    IF patient THEN
+        RAISE EXCEPTION 'relation with OID % does not exist', parent::oid USING ERRCODE = 'undefined_table';
+    END IF;
     SELECT c.relname, c.oid::regclass AS partition INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = parent AND i.inhdetachpending;
     IF FOUND THEN
@@ -811,6 +814,11 @@ END
 $$;
 COMMENT ON FUNCTION sno_check_upkeep(integer, interval, boolean) IS 'fail unless these are arguments of sno_maintain_partitions';
 
+CREATE FUNCTION sno_upkeep_until(width interval, ahead integer) RETURNS timestamptz
+    LANGUAGE SQL STABLE PARALLEL SAFE
+    RETURN greatest((now() AT TIME ZONE 'UTC'::text + width * ahead::double precision) AT TIME ZONE 'UTC'::text, now() + '1 us'::interval);
+COMMENT ON FUNCTION sno_upkeep_until(interval, integer) IS 'end of the time for which upkeep creates partitions, in UTC';
+
 CREATE FUNCTION sno_maintain_partitions(
         parent regclass, width interval, ahead integer DEFAULT 3,
         retention interval DEFAULT NULL, drop_expired boolean DEFAULT false,
@@ -819,12 +827,19 @@ CREATE FUNCTION sno_maintain_partitions(
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT sno_check_upkeep(ahead, retention, drop_expired);
+    SELECT sno_check_spans(width, now(), sno_upkeep_until(width, ahead));
+    -- For both steps at once.
+    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent), CASE
+            WHEN old.partitions OPERATOR(pg_catalog.<>) '{}'::regclass[] THEN CASE WHEN drop_expired THEN 'drop'::text ELSE 'detach'::text END
+            WHEN EXISTS (SELECT FROM sno_partition_gaps(parent, width, now(), sno_upkeep_until(width, ahead))) THEN 'attach'::text
+        END, old.partitions)
+    FROM (SELECT ARRAY(SELECT p.partition FROM sno_partitions(parent) p
+        WHERE p.until <= (now() AT TIME ZONE 'UTC'::text - retention) AT TIME ZONE 'UTC'::text)) old(partitions);
     -- Sorted, so that all is done, however many rows the caller takes.
     SELECT done.action, done.partition
     FROM (
         SELECT 'created'::text, sno_partition_name(c.partition), 1, c.place
-        FROM sno_create_partitions(parent, width, now(), greatest((now() AT TIME ZONE 'UTC'::text + width * ahead::double precision) AT TIME ZONE 'UTC'::text, now() + '1 us'::interval))
-            WITH ORDINALITY c(partition, place)
+        FROM sno_create_partitions(parent, width, now(), sno_upkeep_until(width, ahead)) WITH ORDINALITY c(partition, place)
         UNION ALL
         SELECT CASE WHEN drop_expired THEN 'dropped'::text ELSE 'detached'::text END, e.partition, 2, e.place
         FROM (SELECT (now() AT TIME ZONE 'UTC'::text - retention) AT TIME ZONE 'UTC'::text WHERE retention IS NOT NULL) old(before),

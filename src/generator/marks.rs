@@ -93,9 +93,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         last_of_old_primary(system),
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
-    if let Some(notice) = copy_notice(system, &record, &here) {
-        notice.log();
-    }
+    let notice = copy_notice(system, &record, &here);
     let written = |record: &Record<S::Time>| {
         write_record(&file, record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))
     };
@@ -109,6 +107,9 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         serial += 1;
         let cluster = cluster_identifier();
         written(&Record { serial, limits, current: record.current, cluster, origin: Some(here) })?;
+    }
+    if let Some(notice) = notice {
+        notice.log();
     }
     shared.marks.restore(limits, record.current);
     shared.serial.store(serial, Relaxed);

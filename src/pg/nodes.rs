@@ -15,7 +15,7 @@ unsafe extern "C-unwind" {
 ///
 /// # Safety
 /// An expression of the planner's. No caller up to PostgreSQL has anything to drop: an error of such a function is raised
-/// with `longjmp`.
+/// with `longjmp`. This passes by the `catch_unwind` of pgrx's guard, which keeps nothing between its call and its return.
 pub(crate) unsafe fn estimated(root: *mut PlannerInfo, node: *mut Node) -> *mut Node {
     // SAFETY: by the contract.
     unsafe { estimate_expression_value(root, node) }

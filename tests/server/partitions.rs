@@ -112,7 +112,8 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
              CREATE TABLE note (log sno REFERENCES log);
              INSERT INTO author VALUES (1);
              SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z');
-             SELECT sno_create_partitions('log', '1 day', '2026-02-01Z', '2026-02-02Z')",
+             SELECT sno_create_partitions('log', '1 day', '2026-02-01Z', '2026-02-02Z');
+             SELECT sno_create_partitions('log', '1 day', '2026-03-01Z', '2026-03-02Z')",
         )
         .unwrap();
     for (upkeep, held, wanted) in [
@@ -143,6 +144,12 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
             "ALTER TABLE log ADD line text",
         ),
         ("SELECT sno_expire_partitions('log', '2026-02-02Z')", "SELECT FROM log_20260201", "SELECT FROM log"),
+        // Both steps, one after the other.
+        (
+            "SELECT sno_maintain_partitions('log', '1 day', ahead => 20, retention => '30 days')",
+            "LOCK TABLE ONLY log IN ACCESS SHARE MODE",
+            "INSERT INTO note VALUES (NULL)",
+        ),
     ] {
         client.batch_execute(&format!("BEGIN; {held}")).unwrap();
         thread::scope(|scope| {

@@ -151,7 +151,7 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     standby.configure("sno_compat.snowflake_si_machine", "12");
     standby.configure("sno_compat.uid60_workers", "3-3");
     // The primary's ticks are still to come; the standby has no marks.
-    standby.set_clock("-4");
+    standby.set_clock("-30");
     standby.promote();
     let refused = || {
         let mut client = standby.connect();
@@ -164,6 +164,7 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     // What it knows of its primary is in the marks by now.
     standby.restart(Mode::Immediate);
     refused();
+    standby.set_clock("+0");
     let mut client = standby.connect();
     client.batch_execute(&fill).unwrap();
     let row = client
