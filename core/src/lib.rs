@@ -59,7 +59,7 @@
 //!
 //! Without `std`, generators need a processor with atomic numbers of 64 bits. IDs need none.
 //!
-//! With either of the last two, `Option<Sno>` is for NULL and `Vec<Sno>` for `sno[]`:
+//! With `postgres-types` or `sqlx`, `Option<Sno>` is for NULL and `Vec<Sno>` for `sno[]`:
 //!
 #![cfg_attr(feature = "postgres-types", doc = "```no_run")]
 #![cfg_attr(not(feature = "postgres-types"), doc = "```ignore")]
