@@ -150,7 +150,8 @@ COMMENT ON FUNCTION sno_check_spans(interval, timestamptz, timestamptz) IS 'fail
 -- Locks a table for changes of its partitions: against others who make them, but not against readers and writers. With a
 -- change, also the tables that this will lock and that others use: the partitions to be removed, the default partition, and
 -- what foreign keys lead from and to. It waits for a lock only while it holds none of them: if one can't be had at once, it
--- gives all of them back, and waits for that one. What the caller may not lock is left to the change.
+-- gives all of them back, and waits for that one. Tables that are always in use can't be had so: after 20 attempts it waits for
+-- each up to 100 ms. What the caller may not lock is left to the change.
 CREATE OR REPLACE FUNCTION sno_lock_partitions(parent regclass, is_key boolean, change text, removed regclass[]) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -158,6 +159,7 @@ DECLARE
     timeout text := current_setting('lock_timeout');
     patience interval := nullif(timeout, '0')::interval;
     began timestamptz := clock_timestamp();
+    attempt integer := 0;
     patient boolean;
     missed oid := parent;
     missed_mode text := CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END;
@@ -181,6 +183,7 @@ BEGIN
     END IF;
     LOOP
         patient := true;
+        attempt := attempt + 1;
         BEGIN
             -- All waits together take as long as one may.
             IF patience IS NOT NULL THEN
@@ -208,8 +211,11 @@ BEGIN
                 -- The one that is waited for comes first.
                 ORDER BY l.related <> missed OR l.mode <> missed_mode, l.place
             LOOP
-                EXECUTE wanted.command || CASE WHEN patient THEN '' ELSE ' NOWAIT' END;
+                EXECUTE wanted.command || CASE WHEN patient OR attempt > 20 THEN '' ELSE ' NOWAIT' END;
                 patient := false;
+                IF attempt > 20 THEN
+                    PERFORM set_config('lock_timeout', '100ms', true);
+                END IF;
             END LOOP;
             PERFORM set_config('lock_timeout', timeout, true);
             EXIT;

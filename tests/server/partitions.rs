@@ -1,8 +1,12 @@
 //! Partitions by time while others are at work.
 
-use std::{thread, time::Duration};
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
 
-use sno_tests::{Server, code, error, major_version, postgres::NoTls, text};
+use sno_tests::{Server, Stop, code, error, in_parallel, major_version, postgres::NoTls, text};
 
 /// Two schedulers that fire at the same moment: one makes the partitions, the other finds them there.
 #[test]
@@ -173,6 +177,39 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
     let mut other = server.connect();
     let upkeep = "SET lock_timeout = '200ms'; SELECT sno_create_partitions('log', '1 day', '2028-01-01Z', '2028-01-03Z')";
     assert_eq!(code(&mut other, upkeep), "55P03");
+}
+
+/// Readers that never leave a table free, and two tables that have to be locked together.
+#[test]
+fn tables_that_are_always_in_use() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client
+        .batch_execute(
+            "CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id);
+             CREATE TABLE note (log sno REFERENCES log);
+             SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-06Z')",
+        )
+        .unwrap();
+    let done = AtomicBool::new(false);
+    in_parallel(7, |number| {
+        if number == 6 {
+            let _stop = Stop(&done);
+            thread::sleep(Duration::from_millis(300));
+            let mut upkeep = server.connect();
+            upkeep.batch_execute("SET lock_timeout = '60s'").unwrap();
+            let expired = "SELECT count(*) FROM sno_expire_partitions('log', '2026-01-03Z')";
+            assert_eq!(text(&mut upkeep, expired), "2");
+            return;
+        }
+        let table = ["log", "note"][number % 2];
+        let mut reader = server.connect();
+        while !done.load(Relaxed) {
+            reader
+                .batch_execute(&format!("SELECT pg_sleep(0.03) FROM (SELECT count(*) FROM {table}) t"))
+                .unwrap();
+        }
+    });
 }
 
 /// A transaction that sees only what was there before would remove partitions that are in use again.
