@@ -161,8 +161,7 @@ DECLARE
     began timestamptz := clock_timestamp();
     attempt integer := 0;
     patient boolean;
-    missed oid := parent;
-    missed_mode text := CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END;
+    missed text;
     wanted record;
     pending record;
 BEGIN
@@ -191,7 +190,7 @@ BEGIN
                     ceil(greatest(extract(epoch FROM patience - (clock_timestamp() - began)) * 1000, 1)) || 'ms', true);
             END IF;
             FOR wanted IN
-                SELECT l.related, l.mode, format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, n.nspname, c.relname, l.mode) AS command
+                SELECT l.related, command
                 FROM (
                     SELECT 1, parent::oid, true, CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END
                     UNION ALL
@@ -205,11 +204,12 @@ BEGIN
                     SELECT 5, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
                     FROM pg_constraint WHERE conrelid = parent AND contype = 'f' AND change IS NOT NULL
                 ) l(place, related, alone, mode)
-                JOIN pg_class c ON c.oid = l.related JOIN pg_namespace n ON n.oid = c.relnamespace
+                JOIN pg_class c ON c.oid = l.related JOIN pg_namespace n ON n.oid = c.relnamespace,
+                    format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, n.nspname, c.relname, l.mode) command
                 WHERE l.place = 1 OR c.relkind IN ('r', 'p') AND NOT (l.place = 4 AND c.relispartition)
                     AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
                 -- The one that is waited for comes first.
-                ORDER BY l.related <> missed OR l.mode <> missed_mode, l.place
+                ORDER BY command <> missed, l.place
             LOOP
                 EXECUTE wanted.command || CASE WHEN patient OR attempt > 20 THEN '' ELSE ' NOWAIT' END;
                 patient := false;
@@ -224,8 +224,7 @@ BEGIN
                 IF patient THEN
                     RAISE;
                 END IF;
-                missed := wanted.related;
-                missed_mode := wanted.mode;
+                missed := wanted.command;
             WHEN undefined_table OR invalid_schema_name THEN
                 -- Somebody has dropped it. Of the table itself that is an error.
                 IF wanted.related = parent THEN
