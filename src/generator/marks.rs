@@ -94,19 +94,17 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
     let notice = copy_notice(system, &record, &here);
-    let written = |record: &Record<S::Time>| {
-        write_record(&file, record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))
-    };
     let mut serial = record.serial;
     if serial > 0 {
         // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
-        written(&record)?;
+        write_record::<S>(&file, &record)?;
     }
     if limits != record.limits {
         // What raised them is not known any more after the next start.
         serial += 1;
         let cluster = cluster_identifier();
-        written(&Record { serial, limits, current: record.current, cluster, origin: Some(here) })?;
+        let raised = Record { serial, limits, current: record.current, cluster, origin: Some(here) };
+        write_record::<S>(&file, &raised)?;
     }
     if let Some(notice) = notice {
         notice.log();
@@ -265,13 +263,18 @@ fn write<S: System, const N: usize>(
         cluster: cluster_identifier(),
         origin: Some(origin(system, file)?),
     };
-    write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))?;
+    write_record::<S>(file, &record)?;
     shared.serial.store(record.serial, Relaxed);
     shared.marks.raise(record.limits);
     Ok(())
 }
 
-fn write_record(file: &File, record: &Record<impl Time>) -> io::Result<()> {
+/// Writes a record, and waits until it is on disk.
+fn write_record<S: System>(file: &File, record: &Record<S::Time>) -> Result<(), Error> {
+    write_and_sync(file, record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))
+}
+
+fn write_and_sync(file: &File, record: &Record<impl Time>) -> io::Result<()> {
     let length = file.metadata()?.len();
     let is_new = length < FILE_LENGTH;
     if is_new {

@@ -43,7 +43,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks are never written",
         file: "src/generator/marks.rs",
-        from: "    write_record(file, &record).map_err(|error| Error::marks_io(S::MARKS, \"write\", &error))?;",
+        from: "    write_record::<S>(file, &record)?;\n",
         to: "    let _ = file;",
         suites: &[RESTARTS, MARKS],
     },
@@ -64,15 +64,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks are raised in memory before they are on disk",
         file: "src/generator/marks.rs",
-        from: "    write_record(file, &record).map_err",
-        to: "    shared.marks.raise(record.limits);\n    write_record(file, &record).map_err",
+        from: "    write_record::<S>(file, &record)?;",
+        to: "    shared.marks.raise(record.limits);\n    write_record::<S>(file, &record)?;",
         suites: &[DISK, MARKS],
     },
     Mutant {
         name: "marks are written two seconds too low",
         file: "src/generator/marks.rs",
-        from: "    write_record(file, &record).map_err",
-        to: "    let record = &Record { limits: record.limits.map(|l| S::Time::from_bits(l.get() - Marks::<S::Time>::AHEAD)), ..record.clone() };\n    write_record(file, record).map_err",
+        from: "    write_record::<S>(file, &record)?;",
+        to: "    let record = &Record { limits: record.limits.map(|l| S::Time::from_bits(l.get() - Marks::<S::Time>::AHEAD)), ..record.clone() };\n    write_record::<S>(file, record)?;",
         suites: &[RESTARTS, DISK],
     },
     Mutant {
