@@ -65,7 +65,7 @@ test-mutants-core: ## the same by cargo-mutants for the files of the core that t
 test-pgrx: ## package the extension with cargo pgrx, and test a server that has these files
 	@dev/test-pgrx
 
-test-update: ## replace the library of 0.1.0, built from its commit, under sessions that go on
+test-update: ## replace the library by that of a next version, which it derives, under sessions that go on
 	@dev/test-update
 
 test-sanitizers: ## run the core under AddressSanitizer, and pg_regress on a server under valgrind's memcheck

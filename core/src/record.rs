@@ -6,7 +6,7 @@
 //! ```
 //!
 //! (in one line). `timeline0` and `timeline1` are the marks of the two timelines of IDs, in ticks; `wal_timeline` is the
-//! timeline of the write-ahead log. Version 1, which ended with `system=…`, is read, too; it has no [`Origin`].
+//! timeline of the write-ahead log.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
@@ -38,8 +38,8 @@ pub struct Record<T = Tick> {
     pub current: bool,
     /// The system identifier of the PostgreSQL cluster that wrote the record.
     pub cluster: u64,
-    /// Where it was written, and for which IDs; `None` in a record of version 1.
-    pub origin: Option<Origin>,
+    /// Where it was written, and for which IDs.
+    pub origin: Origin,
 }
 
 /// Where a record was written, which differs for a copy of the file, and for which IDs.
@@ -89,22 +89,17 @@ impl<T: Time> Record<T> {
     pub fn decode(page: &[u8]) -> Option<Self> {
         let page = page.get(..LENGTH)?;
         let (fields, _) = core::str::from_utf8(page).ok()?.split_once(CHECKSUM)?;
-        let (version, fields) = fields.strip_prefix(T::NAME)?.strip_prefix("-marks ")?.split_once(' ')?;
-        let mut words = Words(fields);
+        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 2 ")?);
         let record = Self {
             serial: words.number("serial")?,
             limits: [T::new(words.number("timeline0")?)?, T::new(words.number("timeline1")?)?],
             current: words.number::<u8>("current")? == 1,
             cluster: words.number("system")?,
-            origin: match version {
-                "1" => None,
-                "2" => Some(Origin {
-                    wal_timeline: words.number("wal_timeline")?,
-                    file: words.number("file")?,
-                    partitions: words.range("partitions")?,
-                    sequences: words.range("sequences")?,
-                }),
-                _ => return None,
+            origin: Origin {
+                wal_timeline: words.number("wal_timeline")?,
+                file: words.number("file")?,
+                partitions: words.range("partitions")?,
+                sequences: words.range("sequences")?,
             },
         };
         // A number can be read in several spellings, such as with a leading zero. Only what `encode` writes is valid;
@@ -127,16 +122,12 @@ impl<T: Time> fmt::Display for Record<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { serial, limits: [zero, one], current, cluster, origin } = self;
         let (zero, one, current) = (zero.get(), one.get(), *current as u8);
-        let (name, version) = (T::NAME, 1 + origin.is_some() as u8);
+        let Origin { wal_timeline, file, partitions, sequences } = origin;
         write!(
             f,
-            "{name}-marks {version} serial={serial} timeline0={zero} timeline1={one} current={current} \
-             system={cluster}"
-        )?;
-        let Some(Origin { wal_timeline, file, partitions, sequences }) = origin else { return Ok(()) };
-        write!(
-            f,
-            " wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
+            "{}-marks 2 serial={serial} timeline0={zero} timeline1={one} current={current} system={cluster} \
+             wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
+            T::NAME,
             partitions.start(),
             partitions.end(),
             sequences.start(),
@@ -190,9 +181,13 @@ mod tests {
         partitions: 65280..=u16::MAX,
         sequences: 0..=u16::MAX,
     };
-    const OLD: Record =
-        Record { serial: 7, limits: [Tick::MAX, Tick::MIN], current: true, cluster: u64::MAX, origin: None };
-    const RECORD: Record = Record { origin: Some(ORIGIN), ..OLD };
+    const RECORD: Record = Record {
+        serial: 7,
+        limits: [Tick::MAX, Tick::MIN],
+        current: true,
+        cluster: u64::MAX,
+        origin: ORIGIN,
+    };
 
     #[test]
     fn a_line_that_people_can_read() {
@@ -207,23 +202,6 @@ mod tests {
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
         assert_eq!(Record { serial: u64::MAX, ..RECORD }.encode().len(), LENGTH);
-    }
-
-    #[test]
-    fn the_line_of_version_1() {
-        let page = OLD.encode();
-        let line = std::str::from_utf8(&page).unwrap().trim_end();
-        assert_eq!(
-            line,
-            "sno-marks 1 serial=7 timeline0=549755813887 timeline1=0 current=1 \
-             system=18446744073709551615 crc32=5ea1fa90"
-        );
-        assert_eq!(Record::decode(&page), Some(OLD));
-        // Of one file, whichever is newer.
-        let newer = Record { serial: 8, ..RECORD };
-        assert_eq!(Record::newest(&[page, newer.encode()].concat()), Some(newer));
-        let newer = Record { serial: 8, ..OLD };
-        assert_eq!(Record::newest(&[newer.encode(), RECORD.encode()].concat()), Some(newer));
     }
 
     #[test]

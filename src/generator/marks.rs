@@ -73,6 +73,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         .take(FILE_LENGTH)
         .read_to_end(&mut content)
         .map_err(|error| Error::marks_io(S::MARKS, "read", &error))?;
+    let here = origin(system, &file)?;
     let record = match Record::newest(&content) {
         Some(record) => record,
         // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash of
@@ -82,11 +83,10 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
             limits: [S::Time::MIN; 2],
             serial: 0,
             current: false,
-            origin: None,
+            origin: here.clone(),
         },
         None => return Err(Error::marks_corrupted(S::MARKS)),
     };
-    let here = origin(system, &file)?;
     let floor = [
         // Without marks of this cluster, its IDs are not later than now.
         (record.serial == 0 || record.cluster != cluster_identifier()).then_some(now),
@@ -103,7 +103,7 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
         // What raised them is not known any more after the next start.
         serial += 1;
         let cluster = cluster_identifier();
-        let raised = Record { serial, limits, current: record.current, cluster, origin: Some(here) };
+        let raised = Record { serial, limits, current: record.current, cluster, origin: here };
         write_record::<S>(&file, &raised)?;
     }
     if let Some(notice) = notice {
@@ -128,16 +128,15 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
 /// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its settings
 /// are different now, so that it can't make the same IDs as its original.
 fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) -> Option<Error> {
-    match &record.origin {
-        Some(_) if record.cluster != cluster_identifier() => None,
-        Some(origin) if origin.is_same_place(here) || !origin.overlaps(here) => None,
-        Some(origin) => Some(Error::copied::<S>(origin, here)),
+    if record.serial == 0 {
         // A standby from before its primary made the first ID.
-        None if record.serial == 0 && here.wal_timeline > 1 && last_of_old_primary(system).is_some() => {
-            Some(Error::promoted::<S>(here.wal_timeline))
-        }
-        None => None,
+        let promoted = here.wal_timeline > 1 && last_of_old_primary(system).is_some();
+        return promoted.then(|| Error::promoted::<S>(here.wal_timeline));
     }
+    let origin = &record.origin;
+    let is_copy =
+        record.cluster == cluster_identifier() && !origin.is_same_place(here) && origin.overlaps(here);
+    is_copy.then(|| Error::copied::<S>(origin, here))
 }
 
 /// The origin of records that are written to this file now.
@@ -261,7 +260,7 @@ fn write<S: System, const N: usize>(
         limits: shared.marks.ahead(tick_tock, now),
         current: shared.marks.current(),
         cluster: cluster_identifier(),
-        origin: Some(origin(system, file)?),
+        origin: origin(system, file)?,
     };
     write_record::<S>(file, &record)?;
     shared.serial.store(record.serial, Relaxed);

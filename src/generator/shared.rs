@@ -55,8 +55,7 @@ pub(crate) struct Shared<T: Time, const SLOTS: usize> {
     pub(crate) counter: AtomicU64,
     /// The generators.
     pub(crate) slots: [Slot<T>; SLOTS],
-    // From 0.2.0 on.
-    /// The tick in which the generators resumed; 0 if version 0.1.0 did that.
+    /// The tick in which the generators resumed.
     pub(crate) resumed: AtomicU64,
 }
 

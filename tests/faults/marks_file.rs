@@ -183,7 +183,7 @@ fn no_whole_record_at_all() {
     server.stop(Mode::Fast);
     let mut torn = fs::read(server.marks()).unwrap();
     torn.retain(|byte| *byte != b'=');
-    for damage in [&b"sno-marks 1 serial="[..], &torn, &[0xff; 2 * LENGTH]] {
+    for damage in [&b"sno-marks 2 serial="[..], &torn, &[0xff; 2 * LENGTH]] {
         fs::write(server.marks(), damage).unwrap();
         tally::fault("marks that were torn");
         server.start();

@@ -5,10 +5,6 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::sno_core::{
-    Tick, Time as _,
-    record::{LENGTH, Record},
-};
 use sno_tests::{Builder, Ids, Mode, Server, give_to_server};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
@@ -83,7 +79,7 @@ fn a_promotion_with_another_prefix_is_nothing_to_tell() {
     }
     ids.assert_distinct();
     assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (0, 0), "{}", standby.log());
-    assert_eq!(standby.record().origin.unwrap().wal_timeline, 2);
+    assert_eq!(standby.record().origin.wal_timeline, 2);
 }
 
 #[test]
@@ -148,31 +144,6 @@ fn a_restored_backup_is_told_once() {
         assert_eq!(count(&copy, HINT), 1);
     }
     ids.assert_distinct();
-}
-
-/// What version 0.1.0 has left behind counts, and is nothing to tell.
-#[test]
-fn marks_of_version_0_1_0_are_read() {
-    let server = builder().start();
-    let mut ids = Ids::new();
-    draw(&server, &mut ids);
-    server.stop(Mode::Fast);
-    let new = server.record();
-    assert_eq!(new.origin.as_ref().unwrap().partitions, 3..=3);
-    // Two seconds more than it really was.
-    let limits = new.limits.map(|limit| limit.saturating_add(2 * Tick::PER_SECOND));
-    let old = Record { serial: new.serial + 1, limits, current: true, origin: None, ..new };
-    let mut file = vec![b' '; 2 * LENGTH];
-    file[old.offset() as usize..][..LENGTH].copy_from_slice(&old.encode());
-    assert!(file.starts_with(b"sno-marks 1 ") || file[LENGTH..].starts_with(b"sno-marks 1 "));
-    fs::write(server.marks(), file).unwrap();
-    server.start();
-    let mut after = Ids::new();
-    draw(&server, &mut after);
-    assert!(after.iter().all(|id| id.tick() > limits[id.tick_tock() as usize]));
-    assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
-    let now = server.record();
-    assert!(now.serial > old.serial && now.origin.is_some(), "{now:?}");
 }
 
 /// A server's own marks say all there is to say of its IDs: other commits do not hold it up.

@@ -4,10 +4,7 @@
 use std::collections::BTreeSet;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, catalog, code, give_to_server, major_version, plan, text};
-
-/// The version that the control file names.
-const NOW: &str = env!("CARGO_PKG_VERSION");
+use sno_tests::{Server, catalog, code, give_to_server, plan, text};
 
 #[track_caller]
 fn database(server: &Server, name: &str) -> Client {
@@ -101,44 +98,6 @@ fn content(client: &mut Client) -> Vec<String> {
     all
 }
 
-#[test]
-fn an_update_from_0_1_0_with_all_that_uses_it() {
-    let server = Server::builder().extension(false).start();
-    let mut client = database(&server, "old");
-    client.batch_execute("CREATE EXTENSION sno VERSION '0.1.0'; CREATE EXTENSION amcheck").unwrap();
-    client.batch_execute(FILL).unwrap();
-    let before = content(&mut client);
-    client.batch_execute("ALTER EXTENSION sno UPDATE").unwrap();
-    assert_eq!(text(&mut client, "SELECT extversion FROM pg_extension WHERE extname = 'sno'"), NOW);
-    for mut client in [client, server.connect_to("old")] {
-        assert_eq!(content(&mut client), before);
-        client
-            .batch_execute(
-                "SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true);
-                 INSERT INTO event (n) SELECT generate_series(1, 1000);
-                 DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
-                 SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
-                 INSERT INTO log (line) VALUES ('new');
-                 DELETE FROM log WHERE line = 'new';",
-            )
-            .unwrap();
-    }
-    // A table that has what a new one has, and no way back.
-    let fresh = catalog(&mut {
-        let mut client = database(&server, "fresh");
-        client.batch_execute("CREATE EXTENSION sno").unwrap();
-        client
-    });
-    let updated = catalog(&mut server.connect_to("old"));
-    assert!(fresh.len() > 200, "{} lines", fresh.len());
-    assert!(
-        updated == fresh,
-        "an update leads elsewhere than CREATE EXTENSION:\n{}",
-        difference(&updated, &fresh)
-    );
-    assert_eq!(code(&mut server.connect_to("old"), "ALTER EXTENSION sno UPDATE TO '0.1.0'"), "22023");
-}
-
 /// Each kind of line that an update script could have forgotten makes a difference to the comparison.
 #[test]
 fn the_comparison_sees_every_kind_of_change() {
@@ -174,57 +133,15 @@ fn the_comparison_sees_every_kind_of_change() {
     assert_eq!(catalog(&mut client), fresh);
 }
 
-/// The way that a server goes after pg_upgrade: nothing changes where nothing is missing.
+/// A trusted extension: who may create objects in the database may create it.
 #[test]
-fn the_update_after_pg_upgrade_can_be_repeated() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    let fresh = catalog(&mut client);
-    for _ in 0..2 {
-        client
-            .batch_execute(&format!(
-                "ALTER EXTENSION sno UPDATE TO '{NOW}-pg_upgrade'; ALTER EXTENSION sno UPDATE"
-            ))
-            .unwrap();
-        let now = catalog(&mut client);
-        assert!(now == fresh, "{}", difference(&now, &fresh));
-    }
-    // And where something is, it comes back.
-    if major_version(&mut client) >= 18 {
-        client
-            .batch_execute(
-                "ALTER OPERATOR FAMILY sno_ops USING btree DROP FUNCTION 6 (sno, sno);
-                 ALTER EXTENSION sno DROP FUNCTION sno_skipsupport(internal);
-                 DROP FUNCTION sno_skipsupport(internal);",
-            )
-            .unwrap();
-        assert_ne!(catalog(&mut client), fresh);
-        client
-            .batch_execute(&format!(
-                "ALTER EXTENSION sno UPDATE TO '{NOW}-pg_upgrade'; ALTER EXTENSION sno UPDATE"
-            ))
-            .unwrap();
-        assert_eq!(difference(&catalog(&mut client), &fresh), "");
-    }
-}
-
-/// A trusted extension: who may create objects in the database may create it and update it.
-#[test]
-fn an_ordinary_user_creates_and_updates_it() {
+fn an_ordinary_user_creates_it() {
     let server = Server::builder().extension(false).start();
     server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
     server.connect().batch_execute("CREATE DATABASE own OWNER alice").unwrap();
     let mut config = server.config();
     let mut alice = config.user("alice").dbname("own").connect(sno_tests::postgres::NoTls).unwrap();
-    alice
-        .batch_execute(&format!(
-            "CREATE EXTENSION sno VERSION '0.1.0';
-             ALTER EXTENSION sno UPDATE;
-             ALTER EXTENSION sno UPDATE TO '{NOW}-pg_upgrade';
-             ALTER EXTENSION sno UPDATE;
-             SELECT sno_new(1);"
-        ))
-        .unwrap();
+    alice.batch_execute("CREATE EXTENSION sno; SELECT sno_new(1)").unwrap();
 }
 
 #[test]
