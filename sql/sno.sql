@@ -353,69 +353,44 @@ CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
--- A range of time is two conditions that any index can use: the planner replaces these functions by their bodies, or
--- their support functions do the same in less time. What counts is the time that sno_time shows, so each of the four
--- comparisons is exact. The operators are in no operator family, since no index knows an order between an ID and a
--- time. There is no = with a time: that would be a range of IDs, too.
+-- Comparisons with a time, which the planner's support function replaces by comparisons with an ID, so that any index can
+-- be used. The operators are in no operator family, since no index knows an order between an ID and a time. There is no =
+-- with a time: that would be a range of IDs, too.
 
-CREATE FUNCTION sno_before_support(internal) RETURNS internal
+CREATE FUNCTION sno_time_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_before_support(internal) IS 'planner support for < between sno and timestamptz';
-
-CREATE FUNCTION sno_since_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_since_support(internal) IS 'planner support for >= between sno and timestamptz';
-
-CREATE FUNCTION sno_upto_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_upto_support(internal) IS 'planner support for <= between sno and timestamptz';
-
-CREATE FUNCTION sno_after_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_after_support(internal) IS 'planner support for > between sno and timestamptz';
-
-CREATE FUNCTION sno_between_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_between_support(internal) IS 'planner support for sno_between';
+COMMENT ON FUNCTION sno_time_support(internal) IS 'planner support for comparisons of sno and timestamptz';
 
 CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_before_support
-    RETURN $1 < sno_lower($2);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'implementation of < operator';
 
 CREATE FUNCTION sno_ge_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_since_support
-    RETURN $1 >= sno_lower($2);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'implementation of >= operator';
 
 CREATE FUNCTION time_gt_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_before_support
-    RETURN $2 < sno_lower($1);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'implementation of > operator';
 
 CREATE FUNCTION time_le_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_since_support
-    RETURN $2 >= sno_lower($1);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'implementation of <= operator';
 
 CREATE FUNCTION sno_le_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_upto_support
-    RETURN $1 <= sno_upper($2);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION sno_le_time(sno, timestamptz) IS 'implementation of <= operator';
 
 CREATE FUNCTION sno_gt_time(sno, timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_after_support
-    RETURN $1 > sno_upper($2);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION sno_gt_time(sno, timestamptz) IS 'implementation of > operator';
 
 CREATE FUNCTION time_ge_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_upto_support
-    RETURN $2 <= sno_upper($1);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION time_ge_sno(timestamptz, sno) IS 'implementation of >= operator';
 
 CREATE FUNCTION time_lt_sno(timestamptz, sno) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_after_support
-    RETURN $2 > sno_upper($1);
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'implementation of < operator';
 
 CREATE OPERATOR < (
@@ -459,7 +434,7 @@ CREATE OPERATOR < (
 COMMENT ON OPERATOR < (timestamptz, sno) IS 'before it was made';
 
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
-    LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_between_support
+    LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support
     RETURN id >= sno_lower(since) AND id < sno_lower(until);
 COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'whether an ID is at or after a time and before another';
 

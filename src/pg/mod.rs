@@ -7,6 +7,7 @@ pub(crate) mod fmgr;
 pub(crate) mod settings;
 pub(crate) mod wait;
 
+pub(crate) mod raw;
+
 // For the planner's functions.
-pub(crate) mod catalog_cache;
 pub(crate) mod nodes;

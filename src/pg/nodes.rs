@@ -1,31 +1,8 @@
-//! The planner's lists and expressions.
+//! The planner's lists.
 
 use std::slice;
 
-use pgrx::pg_sys::{List, Node, PlannerInfo};
-
-unsafe extern "C-unwind" {
-    // Not pgrx's wrappers. An error of a user's function would lose its SQLSTATE and its context in the first one, and the
-    // second one raises none.
-    fn estimate_expression_value(root: *mut PlannerInfo, node: *mut Node) -> *mut Node;
-    fn stack_is_too_deep() -> bool;
-}
-
-/// The expression with all that can be computed at planning time: by functions of users, too.
-///
-/// # Safety
-/// An expression of the planner's. No caller up to PostgreSQL has anything to drop: an error of such a function is raised
-/// with `longjmp`. This passes by the `catch_unwind` of pgrx's guard, which keeps nothing between its call and its return.
-pub(crate) unsafe fn estimated(root: *mut PlannerInfo, node: *mut Node) -> *mut Node {
-    // SAFETY: by the contract.
-    unsafe { estimate_expression_value(root, node) }
-}
-
-/// Whether a recursion has to end here, by the setting `max_stack_depth`.
-pub(crate) fn is_stack_too_deep() -> bool {
-    // SAFETY: compares two addresses.
-    unsafe { stack_is_too_deep() }
-}
+use pgrx::pg_sys::{List, Node};
 
 /// The nodes of a list.
 ///

@@ -5,7 +5,7 @@ use sno_core::Sno;
 use crate::{
     fixed::{compare, hash, io, sort},
     pg::{
-        datum::{Timestamp, Uuid},
+        datum::Uuid,
         errors::Error,
         fmgr::{functions, pg_function},
     },
@@ -66,20 +66,6 @@ pg_function! {
             let detail = format!("Byte {place} is not the code of one of the characters 2-9 and a-x.");
             Error::uuid("sno", &uuid.0, detail)
         })
-    }
-}
-
-pg_function! {
-    /// `sno_lower(timestamptz) → sno`: the smallest possible ID of the first tick at or after a time.
-    fn sno_lower(time: Timestamp) -> Sno {
-        Sno::lower_bound(time.unix_micros())
-    }
-}
-
-pg_function! {
-    /// `sno_upper(timestamptz) → sno`: the largest possible ID of the tick of a time.
-    fn sno_upper(time: Timestamp) -> Sno {
-        Sno::upper_bound(time.unix_micros())
     }
 }
 

@@ -5,6 +5,8 @@ pub(crate) mod fields;
 mod fixed;
 mod functions;
 mod mask;
+mod time;
+
 mod planner;
 
 pub(crate) mod settings;

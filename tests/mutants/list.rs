@@ -26,6 +26,7 @@ const CLOCK: Suite = Suite("faults", "clock::");
 const WAITS: Suite = Suite("faults", "waits::");
 const SETTINGS: Suite = Suite("server", "settings::");
 const REGRESS: Suite = Suite("server", "regress::");
+const ESTIMATES: Suite = Suite("server", "estimates::");
 const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
 const UPGRADES: Suite = Suite("server", "upgrades::");
@@ -232,16 +233,23 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the estimate is a constant",
         file: "src/sno/planner/selectivity.rs",
-        from: "    // A query may have thousands of conditions.\n    check_for_interrupts!();\n",
-        to: "    check_for_interrupts!();\n    if true {\n        return UNKNOWN.into_datum();\n    }\n",
-        suites: &[REGRESS],
+        from: "        let mut args = Args::new(fcinfo);\n",
+        to: "        if true {\n            return pg_sys::DEFAULT_INEQ_SEL.into_datum();\n        }\n        let mut args = Args::new(fcinfo);\n",
+        suites: &[REGRESS, ESTIMATES],
     },
     Mutant {
-        name: "what the planner looked up is kept for ever, and for any function",
-        file: "src/pg/catalog_cache.rs",
-        from: "        if cached_at == before\n            && let Some((_, found)) = entries.into_iter().flatten().find(|(known, _)| *known == key)\n",
-        to: "        if let Some((_, found)) = entries.into_iter().flatten().next()\n",
-        suites: &[UPGRADES],
+        name: "two bounds of a range are independent",
+        file: "src/sno/planner/selectivity.rs",
+        from: "            if !clause.is_constant() {",
+        to: "            if true || !clause.is_constant() {",
+        suites: &[REGRESS, ESTIMATES],
+    },
+    Mutant {
+        name: "a known bound is estimated given an unknown one",
+        file: "src/sno/planner/selectivity.rs",
+        from: "(value == Value::Unknown, clause.is_upper())",
+        to: "(value != Value::Unknown, clause.is_upper())",
+        suites: &[REGRESS, ESTIMATES],
     },
     Mutant {
         name: "planner support does nothing",

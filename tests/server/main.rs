@@ -15,6 +15,7 @@ mod docs;
 mod drifts;
 mod drivers;
 mod encodings;
+mod estimates;
 mod foreign;
 mod harness;
 mod hostile;

@@ -1,7 +1,6 @@
 //! Planner support: comparisons with a time as comparisons that indexes can use, and their selectivity.
 
-mod comparison;
-mod statistics;
+mod operators;
 
 mod selectivity;
 mod support;

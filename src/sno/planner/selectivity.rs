@@ -1,310 +1,406 @@
 //! The selectivity of `<`, `<=`, `>`, `>=`: the planner expects as many rows as on a `timestamptz` column.
 //!
-//! The planner recognizes a range, a lower and an upper bound, only with PostgreSQL's own estimators, which are not exact
-//! enough here ([`super::statistics`]). With any other estimator it multiplies the estimates of the two bounds: if half of
-//! the table is after the lower bound and half of it before the upper one, it expects a quarter of the table, where the
-//! range may be one hour. So this estimator, which serves the four operators, returns the conditional probability of a
-//! condition, given the conditions that precede it. The planner's product is then the probability of all of them.
+//! PostgreSQL multiplies the selectivities of ANDed clauses. Only for its own estimators it combines a lower and an upper
+//! bound into a range, and these take an ID to be in the middle of its histogram bucket, since they can't convert it to a
+//! number. So this estimator serves the four operators, and combines the bounds itself, by PostgreSQL's formula:
 //!
-//! The planner caches the estimate of a condition and uses it in all combinations. So one condition may precede another
-//! only if it holds wherever the other is used. This is so if both bounds are constant during a scan, and if the first
-//! is in the same list of conditions, all of which have to hold, or in a list around that one. In such a list lower
-//! bounds precede upper ones; so if the predicate of a partial index `WHERE id >= …` replaces a condition, no other
-//! estimate changes. Of several known lower or upper bounds only the tightest counts. The unknown ones count as one, which
-//! the known one precedes.
+//! * The clauses of one AND list that compare one column with values that stay the same during a scan are put in an order:
+//!   known values before unknown ones, lower bounds before upper ones, else as they stand.
+//! * Let `F(k)` be the selectivity of the first `k` of them together. The k-th clause is estimated as `F(k) / F(k - 1)`, so
+//!   the planner's product is the selectivity of all of them.
+//! * Every other clause is independent of those around it.
 
-use std::{
-    cell::{Cell, LazyCell},
-    slice,
-};
+use std::{cell::Cell, ptr, slice};
 
-use pgrx::{
-    check_for_interrupts,
-    pg_sys::{self, BoolExpr, BoolExprType, Datum, List, Node, NodeTag, Oid, VariableStatData},
+use pgrx::pg_sys::{
+    self, BoolExprType, Datum, List, Node, NodeTag, Oid, OpExpr, PlannerInfo, RelOptInfo, VariableStatData,
 };
+use sno_core::Sno;
 
 use crate::{
     pg::{
         backend_local::BackendLocal,
-        datum::Returned,
+        datum::{Argument as _, Returned as _},
         fmgr::{Args, finfo},
-        nodes::{is_stack_too_deep, nodes},
+        nodes::nodes,
+        raw,
     },
-    sno::planner::{
-        comparison::{Comparison, Value},
-        statistics::{UNKNOWN, nulls, share},
-    },
+    sno::planner::operators::{Operator, Operators},
 };
 
 finfo!(sno_ineqsel);
 /// `sno_ineqsel(internal, oid, internal, integer) → double precision`: restriction estimator.
+///
+/// Without pgrx's guard, since it runs users' functions: see [`raw`].
 #[unsafe(no_mangle)]
-#[pgrx::pg_guard]
 unsafe extern "C-unwind" fn sno_ineqsel(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // A query may have thousands of conditions.
-    check_for_interrupts!();
-    // SAFETY: the arguments of a restriction estimator. What the planner passes is only read; statistics that an
-    // error leaves behind are released with the transaction. No frame down to `estimated` has anything to drop.
+    // SAFETY: the arguments of a restriction estimator, whose nodes are only read. No frame below has a destructor, a
+    // guard or a panic. What `examine_variable` pins is released with the query if an error passes by.
     unsafe {
+        // A query may have thousands of clauses.
+        if pg_sys::InterruptPending != 0 {
+            raw::ProcessInterrupts();
+        }
         let mut args = Args::new(fcinfo);
-        let root = args.next::<Datum>().cast_mut_ptr::<pg_sys::PlannerInfo>();
+        let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();
         let operator = Oid::from(args.next::<Datum>().value() as u32);
         let operands = args.next::<Datum>().cast_mut_ptr::<List>();
         let relation = args.next::<i32>();
 
-        // A user may create an operator with this estimator and one operand.
-        let &[left, right] = nodes(operands) else { return UNKNOWN.into_datum() };
-        let mut sides = [VariableStatData::default(); 2];
-        pg_sys::examine_variable(root, left, relation, &mut sides[0]);
-        pg_sys::examine_variable(root, right, relation, &mut sides[1]);
-        let condition = match sides.map(|side| side.rel.is_null()) {
-            [false, true] => Comparison::new(operator, right, true).zip(Some((left, 0))),
-            [true, false] => Comparison::new(operator, left, false).zip(Some((right, 1))),
+        // A superuser may create an operator with this estimator and one operand.
+        let &[left, right] = nodes(operands) else { return pg_sys::DEFAULT_INEQ_SEL.into_datum() };
+        let mut sides = [VariableStatData::default(), VariableStatData::default()];
+        let [on_left, on_right] = &mut sides;
+        raw::examine_variable(root, left, relation, on_left);
+        raw::examine_variable(root, right, relation, on_right);
+        let column = match (on_left.rel.is_null(), on_right.rel.is_null()) {
+            (false, true) => Some((left, on_left)),
+            (true, false) => Some((right, on_right)),
             _ => None,
         };
-        let estimate = condition.map(|(condition, (ids, side))| {
-            let (relation, statistics) = (&*sides[side].rel, &raw mut sides[side]);
-            Column { root, relation, ids, statistics }.estimate(operands, condition)
+        let selectivity = column.and_then(|(ids, statistics)| {
+            let operators = Operators::of(raw::exprType(ids))?.all();
+            let column = Column { root, relation: statistics.rel, ids, statistics, operators };
+            Some(column.selectivity(operands, column.clause(operator, left, right)?))
         });
-        for variable in sides {
-            if let (Some(release), false) = (variable.freefunc, variable.statsTuple.is_null()) {
-                release(variable.statsTuple);
+        for side in &sides {
+            if let (Some(release), false) = (side.freefunc, side.statsTuple.is_null()) {
+                release(side.statsTuple);
             }
         }
-        estimate.unwrap_or(UNKNOWN).into_datum()
+        selectivity.unwrap_or(pg_sys::DEFAULT_INEQ_SEL).into_datum()
     }
 }
 
 /// A column, or an expression, of a relation.
-struct Column<'a> {
-    root: *mut pg_sys::PlannerInfo,
-    relation: &'a pg_sys::RelOptInfo,
+struct Column {
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
     ids: *mut Node,
     statistics: *mut VariableStatData,
+    operators: [(Oid, Operator); 4],
 }
 
-/// The shares of the rows that satisfy the lower and the upper bounds, as far as there are any.
-type Shares = [Option<f64>; 2];
-
-fn narrow(shares: &mut Shares, upper: bool, share: f64) {
-    let side = &mut shares[usize::from(upper)];
-    *side = Some(side.map_or(share, |known| known.min(share)));
+/// A comparison `column operator bound`.
+#[derive(Clone, Copy)]
+struct Clause {
+    operator: Operator,
+    bound: *mut Node,
 }
 
-/// The share of the rows that satisfy both, by PostgreSQL's formula.
-fn conjunction(shares: Shares, nulls: f64) -> f64 {
-    match shares {
-        [None, None] => 1.0,
-        [Some(share), None] | [None, Some(share)] => share,
-        [Some(lower), Some(upper)] if lower == UNKNOWN || upper == UNKNOWN => {
-            lower.min(upper).min(pg_sys::DEFAULT_RANGE_INEQ_SEL)
+/// Where a clause stands.
+enum Place<'a> {
+    /// In this AND list.
+    Listed(&'a [*mut Node]),
+    /// In the predicate of a partial index. PostgreSQL uses it in place of the restrictions that it implies.
+    Predicate,
+    /// PostgreSQL has made it of another clause, such as a comparison of rows or with an array.
+    Derived,
+}
+
+/// The value of a bound, as far as it is known at planning time.
+#[derive(Clone, Copy, PartialEq)]
+enum Value {
+    Known(Sno),
+    Null,
+    Unknown,
+}
+
+/// The selectivity of the lower and of the upper bounds, as far as there are any.
+#[derive(Clone, Copy, Default)]
+struct Range {
+    lower: Option<f64>,
+    upper: Option<f64>,
+}
+
+impl Range {
+    fn narrow(&mut self, upper: bool, selectivity: f64) {
+        let side = if upper { &mut self.upper } else { &mut self.lower };
+        *side = Some(side.map_or(selectivity, |known| known.min(selectivity)));
+    }
+
+    /// As at the end of PostgreSQL's `clauselist_selectivity_ext`. `nulls` is the fraction that both bounds leave out.
+    fn selectivity(self, nulls: f64) -> f64 {
+        let unknown = pg_sys::DEFAULT_INEQ_SEL;
+        match (self.lower, self.upper) {
+            (None, None) => 1.0,
+            (Some(one), None) | (None, Some(one)) => one,
+            (Some(lower), Some(upper)) if lower == unknown || upper == unknown => {
+                lower.min(upper).min(pg_sys::DEFAULT_RANGE_INEQ_SEL)
+            }
+            (Some(lower), Some(upper)) => (lower + upper + nulls - 1.0).max(1e-10),
         }
-        // Both leave out the nulls.
-        [Some(lower), Some(upper)] => (lower + upper + nulls - 1.0).max(1e-10),
     }
 }
 
-impl Column<'_> {
-    unsafe fn estimate(&self, operands: *mut List, condition: Comparison) -> f64 {
-        // SAFETY: as for `sno_ineqsel`.
-        unsafe {
-            let value = condition.value(self.root);
-            let Some(mut shares) = self.preceding(operands, condition, value) else { return 1.0 };
-            let nulls = nulls(self.statistics);
-            let given = conjunction(shares, nulls);
-            narrow(&mut shares, condition.upper, share(self.root, self.statistics, condition, value));
-            if given > 0.0 { (conjunction(shares, nulls) / given).min(1.0) } else { 1.0 }
-        }
-    }
+/// How many other comparisons with the column are considered. The planner asks for each one of them, so the time would grow
+/// with the square of their number.
+const MAX_OTHERS: usize = 10;
 
-    /// The shares of the conditions that precede a condition; `None` if a tighter bound makes it redundant.
-    unsafe fn preceding(&self, operands: *mut List, condition: Comparison, value: Value) -> Option<Shares> {
-        static TIGHTER: [Cursor; 2] = [Cursor::new(), Cursor::new()];
-
-        // SAFETY: conditions of the planner's.
+impl Column {
+    /// `F(k) / F(k - 1)` for a clause that has these operands.
+    unsafe fn selectivity(&self, operands: *mut List, clause: Clause) -> f64 {
+        // SAFETY: the planner's nodes; see `sno_ineqsel`.
         unsafe {
-            let Place { conditions, position, around } = self.place(operands);
-            // Evaluated only if needed: most conditions are the only one of their list.
-            let is_constant = LazyCell::new(|| condition.is_constant());
-            let mut shares = if around == [None; 2] || *is_constant { around } else { [None; 2] };
-            let redundant = TIGHTER[usize::from(condition.upper)].search(conditions, |number, &node| {
-                if number == position {
-                    return None;
+            let value = self.value(clause);
+            let own = self.clause_selectivity(clause, value);
+            if !clause.is_constant() {
+                return own;
+            }
+            let place = self.place(operands);
+            let list = match place {
+                Place::Listed(list) => list,
+                _ => nodes((*self.relation).baserestrictinfo),
+            };
+            let mut before = Range::default();
+            // The tightest of the known lower and upper bounds.
+            let mut tightest: [Option<(Sno, Clause)>; 2] = [None; 2];
+            let (mut is_later, mut others) = (false, 0);
+            for &node in list {
+                let node = stripped(node);
+                if has_operands(node, operands) {
+                    is_later = true;
+                    continue;
                 }
-                let other = Comparison::of(clause(node), self.ids)?;
-                if other.upper && !condition.upper || !*is_constant || !other.is_constant() {
-                    return None;
+                let Some(other) = self.clause_of(node).filter(|other| other.is_constant()) else { continue };
+                others += 1;
+                if others > MAX_OTHERS {
+                    break;
                 }
-                let is_redundant = match (condition.upper, other.upper) {
-                    (true, false) => {
-                        let kept = cached_estimate(node).filter(|_| around == [None; 2]);
-                        narrow(&mut shares, other.upper, kept.unwrap_or_else(|| self.share(other)));
-                        false
-                    }
-                    (upper, _) => match (value, other.value(self.root)) {
-                        // Of two bounds of one value the exclusive one is tighter; of two equal ones the first counts.
-                        (Value::Known(value), Value::Known(by)) => match upper {
-                            true => (by, other.inclusive, number) < (value, condition.inclusive, position),
-                            false => (value, !condition.inclusive, number) < (by, !other.inclusive, position),
-                        },
-                        (Value::Unknown, Value::Known(_)) => {
-                            narrow(&mut shares, upper, self.share(other));
-                            false
-                        }
-                        (Value::Unknown, Value::Unknown) => number < position,
-                        _ => false,
-                    },
+                let known = self.value(other);
+                let rank = |value, clause: Clause| (value == Value::Unknown, clause.is_upper());
+                let precedes = match place {
+                    Place::Listed(_) => (rank(known, other), is_later) <= (rank(value, clause), false),
+                    Place::Predicate => clause.is_upper() && !other.is_upper(),
+                    Place::Derived => true,
                 };
-                is_redundant.then_some(())
-            });
-            redundant.is_none().then_some(shares)
+                if !precedes {
+                    continue;
+                }
+                match known {
+                    Value::Known(id) => {
+                        let [lower, upper] = &mut tightest;
+                        let side = if other.is_upper() { upper } else { lower };
+                        if side.is_none_or(|(best, _)| if other.is_upper() { id < best } else { id > best }) {
+                            *side = Some((id, other));
+                        }
+                    }
+                    Value::Unknown => before.narrow(other.is_upper(), pg_sys::DEFAULT_INEQ_SEL),
+                    Value::Null => before.narrow(other.is_upper(), 0.0),
+                }
+            }
+            for (id, other) in tightest.into_iter().flatten() {
+                before.narrow(other.is_upper(), self.clause_selectivity(other, Value::Known(id)));
+            }
+            let mut all = before;
+            all.narrow(clause.is_upper(), own);
+            let nulls = self.nulls();
+            let given = before.selectivity(nulls);
+            if given > 0.0 { (all.selectivity(nulls) / given).min(1.0) } else { 1.0 }
         }
     }
 
-    unsafe fn share(&self, other: Comparison) -> f64 {
-        // SAFETY: a condition of the planner's.
-        unsafe { share(self.root, self.statistics, other, other.value(self.root)) }
+    /// A comparison with this column; `None` if it is another one.
+    unsafe fn clause(&self, operator: Oid, left: *mut Node, right: *mut Node) -> Option<Clause> {
+        let &(_, operator) = self.operators.iter().find(|(known, _)| *known == operator)?;
+        // SAFETY: two expressions.
+        let side = unsafe { [left, right].map(|operand| raw::equal(operand.cast(), self.ids.cast())) };
+        match side {
+            [true, _] => Some(Clause { operator, bound: right }),
+            [_, true] => Some(Clause { operator: operator.commutator(), bound: left }),
+            _ => None,
+        }
     }
 
-    /// Adds the bounds in a list of conditions.
-    unsafe fn narrow_by_all(&self, shares: &mut Shares, conditions: &[*mut Node]) {
-        for &node in conditions {
-            // SAFETY: conditions of the planner's.
-            unsafe {
-                if let Some(other) =
-                    Comparison::of(clause(node), self.ids).filter(|other| other.is_constant())
-                {
-                    narrow(shares, other.upper, self.share(other));
-                }
+    /// A node as a comparison with this column; `None` if it is something else.
+    unsafe fn clause_of(&self, node: *mut Node) -> Option<Clause> {
+        // SAFETY: a node, told apart by its tag.
+        unsafe {
+            if (*node).type_ != NodeTag::T_OpExpr {
+                return None;
+            }
+            let OpExpr { opno, args, .. } = *node.cast();
+            let &[left, right] = nodes(args) else { return None };
+            self.clause(opno, left, right)
+        }
+    }
+
+    /// The value that the bound would have if the query were executed now.
+    unsafe fn value(&self, clause: Clause) -> Value {
+        // SAFETY: an expression of the column's type, folded to a constant or not.
+        unsafe {
+            let mut node = clause.bound;
+            if (*node).type_ != NodeTag::T_Const {
+                node = raw::estimate_expression_value(self.root, node);
+            }
+            if (*node).type_ != NodeTag::T_Const {
+                return Value::Unknown;
+            }
+            match &*node.cast::<pg_sys::Const>() {
+                pg_sys::Const { constisnull: true, .. } => Value::Null,
+                known => Value::Known(Sno::from_datum(known.constvalue)),
             }
         }
     }
 
-    /// The list of conditions that has the condition with these operands.
+    /// The selectivity of a clause by itself, as PostgreSQL's `scalarineqsel` computes it.
+    unsafe fn clause_selectivity(&self, clause: Clause, value: Value) -> f64 {
+        let id = match value {
+            Value::Known(id) => id,
+            Value::Null => return 0.0,
+            Value::Unknown => return pg_sys::DEFAULT_INEQ_SEL,
+        };
+        // SAFETY: the column's statistics, and a value of its type that outlives the calls.
+        unsafe {
+            if (*self.statistics).statsTuple.is_null() {
+                return pg_sys::DEFAULT_INEQ_SEL;
+            }
+            let constant = Datum::from(id.as_bytes().as_ptr());
+            let operator = self.oid(clause.operator);
+            let mut function = pg_sys::FmgrInfo::default();
+            raw::fmgr_info(raw::get_opcode(operator), &mut function);
+            let mut common = 0.0;
+            let of_common = raw::mcv_selectivity(
+                self.statistics,
+                &mut function,
+                pg_sys::InvalidOid,
+                constant,
+                true,
+                &mut common,
+            );
+            // For the position of a value in its bucket, PostgreSQL converts both to numbers. It can't convert an ID, but
+            // it converts the 6 bytes of a macaddr, and the first 6 bytes of an ID are its time and its metabyte.
+            let vartype = ptr::replace(&raw mut (*self.statistics).vartype, pg_sys::MACADDROID);
+            let of_others = raw::ineq_histogram_selectivity(
+                self.root,
+                self.statistics,
+                operator,
+                &mut function,
+                !clause.is_upper(),
+                clause.operator.is_inclusive(),
+                pg_sys::InvalidOid,
+                constant,
+                pg_sys::MACADDROID,
+            );
+            (*self.statistics).vartype = vartype;
+            // Negative without a histogram.
+            let of_others = if of_others < 0.0 { 0.5 } else { of_others };
+            (of_others * (1.0 - self.nulls() - common) + of_common).clamp(0.0, 1.0)
+        }
+    }
+
+    /// The fraction of the rows that are null.
+    unsafe fn nulls(&self) -> f64 {
+        // SAFETY: the column's statistics, if there are any.
+        unsafe {
+            let tuple = (*self.statistics).statsTuple;
+            if tuple.is_null() {
+                return 0.0;
+            }
+            f64::from((*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_statistic>()).stanullfrac)
+        }
+    }
+
+    /// Where the clause with these operands stands.
     unsafe fn place<'a>(&self, operands: *mut List) -> Place<'a> {
         // SAFETY: the planner's lists.
         unsafe {
-            let own = nodes(self.relation.baserestrictinfo);
-            let having = nodes((*(*self.root).parse).havingQual.cast());
-            if let Some(place) = self.find(own, operands).or_else(|| self.find(having, operands)) {
-                return place;
+            let relation = &*self.relation;
+            let find_in = |list| find(nodes(list), true, operands, 0);
+            if let Some(list) = find_in(relation.baserestrictinfo).or_else(|| find_in(relation.joininfo)) {
+                return Place::Listed(list);
             }
-            // The relation's own conditions hold, too, where a join or the predicate of an index on the ID is used. They
-            // need not hold where an index on other columns is.
-            let in_indexes = || {
-                nodes(self.relation.indexlist).iter().find_map(|&index| {
-                    let index = &*index.cast::<pg_sys::IndexOptInfo>();
-                    let columns = &nodes(index.indextlist)[..index.nkeycolumns as usize];
-                    let has_ids = columns.iter().any(|&column| {
-                        pg_sys::equal((*column.cast::<pg_sys::TargetEntry>()).expr.cast(), self.ids.cast())
-                    });
-                    self.find(nodes(index.indpred), operands).zip(Some(has_ids))
-                })
-            };
-            let in_joins = self.find(nodes(self.relation.joininfo), operands).zip(Some(true));
-            // Conditions that exist only for an estimate, as for the elements of an array, are in no list.
-            let nowhere = Place { conditions: &[], position: 0, around: [None; 2] };
-            let (mut place, with_own) = in_joins.or_else(in_indexes).unwrap_or((nowhere, true));
-            self.narrow_by_all(&mut place.around, if with_own { own } else { &[] });
-            place
+            let mut indexes = nodes(relation.indexlist).iter();
+            let has_it =
+                |index: &*mut Node| find_in((*index.cast::<pg_sys::IndexOptInfo>()).indpred).is_some();
+            if indexes.any(has_it) { Place::Predicate } else { Place::Derived }
         }
     }
 
-    /// Finds it in a list of conditions that all have to hold, or in a list below that.
-    unsafe fn find<'a>(&self, conditions: &'a [*mut Node], operands: *mut List) -> Option<Place<'a>> {
-        static CONDITION: Cursor = Cursor::new();
-        static ALTERNATIVE: Cursor = Cursor::new();
+    fn oid(&self, operator: Operator) -> Oid {
+        let found = self.operators.iter().find(|(_, known)| *known == operator);
+        found.map_or(pg_sys::InvalidOid, |&(oid, _)| oid)
+    }
+}
 
-        // Then it is as if it were in no list.
-        if is_stack_too_deep() {
+impl Clause {
+    /// Whether the bound is an upper one, so that the IDs are less than it.
+    fn is_upper(self) -> bool {
+        self.operator.is_less()
+    }
+
+    /// Whether the bound stays the same during a scan.
+    unsafe fn is_constant(self) -> bool {
+        // SAFETY: an expression.
+        unsafe {
+            (*self.bound).type_ == NodeTag::T_Const
+                || !raw::contain_var_clause(self.bound) && !raw::contain_volatile_functions(self.bound)
+        }
+    }
+}
+
+/// Finds the clause with these operands in a list of clauses that are ANDed or not, or below it. The result is the AND list
+/// that the clause is in, or the clause alone.
+unsafe fn find<'a>(
+    list: &'a [*mut Node],
+    anded: bool,
+    operands: *mut List,
+    depth: usize,
+) -> Option<&'a [*mut Node]> {
+    /// At each level, the position where the last search ended. The planner asks for the clauses in their order: with 10,000
+    /// clauses and searches that begin at the first one, planning would take a minute.
+    // SAFETY: for this function.
+    static POSITIONS: BackendLocal<[Cell<usize>; 8]> =
+        unsafe { BackendLocal::new([const { Cell::new(0) }; 8]) };
+
+    let last = POSITIONS.get(depth);
+    let start = last.map_or(0, Cell::get).min(list.len());
+    // SAFETY: nodes of the planner's, told apart by their tags.
+    unsafe {
+        if raw::stack_is_too_deep() {
             return None;
         }
-        // SAFETY: conditions of the planner's, told apart by their tags.
-        unsafe {
-            let is_it = |node: *mut Node| {
-                (*node).type_ == NodeTag::T_OpExpr && (*node.cast::<pg_sys::OpExpr>()).args == operands
-            };
-            let found = |number, &node: &_| is_it(clause(node)).then_some(number);
-            if let Some(position) = CONDITION.search(conditions, found) {
-                return Some(Place { conditions, position, around: [None; 2] });
-            }
-            let mut place = conditions.iter().find_map(|&node| {
-                let node = clause(node);
-                match (*node).type_ {
-                    NodeTag::T_BoolExpr => {
-                        let BoolExpr { boolop, args, .. } = *node.cast();
-                        match boolop {
-                            BoolExprType::AND_EXPR => self.find(nodes(args), operands),
-                            _ => ALTERNATIVE
-                                .search(nodes(args), |_, part| self.find(slice::from_ref(part), operands)),
-                        }
-                    }
-                    NodeTag::T_BooleanTest => {
-                        let tested = &raw const (*node.cast::<pg_sys::BooleanTest>()).arg;
-                        self.find(slice::from_ref(&*tested.cast()), operands)
-                    }
-                    _ => None,
+        let (before, after) = list.split_at(start);
+        for place in after.iter().chain(before) {
+            let node = stripped(*place);
+            let found = match (*node).type_ {
+                NodeTag::T_OpExpr if has_operands(node, operands) => {
+                    Some(if anded { list } else { slice::from_ref(place) })
                 }
-            })?;
-            self.narrow_by_all(&mut place.around, conditions);
-            Some(place)
+                NodeTag::T_BoolExpr => {
+                    let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
+                    find(nodes(args), boolop == BoolExprType::AND_EXPR, operands, depth + 1)
+                }
+                NodeTag::T_BooleanTest => {
+                    let tested = &raw const (*node.cast::<pg_sys::BooleanTest>()).arg;
+                    find(slice::from_ref(&*tested.cast()), false, operands, depth + 1)
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                if let Some(last) = last {
+                    last.set(ptr::from_ref(place).offset_from(list.as_ptr()) as usize);
+                }
+                return found;
+            }
         }
     }
+    None
 }
 
-/// The place of a condition.
-struct Place<'a> {
-    /// The list of conditions that it is in, all of which have to hold, and its position.
-    conditions: &'a [*mut Node],
-    position: usize,
-    /// The shares of the conditions in the lists around that one.
-    around: Shares,
+unsafe fn has_operands(node: *mut Node, operands: *mut List) -> bool {
+    // SAFETY: a node, told apart by its tag.
+    unsafe { (*node).type_ == NodeTag::T_OpExpr && (*node.cast::<OpExpr>()).args == operands }
 }
 
-/// The expression of a condition; of an OR, the one whose parts are `RestrictInfo` nodes, too.
-unsafe fn clause(node: *mut Node) -> *mut Node {
-    // SAFETY: a node of the planner's.
+/// The expression of a clause; of an OR, the one whose parts are `RestrictInfo` nodes, too.
+unsafe fn stripped(node: *mut Node) -> *mut Node {
+    // SAFETY: a node, told apart by its tag.
     unsafe {
         if (*node).type_ != NodeTag::T_RestrictInfo {
             return node;
         }
         let info = &*node.cast::<pg_sys::RestrictInfo>();
         if info.orclause.is_null() { info.clause.cast() } else { info.orclause.cast() }
-    }
-}
-
-/// The estimate of a condition that the planner has cached.
-unsafe fn cached_estimate(node: *mut Node) -> Option<f64> {
-    // SAFETY: a node of the planner's.
-    let kept = unsafe {
-        ((*node).type_ == NodeTag::T_RestrictInfo).then(|| (*node.cast::<pg_sys::RestrictInfo>()).norm_selec)
-    };
-    kept.filter(|share| (0.0..=1.0).contains(share))
-}
-
-/// The position in a long list at which the last search ended and the next one starts. The planner asks for the estimates
-/// of conditions in their order. With 10,000 conditions and searches that start at the first, planning would take a minute.
-struct Cursor(BackendLocal<Cell<usize>>);
-
-impl Cursor {
-    const fn new() -> Self {
-        // SAFETY: for statics of the estimator.
-        Self(unsafe { BackendLocal::new(Cell::new(0)) })
-    }
-
-    fn search<'a, T>(
-        &self,
-        list: &'a [*mut Node],
-        mut found: impl FnMut(usize, &'a *mut Node) -> Option<T>,
-    ) -> Option<T> {
-        let is_long = list.len() > 8;
-        let start = if is_long && self.0.get() < list.len() { self.0.get() } else { 0 };
-        (start..list.len()).chain(0..start).find_map(|number| {
-            let result = found(number, &list[number])?;
-            if is_long {
-                self.0.set(number);
-            }
-            Some(result)
-        })
     }
 }

@@ -3,7 +3,8 @@
 -- A query is written once: e is the table, id its key, and at(…) a bound, which is sno_lower(…) on one table and the time itself on
 -- the other. Compared are the rows expected of the scan of e and the cost of the plan, first with all plans allowed, then with
 -- index scans only. good: within 3 of timestamptz's. Where timestamptz's rows are further from the truth than 3, ours may be
--- anything that is closer to it.
+-- anything that is closer to it. One cost is not good: a clause below OR is estimated by itself, also where a partial index is
+-- used for it whose predicate is the other bound.
 
 CREATE TABLE es (id sno PRIMARY KEY, n integer, v integer);
 CREATE TABLE et (id timestamptz PRIMARY KEY, n integer, v integer);
@@ -52,8 +53,7 @@ BEGIN
     better := off(theirs.rows, ours.actual) > 3 AND off(ours.rows, ours.actual) < off(theirs.rows, ours.actual);
     rows := CASE WHEN better OR off(ours.rows, theirs.rows) <= 3 THEN 'good'
         ELSE format('%s, timestamptz %s, in truth %s', ours.rows, theirs.rows, ours.actual) END;
-    cost := CASE WHEN better OR off(ours.cost, theirs.cost) <= 3 THEN 'good'
-        ELSE format('%s, timestamptz %s', ours.cost, theirs.cost) END;
+    cost := CASE WHEN better OR off(ours.cost, theirs.cost) <= 3 THEN 'good' ELSE 'not good' END;
 END
 $$;
 

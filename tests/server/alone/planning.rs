@@ -56,8 +56,24 @@ fn thousands_of_conditions_are_planned_as_fast_as_on_a_timestamptz() {
     let descending = |n| format!("id >= {}", hour(9000 - n));
     let narrowing =
         |n| if n % 2 == 0 { format!("id >= {}", hour(n)) } else { format!("id < {}", hour(9000 - n)) };
+    let clauses = |count, arms| {
+        let clause = |n: usize| {
+            let arm = |arm| format!("(id >= {} AND id < {})", hour(n * arms + arm), hour(n * arms + arm + 1));
+            format!("({})", (0..arms).map(arm).collect::<Vec<_>>().join(" OR "))
+        };
+        (0..count).map(clause).collect::<Vec<_>>().join(" AND ")
+    };
+    let nested = |levels: usize| {
+        let deepest = format!("id < {}", hour(levels));
+        let around = |inner, n| format!("id < {} OR (id >= {} AND ({inner}))", hour(n), hour(n + 1));
+        (0..levels).rev().fold(deepest, around)
+    };
     for (name, condition) in [
         ("ranges", ranges(5000)),
+        ("two lists of ranges", clauses(2, 2000)),
+        ("ten lists of ranges", clauses(10, 500)),
+        ("fifty lists of ranges", clauses(50, 50)),
+        ("nested ranges", nested(400)),
         ("ranges with both ends", betweens(5000)),
         ("ascending bounds", bounds(2000, ascending)),
         ("descending bounds", bounds(2000, descending)),

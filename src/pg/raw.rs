@@ -1,0 +1,96 @@
+//! PostgreSQL's functions without pgrx's wrappers.
+//!
+//! A wrapper turns an ERROR into a panic, which takes longer than many of these functions, and an error of a user's function
+//! loses its SQLSTATE and its context on the way. A raw call lets the error pass as a `longjmp`, so it has one rule: **no frame
+//! from the call up to PostgreSQL has a destructor to run or a `catch_unwind`.** That is also why a caller may not panic.
+
+use std::ffi::{c_int, c_void};
+
+use pgrx::pg_sys::{
+    CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, List, Node, Oid, PlannerInfo, RegProcedure,
+    TypeCacheEntry, VariableStatData, oidvector,
+};
+
+unsafe extern "C-unwind" {
+    pub(crate) fn ProcessInterrupts();
+    pub(crate) fn stack_is_too_deep() -> bool;
+
+    pub(crate) fn fmgr_info(function: Oid, info: *mut FmgrInfo);
+    pub(crate) fn get_opcode(operator: Oid) -> RegProcedure;
+    pub(crate) fn get_opfamily_member(family: Oid, left: Oid, right: Oid, strategy: i16) -> Oid;
+    pub(crate) fn lookup_type_cache(type_: Oid, flags: i32) -> *mut TypeCacheEntry;
+
+    pub(crate) fn equal(a: *const c_void, b: *const c_void) -> bool;
+    pub(crate) fn exprType(node: *const Node) -> Oid;
+    pub(crate) fn contain_var_clause(node: *mut Node) -> bool;
+    pub(crate) fn contain_volatile_functions(node: *mut Node) -> bool;
+
+    pub(crate) fn GetSysCacheOid(
+        cache: c_int,
+        column: i16,
+        key1: Datum,
+        key2: Datum,
+        key3: Datum,
+        key4: Datum,
+    ) -> Oid;
+    pub(crate) fn buildoidvector(oids: *const Oid, length: c_int) -> *mut oidvector;
+    pub(crate) fn get_func_namespace(function: Oid) -> Oid;
+
+    pub(crate) fn lappend(list: *mut List, datum: *mut c_void) -> *mut List;
+    pub(crate) fn copyObjectImpl(node: *const c_void) -> *mut c_void;
+    pub(crate) fn make_andclause(clauses: *mut List) -> *mut Expr;
+    pub(crate) fn make_opclause(
+        operator: Oid,
+        result: Oid,
+        returns_set: bool,
+        left: *mut Expr,
+        right: *mut Expr,
+        collation: Oid,
+        input_collation: Oid,
+    ) -> *mut Expr;
+    pub(crate) fn makeConst(
+        type_: Oid,
+        typmod: i32,
+        collation: Oid,
+        length: c_int,
+        value: Datum,
+        is_null: bool,
+        by_value: bool,
+    ) -> *mut Const;
+    pub(crate) fn makeFuncExpr(
+        function: Oid,
+        result: Oid,
+        args: *mut List,
+        collation: Oid,
+        input_collation: Oid,
+        format: CoercionForm::Type,
+    ) -> *mut FuncExpr;
+
+    /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users' code.
+    pub(crate) fn estimate_expression_value(root: *mut PlannerInfo, node: *mut Node) -> *mut Node;
+    pub(crate) fn examine_variable(
+        root: *mut PlannerInfo,
+        node: *mut Node,
+        relation: i32,
+        found: *mut VariableStatData,
+    );
+    pub(crate) fn mcv_selectivity(
+        column: *mut VariableStatData,
+        function: *mut FmgrInfo,
+        collation: Oid,
+        constant: Datum,
+        var_on_left: bool,
+        common: *mut f64,
+    ) -> f64;
+    pub(crate) fn ineq_histogram_selectivity(
+        root: *mut PlannerInfo,
+        column: *mut VariableStatData,
+        operator: Oid,
+        function: *mut FmgrInfo,
+        greater: bool,
+        inclusive: bool,
+        collation: Oid,
+        constant: Datum,
+        constant_type: Oid,
+    ) -> f64;
+}

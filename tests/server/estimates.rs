@@ -1,0 +1,113 @@
+//! Row estimates of random conditions, beside those of the same conditions on a `timestamptz` column.
+//!
+//! The conditions are nested lists of known bounds, of bounds that are unknown at planning time, and of conditions on another
+//! column. An estimate is good if it is within three times PostgreSQL's for the `timestamptz`, or nearer to the actual rows.
+
+use sno_tests::{Server, postgres::Client, postgres::SimpleQueryMessage};
+
+/// Chosen once, so that a failure comes again.
+const SEED: u64 = 20_260_101;
+const QUERIES: usize = 2000;
+const ROWS: u64 = 50_000;
+
+/// A linear congruential generator, whose upper bits are random enough.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// A time among those of the rows, or a little outside, written as a constant, as one that is known at planning time only
+    /// by calling `now()`, or as one that is not known then.
+    fn time(&mut self) -> String {
+        let time = format!("timestamptz '2026-01-01Z' + interval '{} s'", self.below(ROWS * 11));
+        match self.below(8) {
+            0 => format!("({time} + (now() - now()))"),
+            1 | 2 => format!("(SELECT {time})"),
+            _ => time,
+        }
+    }
+
+    fn comparison(&mut self) -> String {
+        let operator = ["<", "<=", ">", ">="][self.below(4) as usize];
+        let time = self.time();
+        if self.below(4) == 0 { format!("{time} {operator} id") } else { format!("id {operator} {time}") }
+    }
+
+    fn condition(&mut self, depth: u64) -> String {
+        match self.below(10 - 3 * depth) {
+            0 => format!("n < {}", self.below(100)),
+            1..=3 => self.comparison(),
+            4 => format!("id BETWEEN {} AND {}", self.time(), self.time()),
+            5..=7 => self.list("AND", depth + 1),
+            8 => self.list("OR", depth + 1),
+            _ => format!("NOT {}", self.list("AND", depth + 1)),
+        }
+    }
+
+    fn list(&mut self, word: &str, depth: u64) -> String {
+        let count = 1 + self.below(4);
+        let parts: Vec<_> = (0..count).map(|_| self.condition(depth.min(3))).collect();
+        format!("({})", parts.join(&format!(" {word} ")))
+    }
+}
+
+/// The rows that the planner expects.
+fn expected(client: &mut Client, table: &str, condition: &str) -> f64 {
+    let plan = client.simple_query(&format!("EXPLAIN SELECT FROM {table} WHERE {condition}")).unwrap();
+    let line = plan.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    let rows = line.unwrap().split("rows=").nth(1).unwrap().split(' ').next().unwrap();
+    rows.parse().unwrap()
+}
+
+fn off(a: f64, b: f64) -> f64 {
+    a.max(b).max(1.0) / a.min(b).max(1.0)
+}
+
+#[test]
+fn random_conditions_are_estimated_as_on_a_timestamptz() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client
+        .batch_execute(&format!(
+            "CREATE TABLE s AS SELECT sno_make('2026-01-01Z'::timestamptz + k * interval '10 s', 0, 1, 0) AS id, k % 100 AS n
+                 FROM generate_series(0, {ROWS} - 1) k;
+             INSERT INTO s SELECT NULL, k FROM generate_series(0, 2000) k;
+             CREATE TABLE t AS SELECT sno_time(id) AS id, n FROM s;
+             CREATE INDEX ON s (id); CREATE INDEX ON t (id);
+             ANALYZE s, t;",
+        ))
+        .unwrap();
+    let mut random = Random(SEED);
+    let (mut worst, mut bad) = ((1.0, String::new()), Vec::new());
+    for _ in 0..QUERIES {
+        let condition = random.list("AND", 0);
+        let [ours, theirs] = ["s", "t"].map(|table| expected(&mut client, table, &condition));
+        if off(ours, theirs) <= 3.0 {
+            continue;
+        }
+        let query = format!("SELECT count(*) FROM t WHERE {condition}");
+        let actual = client.query_one(&query, &[]).unwrap().get::<_, i64>(0) as f64;
+        if off(ours, actual) < off(theirs, actual) {
+            continue;
+        }
+        let line = format!("{ours} rows, timestamptz {theirs}, actual {actual}: {condition}");
+        if off(ours, theirs) > worst.0 {
+            worst = (off(ours, theirs), line.clone());
+        }
+        bad.push(line);
+    }
+    assert!(
+        bad.is_empty(),
+        "seed {SEED}: {} of {QUERIES} estimates are off; the worst, {:.0} times: {}\n{}",
+        bad.len(),
+        worst.0,
+        worst.1,
+        bad.join("\n")
+    );
+}
