@@ -10,13 +10,13 @@ mod pg;
 /// Functions of all types of fixed length: input and output, comparison, hashing, sorts.
 mod fixed;
 
-/// The generators of all systems: systems, sessions, shared memory, high-water marks.
+/// The generators of all ID schemes: schemes, sessions, shared memory, high-water marks.
 mod generator;
 
 /// The type `sno`: its functions, fields, generation, settings, views and planner support.
 mod sno;
 
-/// The four other systems of the extension `sno_compat`: Snowflake-SI, uid60, uniqueid and gid.
+/// The four other ID schemes of the extension `sno_compat`: Snowflake-SI, uid60, uniqueid and gid.
 mod compat;
 
 #[cfg(not(target_pointer_width = "64"))]
@@ -46,6 +46,6 @@ extern "C-unwind" fn _PG_init() {
     sno::settings::define();
     compat::settings::define();
     generator::shared::reserve(&MEMORY);
-    // Of the other systems a session may need none, so their memory is taken at their first use.
+    // Of the other schemes a session may need none, so their memory is taken at their first use.
     sno::generate::MEMORY.attach_at_load();
 }

@@ -21,9 +21,9 @@ use crate::Sno;
 /// use sno_core::{Abbreviation, Sno};
 ///
 /// let [a, b, far]: [Sno; 3] = ["9q7k4op826n2g222".parse()?, "9q7k4op826n2g223".parse()?, Sno::MAX];
-/// let abbreviation = Abbreviation::around(a);
-/// assert!(abbreviation.of(a) < abbreviation.of(b));
-/// assert!(abbreviation.of(b) < abbreviation.of(far));
+/// let abbreviation = Abbreviation::anchored_at(a);
+/// assert!(abbreviation.key(a) < abbreviation.key(b));
+/// assert!(abbreviation.key(b) < abbreviation.key(far));
 /// # Ok::<(), sno_core::ParseError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ const WIDTH: u64 = 3 << 46;
 impl Abbreviation {
     /// An abbreviation whose seven hours have this ID in their middle, or reach to the first or the last ID.
     #[inline]
-    pub const fn around(id: Sno) -> Self {
+    pub const fn anchored_at(id: Sno) -> Self {
         let start = id.key().0.saturating_sub(WIDTH / 2);
         // The seven hours end with the last ID at the latest.
         let last = u64::MAX - (WIDTH - 1);
@@ -47,7 +47,7 @@ impl Abbreviation {
 
     /// The number of an ID.
     #[inline]
-    pub const fn of(self, id: Sno) -> u64 {
+    pub const fn key(self, id: Sno) -> u64 {
         let (high, low) = id.key();
         if high < self.base {
             return high >> 2;
@@ -142,8 +142,8 @@ mod tests {
 
         #[test]
         fn the_order_is_kept((center, a, b) in three()) {
-            let abbreviation = Abbreviation::around(center);
-            let (x, y) = (abbreviation.of(a), abbreviation.of(b));
+            let abbreviation = Abbreviation::anchored_at(center);
+            let (x, y) = (abbreviation.key(a), abbreviation.key(b));
             prop_assert!(x == y || x.cmp(&y) == a.cmp(&b), "{a:?} {b:?} {x} {y}");
         }
 
@@ -152,41 +152,41 @@ mod tests {
             (center, low, offset) in (any::<[u8; 10]>(), any::<u16>(), 4 - HALF..HALF - 4)
         ) {
             let center = Sno::from_bytes(center);
-            let abbreviation = Abbreviation::around(center);
+            let abbreviation = Abbreviation::anchored_at(center);
             let a = id(center.key().0.saturating_add_signed(offset), low);
             if let Some(b) = a.successor() {
-                prop_assert_eq!(abbreviation.of(a) + 1, abbreviation.of(b));
+                prop_assert_eq!(abbreviation.key(a) + 1, abbreviation.key(b));
             }
         }
 
         #[test]
         fn elsewhere_18_bits_are_lost((center, at) in (any::<[u8; 10]>(), any::<[u8; 10]>())) {
-            let abbreviation = Abbreviation::around(Sno::from_bytes(center));
+            let abbreviation = Abbreviation::anchored_at(Sno::from_bytes(center));
             let (base, a) = (abbreviation.base, Sno::from_bytes(at));
             let (high, low) = a.key();
             let next = high.saturating_add(4);
             prop_assume!(next < base || (high >= base + WIDTH && next > high + 3));
-            prop_assert_eq!(abbreviation.of(a), abbreviation.of(id(high & !3, !low)));
-            prop_assert_eq!(abbreviation.of(a) + 1, abbreviation.of(id(next, low)));
+            prop_assert_eq!(abbreviation.key(a), abbreviation.key(id(high & !3, !low)));
+            prop_assert_eq!(abbreviation.key(a) + 1, abbreviation.key(id(next, low)));
         }
     }
 
     #[test]
     fn the_ends() {
         for center in [Sno::MIN, Sno::MAX] {
-            let abbreviation = Abbreviation::around(center);
-            assert!(abbreviation.of(Sno::MIN) < abbreviation.of(Sno::MAX));
+            let abbreviation = Abbreviation::anchored_at(center);
+            assert!(abbreviation.key(Sno::MIN) < abbreviation.key(Sno::MAX));
         }
-        assert_eq!(Abbreviation::around(Sno::MIN).of(Sno::MIN), 0);
+        assert_eq!(Abbreviation::anchored_at(Sno::MIN).key(Sno::MIN), 0);
         // Nothing is lost from the first ID of the seven hours on.
         let first = id(WIDTH, 0);
-        let abbreviation = Abbreviation::around(id(WIDTH + WIDTH / 2, 0));
+        let abbreviation = Abbreviation::anchored_at(id(WIDTH + WIDTH / 2, 0));
         assert_eq!(abbreviation.base, WIDTH);
-        assert_eq!(abbreviation.of(first) + 1, abbreviation.of(first.successor().unwrap()));
+        assert_eq!(abbreviation.key(first) + 1, abbreviation.key(first.successor().unwrap()));
         // Nor up to the last one.
         for center in [id(u64::MAX - WIDTH / 2 + 1, 0), Sno::MAX] {
-            let abbreviation = Abbreviation::around(center);
-            let numbers = [5, 4, 3, 2, 1, 0].map(|back| abbreviation.of(id(u64::MAX - back, 0)));
+            let abbreviation = Abbreviation::anchored_at(center);
+            let numbers = [5, 4, 3, 2, 1, 0].map(|back| abbreviation.key(id(u64::MAX - back, 0)));
             assert!(numbers.windows(2).all(|pair| pair[0] + (1 << 16) == pair[1]), "{numbers:x?}");
         }
     }

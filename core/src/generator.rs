@@ -57,7 +57,7 @@ impl Generator {
     }
 
     /// Makes an ID at the system's time. It sleeps when all sequence numbers of a tick are taken, for at most 4 ms, and
-    /// while the clock is at a tick that both timelines have passed, until it has caught up.
+    /// while the clock is at a tick that both tick-tock sides have passed, until it has caught up.
     ///
     /// # Errors
     ///

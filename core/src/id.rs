@@ -30,13 +30,13 @@ pub struct Sno([u8; 10]);
 pub struct Fields {
     /// When the ID was made, to 4 ms.
     pub tick: Tick,
-    /// Which of two timelines it belongs to; its generator changes to the other one when the clock steps back.
+    /// Which of two sides it is on; its generator switches to the other one when the clock steps back.
     pub tick_tock: bool,
     /// The application's own byte.
     pub metabyte: u8,
     /// The number of the generator that made it.
     pub partition: u16,
-    /// A number within tick, timeline and partition.
+    /// A number within tick, side and partition.
     pub sequence: u16,
 }
 
@@ -84,7 +84,7 @@ impl Sno {
         Tick::from_bits(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]) >> 1)
     }
 
-    /// Which of the two timelines the ID belongs to.
+    /// Which of the two sides the ID is on.
     #[inline]
     pub const fn tick_tock(self) -> bool {
         self.0[4] & 1 == 1
@@ -102,7 +102,7 @@ impl Sno {
         u16::from_be_bytes([self.0[6], self.0[7]])
     }
 
-    /// The number within tick, timeline and partition.
+    /// The number within tick, side and partition.
     #[inline]
     pub const fn sequence(self) -> u16 {
         u16::from_be_bytes([self.0[8], self.0[9]])
@@ -281,7 +281,7 @@ impl PartialOrd for Sno {
     }
 }
 
-/// The order of the bytes: by time, then timeline, metabyte, partition, sequence.
+/// The order of the bytes: by time, then tick-tock, metabyte, partition, sequence.
 impl Ord for Sno {
     #[inline]
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {

@@ -24,13 +24,11 @@
 //! ```
 //!
 //! * A *tick* is a span of 4 ms; ticks are counted from 2010-01-01 00:00:00 UTC.
-//! * The *tick-tock* bit says which of two timelines the ID belongs to. A generator changes from one to the other when
-//!   the clock steps back: in the other timeline, the ticks that come again were not used yet.
+//! * The *tick-tock* bit says which of two *sides* the ID is on. A generator switches to the other side when the clock
+//!   steps back: there, the ticks that come again were not used yet.
 //! * The *metabyte* is the application's own byte.
 //! * The *partition* is the number of the generator that made the ID.
-//! * The *sequence* number is different for each ID of one tick, timeline and partition.
-//!
-//! These timelines have nothing to do with those of PostgreSQL's write-ahead log.
+//! * The *sequence* number is different for each ID of one tick, side and partition.
 //!
 //! # Which one should I use?
 //!
@@ -40,7 +38,7 @@
 //! * To share a generator between processes: a [`Slot`] in shared memory, and its high-water [`Marks`] in a file, which
 //!   keep IDs unique after a restart. This is how the PostgreSQL extension works.
 //! * To sort many IDs: an [`Abbreviation`] of 64 bits.
-//! * To make and read IDs of other systems, or to convert those to [`Sno`]: the module `compat`, behind the feature of
+//! * To make and read IDs of other schemes, or to convert those to [`Sno`]: the module `compat`, behind the feature of
 //!   that name.
 //! * To show IDs to those who are not to see when they were made, or how many there are: a `mask::Key`, behind the feature
 //!   `mask`.
@@ -51,7 +49,7 @@
 //!   has to wait.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the high-water marks in a file.
-//! * `compat`: four other systems of IDs, and conversions from three of them to [`Sno`].
+//! * `compat`: four other ID schemes, and conversions from three of them to [`Sno`].
 //! * `mask`: IDs encrypted as 16 other characters of the same alphabet.
 //! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the
 //!   type `sno` and of `bytea` as ten bytes, of `text`, `varchar` and `char` as 16 characters.
@@ -115,7 +113,7 @@ mod sqlx;
 mod tick;
 #[cfg(feature = "std")]
 mod tick_clock;
-mod time;
+mod tick_type;
 
 pub use abbreviation::{Abbreviation, DistinctCounter};
 pub use base32::ParseError;
@@ -131,7 +129,7 @@ pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};
 #[cfg(feature = "std")]
 pub use tick_clock::TickClock;
-pub use time::Time;
+pub use tick_type::TickType;
 
 /// The examples of the README, which need several features.
 #[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]

@@ -45,9 +45,9 @@ impl Prefix {
     /// ```
     /// use sno_core::Prefix;
     ///
-    /// assert_eq!(Prefix::of_identifier(7_575_001_234_567_890_123).to_string(), "555/12");
+    /// assert_eq!(Prefix::from_system_identifier(7_575_001_234_567_890_123).to_string(), "555/12");
     /// ```
-    pub const fn of_identifier(identifier: u64) -> Self {
+    pub const fn from_system_identifier(identifier: u64) -> Self {
         // MurmurHash3's finalizer: each bit of the identifier changes half of all bits.
         let mut hash = identifier;
         hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -187,9 +187,9 @@ impl SequenceRange {
         Ok(Self { lower, upper })
     }
 
-    /// A pool of any size above zero, for the systems in `compat`, whose fields have other widths.
+    /// A pool of any size above zero, for the schemes in `compat`, whose fields have other widths.
     #[cfg(feature = "compat")]
-    pub(crate) const fn of_field(lower: u16, upper: u16) -> Self {
+    pub(crate) const fn from_bounds(lower: u16, upper: u16) -> Self {
         assert!(lower <= upper);
         Self { lower, upper }
     }
@@ -330,13 +330,16 @@ mod tests {
     fn prefixes_of_identifiers() {
         // By another implementation of MurmurHash3's finalizer: it must not change.
         let identifiers = [0, 1, 7_575_001_234_567_890_123, 7_575_001_234_567_890_124, u64::MAX];
-        assert_eq!(identifiers.map(|id| Prefix::of_identifier(id).value()), [0, 2885, 555, 3105, 1611]);
+        assert_eq!(
+            identifiers.map(|id| Prefix::from_system_identifier(id).value()),
+            [0, 2885, 555, 3105, 1611]
+        );
         // As initdb makes them: seconds, microseconds, 12 bits of the process ID.
         let identifier = |second: u64, micros: u64, pid: u64| second << 32 | micros << 12 | pid;
         let spread = |identifiers: &mut dyn Iterator<Item = u64>| {
             let mut count = [0_u32; 4096];
             for identifier in identifiers {
-                let prefix = Prefix::of_identifier(identifier);
+                let prefix = Prefix::from_system_identifier(identifier);
                 assert_eq!(prefix.bits(), 12);
                 count[prefix.value() as usize] += 1;
             }

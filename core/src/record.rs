@@ -5,7 +5,7 @@
 //!     wal_timeline=1 file=1311789 partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
-//! (in one line). `timeline0` and `timeline1` are the marks of the two timelines of IDs, in ticks; `wal_timeline` is the
+//! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks; `wal_timeline` is the
 //! timeline of the write-ahead log.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
@@ -19,7 +19,7 @@ use core::{
     str::FromStr,
 };
 
-use crate::{Prefix, SequenceRange, Tick, Time};
+use crate::{Prefix, SequenceRange, Tick, TickType};
 
 /// Length of a record in the file, in bytes: a page, so that two records never share a sector.
 pub const LENGTH: usize = 4096;
@@ -32,12 +32,12 @@ const CHECKSUM: &str = " crc32=";
 pub struct Record<T = Tick> {
     /// The number of the write: the newer of two records has the higher one.
     pub serial: u64,
-    /// The marks of both timelines.
+    /// The last tick that each tick-tock side may enter, inclusive; in ticks since the scheme's epoch.
     pub limits: [T; 2],
-    /// The timeline that was entered last.
+    /// The side that was entered last.
     pub current: bool,
-    /// The system identifier of the PostgreSQL cluster that wrote the record.
-    pub cluster: u64,
+    /// The system identifier, as `pg_control_system()` shows it, of the cluster that wrote the record.
+    pub system_identifier: u64,
     /// Where it was written, and for which IDs.
     pub origin: Origin,
 }
@@ -74,7 +74,7 @@ impl Origin {
     }
 }
 
-impl<T: Time> Record<T> {
+impl<T: TickType> Record<T> {
     /// The record's bytes.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut page = Page { bytes: [b' '; LENGTH], length: 0 };
@@ -94,7 +94,7 @@ impl<T: Time> Record<T> {
             serial: words.number("serial")?,
             limits: [T::new(words.number("timeline0")?)?, T::new(words.number("timeline1")?)?],
             current: words.number::<u8>("current")? == 1,
-            cluster: words.number("system")?,
+            system_identifier: words.number("system")?,
             origin: Origin {
                 wal_timeline: words.number("wal_timeline")?,
                 file: words.number("file")?,
@@ -118,15 +118,15 @@ impl<T: Time> Record<T> {
     }
 }
 
-impl<T: Time> fmt::Display for Record<T> {
+impl<T: TickType> fmt::Display for Record<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { serial, limits: [zero, one], current, cluster, origin } = self;
+        let Self { serial, limits: [zero, one], current, system_identifier, origin } = self;
         let (zero, one, current) = (zero.get(), one.get(), *current as u8);
         let Origin { wal_timeline, file, partitions, sequences } = origin;
         write!(
             f,
-            "{}-marks 2 serial={serial} timeline0={zero} timeline1={one} current={current} system={cluster} \
-             wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
+            "{}-marks 2 serial={serial} timeline0={zero} timeline1={one} current={current} \
+             system={system_identifier} wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
             T::NAME,
             partitions.start(),
             partitions.end(),
@@ -185,7 +185,7 @@ mod tests {
         serial: 7,
         limits: [Tick::MAX, Tick::MIN],
         current: true,
-        cluster: u64::MAX,
+        system_identifier: u64::MAX,
         origin: ORIGIN,
     };
 

@@ -1,21 +1,19 @@
 //! The state machine that makes IDs unique: one generator's state, in process memory or in memory that
 //! many processes share.
 //!
-//! # Two timelines
+//! # Two sides
 //!
-//! A clock can step back to a tick whose sequence numbers are used up already. So the ticks of a generator come in two
-//! series, its *timelines*: an ID's *tick-tock* bit says which one it belongs to. When the clock steps back, the
-//! generator changes to the other timeline, where these ticks were not used, and need not wait. These timelines have
-//! nothing to do with those of PostgreSQL's write-ahead log.
+//! A clock can step back to a tick whose sequence numbers are used up already. So a generator has every tick twice, once
+//! on each of two *sides*: an ID's *tick-tock* bit says which side it is on. When the clock steps back, the generator
+//! switches to the other side, where these ticks were not used, and need not wait.
 //!
 //! # Protocol
 //!
-//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out. For each timeline it
-//! holds the highest tick that `W` had reached whenever it departed from that timeline: `departed[0]` and
-//! `departed[1]`. A caller takes an ID by changing `W` to it. Nothing is reserved beforehand, so a caller that dies at
+//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out. For each side it
+//! holds the highest tick that `W` had reached whenever it departed from that side: `departed[0]` and `departed[1]`. A caller takes an ID by changing `W` to it. Nothing is reserved beforehand, so a caller that dies at
 //! any point has nothing to clean up.
 //!
-//! A [claim](Slot::claim) loads `W`, then `departed` of the *other* timeline, then reads the clock. The order matters:
+//! A [claim](Slot::claim) loads `W`, then `departed` of the *other* side, then reads the clock. The order matters:
 //! a caller that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like
 //! a backward step. Then, with one compare-and-swap of `W`:
 //!
@@ -23,7 +21,7 @@
 //! |---|---|
 //! | a later tick than `W`'s | enters it, with the first number of the pool |
 //! | the same tick | takes the next number; if the pool is used up, waits for the next tick |
-//! | earlier, but after `departed[other]` | raises `departed[this]` to `W`'s tick, then enters the other timeline: no wait |
+//! | earlier, but after `departed[other]` | raises `departed[this]` to `W`'s tick, then enters the other side: no wait |
 //! | earlier than both | waits until the clock reaches `W`'s tick or passes `departed[other]`, whichever comes first |
 //!
 //! If the clock can tell that `W`'s tick [is current](Clock::is_current), this counts as a reading of the same tick,
@@ -34,30 +32,30 @@
 //!
 //! Why no `(tick, tick-tock, sequence)` is taken twice:
 //!
-//! * Within a timeline `W` only grows.
-//! * A timeline is entered again only after the tick at which `W` last departed from it, since `departed` is raised
+//! * Within a side `W` only grows.
+//! * A side is entered again only after the tick at which `W` last departed from it, since `departed` is raised
 //!   *before* the new `W` is published.
 //! * A caller with an outdated `departed` has an outdated `W`, too, so its compare-and-swap fails.
 //!
-//! `departed` may be raised by a caller whose compare-and-swap then fails. This does no harm: its timeline had in fact
-//! reached that tick, and the value is read only from the other timeline.
+//! `departed` may be raised by a caller whose compare-and-swap then fails. This does no harm: its side had in fact reached
+//! that tick, and the value is read only from the other side.
 //!
-//! # One timeline
+//! # One side
 //!
-//! An ID of another [system](Time) may have no tick-tock bit. In its slot, the other timeline counts as departed from at
+//! An ID of another [scheme](TickType) may have no tick-tock bit. In its slot, the other side counts as departed from at
 //! the largest tick there is, so it is never entered: the generator waits until a clock that stepped back has caught
 //! up.
 //!
 //! # High-water marks
 //!
 //! The slots are lost with the memory that they are in. [`Marks`] are their high-water marks: no slot enters a tick
-//! above the mark of its timeline, and a mark is raised only after the new one was written to where it survives. So
+//! above the mark of its side, and a mark is raised only after the new one was written to where it survives. So
 //! after a restart every slot [resumes](Slot::resume) at the marks, above every ID that was handed out before.
 //!
-//! When the clock steps back, slots in use change to the other timeline at once, and idle slots do not.
-//! `Marks` holds the timeline that was entered last, the current one; a slot that enters a new tick changes to it if its
-//! `departed` allows. So in the end all slots are on one timeline, and only that one's mark is raised. The other mark
-//! falls behind the clock, so that the other timeline can be entered without a wait after the next backward step or
+//! When the clock steps back, slots in use switch to the other side at once, and idle slots do not.
+//! `Marks` holds the side that was entered last, the current one; a slot that enters a new tick switches to it if its
+//! `departed` allows. So in the end all slots are on one side, and only that one's mark is raised. The other mark
+//! falls behind the clock, so that the other side can be entered without a wait after the next backward step or
 //! restart.
 
 #[cfg(not(loom))]
@@ -71,7 +69,7 @@ use core::{
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, Time};
+use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, TickType};
 
 /// The state of one generator, on a cache line of its own.
 ///
@@ -79,12 +77,12 @@ use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, Time};
 /// A zeroed one is valid, but has to [resume](Slot::resume) before the first claim.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Slot<T: Time = Tick> {
+pub struct Slot<T: TickType = Tick> {
     /// `W`: 47 bits of tick (`sno` uses 39), 1 of tick-tock, 16 of sequence.
     word: AtomicU64,
-    /// The highest tick at which `W` departed from each timeline.
+    /// The highest tick at which `W` departed from each side.
     departed: [AtomicU64; 2],
-    /// How often the clock stepped back and the timeline changed.
+    /// How often the clock stepped back and the side changed.
     backward_steps: AtomicU64,
     /// How often a caller had to wait since the pool of a tick was used up.
     overflows: AtomicU64,
@@ -98,23 +96,23 @@ pub struct Slot<T: Time = Tick> {
 const UNUSED: u32 = u32::MAX;
 
 #[inline]
-fn pack<T: Time>(tick: T, tick_tock: bool, sequence: u16) -> u64 {
+fn pack<T: TickType>(tick: T, tick_tock: bool, sequence: u16) -> u64 {
     const { assert!(T::BITS <= 47) };
     tick.get() << 17 | (tick_tock as u64) << 16 | sequence as u64
 }
 
 #[inline]
-fn unpack<T: Time>(word: u64) -> (T, bool, u16) {
+fn unpack<T: TickType>(word: u64) -> (T, bool, u16) {
     (T::from_bits(word >> 17), word >> 16 & 1 == 1, word as u16)
 }
 
-/// `departed` of a timeline that has reached this tick. A second timeline that the system lacks must never be entered,
+/// `departed` of a side that has reached this tick. A second side that the scheme lacks must never be entered,
 /// so for this it is the largest tick.
-fn departed_at<T: Time>(tick_tock: bool, tick: T) -> u64 {
-    if tick_tock && !T::TWO_TIMELINES { T::MAX.get() } else { tick.get() }
+fn departed_at<T: TickType>(tick_tock: bool, tick: T) -> u64 {
+    if tick_tock && !T::TWO_SIDES { T::MAX.get() } else { tick.get() }
 }
 
-impl<T: Time> Default for Slot<T> {
+impl<T: TickType> Default for Slot<T> {
     /// A slot that has never handed out an ID.
     fn default() -> Self {
         Self {
@@ -136,14 +134,14 @@ impl<T: Time> Default for Slot<T> {
 pub struct Stamp<T = Tick> {
     /// The tick.
     pub tick: T,
-    /// The timeline: false for the first, true for the second.
+    /// The side: false for the first, true for the second.
     pub tick_tock: bool,
-    /// The number within tick and timeline, in the claim's [`SequenceRange`].
+    /// The number within tick and side, in the claim's [`SequenceRange`].
     pub sequence: u16,
     /// Whether this claim entered the tick. One claim of a slot does so in each tick: the moment for work that is due
     /// once a tick.
     pub entered: bool,
-    /// Whether the clock had stepped back, and this claim was the first of all slots to change the timeline for it.
+    /// Whether the clock had stepped back, and this claim was the first of all slots to switch sides for it.
     pub stepped_back: bool,
 }
 
@@ -164,16 +162,16 @@ pub enum ClaimError<T = Tick> {
         /// The tick to wait for: the next one.
         until: T,
     },
-    /// The clock stepped back to a tick that both timelines have passed.
+    /// The clock stepped back to a tick that both sides have passed.
     ClockWentBack {
         /// What the clock reads.
         now: T,
         /// The tick to wait for.
         until: T,
     },
-    /// The clock is after the mark of the timeline, which has to be raised first: see [`Marks::ahead`].
+    /// The clock is after the mark of the side, which has to be raised first: see [`Marks::ahead`].
     MarkReached {
-        /// The timeline.
+        /// The side.
         tick_tock: bool,
         /// What the clock reads: the least tick to raise the mark to.
         tick: T,
@@ -195,8 +193,8 @@ impl<T> fmt::Display for ClaimError<T> {
 
 impl<T: fmt::Debug> core::error::Error for ClaimError<T> {}
 
-impl<T: Time> Slot<T> {
-    /// Takes the next stamp. No other claim on this slot ever takes the same tick, timeline and sequence number.
+impl<T: TickType> Slot<T> {
+    /// Takes the next stamp. No other claim on this slot ever takes the same tick, side and sequence number.
     ///
     /// It never blocks. Concurrent callers may pass different ranges and clocks.
     ///
@@ -280,7 +278,7 @@ impl<T: Time> Slot<T> {
     }
 
     /// The part of a claim that enters another tick than the word's; `None` if another caller was first. `departed` is
-    /// that of the other timeline.
+    /// that of the other side.
     fn enter(
         &self,
         word: u64,
@@ -294,7 +292,7 @@ impl<T: Time> Slot<T> {
         if back && now <= departed {
             return Err(ClaimError::ClockWentBack { now, until: tick.min(departed.saturating_add(1)) });
         }
-        // After a backward step the other timeline can be entered. After a step forward it is entered if it can be and
+        // After a backward step the other side can be entered. After a step forward it is entered if it can be and
         // is the current one of all slots.
         let change = back || (now > departed && marks.current() != this);
         let to = this ^ change;
@@ -323,7 +321,7 @@ impl<T: Time> Slot<T> {
     /// Starts at the marks of an earlier run, with the pools of their ticks used up. Only for a slot that nobody uses
     /// yet.
     pub fn resume(&self, marks: &Marks<T>) {
-        let current = marks.current() && T::TWO_TIMELINES;
+        let current = marks.current() && T::TWO_SIDES;
         for tick_tock in [false, true] {
             self.departed[tick_tock as usize].store(departed_at(tick_tock, marks.limit(tick_tock)), Relaxed);
         }
@@ -349,7 +347,7 @@ impl<T: Time> Slot<T> {
         self.waited.fetch_add(micros, Relaxed);
     }
 
-    /// The highest tick at which this slot departed from a timeline, or resumed on it.
+    /// The highest tick at which this slot departed from a side, or resumed on it.
     pub fn departed(&self, tick_tock: bool) -> T {
         T::from_bits(self.departed[tick_tock as usize].load(Acquire))
     }
@@ -381,15 +379,15 @@ impl<T: Time> Slot<T> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SlotState<T = Tick> {
-    /// The tick of the last ID.
+    /// The tick of the last ID; before the first ID, the mark that the slot resumed at.
     pub tick: T,
-    /// The timeline of the last ID.
+    /// The side of the last ID.
     pub tick_tock: bool,
     /// The sequence number of the last ID.
     pub sequence: u16,
     /// The earliest reading of the clock at which a claim does not wait for the clock.
     pub safe: T,
-    /// How often the clock stepped back and the timeline changed.
+    /// How often the clock stepped back and the side changed.
     pub backward_steps: u64,
     /// How often a caller had to wait since the pool of a tick was used up.
     pub overflows: u64,
@@ -399,26 +397,26 @@ pub struct SlotState<T = Tick> {
     pub partition: Option<u16>,
 }
 
-/// The high-water marks of all slots of a server: the last tick of each timeline that they may enter, and the timeline
-/// that was entered last.
+/// The high-water marks of all slots of a server: the last tick of each side that they may enter, inclusive, and
+/// the side that was entered last.
 ///
 /// A mark is raised only after the new one was written to where a restart finds it: [`Marks::ahead`], then the write,
 /// then [`Marks::raise`].
 #[derive(Debug)]
 #[repr(C)]
-pub struct Marks<T: Time = Tick> {
+pub struct Marks<T: TickType = Tick> {
     limit: [AtomicU64; 2],
     current: AtomicBool,
     time: PhantomData<T>,
 }
 
-impl<T: Time> Marks<T> {
+impl<T: TickType> Marks<T> {
     /// How many ticks ahead of the clock a mark is written: two seconds.
     pub const AHEAD: u64 = 2 * T::PER_SECOND;
     /// A mark fewer ticks ahead of the clock than this is due to be raised: one second.
     pub const DUE: u64 = T::PER_SECOND;
 
-    /// Marks at these ticks, of the first and the second timeline.
+    /// Marks at these ticks, of the first and the second side.
     pub fn new(limits: [T; 2], current: bool) -> Self {
         Self {
             limit: limits.map(|tick| AtomicU64::new(tick.get())),
@@ -432,7 +430,7 @@ impl<T: Time> Marks<T> {
         Self::new([T::MAX; 2], false)
     }
 
-    /// Sets both marks and the current timeline. Only for marks that nobody uses yet.
+    /// Sets both marks and the current side. Only for marks that nobody uses yet.
     pub fn restore(&self, limits: [T; 2], current: bool) {
         for (limit, tick) in self.limit.iter().zip(limits) {
             limit.store(tick.get(), Relaxed);
@@ -440,25 +438,25 @@ impl<T: Time> Marks<T> {
         self.current.store(current, Relaxed);
     }
 
-    /// The last tick that may be entered on a timeline.
+    /// The last tick that may be entered on a side, inclusive.
     #[inline]
     pub fn limit(&self, tick_tock: bool) -> T {
         T::from_bits(self.limit[tick_tock as usize].load(Relaxed))
     }
 
-    /// The timeline that was entered last.
+    /// The side that was entered last.
     #[inline]
     pub fn current(&self) -> bool {
         self.current.load(Relaxed)
     }
 
-    /// Whether the mark of a timeline should be raised when the clock reads `now`: it is less than [`Marks::DUE`] ahead.
+    /// Whether the mark of a side should be raised when the clock reads `now`: it is less than [`Marks::DUE`] ticks ahead.
     #[inline]
     pub fn due(&self, tick_tock: bool, now: T) -> bool {
         self.limit(tick_tock) < now.saturating_add(Self::DUE)
     }
 
-    /// The marks to write before [`Marks::raise`]: that of `tick_tock` is at least [`Marks::AHEAD`] after `now`.
+    /// The marks to write before [`Marks::raise`]: that of `tick_tock` is at least [`Marks::AHEAD`] ticks after `now`.
     ///
     /// Only one caller at a time may do this, write and raise. If two did, the second write could hold an older value
     /// of the mark that the first caller raises, and a restart would resume too early.

@@ -4,7 +4,7 @@ use core::fmt;
 #[cfg(feature = "std")]
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::Time;
+use crate::TickType;
 
 /// A point in time to 4 ms: the number of ticks since 2010-01-01 00:00:00 UTC, in 39 bits.
 ///
@@ -119,11 +119,11 @@ impl Tick {
     }
 }
 
-impl Time for Tick {
+impl TickType for Tick {
     const NAME: &'static str = "sno";
     const BITS: u32 = Self::BITS;
     const PER_SECOND: u64 = Self::PER_SECOND;
-    const TWO_TIMELINES: bool = true;
+    const TWO_SIDES: bool = true;
     const MIN: Self = Self::MIN;
     const MAX: Self = Self::MAX;
 
@@ -156,7 +156,7 @@ impl From<Tick> for SystemTime {
     }
 }
 
-/// A time that is outside the range of ticks, [`Tick`]'s or another system's.
+/// A time that is outside the range of ticks, [`Tick`]'s or another scheme's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutOfEpoch {
     /// Before the first tick; of [`Tick`], 2010-01-01 00:00:00 UTC.

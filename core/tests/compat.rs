@@ -1,11 +1,11 @@
-//! The four systems: their vectors, their texts, their order, and that nothing is lost on the way into `Sno`.
+//! The four schemes: their vectors, their texts, their order, and that nothing is lost on the way into `Sno`.
 #![cfg(feature = "compat")]
 
 use std::collections::HashMap;
 
 use proptest::prelude::*;
 use sno_core::{
-    OutOfEpoch, Sno, Time,
+    OutOfEpoch, Sno, TickType,
     compat::{
         Epoch, Gid, SnowflakeSi, Uid60, UniqueId, gid,
         snowflake_si::{self, BaseClock, Machine},
@@ -39,7 +39,7 @@ fn vectors() {
                 };
                 let id = SnowflakeSi::new(value.parse().unwrap()).unwrap();
                 assert_eq!(id.fields(bits), expected, "{line}");
-                assert_eq!(SnowflakeSi::of_fields(expected, bits), Some(id), "{line}");
+                assert_eq!(SnowflakeSi::from_fields(expected, bits), Some(id), "{line}");
             }
             "uid60" => {
                 let (number, text) = value.split_once(' ').unwrap();
@@ -51,7 +51,7 @@ fn vectors() {
                 };
                 let id = Uid60::new(number.parse().unwrap()).unwrap();
                 assert_eq!(id.fields(), expected, "{line}");
-                assert_eq!(Uid60::of_fields(expected), Some(id), "{line}");
+                assert_eq!(Uid60::from_fields(expected), Some(id), "{line}");
                 assert_eq!(id.to_string(), text, "{line}");
                 assert_eq!(text.parse(), Ok(id), "{line}");
             }
@@ -66,7 +66,7 @@ fn vectors() {
                 };
                 let id: UniqueId = value.parse().unwrap();
                 assert_eq!(id.fields(), expected, "{line}");
-                assert_eq!(UniqueId::of_fields(expected), Some(id), "{line}");
+                assert_eq!(UniqueId::from_fields(expected), Some(id), "{line}");
                 assert_eq!(id.to_string(), value, "{line}");
             }
             "gid" => {
@@ -110,7 +110,7 @@ fn gid() -> impl Strategy<Value = Gid> {
     (prop::sample::select(&gid::Prefix::ALL[..]), bits(48), 0x80..=0xff_u8, bits(64)).prop_map(
         |(prefix, millis, seventh, random)| {
             let time = gid::Millis::new(millis).unwrap();
-            let mut bytes = Gid::of_fields(prefix, time, random).to_bytes();
+            let mut bytes = Gid::from_fields(prefix, time, random).to_bytes();
             bytes[7] = seventh;
             Gid::from_bytes(bytes).unwrap()
         },
@@ -142,19 +142,19 @@ proptest! {
     #[test]
     fn uid60_texts_and_fields_come_back(id in uid60()) {
         prop_assert_eq!(id.to_string().parse(), Ok(id));
-        prop_assert_eq!(Uid60::of_fields(id.fields()), Some(id));
+        prop_assert_eq!(Uid60::from_fields(id.fields()), Some(id));
     }
 
     #[test]
     fn uniqueid_texts_and_fields_come_back(id in uniqueid()) {
         prop_assert_eq!(id.to_string().parse(), Ok(id));
         prop_assert_eq!(id.to_string().to_uppercase().parse(), Ok(id));
-        prop_assert_eq!(UniqueId::of_fields(id.fields()), Some(id));
+        prop_assert_eq!(UniqueId::from_fields(id.fields()), Some(id));
     }
 
     #[test]
     fn snowflake_si_fields_come_back(id in snowflake_si(), machine_bits in 0..=Machine::MAX_BITS) {
-        prop_assert_eq!(SnowflakeSi::of_fields(id.fields(machine_bits), machine_bits), Some(id));
+        prop_assert_eq!(SnowflakeSi::from_fields(id.fields(machine_bits), machine_bits), Some(id));
     }
 
     #[test]
@@ -211,7 +211,7 @@ proptest! {
     #[test]
     fn order_of_time_sequential_uniqueids_is_that_of_times(a in uniqueid(), b in uniqueid()) {
         let [a, b] = [a, b].map(|id| {
-            UniqueId::of_fields(uniqueid::Fields { form: Form::TimeSequential, ..id.fields() }).unwrap()
+            UniqueId::from_fields(uniqueid::Fields { form: Form::TimeSequential, ..id.fields() }).unwrap()
         });
         prop_assert!(a.time() == b.time() || a.cmp(&b) == a.time().cmp(&b.time()));
     }
@@ -258,7 +258,7 @@ proptest! {
     ) {
         let any = UniqueId::new(bits);
         let time = uniqueid::Millis::new(millis).unwrap();
-        let held = UniqueId::of_fields(uniqueid::Fields { time, ..any.fields() }).unwrap();
+        let held = UniqueId::from_fields(uniqueid::Fields { time, ..any.fields() }).unwrap();
         prop_assert!(held.to_sno(metabyte).is_ok());
         for id in [any, held] {
             let Ok(sno) = id.to_sno(metabyte) else {
@@ -296,7 +296,7 @@ proptest! {
     #[test]
     fn bounds_of_time_sequential_uniqueids_are_exact(bits in bits(64), at in times()) {
         let any = UniqueId::new(bits);
-        let id = UniqueId::of_fields(uniqueid::Fields { form: Form::TimeSequential, ..any.fields() }).unwrap();
+        let id = UniqueId::from_fields(uniqueid::Fields { form: Form::TimeSequential, ..any.fields() }).unwrap();
         let (lower, upper) = (UniqueId::lower_bound(at), UniqueId::upper_bound(at));
         check_bounds(Epoch::UNIX, id.time(), at, id >= lower, id <= upper)?;
     }
@@ -304,7 +304,7 @@ proptest! {
 
 /// Before the epoch everything is not before a time, and after it everything is not after it, except the
 /// IDs that the saturated bounds are.
-fn check_bounds<T: Time>(
+fn check_bounds<T: TickType>(
     epoch: Epoch,
     time: T,
     at: i64,
@@ -340,29 +340,31 @@ fn ends_of_the_epochs() {
 
 #[test]
 fn fields_that_do_not_fit() {
-    let fields = snowflake_si::Fields { time: Time::MIN, machine: 0, index: 0 };
-    assert_eq!(SnowflakeSi::of_fields(snowflake_si::Fields { machine: 32, ..fields }, 5), None);
-    assert!(SnowflakeSi::of_fields(fields, 12).is_some() && SnowflakeSi::of_fields(fields, 13).is_none());
+    let fields = snowflake_si::Fields { time: TickType::MIN, machine: 0, index: 0 };
+    assert_eq!(SnowflakeSi::from_fields(snowflake_si::Fields { machine: 32, ..fields }, 5), None);
+    assert!(SnowflakeSi::from_fields(fields, 12).is_some() && SnowflakeSi::from_fields(fields, 13).is_none());
     assert_eq!([15, 16].map(|number| Cluster::new(number).is_ok()), [true, false]);
     assert_eq!([5, 6, 11, 12].map(|bits| GeneratorBits::new(bits).is_ok()), [false, true, true, false]);
-    assert_eq!(SnowflakeSi::of_fields(snowflake_si::Fields { index: 256, ..fields }, 5), None);
-    assert!(SnowflakeSi::of_fields(snowflake_si::Fields { machine: 4095, index: 1, ..fields }, 12).is_some());
-    let fields = uid60::Fields { time: Time::MIN, worker: 511, sequence: 1023, random: 511 };
-    assert!(Uid60::of_fields(fields).is_some());
-    assert_eq!(Uid60::of_fields(uid60::Fields { worker: 512, ..fields }), None);
-    assert_eq!(Uid60::of_fields(uid60::Fields { sequence: 1024, ..fields }), None);
-    assert_eq!(Uid60::of_fields(uid60::Fields { random: 512, ..fields }), None);
+    assert_eq!(SnowflakeSi::from_fields(snowflake_si::Fields { index: 256, ..fields }, 5), None);
+    assert!(
+        SnowflakeSi::from_fields(snowflake_si::Fields { machine: 4095, index: 1, ..fields }, 12).is_some()
+    );
+    let fields = uid60::Fields { time: TickType::MIN, worker: 511, sequence: 1023, random: 511 };
+    assert!(Uid60::from_fields(fields).is_some());
+    assert_eq!(Uid60::from_fields(uid60::Fields { worker: 512, ..fields }), None);
+    assert_eq!(Uid60::from_fields(uid60::Fields { sequence: 1024, ..fields }), None);
+    assert_eq!(Uid60::from_fields(uid60::Fields { random: 512, ..fields }), None);
     let fields = uniqueid::Fields {
-        time: Time::MIN,
+        time: TickType::MIN,
         sequence: 63,
         generator: 2047,
         cluster: 15,
         form: Form::TimeSequential,
     };
-    assert!(UniqueId::of_fields(fields).is_some());
-    assert_eq!(UniqueId::of_fields(uniqueid::Fields { sequence: 64, ..fields }), None);
-    assert_eq!(UniqueId::of_fields(uniqueid::Fields { generator: 2048, ..fields }), None);
-    assert_eq!(UniqueId::of_fields(uniqueid::Fields { cluster: 16, ..fields }), None);
+    assert!(UniqueId::from_fields(fields).is_some());
+    assert_eq!(UniqueId::from_fields(uniqueid::Fields { sequence: 64, ..fields }), None);
+    assert_eq!(UniqueId::from_fields(uniqueid::Fields { generator: 2048, ..fields }), None);
+    assert_eq!(UniqueId::from_fields(uniqueid::Fields { cluster: 16, ..fields }), None);
 }
 
 #[test]

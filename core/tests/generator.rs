@@ -72,12 +72,12 @@ fn a_used_up_pool_waits_for_the_next_tick() {
 }
 
 #[test]
-fn a_step_back_changes_the_timeline_without_a_wait() {
+fn a_step_back_switches_sides_without_a_wait() {
     let bench = Bench::new(1000, "0-65535");
     assert_eq!(bench.claim(), Ok((1000, false, 0)));
     assert_eq!(bench.claim_at(900), Ok((900, true, 0)));
     assert_eq!(bench.claim(), Ok((900, true, 1)));
-    // The other timeline goes on through the tick at which the first was left.
+    // The other side goes on through the tick at which the first was left.
     assert_eq!(bench.claim_at(1000), Ok((1000, true, 0)));
     assert_eq!(bench.slot.state().backward_steps, 1);
 }
@@ -88,13 +88,13 @@ fn a_second_step_back_waits_for_the_nearer_of_two_ends() {
     bench.claim().unwrap();
     bench.claim_at(900).unwrap();
     bench.claim_at(950).unwrap();
-    // Timeline 0 was left at 1000, timeline 1 is at 950.
+    // Side 0 was left at 1000, side 1 is at 950.
     assert_eq!(bench.claim_at(940), Err(ClaimError::ClockWentBack { now: tick(940), until: tick(950) }));
     assert_eq!(bench.claim_at(950), Ok((950, true, 1)));
-    // Past 1000, the first timeline is free again.
+    // Past 1000, the first side is free again.
     bench.claim_at(2000).unwrap();
     assert_eq!(bench.claim_at(1001), Ok((1001, false, 0)));
-    // Timeline 1 was left at 2000, timeline 0 is at 1001.
+    // Side 1 was left at 2000, side 0 is at 1001.
     assert_eq!(bench.claim_at(1000), Err(ClaimError::ClockWentBack { now: tick(1000), until: tick(1001) }));
     assert_eq!(bench.slot.state().safe, tick(1001));
 }
@@ -143,7 +143,7 @@ fn no_tick_above_its_mark() {
     assert_eq!(bench.claim(), Ok((100, false, 0)));
     assert_eq!(bench.claim_at(101), Ok((101, false, 0)));
     assert_eq!(bench.claim_at(102), Err(ClaimError::MarkReached { tick_tock: false, tick: tick(102) }));
-    // The other timeline has a mark of its own.
+    // The other side has a mark of its own.
     assert_eq!(bench.claim_at(51), Err(ClaimError::MarkReached { tick_tock: true, tick: tick(51) }));
     assert_eq!(bench.claim_at(50), Ok((50, true, 0)));
 
@@ -161,7 +161,7 @@ fn after_a_restart_everything_is_above_the_marks() {
     bench.marks = Marks::new([tick(500), tick(300)], false);
     bench.slot.resume(&bench.marks);
     bench.marks.raise([Tick::MAX; 2]);
-    // A quick restart finds the clock below the current timeline's mark, and takes the other.
+    // A quick restart finds the clock below the current side's mark, and takes the other.
     assert_eq!(bench.claim_at(300), Err(ClaimError::ClockWentBack { now: tick(300), until: tick(301) }));
     assert_eq!(bench.claim_at(301), Ok((301, true, 0)));
 
@@ -175,7 +175,7 @@ fn after_a_restart_everything_is_above_the_marks() {
 }
 
 #[test]
-fn an_idle_slot_follows_to_the_current_timeline() {
+fn an_idle_slot_follows_to_the_current_side() {
     let Bench { slot, marks, clock, range } = Bench::new(1000, "0-65535");
     let idle = Slot::default();
     let claim = |slot: &Slot, at: u64| {
@@ -190,7 +190,7 @@ fn an_idle_slot_follows_to_the_current_timeline() {
     let until = tick(501);
     assert_eq!(claim(&idle, 500), Err(ClaimError::ClockWentBack { now: tick(500), until }));
     assert_eq!(claim(&idle, 501), Ok((501, false)));
-    // The busy slot was on timeline 0 up to 1000, and goes back to it only past that.
+    // The busy slot was on side 0 up to 1000, and goes back to it only past that.
     assert_eq!(claim(&slot, 950), Ok((950, true)));
     assert_eq!(claim(&slot, 1001), Ok((1001, false)));
 }
@@ -247,7 +247,7 @@ fn what_a_slot_shows() {
     let state = slot.state();
     assert_eq!((state.tick, state.tick_tock, state.sequence), (tick(200), true, 65535));
     assert_eq!((slot.departed(false), slot.departed(true)), (tick(100), tick(200)));
-    // The other timeline can be entered after its mark.
+    // The other side can be entered after its mark.
     assert_eq!(state.safe, tick(101));
 }
 

@@ -43,7 +43,7 @@ struct State {
     tick_tock: bool,
     /// As a wide number, so that a used-up pool needs no case of its own.
     sequence: u32,
-    /// The highest tick that each timeline has ever been at.
+    /// The highest tick that each side has ever been at.
     reached: [u64; 2],
 }
 
@@ -71,7 +71,7 @@ impl Rules {
                             free(tick_tock)
                                 && number == lower
                                 && now <= self.limits[tick_tock as usize]
-                                // Whoever can stay may leave too, for the timeline that others are on.
+                                // Whoever can stay may leave too, for the side that others are on.
                                 && (now > tick || tick_tock != this)
                         };
                         if !as_it_should || number > range.upper() as u32 {
@@ -307,7 +307,7 @@ struct Seen {
     overflows: usize,
     regressions: usize,
     marks: usize,
-    /// Stamps on the second timeline.
+    /// Stamps on the second side.
     second: usize,
 }
 
@@ -603,7 +603,7 @@ fn a_second_step_back_waits_for_the_nearer_end() {
 }
 
 #[test]
-fn back_and_past_where_the_first_timeline_was_left_there_is_no_wait() {
+fn back_and_past_where_the_first_side_was_left_there_is_no_wait() {
     let seen = Scene {
         script: &[1000, 900, 2000, 1001, 1000, 1001],
         first: |caller| {
@@ -632,7 +632,7 @@ fn back_and_past_where_the_first_timeline_was_left_there_is_no_wait() {
 }
 
 #[test]
-fn a_step_back_and_forward_again_across_both_timelines() {
+fn a_step_back_and_forward_again_across_both_sides() {
     let seen = Scene {
         script: &[1000, 900, 1000, 1001, 950],
         first: take,
@@ -660,7 +660,7 @@ fn a_step_back_and_forward_again_across_both_timelines() {
 }
 
 #[test]
-fn a_timeline_is_entered_again_only_past_where_it_was_left() {
+fn a_side_is_entered_again_only_past_where_it_was_left() {
     // The second thread may have judged by the state of the first tick all along.
     let seen = Scene {
         script: &[1000, 900, 1100, 1050, 1000],
@@ -684,7 +684,7 @@ fn a_timeline_is_entered_again_only_past_where_it_was_left() {
 }
 
 #[test]
-fn callers_follow_to_the_timeline_that_others_are_on() {
+fn callers_follow_to_the_side_that_others_are_on() {
     let seen = Scene {
         slots: 2,
         script: &[1000, 900, 901, 902],
@@ -704,7 +704,7 @@ fn callers_follow_to_the_timeline_that_others_are_on() {
         ],
         last: |caller| {
             caller.step();
-            // Past where the first timeline was left nowhere but on slot 1, and never back.
+            // Past where the first side was left nowhere but on slot 1, and never back.
             let stamp = caller.claim().unwrap();
             assert!(stamp.tick_tock);
             caller.claim_from(1, POOL).unwrap();
@@ -865,11 +865,11 @@ fn three_callers_in_every_history() {
     }
 }
 
-/// What a system without a second timeline resumes at: the other was left at the largest tick there is.
-const ONE_TIMELINE: Scene = Scene { limits: [99, Tick::MAX.get()], resume: true, ..PLAIN };
+/// What a scheme without a second side resumes at: the other was left at the largest tick there is.
+const ONE_SIDE: Scene = Scene { limits: [99, Tick::MAX.get()], resume: true, ..PLAIN };
 
 #[test]
-fn with_one_timeline_a_clock_that_goes_back_is_waited_for() {
+fn with_one_side_a_clock_that_goes_back_is_waited_for() {
     let seen = Scene {
         script: &[105, 101, 102, 106],
         first: |caller| _ = caller.claim_with_marks(),
@@ -887,14 +887,14 @@ fn with_one_timeline_a_clock_that_goes_back_is_waited_for() {
             },
         ],
         interruptions: Some(3),
-        ..ONE_TIMELINE
+        ..ONE_SIDE
     }
     .play();
     assert!(seen.regressions > 0 && seen.second == 0, "{seen:?}");
 }
 
 #[test]
-fn with_one_timeline_a_used_up_tick_is_not_entered_again_after_a_step_back() {
+fn with_one_side_a_used_up_tick_is_not_entered_again_after_a_step_back() {
     let seen = Scene {
         script: &[100, 101, 100, 101],
         first: |caller| {
@@ -917,7 +917,7 @@ fn with_one_timeline_a_used_up_tick_is_not_entered_again_after_a_step_back() {
         ],
         last: ask,
         interruptions: Some(3),
-        ..ONE_TIMELINE
+        ..ONE_SIDE
     }
     .play();
     assert!(seen.regressions > 0 && seen.second == 0, "{seen:?}");

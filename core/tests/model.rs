@@ -38,7 +38,7 @@ impl Clock for Wall {
 enum Event {
     /// The clock moves by so many nanoseconds.
     Pass(i128),
-    /// The clock comes to where a slot's timeline is, or a tick before or after it: where rules meet.
+    /// The clock comes to where a slot's side is, or a tick before or after it: where rules meet.
     Meet { slot: usize, tick_tock: bool, beside: i128 },
     /// So many claims on a slot.
     Claim { slot: usize, count: usize },
@@ -46,7 +46,7 @@ enum Event {
     Insist { slot: usize },
     /// Another setting of the pool.
     Range(SequenceRange),
-    /// The mark of the current timeline is written and raised before it has to be.
+    /// The mark of the current side is written and raised before it has to be.
     Upkeep,
     /// The server dies and starts again, maybe between the writing and the raising of a mark.
     Crash { while_raising: bool },
@@ -105,14 +105,14 @@ fn lives(forward: u32) -> impl Strategy<Value = (i128, Vec<Event>)> {
 /// What one generator has done.
 #[derive(Default)]
 struct Memory {
-    /// All sequence numbers that were handed out, by timeline and tick, since the beginning of time.
+    /// All sequence numbers that were handed out, by side and tick, since the beginning of time.
     taken: BTreeMap<(bool, u64), Vec<u16>>,
     /// The last one since the start.
     last: Option<(bool, u64)>,
 }
 
 impl Memory {
-    /// The latest tick of a timeline that had a number taken.
+    /// The latest tick of a side that had a number taken.
     fn latest(&self, tick_tock: bool) -> Option<u64> {
         let all = (tick_tock, 0)..=(tick_tock, u64::MAX);
         self.taken.range(all).next_back().map(|((_, tick), _)| *tick)
@@ -180,13 +180,13 @@ impl Server {
         self.clock.0.set(EPOCH + tick.get() as i128 * LENGTH);
     }
 
-    /// The tick and timeline that a slot is at.
+    /// The tick and side that a slot is at.
     fn place(&self, slot: usize) -> (bool, u64) {
         let (limits, current) = self.inherited;
         self.memories[slot].last.unwrap_or((current, limits[current as usize].get()))
     }
 
-    /// Whether a slot may enter this tick on a timeline: nothing there is as late, and nothing can have
+    /// Whether a slot may enter this tick on a side: nothing there is as late, and nothing can have
     /// been before the start.
     fn free(&self, slot: usize, tick_tock: bool, tick: u64) -> bool {
         tick > self.inherited.0[tick_tock as usize].get()
@@ -230,7 +230,7 @@ impl Server {
                 prop_assert!(!taken.contains(&stamp.sequence), "handed out twice");
                 prop_assert!(taken.iter().all(|earlier| *earlier < stamp.sequence));
                 taken.push(stamp.sequence);
-                prop_assert_eq!(memory.latest(stamp.tick_tock), Some(now), "a timeline went back");
+                prop_assert_eq!(memory.latest(stamp.tick_tock), Some(now), "a side went back");
                 memory.last = Some((stamp.tick_tock, now));
             }
             Err(ClaimError::SequenceExhausted { until }) => {
@@ -241,7 +241,7 @@ impl Server {
             Err(ClaimError::ClockWentBack { now, until }) => {
                 prop_assert_eq!(reading, Ok(now.get()));
                 prop_assert!(now.get() < tick, "the clock did not go back");
-                prop_assert!(!self.free(slot, !this, now.get()), "the other timeline was free");
+                prop_assert!(!self.free(slot, !this, now.get()), "the other side was free");
                 prop_assert!(until > now);
                 self.waits += 1;
             }
@@ -375,7 +375,7 @@ fn no_life_brings_an_id_twice_or_a_needless_wait() {
 }
 
 #[test]
-fn a_clock_that_goes_forward_is_never_waited_for_and_keeps_to_one_timeline() {
+fn a_clock_that_goes_forward_is_never_waited_for_and_keeps_to_one_side() {
     let totals = try_on(lives(10), |(start, events)| {
         let mut server = Server::new(start);
         server.live(quiet(events))?;

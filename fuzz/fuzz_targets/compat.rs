@@ -12,11 +12,11 @@ use sno_core::compat::{
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(id) = Uid60::parse_bytes(bytes) {
         assert_eq!(id.to_text(), bytes);
-        assert_eq!(Uid60::of_fields(id.fields()), Some(id));
+        assert_eq!(Uid60::from_fields(id.fields()), Some(id));
     }
     if let Ok(id) = UniqueId::parse_bytes(bytes) {
         assert_eq!(id.to_text()[..], bytes.to_ascii_lowercase());
-        assert_eq!(UniqueId::of_fields(id.fields()), Some(id));
+        assert_eq!(UniqueId::from_fields(id.fields()), Some(id));
     }
     if let Ok(id) = Gid::parse_bytes(bytes) {
         assert_eq!(id.to_text(), bytes);
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(UniqueId::parse_bytes(&id.to_text()), Ok(id));
         let bits = rest.first().map_or(5, |byte| byte % (Machine::MAX_BITS + 1));
         if let Ok(id) = SnowflakeSi::new(number) {
-            assert_eq!(SnowflakeSi::of_fields(id.fields(bits), bits), Some(id));
+            assert_eq!(SnowflakeSi::from_fields(id.fields(bits), bits), Some(id));
         }
     }
     if let Ok(text) = str::from_utf8(bytes) {

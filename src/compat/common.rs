@@ -1,11 +1,8 @@
-//! What functions of several systems share: arguments, errors, random numbers, texts.
+//! What functions of several schemes share: arguments and errors.
 
 use std::str::FromStr;
 
-use pgrx::{
-    PgSqlErrorCode as State,
-    pg_sys::{self, Datum},
-};
+use pgrx::PgSqlErrorCode as SqlState;
 use sno_core::{OutOfEpoch, Sno};
 
 use crate::{
@@ -18,17 +15,17 @@ use crate::{
 
 /// A value of another type that is not an ID.
 pub(crate) fn out_of_range(name: &str, value: i64, reason: impl ToString) -> Error {
-    Error::new(State::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
+    Error::new(SqlState::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
         .detail(sentence(reason))
 }
 
 /// An invalid argument.
 pub(crate) fn invalid_argument(name: &str, value: impl AsRef<[u8]>, reason: impl ToString) -> Error {
-    Error::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}:"), value)
+    Error::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}:"), value)
         .detail(sentence(reason))
 }
 
-/// The sno of an ID of another system, or an error if a sno can't hold its time.
+/// The sno of an ID of another scheme, or an error if a sno can't hold its time.
 pub(crate) fn into_sno(
     metabyte: i32,
     unix_micros: i64,
@@ -36,23 +33,6 @@ pub(crate) fn into_sno(
 ) -> Result<Sno, Error> {
     convert(fields::metabyte(metabyte)?)
         .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), fields::SPAN))
-}
-
-/// Cryptographically strong random bytes.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    // SAFETY: as many bytes are written as there are.
-    if unsafe { pg_sys::pg_strong_random(bytes.as_mut_ptr().cast(), N) } {
-        Ok(bytes)
-    } else {
-        Err(Error::new(State::ERRCODE_INTERNAL_ERROR, "could not generate random values"))
-    }
-}
-
-/// A `text` of these characters.
-pub(crate) fn text(characters: &str) -> Datum {
-    // SAFETY: PostgreSQL copies as many bytes as there are.
-    unsafe { pg_sys::cstring_to_text_with_len(characters.as_ptr().cast(), characters.len() as i32).into() }
 }
 
 /// The value of an argument of type `text` that is an ASCII name; `what` is for the error.

@@ -7,16 +7,17 @@ use sno_core::compat::{
 };
 
 use crate::{
-    compat::common::{invalid_argument, named, random, text},
+    compat::common::{invalid_argument, named},
     fixed::{
         Fixed, compare, hash,
         io::{self, Bytea},
         sort::{self, Abbreviate},
     },
     pg::{
-        datum::{Bytes, Timestamp, Uuid, by_reference},
+        datum::{Bytes, Timestamp, Uuid, by_reference, text},
         errors::{Error, sentence},
         fmgr::{self, Args, finfo, functions, pg_function},
+        server::random,
     },
 };
 
@@ -65,7 +66,7 @@ by_reference!(Gid);
 impl Abbreviate for Gid {
     type Abbreviation = ();
 
-    fn around(self) {}
+    fn anchor(self) {}
 
     #[inline(always)]
     fn key(self, (): ()) -> u64 {
@@ -112,7 +113,7 @@ pg_function! {
 
 fn generate(prefix: Prefix) -> Result<Gid, Error> {
     let now = millis(Timestamp::now())?;
-    Ok(Gid::of_fields(prefix, now, u64::from_ne_bytes(random()?)))
+    Ok(Gid::from_fields(prefix, now, u64::from_ne_bytes(random()?)))
 }
 
 pg_function! {
@@ -161,7 +162,7 @@ pg_function! {
 }
 
 fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
-    let mut bytes = Gid::of_fields(prefix, millis(at)?, 0).to_bytes();
+    let mut bytes = Gid::from_fields(prefix, millis(at)?, 0).to_bytes();
     let tail: &[u8; 9] = tail.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
     bytes[7..].copy_from_slice(tail);
     Gid::from_bytes(bytes).map_err(|error| {

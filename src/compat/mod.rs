@@ -1,4 +1,4 @@
-//! Four other systems of IDs, with conversions to `sno`.
+//! Four other ID schemes, with conversions to `sno`.
 
 mod common;
 pub(crate) mod settings;

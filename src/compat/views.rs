@@ -7,15 +7,14 @@ use sno_core::compat::snowflake_si::BaseClock;
 
 use crate::{
     compat::{
-        common::text,
         settings::BASE_CLOCK,
-        snowflake_si::generate::{self as snowflake_si, SnowflakeSiSystem},
-        uid60::generate::{self as uid60, Uid60System},
-        uniqueid::generate::{self as uniqueid, UniqueIdSystem},
+        snowflake_si::generate::{self as snowflake_si, SnowflakeSiScheme},
+        uid60::generate::{self as uid60, Uid60Scheme},
+        uniqueid::generate::{self as uniqueid, UniqueIdScheme},
     },
-    generator::{shared::Memory, system::System},
+    generator::{scheme::Scheme, shared::Memory},
     pg::{
-        datum::{Interval, Timestamp},
+        datum::{Interval, Timestamp, text},
         errors::{Error, guard},
         fmgr::{self, finfo},
     },
@@ -39,23 +38,23 @@ unsafe fn generator_rows(fcinfo: FunctionCallInfo) -> Result<Datum, Error> {
         let result = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         // Without a base clock, ticks can't be converted to times.
         if let Ok(base) = BASE_CLOCK.get::<BaseClock>() {
-            add_rows(result, "snowflake_si", SnowflakeSiSystem(base), &snowflake_si::MEMORY)?;
+            add_rows(result, "snowflake_si", SnowflakeSiScheme(base), &snowflake_si::MEMORY)?;
         }
-        add_rows(result, "uid60", Uid60System, &uid60::MEMORY)?;
-        add_rows(result, "uniqueid", UniqueIdSystem, &uniqueid::MEMORY)?;
+        add_rows(result, "uid60", Uid60Scheme, &uid60::MEMORY)?;
+        add_rows(result, "uniqueid", UniqueIdScheme, &uniqueid::MEMORY)?;
     }
     Ok(Datum::null())
 }
 
 /// # Safety
 /// `result` takes rows of the declared columns.
-unsafe fn add_rows<S: System, const SLOTS: usize>(
+unsafe fn add_rows<S: Scheme, const SLOTS: usize>(
     result: *mut ReturnSetInfo,
     name: &str,
-    system: S,
+    scheme: S,
     memory: &'static Memory<S, SLOTS>,
 ) -> Result<(), Error> {
-    // A query of the view should not allocate the memory of a system that is not used.
+    // A query of the view should not allocate the memory of a scheme that is not used.
     if !std::fs::exists(S::MARKS).unwrap_or(false) {
         return Ok(());
     }
@@ -63,7 +62,7 @@ unsafe fn add_rows<S: System, const SLOTS: usize>(
     if !shared.ready.load(Acquire) {
         return Ok(());
     }
-    let time = |tick| Timestamp::from_unix_micros(system.unix_micros(tick));
+    let time = |tick| Timestamp::from_unix_micros(scheme.unix_micros(tick));
     for (slot, state) in shared.slots.iter().map(|slot| slot.state()).enumerate() {
         let Some(number) = state.partition else { continue };
         let row = [

@@ -19,7 +19,7 @@ pub(crate) trait Abbreviate: Argument + Ord + Copy {
     type Abbreviation: Copy;
 
     /// The parameters for a sort whose first input is this value.
-    fn around(self) -> Self::Abbreviation;
+    fn anchor(self) -> Self::Abbreviation;
 
     /// The abbreviated key. If two values have different keys, the smaller value has the smaller key.
     fn key(self, abbreviation: Self::Abbreviation) -> u64;
@@ -88,7 +88,7 @@ unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: Sor
     // SAFETY: a sort of this type, with the state that `abbreviated` gave it.
     let (value, sort) =
         unsafe { (T::from_datum(original), &mut *(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>()) };
-    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.around()));
+    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor()));
     sort.count += 1;
     if sort.counting {
         sort.counting = sort.distinct.add(number);

@@ -2,29 +2,29 @@
 
 use std::io;
 
-use pgrx::PgSqlErrorCode as State;
+use pgrx::PgSqlErrorCode as SqlState;
 use sno_core::{OutOfEpoch, record::Origin};
 
 use crate::{
-    generator::system::System,
+    generator::scheme::Scheme,
     pg::{datum::Timestamp, errors::Error},
 };
 
 impl Error {
     /// Generation on a standby.
-    pub(crate) fn recovery<S: System>() -> Self {
+    pub(crate) fn recovery<S: Scheme>() -> Self {
         Self::new(
-            State::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
             format!("cannot execute {} during recovery", S::FUNCTION),
         )
         .detail("A standby would generate the IDs of its primary.")
     }
 
     /// A system clock whose time no ID can hold.
-    pub(crate) fn clock_outside_epoch<S: System>(error: OutOfEpoch) -> Self {
+    pub(crate) fn clock_outside_epoch<S: Scheme>(error: OutOfEpoch) -> Self {
         let [start, end] = S::ENDS;
         Self::new(
-            State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             match error {
                 OutOfEpoch::Before => format!("system clock is before {start}"),
                 OutOfEpoch::After => format!("system clock is after {end}"),
@@ -35,11 +35,11 @@ impl Error {
     }
 
     /// A system clock that went back, and would have to be waited for longer than the setting allows.
-    pub(crate) fn clock_went_back<S: System>(until: Timestamp, micros: u64, max_micros: u64) -> Self {
+    pub(crate) fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micros: u64) -> Self {
         let text = until.to_text();
         let [seconds, max] = [micros, max_micros].map(|micros| micros as f64 / 1e6);
         Self::new(
-            State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "system clock went back further than \"sno.max_clock_wait\" allows",
         )
         .detail(format!(
@@ -51,9 +51,9 @@ impl Error {
 
     /// No room for the generators in the main segment of shared memory, on PostgreSQL 15 and 16.
     #[cfg(any(feature = "pg15", feature = "pg16"))]
-    pub(crate) fn shared_memory<S: System>() -> Self {
+    pub(crate) fn shared_memory<S: Scheme>() -> Self {
         Self::new(
-            State::ERRCODE_OUT_OF_MEMORY,
+            SqlState::ERRCODE_OUT_OF_MEMORY,
             format!("out of shared memory for the generators of {}", S::NAME),
         )
         .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
@@ -61,7 +61,7 @@ impl Error {
 
     /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
     #[cfg(any(feature = "pg17", feature = "pg18"))]
-    pub(crate) fn dynamic_shared_memory<S: System>(state: State, reason: &str) -> Self {
+    pub(crate) fn dynamic_shared_memory<S: Scheme>(state: SqlState, reason: &str) -> Self {
         Self::new(state, format!("out of shared memory for the generators of {}", S::NAME))
             .detail(crate::pg::errors::sentence(reason))
             .hint(
@@ -70,9 +70,9 @@ impl Error {
     }
 
     /// Shared memory of another version of the library.
-    pub(crate) fn layout<S: System>() -> Self {
+    pub(crate) fn layout<S: Scheme>() -> Self {
         Self::new(
-            State::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             format!(
                 "shared memory of the generators of {} was laid out by another version of the library",
                 S::NAME
@@ -84,14 +84,14 @@ impl Error {
     /// A file of marks that can't be opened, locked, read or written; `doing` is the verb.
     pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Self {
         let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-        let state = if full { State::ERRCODE_DISK_FULL } else { State::ERRCODE_IO_ERROR };
+        let state = if full { SqlState::ERRCODE_DISK_FULL } else { SqlState::ERRCODE_IO_ERROR };
         Self::new(state, format!("could not {doing} file \"{path}\": {error}"))
             .detail("Without it, IDs could repeat after a restart.")
     }
 
     /// A file of marks without a valid record.
     pub(crate) fn marks_corrupted(path: &str) -> Self {
-        Self::new(State::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
+        Self::new(SqlState::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
             .detail("It says up to when IDs were generated before the server's last start.")
             .hint(
                 "If the server's clock has not gone back since then, remove the file: generation starts \
@@ -103,17 +103,19 @@ impl Error {
 /// Messages for the server's log. No client sees them, and nothing has failed.
 impl Error {
     fn notice(message: impl Into<Vec<u8>>) -> Self {
-        Self::new(State::ERRCODE_SUCCESSFUL_COMPLETION, message)
+        Self::new(SqlState::ERRCODE_SUCCESSFUL_COMPLETION, message)
     }
 
-    /// A clock that stepped back by this many microseconds, when the generators changed the timeline.
-    pub(crate) fn clock_stepped_back<S: System>(micros: i64) -> Self {
-        Self::notice(format!("system clock went back by {:.3} s", micros as f64 / 1e6))
-            .detail(format!("The generators of {} go on in the other timeline.", S::NAME))
+    /// A clock that stepped back by this many microseconds, when the generators switched to the other tick-tock side.
+    pub(crate) fn clock_stepped_back<S: Scheme>(micros: i64) -> Self {
+        Self::notice(format!("system clock went back by {:.3} s", micros as f64 / 1e6)).detail(format!(
+            "The generators of {} switched to the other tick-tock side. No ID repeats.",
+            S::NAME
+        ))
     }
 
     /// A clock that is further behind the marks, by this many microseconds, than it can be without a backward step.
-    pub(crate) fn clock_went_back_while_down<S: System>(micros: i64) -> Self {
+    pub(crate) fn clock_went_back_while_down<S: Scheme>(micros: i64) -> Self {
         Self::notice(format!(
             "system clock went back by {:.3} s or more while the server was down",
             micros as f64 / 1e6
@@ -122,7 +124,7 @@ impl Error {
     }
 
     /// A data directory that was copied, promoted or restored.
-    pub(crate) fn copied<S: System>(origin: &Origin, here: &Origin) -> Self {
+    pub(crate) fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Self {
         if origin.wal_timeline == here.wal_timeline {
             Self::notice(format!("data directory was copied after its last {} was generated", S::NAME))
                 .detail(format!(
@@ -143,7 +145,7 @@ impl Error {
     }
 
     /// A server that was promoted or restored, and has no file of marks.
-    pub(crate) fn promoted<S: System>(wal_timeline: u32) -> Self {
+    pub(crate) fn promoted<S: Scheme>(wal_timeline: u32) -> Self {
         Self::notice(format!("server was promoted or restored after its last {} was generated", S::NAME))
             .detail(format!(
                 "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
@@ -154,7 +156,7 @@ impl Error {
 }
 
 /// The hint for a copy of a server, which may make the same IDs as its original.
-fn duplicate_ids_hint<S: System>() -> String {
+fn duplicate_ids_hint<S: Scheme>() -> String {
     format!(
         "If the server that it was made from still generates, give one of them another \
          \"{}\" now: both make the same IDs.",

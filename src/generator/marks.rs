@@ -1,10 +1,10 @@
-//! The file of a system's high-water marks, such as `sno.marks`, in the data directory.
+//! The file of an ID scheme's high-water marks, such as `sno.marks`, in the data directory.
 //!
 //! [`sno_core::Marks`] explains the marks, [`sno_core::record`] the file format. The file is read and written as follows:
 //!
 //! * The first generation after a start [resumes](resume): it reads the file, writes what it read once more, since this may not
 //!   be on disk yet, and all generators start at these marks.
-//! * A backend that enters a tick within a second of its timeline's mark [renews](renew_early) the mark, two seconds
+//! * A backend that enters a tick within a second of its tick-tock side's mark [renews](renew_early) the mark, two seconds
 //!   ahead of the clock. So there is at most one write a second, and the other backends do not wait for it.
 //! * A backend that may not enter a tick because of the mark [renews](renew) it, or waits for the backend that does.
 //!
@@ -30,15 +30,16 @@ use std::{
 
 use pgrx::pg_sys;
 use sno_core::{
-    Marks, Time,
+    Marks, TickType,
     record::{self, Origin, Record},
 };
 
 use crate::{
-    generator::{shared::Shared, system::System},
+    generator::{scheme::Scheme, shared::Shared},
     pg::{
         datum::Timestamp,
         errors::Error,
+        server::system_identifier,
         wait::{Event, nap},
     },
 };
@@ -57,7 +58,7 @@ const COMMITS_OUT_OF_ORDER: i64 = 2_000_000;
 const BACKOFF: [u64; 2] = [500, 50_000];
 
 /// Reads the file and starts all generators at its marks. It does nothing if another backend has done so.
-pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Time, N>) -> Result<(), Error> {
+pub(crate) fn resume<S: Scheme, const N: usize>(scheme: S, shared: &Shared<S::Tick, N>) -> Result<(), Error> {
     let file = open::<S>()?;
     let mut backoff = Backoff::default();
     while !try_lock::<S>(&file)? {
@@ -66,21 +67,21 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     if shared.ready.load(Acquire) {
         return Ok(());
     }
-    let now = system.now().map_err(Error::clock_outside_epoch::<S>)?;
+    let now = scheme.now().map_err(Error::clock_outside_epoch::<S>)?;
     let mut content = Vec::new();
     // The limit is for files that are not ours, such as a device without an end.
     (&file)
         .take(FILE_LENGTH)
         .read_to_end(&mut content)
         .map_err(|error| Error::marks_io(S::MARKS, "read", &error))?;
-    let here = origin(system, &file)?;
+    let here = origin(scheme, &file)?;
     let record = match Record::newest(&content) {
         Some(record) => record,
         // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash of
         // the machine may leave zeros.
         None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
-            cluster: cluster_identifier(),
-            limits: [S::Time::MIN; 2],
+            system_identifier: system_identifier(),
+            limits: [S::Tick::MIN; 2],
             serial: 0,
             current: false,
             origin: here.clone(),
@@ -89,11 +90,11 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     };
     let floor = [
         // Without marks of this cluster, its IDs are not later than now.
-        (record.serial == 0 || record.cluster != cluster_identifier()).then_some(now),
-        last_of_old_primary(system),
+        (record.serial == 0 || record.system_identifier != system_identifier()).then_some(now),
+        last_of_old_primary(scheme),
     ];
     let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
-    let notice = copy_notice(system, &record, &here);
+    let notice = copy_notice(scheme, &record, &here);
     let mut serial = record.serial;
     if serial > 0 {
         // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
@@ -102,8 +103,13 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     if limits != record.limits {
         // What raised them is not known any more after the next start.
         serial += 1;
-        let cluster = cluster_identifier();
-        let raised = Record { serial, limits, current: record.current, cluster, origin: here };
+        let raised = Record {
+            serial,
+            limits,
+            current: record.current,
+            system_identifier: system_identifier(),
+            origin: here,
+        };
         write_record::<S>(&file, &raised)?;
     }
     if let Some(notice) = notice {
@@ -117,9 +123,9 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
     }
     shared.ready.store(true, Release);
     // The earliest time at which the clock can have been when the mark was written.
-    let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Time>::AHEAD);
-    let micros = system.unix_micros(S::Time::from_bits(last)) - system.unix_micros(now);
-    if record.cluster == cluster_identifier() && micros > 0 {
+    let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Tick>::AHEAD);
+    let micros = scheme.unix_micros(S::Tick::from_bits(last)) - scheme.unix_micros(now);
+    if record.system_identifier == system_identifier() && micros > 0 {
         Error::clock_went_back_while_down::<S>(micros).log();
     }
     Ok(())
@@ -127,53 +133,48 @@ pub(crate) fn resume<S: System, const N: usize>(system: S, shared: &Shared<S::Ti
 
 /// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its settings
 /// are different now, so that it can't make the same IDs as its original.
-fn copy_notice<S: System>(system: S, record: &Record<S::Time>, here: &Origin) -> Option<Error> {
+fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) -> Option<Error> {
     if record.serial == 0 {
         // A standby from before its primary made the first ID.
-        let promoted = here.wal_timeline > 1 && last_of_old_primary(system).is_some();
+        let promoted = here.wal_timeline > 1 && last_of_old_primary(scheme).is_some();
         return promoted.then(|| Error::promoted::<S>(here.wal_timeline));
     }
     let origin = &record.origin;
-    let is_copy =
-        record.cluster == cluster_identifier() && !origin.is_same_place(here) && origin.overlaps(here);
+    let is_copy = record.system_identifier == system_identifier()
+        && !origin.is_same_place(here)
+        && origin.overlaps(here);
     is_copy.then(|| Error::copied::<S>(origin, here))
 }
 
 /// The origin of records that are written to this file now.
-fn origin<S: System>(system: S, file: &File) -> Result<Origin, Error> {
+fn origin<S: Scheme>(scheme: S, file: &File) -> Result<Origin, Error> {
     let number = file.metadata().map_err(|error| Error::marks_io(S::MARKS, "stat", &error))?.ino();
     // SAFETY: reads a number that does not change after recovery, and nothing is generated during recovery.
     let wal_timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
-    system.origin(wal_timeline, number)
+    scheme.origin(wal_timeline, number)
 }
 
 /// The tick up to which the old primary's IDs were made, after a promotion: two seconds after the last commit that recovery
 /// replayed, since the last one in the log need not be the latest one. `None` without a promotion since the server's
 /// start: after recovery from a crash there is no such time, and the marks are up to date.
-fn last_of_old_primary<S: System>(system: S) -> Option<S::Time> {
+fn last_of_old_primary<S: Scheme>(scheme: S) -> Option<S::Tick> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
-    if time.0 == 0 { None } else { system.ceil(time.unix_micros() + COMMITS_OUT_OF_ORDER).ok() }
+    if time.0 == 0 { None } else { scheme.ceil(time.unix_micros() + COMMITS_OUT_OF_ORDER).ok() }
 }
 
-/// The identifier of the PostgreSQL cluster.
-pub(crate) fn cluster_identifier() -> u64 {
-    // SAFETY: reads a number that never changes.
-    unsafe { pg_sys::GetSystemIdentifier() }
-}
-
-/// Raises the mark of a timeline to at least `now`: writes it, or waits for the backend that does.
-pub(crate) fn renew<S: System, const N: usize>(
-    system: S,
-    shared: &Shared<S::Time, N>,
+/// Raises the mark of a side to at least `now`: writes it, or waits for the backend that does.
+pub(crate) fn renew<S: Scheme, const N: usize>(
+    scheme: S,
+    shared: &Shared<S::Tick, N>,
     tick_tock: bool,
-    now: S::Time,
+    now: S::Tick,
 ) -> Result<(), Error> {
     let file = open::<S>()?;
     let mut backoff = Backoff::default();
     while shared.marks.limit(tick_tock) < now {
         if try_lock::<S>(&file)? {
-            write(system, shared, &file, tick_tock, now)?;
+            write(scheme, shared, &file, tick_tock, now)?;
         } else {
             backoff.wait();
         }
@@ -197,15 +198,15 @@ impl Backoff {
     }
 }
 
-/// Raises the mark of a timeline before a backend has to wait for it, unless another backend is doing so. An error is only
+/// Raises the mark of a side before a backend has to wait for it, unless another backend is doing so. An error is only
 /// logged, since another attempt follows before the mark is reached.
-pub(crate) fn renew_early<S: System, const N: usize>(
-    system: S,
-    shared: &Shared<S::Time, N>,
+pub(crate) fn renew_early<S: Scheme, const N: usize>(
+    scheme: S,
+    shared: &Shared<S::Tick, N>,
     tick_tock: bool,
-    now: S::Time,
+    now: S::Tick,
 ) {
-    let millis = system.unix_micros(now) as u64 / 1000;
+    let millis = scheme.unix_micros(now) as u64 / 1000;
     let claim = shared.renewing.load(Relaxed);
     // A claim further ahead than this is from before the clock stepped back.
     if (millis..=millis + CLAIM).contains(&claim) {
@@ -215,14 +216,14 @@ pub(crate) fn renew_early<S: System, const N: usize>(
         return;
     }
     let result = open::<S>().and_then(|file| {
-        if try_lock::<S>(&file)? { write(system, shared, &file, tick_tock, now) } else { Ok(()) }
+        if try_lock::<S>(&file)? { write(scheme, shared, &file, tick_tock, now) } else { Ok(()) }
     });
     if let Err(error) = result {
         error.log();
     }
 }
 
-fn open<S: System>() -> Result<File, Error> {
+fn open<S: Scheme>() -> Result<File, Error> {
     OpenOptions::new()
         .read(true)
         .write(true)
@@ -235,7 +236,7 @@ fn open<S: System>() -> Result<File, Error> {
 }
 
 /// Closing the file releases the lock, and so does the end of the process.
-fn try_lock<S: System>(file: &File) -> Result<bool, Error> {
+fn try_lock<S: Scheme>(file: &File) -> Result<bool, Error> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
@@ -245,12 +246,12 @@ fn try_lock<S: System>(file: &File) -> Result<bool, Error> {
 
 /// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The caller
 /// holds the lock.
-fn write<S: System, const N: usize>(
-    system: S,
-    shared: &Shared<S::Time, N>,
+fn write<S: Scheme, const N: usize>(
+    scheme: S,
+    shared: &Shared<S::Tick, N>,
     file: &File,
     tick_tock: bool,
-    now: S::Time,
+    now: S::Tick,
 ) -> Result<(), Error> {
     if !shared.marks.due(tick_tock, now) {
         return Ok(());
@@ -259,8 +260,8 @@ fn write<S: System, const N: usize>(
         serial: shared.serial.load(Relaxed) + 1,
         limits: shared.marks.ahead(tick_tock, now),
         current: shared.marks.current(),
-        cluster: cluster_identifier(),
-        origin: origin(system, file)?,
+        system_identifier: system_identifier(),
+        origin: origin(scheme, file)?,
     };
     write_record::<S>(file, &record)?;
     shared.serial.store(record.serial, Relaxed);
@@ -269,11 +270,11 @@ fn write<S: System, const N: usize>(
 }
 
 /// Writes a record, and waits until it is on disk.
-fn write_record<S: System>(file: &File, record: &Record<S::Time>) -> Result<(), Error> {
+fn write_record<S: Scheme>(file: &File, record: &Record<S::Tick>) -> Result<(), Error> {
     write_and_sync(file, record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))
 }
 
-fn write_and_sync(file: &File, record: &Record<impl Time>) -> io::Result<()> {
+fn write_and_sync(file: &File, record: &Record<impl TickType>) -> io::Result<()> {
     let length = file.metadata()?.len();
     let is_new = length < FILE_LENGTH;
     if is_new {

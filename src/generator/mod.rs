@@ -1,6 +1,6 @@
-//! The generators of all systems.
+//! The generators of all ID schemes.
 
-pub(crate) mod system;
+pub(crate) mod scheme;
 
 pub(crate) mod errors;
 pub(crate) mod shared;

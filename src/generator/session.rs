@@ -6,34 +6,35 @@ use std::{
     time::Instant,
 };
 
-use pgrx::{GucSetting, pg_sys};
-use sno_core::{ClaimError, Marks, SequenceRange, Slot, Stamp, Time};
+use pgrx::GucSetting;
+use sno_core::{ClaimError, Marks, SequenceRange, Slot, Stamp, TickType};
 
 use crate::{
     generator::{
         marks,
+        scheme::Scheme,
         shared::{Memory, Shared},
-        system::System,
     },
     pg::{
         backend_local::BackendLocal,
         datum::Timestamp,
         errors::Error,
+        server::is_in_recovery,
         wait::{Event, nap},
     },
 };
 
 /// The slot of a backend, and what it takes to claim from it.
 #[derive(Clone, Copy)]
-pub(crate) struct Session<S: System, const SLOTS: usize> {
-    slot: &'static Slot<S::Time>,
-    marks: &'static Marks<S::Time>,
-    /// The shared memory of the system.
-    pub(crate) shared: &'static Shared<S::Time, SLOTS>,
+pub(crate) struct Session<S: Scheme, const SLOTS: usize> {
+    slot: &'static Slot<S::Tick>,
+    marks: &'static Marks<S::Tick>,
+    /// The shared memory of the scheme.
+    pub(crate) shared: &'static Shared<S::Tick, SLOTS>,
     /// The number that tells generators apart in IDs: a partition, a worker or a generator.
     pub(crate) number: u16,
     range: SequenceRange,
-    system: S,
+    scheme: S,
 }
 
 /// A backend's session, or none.
@@ -73,14 +74,14 @@ impl<T: Copy> SessionCell<T> {
     }
 }
 
-impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
+impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     /// Starts a session: after this, IDs may be made.
     ///
     /// # Errors
     ///
     /// The server is in recovery, or the shared memory or the marks are not available.
     pub(crate) fn start(
-        system: S,
+        scheme: S,
         memory: &'static Memory<S, SLOTS>,
         number: u16,
         range: SequenceRange,
@@ -88,10 +89,10 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
         refuse_recovery::<S>()?;
         let shared = memory.attach()?;
         if !shared.ready.load(Acquire) {
-            marks::resume(system, shared)?;
+            marks::resume(scheme, shared)?;
         }
         let slot = &shared.slots[number as usize % SLOTS];
-        Ok(Self { slot, marks: &shared.marks, shared, number, range, system })
+        Ok(Self { slot, marks: &shared.marks, shared, number, range, scheme })
     }
 
     /// The same session with another number, and so perhaps another slot.
@@ -102,37 +103,37 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
 
     /// Claims the next stamp, without waiting.
     #[inline(always)]
-    pub(crate) fn claim(&self) -> Result<Stamp<S::Time>, ClaimError<S::Time>> {
-        self.slot.claim(&self.system, self.range, self.marks)
+    pub(crate) fn claim(&self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
+        self.slot.claim(&self.scheme, self.range, self.marks)
     }
 
     /// The work that is due once a tick: notes the partition, and renews the mark if it is due.
-    pub(crate) fn upkeep(&self, stamp: Stamp<S::Time>) {
+    pub(crate) fn upkeep(&self, stamp: Stamp<S::Tick>) {
         if stamp.stepped_back {
             self.log_backward_step(stamp);
         }
         self.slot.note_partition(self.number);
         if self.marks.due(stamp.tick_tock, stamp.tick) {
-            marks::renew_early(self.system, self.shared, stamp.tick_tock, stamp.tick);
+            marks::renew_early(self.scheme, self.shared, stamp.tick_tock, stamp.tick);
         }
     }
 
-    /// Logs a backward step of the clock: one message, even if several generators change the timeline.
+    /// Logs a backward step of the clock: one message, even if several generators switch sides.
     #[cold]
-    fn log_backward_step(&self, stamp: Stamp<S::Time>) {
+    fn log_backward_step(&self, stamp: Stamp<S::Tick>) {
         let from = match self.slot.is_used() {
             true => self.slot.departed(!stamp.tick_tock),
             // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
-            false => S::Time::from_bits(self.shared.resumed.load(Relaxed)),
+            false => S::Tick::from_bits(self.shared.resumed.load(Relaxed)),
         };
         if from > stamp.tick {
-            let micros = self.system.unix_micros(from) - self.system.unix_micros(stamp.tick);
+            let micros = self.scheme.unix_micros(from) - self.scheme.unix_micros(stamp.tick);
             Error::clock_stepped_back::<S>(micros).log();
         }
     }
 
     /// Claims the next stamp, and waits if it has to.
-    pub(crate) fn next(&self) -> Result<Stamp<S::Time>, Error> {
+    pub(crate) fn next(&self) -> Result<Stamp<S::Tick>, Error> {
         let mut clock_wait = ClockWait::default();
         loop {
             match self.claim() {
@@ -145,25 +146,25 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
                 Err(ClaimError::SequenceExhausted { until }) => {
                     self.slot.note_overflow();
                     // No longer than a tick, since the clock may have stepped back just now.
-                    self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Time::PER_SECOND));
+                    self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Tick::PER_SECOND));
                 }
                 Err(ClaimError::ClockWentBack { until, .. }) => {
                     // The view shows what is waited for, even if no ID was made yet.
                     self.slot.note_partition(self.number);
                     let micros = self.micros_until(until);
-                    clock_wait.permit::<S>(self.system.unix_micros(until), micros)?;
+                    clock_wait.permit::<S>(self.scheme.unix_micros(until), micros)?;
                     self.wait(Event::Clock, micros);
                 }
                 Err(ClaimError::MarkReached { tick_tock, tick }) => {
-                    marks::renew(self.system, self.shared, tick_tock, tick)?
+                    marks::renew(self.scheme, self.shared, tick_tock, tick)?
                 }
                 Err(ClaimError::OutOfEpoch(error)) => return Err(Error::clock_outside_epoch::<S>(error)),
             }
         }
     }
 
-    fn micros_until(&self, tick: S::Time) -> u64 {
-        u64::try_from(self.system.unix_micros(tick) - Timestamp::now().unix_micros()).unwrap_or(0)
+    fn micros_until(&self, tick: S::Tick) -> u64 {
+        u64::try_from(self.scheme.unix_micros(tick) - Timestamp::now().unix_micros()).unwrap_or(0)
     }
 
     fn wait(&self, event: Event, micros: u64) {
@@ -174,15 +175,8 @@ impl<S: System, const SLOTS: usize> Session<S, SLOTS> {
 }
 
 /// Fails during recovery. It is enough to check this when a session starts, since recovery does not begin again.
-pub(crate) fn refuse_recovery<S: System>() -> Result<(), Error> {
-    // SAFETY: reads the server's state.
-    if unsafe { pg_sys::RecoveryInProgress() } { Err(Error::recovery::<S>()) } else { Ok(()) }
-}
-
-/// This process's ID.
-pub(crate) fn process_id() -> u32 {
-    // SAFETY: set when the process started.
-    unsafe { pg_sys::MyProcPid as u32 }
+pub(crate) fn refuse_recovery<S: Scheme>() -> Result<(), Error> {
+    if is_in_recovery() { Err(Error::recovery::<S>()) } else { Ok(()) }
 }
 
 /// How long one call has waited for a clock that went back.
@@ -191,7 +185,7 @@ struct ClockWait(Option<Instant>);
 
 impl ClockWait {
     /// Fails if what was waited and what is still to wait are more than the setting allows.
-    fn permit<S: System>(&mut self, until_unix_micros: i64, micros: u64) -> Result<(), Error> {
+    fn permit<S: Scheme>(&mut self, until_unix_micros: i64, micros: u64) -> Result<(), Error> {
         let waited = self.0.get_or_insert_with(Instant::now).elapsed().as_micros() as u64;
         if waited + micros > max_clock_wait() {
             let until = Timestamp::from_unix_micros(until_unix_micros);

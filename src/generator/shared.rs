@@ -2,7 +2,7 @@
 //!
 //! # Protocol
 //!
-//! The server has one [`Shared`] for each system, until it stops or restarts after a crash. All fields are atomic, and all
+//! The server has one [`Shared`] for each ID scheme, until it stops or restarts after a crash. All fields are atomic, and all
 //! zero bits are a valid value.
 //!
 //! | part | written by | when |
@@ -28,19 +28,19 @@ use std::{
 };
 
 use pgrx::pg_sys;
-use sno_core::{Marks, Slot, Time};
+use sno_core::{Marks, Slot, TickType};
 
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 use crate::pg::errors::guard;
-use crate::{generator::system::System, pg::errors::Error};
+use crate::{generator::scheme::Scheme, pg::errors::Error};
 
 /// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field at
 /// the end needs no new version, since an old library leaves zeros there.
 const LAYOUT: u32 = 1;
 
-/// The shared memory of a system's generators.
+/// The shared memory of a scheme's generators.
 #[repr(C)]
-pub(crate) struct Shared<T: Time, const SLOTS: usize> {
+pub(crate) struct Shared<T: TickType, const SLOTS: usize> {
     /// The layout's version; 0 until it is created.
     layout: AtomicU32,
     /// Whether the generators have resumed at the marks.
@@ -59,24 +59,24 @@ pub(crate) struct Shared<T: Time, const SLOTS: usize> {
     pub(crate) resumed: AtomicU64,
 }
 
-/// A system's shared memory, mapped in this process or not.
-pub(crate) struct Memory<S: System, const SLOTS: usize> {
+/// A scheme's shared memory, mapped in this process or not.
+pub(crate) struct Memory<S: Scheme, const SLOTS: usize> {
     /// Its name in PostgreSQL.
     name: &'static CStr,
     size: usize,
     /// Its address in this process, or null.
-    address: AtomicPtr<Shared<S::Time, SLOTS>>,
+    address: AtomicPtr<Shared<S::Tick, SLOTS>>,
 }
 
-impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
+impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
     /// Memory of this name and this size in bytes. The size may be more than is used, for fields that a later version adds.
     pub(crate) const fn new(name: &'static CStr, size: usize) -> Self {
-        assert!(size_of::<Shared<S::Time, SLOTS>>() <= size);
+        assert!(size_of::<Shared<S::Tick, SLOTS>>() <= size);
         Self { name, size, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
     /// The server's generators. The first process to call this creates them.
-    pub(crate) fn attach(&'static self) -> Result<&'static Shared<S::Time, SLOTS>, Error> {
+    pub(crate) fn attach(&'static self) -> Result<&'static Shared<S::Tick, SLOTS>, Error> {
         let mut address = self.address.load(Relaxed);
         if address.is_null() {
             address = self.map()?;
@@ -105,7 +105,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
     /// # Safety
     /// `address` points to as many bytes as a `Shared` has, aligned to a cache line.
     unsafe extern "C-unwind" fn create(address: *mut c_void) {
-        let address = address.cast::<Shared<S::Time, SLOTS>>();
+        let address = address.cast::<Shared<S::Tick, SLOTS>>();
         // SAFETY: zero is a valid value of every part.
         unsafe {
             address.write_bytes(0, 1);
@@ -114,7 +114,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
     }
 
     #[cfg(any(feature = "pg17", feature = "pg18"))]
-    fn map(&self) -> Result<*mut Shared<S::Time, SLOTS>, Error> {
+    fn map(&self) -> Result<*mut Shared<S::Tick, SLOTS>, Error> {
         use pgrx::{
             PgSqlErrorCode::{self, ERRCODE_DISK_FULL, ERRCODE_OUT_OF_MEMORY},
             pg_sys::panic::CaughtError,
@@ -143,7 +143,7 @@ impl<S: System, const SLOTS: usize> Memory<S, SLOTS> {
     }
 
     #[cfg(any(feature = "pg15", feature = "pg16"))]
-    fn map(&self) -> Result<*mut Shared<S::Time, SLOTS>, Error> {
+    fn map(&self) -> Result<*mut Shared<S::Tick, SLOTS>, Error> {
         /// Its place in the array of PostgreSQL 15 and 16 (`lwlocknames.h`).
         const ADDIN_SHMEM_INIT_LOCK: usize = 21;
 
@@ -183,7 +183,7 @@ pub(crate) trait Reserve: Sync {
     fn take(&self) -> Result<(), Error>;
 }
 
-impl<S: System, const SLOTS: usize> Reserve for Memory<S, SLOTS>
+impl<S: Scheme, const SLOTS: usize> Reserve for Memory<S, SLOTS>
 where
     Self: Sync,
 {

@@ -205,6 +205,12 @@ impl Argument for Bytes<'_> {
     }
 }
 
+/// A `text` of these characters.
+pub(crate) fn text(characters: &str) -> pg_sys::Datum {
+    // SAFETY: PostgreSQL copies as many bytes as there are.
+    unsafe { pg_sys::cstring_to_text_with_len(characters.as_ptr().cast(), characters.len() as i32).into() }
+}
+
 /// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC; the smallest and the largest are the infinities.
 #[derive(Clone, Copy)]
 pub(crate) struct Timestamp(pub(crate) i64);
@@ -230,7 +236,7 @@ impl Timestamp {
         unsafe { CStr::from_ptr(pg_sys::timestamptz_to_str(self.0)) }.to_string_lossy().into_owned()
     }
 
-    /// From a Unix time in microseconds that an ID of some system holds.
+    /// From a Unix time in microseconds that an ID of some scheme holds.
     #[inline(always)]
     pub(crate) const fn from_unix_micros(micros: i64) -> Self {
         Self(micros - Self::UNIX_MICROS)

@@ -12,14 +12,14 @@ use std::{
     ptr,
 };
 
-use pgrx::{PgSqlErrorCode as State, pg_sys};
+use pgrx::{PgSqlErrorCode as SqlState, pg_sys};
 
 use crate::pg::datum::Timestamp;
 
 /// An error that has not been raised yet. The texts are in the database's encoding.
 #[derive(Debug)]
 pub(crate) struct Error {
-    state: State,
+    state: SqlState,
     message: Vec<u8>,
     detail: Option<String>,
     hint: Option<String>,
@@ -27,13 +27,13 @@ pub(crate) struct Error {
 
 impl Error {
     /// With a SQLSTATE and a primary message.
-    pub(crate) fn new(state: State, message: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(state: SqlState, message: impl Into<Vec<u8>>) -> Self {
         Self { state, message: message.into(), detail: None, hint: None }
     }
 
     /// With a message that ends with a user's text in quotes, or with its beginning: a copy of a very long text may fail, and
     /// Rust aborts then.
-    pub(crate) fn quoting(state: State, message: impl Into<Vec<u8>>, text: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn quoting(state: SqlState, message: impl Into<Vec<u8>>, text: impl AsRef<[u8]>) -> Self {
         /// As in PostgreSQL's messages for COPY.
         const LONGEST: usize = 100;
 
@@ -224,13 +224,13 @@ impl Error {
     /// A text that is not a value of a type.
     pub(crate) fn syntax(name: &str, text: &[u8], detail: String) -> Self {
         let message = format!("invalid input syntax for type {name}:");
-        Self::quoting(State::ERRCODE_INVALID_TEXT_REPRESENTATION, message, text).detail(detail)
+        Self::quoting(SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION, message, text).detail(detail)
     }
 
     /// A binary value of a wrong length.
     pub(crate) fn length(name: &str, right: usize, wrong: usize) -> Self {
         Self::new(
-            State::ERRCODE_INVALID_BINARY_REPRESENTATION,
+            SqlState::ERRCODE_INVALID_BINARY_REPRESENTATION,
             format!("invalid length of a binary {name}: {wrong}"),
         )
         .detail(format!("A {name} is {right} bytes long."))
@@ -238,22 +238,24 @@ impl Error {
 
     /// A binary value of the right length that is not a value of a type.
     pub(crate) fn binary(name: &str, detail: String) -> Self {
-        Self::new(State::ERRCODE_INVALID_BINARY_REPRESENTATION, format!("invalid binary {name}"))
+        Self::new(SqlState::ERRCODE_INVALID_BINARY_REPRESENTATION, format!("invalid binary {name}"))
             .detail(detail)
     }
 
     /// A field of an ID that is out of range.
     pub(crate) fn field(name: &str, value: i32, max: u16) -> Self {
-        Self::new(State::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}")).detail(
-            format!("{} {name} is between 0 and {max}.", if name.starts_with('i') { "An" } else { "A" }),
-        )
+        Self::new(SqlState::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
+            .detail(format!(
+                "{} {name} is between 0 and {max}.",
+                if name.starts_with('i') { "An" } else { "A" }
+            ))
     }
 
     /// A time that an ID of a type can't hold; `span` is a sentence with the times that it can hold.
     pub(crate) fn time(name: &str, time: Timestamp, span: &str) -> Self {
         let text = time.to_text();
         Self::new(
-            State::ERRCODE_DATETIME_FIELD_OVERFLOW,
+            SqlState::ERRCODE_DATETIME_FIELD_OVERFLOW,
             format!("timestamp out of range for type {name}: \"{text}\""),
         )
         .detail(span)
@@ -266,7 +268,7 @@ impl Error {
             text.insert(place, '-');
         }
         Self::new(
-            State::ERRCODE_INVALID_TEXT_REPRESENTATION,
+            SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION,
             format!("uuid does not hold a {name}: \"{text}\""),
         )
         .detail(detail)
@@ -275,7 +277,7 @@ impl Error {
     /// An invalid value of a setting; `name` is what is generated: `sno`.
     pub(crate) fn setting(setting: &str, value: impl AsRef<[u8]>, reason: impl ToString, name: &str) -> Self {
         let message = format!("invalid value for parameter \"{setting}\":");
-        Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
             .detail(sentence(reason))
             .hint(format!("No {name} is generated until the setting is corrected."))
     }
@@ -283,7 +285,7 @@ impl Error {
     /// A value that a session, a role or a database has set, where only the server may.
     pub(crate) fn setting_not_honoured(setting: &str, value: impl AsRef<[u8]>) -> Self {
         let message = format!("parameter \"{setting}\" could not be set to");
-        Self::quoting(State::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
             .detail("It belongs to the server, and was set for a session, a role or a database.")
             .hint(
                 "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \

@@ -8,7 +8,7 @@ use pgrx::{check_for_interrupts, pg_sys};
 pub(crate) enum Event {
     /// The next tick, after all sequence numbers of one are used up: `SnoTick`.
     Tick,
-    /// A clock that went back to a tick that both timelines have passed: `SnoClock`.
+    /// A clock that went back to a tick that both tick-tock sides have passed: `SnoClock`.
     Clock,
     /// Another backend that writes the high-water marks: `SnoMarks`.
     Marks,

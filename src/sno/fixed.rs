@@ -31,13 +31,13 @@ impl Abbreviate for Sno {
     type Abbreviation = Abbreviation;
 
     #[inline(always)]
-    fn around(self) -> Abbreviation {
-        Abbreviation::around(self)
+    fn anchor(self) -> Abbreviation {
+        Abbreviation::anchored_at(self)
     }
 
     #[inline(always)]
     fn key(self, by: Abbreviation) -> u64 {
-        by.of(self)
+        by.key(self)
     }
 }
 

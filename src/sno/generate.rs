@@ -11,15 +11,16 @@ use sno_core::{Clock, Fields, OutOfEpoch, Sno, Stamp, Tick, TickClock, record::O
 
 use crate::{
     generator::{
-        session::{self, SessionCell, process_id, refuse_recovery},
+        scheme::Scheme,
+        session::{self, SessionCell, refuse_recovery},
         shared::Memory,
-        system::System,
     },
     pg::{
         backend_local::BackendLocal,
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
         fmgr::{Args, finfo, pg_function},
+        server::process_id,
     },
     sno::{
         fields::{self, SPAN},
@@ -27,12 +28,12 @@ use crate::{
     },
 };
 
-/// The system `sno`, for its generators.
+/// The scheme `sno`, for its generators.
 #[derive(Clone, Copy)]
-pub(crate) struct SnoSystem;
+pub(crate) struct SnoScheme;
 
-impl System for SnoSystem {
-    type Time = Tick;
+impl Scheme for SnoScheme {
+    type Tick = Tick;
 
     const NAME: &'static str = "sno";
     const FUNCTION: &'static str = "sno_new()";
@@ -59,7 +60,7 @@ impl System for SnoSystem {
 // SAFETY: for the functions of this module.
 static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
 
-impl Clock for SnoSystem {
+impl Clock for SnoScheme {
     #[inline(always)]
     fn now(&self) -> Result<Tick, OutOfEpoch> {
         CLOCK.now()
@@ -76,9 +77,9 @@ impl Clock for SnoSystem {
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.
-pub(crate) static MEMORY: Memory<SnoSystem, SLOTS> = Memory::new(c"sno generators", 20 * 1024);
+pub(crate) static MEMORY: Memory<SnoScheme, SLOTS> = Memory::new(c"sno generators", 20 * 1024);
 
-type Session = session::Session<SnoSystem, SLOTS>;
+type Session = session::Session<SnoScheme, SLOTS>;
 
 static SESSION: SessionCell<Session> = SessionCell::new();
 
@@ -98,7 +99,7 @@ pub(crate) fn own_partition(settings: &Settings) -> u16 {
 
 fn start() -> Result<Session, Error> {
     let settings = Settings::current()?;
-    Session::start(SnoSystem, &MEMORY, own_partition(&settings), settings.range)
+    Session::start(SnoScheme, &MEMORY, own_partition(&settings), settings.range)
 }
 
 finfo!(sno_new);
@@ -157,7 +158,7 @@ fn backfill(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = fields::metabyte(metabyte)?;
     let tick = fields::tick(at)?;
     let Settings { prefix, range } = BACKFILL.get_or_start(|| {
-        refuse_recovery::<SnoSystem>()?;
+        refuse_recovery::<SnoScheme>()?;
         Settings::current()
     })?;
     let number = MEMORY.attach()?.counter.fetch_add(1, Relaxed);

@@ -4,7 +4,7 @@
 
 use std::ffi::CStr;
 
-use pgrx::{PgSqlErrorCode as State, pg_sys};
+use pgrx::{PgSqlErrorCode as SqlState, pg_sys};
 use sno_core::{Sno, mask::Key};
 
 use crate::{
@@ -28,7 +28,7 @@ pg_function! {
     fn sno_unmask(masked: Bytes<'_>, key: Bytes<'_>, context: Bytes<'_>) -> Sno {
         expand(key).and_then(|key| {
             key.unmask(masked.0, utf8(&context)).map_err(|error| {
-                Error::quoting(State::ERRCODE_INVALID_TEXT_REPRESENTATION, "invalid masked sno:", masked.0)
+                Error::quoting(SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION, "invalid masked sno:", masked.0)
                     .detail(sentence(error))
             })
         })
@@ -38,7 +38,7 @@ pg_function! {
 fn expand(key: Bytes<'_>) -> Result<Key, Error> {
     // The message has the length only: a message goes to the log.
     Key::new(key.0).map_err(|error| {
-        Error::new(State::ERRCODE_INVALID_PARAMETER_VALUE, "invalid length of a key for masks")
+        Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "invalid length of a key for masks")
             .detail(sentence(error))
     })
 }

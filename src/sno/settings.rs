@@ -6,9 +6,10 @@ use pgrx::{GucContext, GucFlags, GucRegistry};
 use sno_core::{Prefix, PrefixError, SequenceRange};
 
 use crate::{
-    generator::{marks::cluster_identifier, session::MAX_CLOCK_WAIT},
+    generator::session::MAX_CLOCK_WAIT,
     pg::{
         errors::Error,
+        server::system_identifier,
         settings::{IN_PARALLEL, Setting, reserve_prefix},
     },
 };
@@ -40,7 +41,7 @@ impl Settings {
     pub(crate) fn current() -> Result<Self, Error> {
         let prefix = match PREFIX.get()? {
             PrefixSetting::Given(prefix) => prefix,
-            PrefixSetting::Auto => Prefix::of_identifier(cluster_identifier()),
+            PrefixSetting::Auto => Prefix::from_system_identifier(system_identifier()),
         };
         Ok(Self { prefix, range: RANGE.get()? })
     }

@@ -13,7 +13,7 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 2000)";
 /// Waits for nothing: a wait that is not needed is an error.
 const IMPATIENT: &str = "-c sno.max_clock_wait=0";
 
-/// A server that has lived for a while: on a new one, the marks of both timelines start at its first ID, so that
+/// A server that has lived for a while: on a new one, the marks of both sides start at its first ID, so that
 /// a step to before that time has to wait.
 fn server(prefix: &str) -> Server {
     let server = Server::builder().faketime(true).conf("sno.partition_prefix", prefix).start();
@@ -51,7 +51,7 @@ fn steps_back_with_time_between_them_never_wait() {
         for round in 1..=pick(3, 20) {
             load.wait(1000);
             step(&server, &format!("{}", f64::from(round) * -0.5));
-            // Half a second to be past the time that was left, and two for the marks of both timelines.
+            // Half a second to be past the time that was left, and two for the marks of both sides.
             thread::sleep(Duration::from_millis(3000));
         }
         load.wait(1000);

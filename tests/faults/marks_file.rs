@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sno_tests::postgres::error::DbError;
 use sno_tests::sno_core::{
-    Time as _,
+    TickType as _,
     record::{LENGTH, Record},
 };
 use sno_tests::{Ids, Mode, Server, give_to_server};
@@ -300,16 +300,21 @@ fn of_another_cluster() {
         let limits = ours
             .limits
             .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
-        let theirs = Record { cluster: ours.cluster + 1, limits, serial: 1_000_000, ..ours.clone() };
+        let theirs = Record {
+            system_identifier: ours.system_identifier + 1,
+            limits,
+            serial: 1_000_000,
+            ..ours.clone()
+        };
         let mut file = vec![b' '; 2 * LENGTH];
         file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
         fs::write(server.marks(), file).unwrap();
         tally::fault("marks of another server");
         server.start();
         draw_above(&server, &theirs, &mut ids);
-        assert_eq!(server.record().cluster, ours.cluster, "and now they are its own");
+        assert_eq!(server.record().system_identifier, ours.system_identifier, "and now they are its own");
         if ahead < 0 {
-            // What this server made before its file was replaced is on neither timeline to be had again.
+            // What this server made before its file was replaced is on neither side to be had again.
             server.advance_clock(-20.0);
             assert_eq!(
                 code(&mut server.connect_with("-c sno.max_clock_wait=0"), "SELECT sno_new(1)"),

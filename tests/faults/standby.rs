@@ -26,9 +26,9 @@ fn stored(server: &Server) -> Ids {
     ids
 }
 
-/// The highest tick of each timeline.
+/// The highest tick of each side.
 fn highest(ids: &Ids) -> [Option<Tick>; 2] {
-    [false, true].map(|timeline| ids.iter().filter(|id| id.tick_tock() == timeline).map(|id| id.tick()).max())
+    [false, true].map(|side| ids.iter().filter(|id| id.tick_tock() == side).map(|id| id.tick()).max())
 }
 
 /// Promotes the standby, whose clock is behind: the primary's ticks are still to come there.
@@ -73,7 +73,7 @@ fn an_old_backup() {
     let primary = primary();
     primary.connect().batch_execute(FILL).unwrap();
     let standby = primary.standby();
-    // On both timelines, of which the marks of the backup know little.
+    // On both sides, of which the marks of the backup know little.
     for seconds in [1.0, -0.5, 1.0, 1.0] {
         primary.advance_clock(seconds);
         primary.connect().batch_execute(FILL).unwrap();

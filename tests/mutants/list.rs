@@ -38,7 +38,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "marks are ignored at a start",
         file: "src/generator/marks.rs",
         from: "    shared.marks.restore(limits, record.current);",
-        to: "    shared.marks.restore(limits.map(|_| S::Time::from_bits(0)), record.current);",
+        to: "    shared.marks.restore(limits.map(|_| S::Tick::from_bits(0)), record.current);",
         suites: &[RESTARTS, KILLS, DISK, MARKS, STANDBY, CLOCK],
     },
     Mutant {
@@ -73,7 +73,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "marks are written two seconds too low",
         file: "src/generator/marks.rs",
         from: "    write_record::<S>(file, &record)?;",
-        to: "    let record = &Record { limits: record.limits.map(|l| S::Time::from_bits(l.get() - Marks::<S::Time>::AHEAD)), ..record.clone() };\n    write_record::<S>(file, record)?;",
+        to: "    let record = &Record { limits: record.limits.map(|l| S::Tick::from_bits(l.get() - Marks::<S::Tick>::AHEAD)), ..record.clone() };\n    write_record::<S>(file, record)?;",
         suites: &[RESTARTS, DISK],
     },
     Mutant {
@@ -107,15 +107,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks of another cluster are trusted",
         file: "src/generator/marks.rs",
-        from: "(record.serial == 0 || record.cluster != cluster_identifier()).then_some(now)",
+        from: "(record.serial == 0 || record.system_identifier != system_identifier()).then_some(now)",
         to: "(record.serial == 0).then_some(now)",
         suites: &[MARKS],
     },
     Mutant {
         name: "a standby generates",
         file: "src/generator/session.rs",
-        from: "    if unsafe { pg_sys::RecoveryInProgress() } { Err",
-        to: "    if false { Err",
+        from: "    if is_in_recovery() { Err",
+        to: "    if false && is_in_recovery() { Err",
         suites: &[STANDBY],
     },
     Mutant {
@@ -136,7 +136,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         name: "what is known of the old primary is not written",
         file: "src/generator/marks.rs",
         from: "    if limits != record.limits {\n",
-        to: "    if record.serial == 0 && last_of_old_primary(system).is_none() {\n",
+        to: "    if record.serial == 0 && last_of_old_primary(scheme).is_none() {\n",
         suites: &[STANDBY],
     },
     Mutant {
@@ -154,7 +154,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[LOOM, UNIQUENESS],
     },
     Mutant {
-        name: "the tick of the timeline that is left is not noted",
+        name: "the tick of the side that is left is not noted",
         file: "core/src/slot.rs",
         from: "            self.departed[this as usize].fetch_max(tick.get(), AcqRel);",
         to: "",
@@ -219,8 +219,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "abbreviated keys have 4 bytes",
         file: "src/fixed/sort.rs",
-        from: "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.around()));",
-        to: "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.around())) >> 32 << 32;",
+        from: "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor()));",
+        to: "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor())) >> 32 << 32;",
         suites: &[INDEXES],
     },
     Mutant {

@@ -43,7 +43,11 @@ fn a_step_is_one_line_for_all_generators() {
     assert!(drifted >= 25, "{drifted} generators met the step");
     let [seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
     assert!((7.4 - passed..7.6).contains(&seconds), "{seconds} after {passed}");
-    assert!(server.log().contains("DETAIL:  The generators of sno go on in the other timeline."));
+    assert!(
+        server
+            .log()
+            .contains("DETAIL:  The generators of sno switched to the other tick-tock side. No ID repeats.")
+    );
     // Another, once it needs no wait.
     server.set_clock("+20");
     let began = Instant::now();
@@ -86,7 +90,7 @@ fn a_quick_restart_is_no_step() {
         server.connect().batch_execute(DRAW).unwrap();
     }
     let drifts: i64 = server.connect().query_one("SELECT drifts FROM sno_generators", &[]).unwrap().get(0);
-    assert_eq!(drifts, 1, "the timeline did change");
+    assert_eq!(drifts, 1, "the side did change");
     assert_eq!(steps(&server), []);
 }
 

@@ -23,7 +23,7 @@ fn a_clock_that_went_back_before_a_clean_restart() {
     ids.query(&mut server.connect(), DRAW).unwrap();
     server.set_clock("-30");
     ids.query(&mut server.connect(), DRAW).unwrap();
-    assert!(ids.iter().last().unwrap().tick_tock(), "the other timeline");
+    assert!(ids.iter().last().unwrap().tick_tock(), "the other side");
     server.restart(Mode::Fast);
     for offset in ["-30", "-20", "-1", "+0", "+10"] {
         server.set_clock(offset);
@@ -40,7 +40,7 @@ fn a_quick_restart_needs_no_wait() {
         let mut ids = server.ids();
         ids.query(&mut server.connect(), DRAW).unwrap();
         // The marks of a new server's first second are two seconds ahead; one restart uses up the other
-        // timeline's, so they need that long between them.
+        // side's, so they need that long between them.
         for _ in 0..3 {
             server.advance_clock(2.1);
             ids.query(&mut server.connect(), DRAW).unwrap();
@@ -67,7 +67,7 @@ fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
             client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
             client
         };
-        // To the other timeline.
+        // To the other side.
         ids.query(&mut restarted(), DRAW).unwrap();
         // Both are ahead of the clock now.
         let mut client = restarted();

@@ -712,7 +712,7 @@ impl Server {
     pub fn auto_prefix(&self) -> Prefix {
         let query = "SELECT system_identifier FROM pg_control_system()";
         let identifier: i64 = self.connect().query_one(query, &[]).expect("the identifier").get(0);
-        Prefix::of_identifier(identifier as u64)
+        Prefix::from_system_identifier(identifier as u64)
     }
 
     /// The data folder.

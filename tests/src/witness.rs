@@ -1,7 +1,7 @@
 //! The invariants behind the guarantee, which the harness checks in every test that draws IDs with [`Server::ids`]:
 //!
-//! * When a server ends, however it ends, no ID that it handed out is above the mark on disk of its timeline.
-//! * After a start, every ID is above all IDs of before of its timeline.
+//! * When a server ends, however it ends, no ID that it handed out is above the mark on disk of its tick-tock side.
+//! * After a start, every ID is above all IDs of before of its side.
 //!
 //! The second would hold without any marks if the clock went on while the server is down. So the clock of a server that has
 //! [`faketime`](crate::Builder::faketime) stands at its last ID from the end of one run to the beginning of the next.
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use sno_core::record::Record;
 use sno_core::{Sno, Tick};
 
-/// A tick and one more for each timeline, so that zero stands for none.
+/// A tick and one more for each side, so that zero stands for none.
 type Ticks = [u64; 2];
 
 fn after(tick: Tick) -> u64 {
@@ -107,16 +107,16 @@ pub(crate) struct Watch<'a> {
 impl Watch<'_> {
     #[track_caller]
     pub(crate) fn see(&mut self, id: Sno) {
-        let (tick, timeline) = (after(id.tick()), id.tick_tock() as usize);
+        let (tick, side) = (after(id.tick()), id.tick_tock() as usize);
         assert!(
-            tick > self.floor[timeline],
+            tick > self.floor[side],
             "{id} is not above the IDs of before the start: tick {tick}, those of before {:?}",
             self.floor
         );
         // Not for each ID: the other sessions have theirs to say, too.
-        if tick > self.highest[timeline] {
-            self.highest[timeline] = tick;
-            self.witness.highest[timeline].fetch_max(tick, SeqCst);
+        if tick > self.highest[side] {
+            self.highest[side] = tick;
+            self.witness.highest[side].fetch_max(tick, SeqCst);
             self.witness.last.store(tick, SeqCst);
         }
     }

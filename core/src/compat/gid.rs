@@ -23,7 +23,7 @@ use core::{
 };
 
 use super::{Epoch, InvalidId, time};
-use crate::{OutOfEpoch, Time};
+use crate::{OutOfEpoch, TickType};
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
@@ -39,10 +39,10 @@ time!(
 /// An ID: 16 bytes.
 ///
 /// ```
-/// use sno_core::{Time as _, compat::{Gid, gid::{Millis, Prefix}}};
+/// use sno_core::{TickType as _, compat::{Gid, gid::{Millis, Prefix}}};
 ///
 /// let id: Gid = "5rLWQQkJdm-2dVseX433Zwhy".parse()?;
-/// assert_eq!(id, Gid::of_fields(Prefix::Volume, Millis::MIN, 0));
+/// assert_eq!(id, Gid::from_fields(Prefix::Volume, Millis::MIN, 0));
 /// # Ok::<(), sno_core::compat::InvalidId>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +63,7 @@ pub enum Prefix {
 
 impl Gid {
     /// The ID of these fields, with the prefix in byte 7.
-    pub const fn of_fields(prefix: Prefix, time: Millis, random: u64) -> Self {
+    pub const fn from_fields(prefix: Prefix, time: Millis, random: u64) -> Self {
         Self::join(prefix, time, prefix as u8, random)
     }
 
@@ -78,7 +78,7 @@ impl Gid {
     ///
     /// Byte 0 is not a [`Prefix`], or byte 7 is below 0x80.
     pub const fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
-        if Prefix::of_byte(bytes[0]).is_none() {
+        if Prefix::from_byte(bytes[0]).is_none() {
             return Err(InvalidId { expected: "the first byte of a gid is 0x80, 0xa0 or 0xc0" });
         }
         if bytes[7] < 0x80 {
@@ -101,7 +101,7 @@ impl Gid {
 
     /// The kind of thing that it is for.
     pub fn prefix(self) -> Prefix {
-        Prefix::of_byte(self.0[0]).expect("no gid is made without a prefix")
+        Prefix::from_byte(self.0[0]).expect("no gid is made without a prefix")
     }
 
     /// When it was made.
@@ -222,7 +222,7 @@ impl Prefix {
     /// All of them, in their order.
     pub const ALL: [Self; 3] = [Self::Volume, Self::Log, Self::Segment];
 
-    const fn of_byte(byte: u8) -> Option<Self> {
+    const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0x80 => Some(Self::Volume),
             0xa0 => Some(Self::Log),

@@ -1,4 +1,4 @@
-//! Four other systems of IDs, three of which use [`Slot`](crate::Slot) and convert to [`Sno`].
+//! Four other ID schemes, three of which use [`Slot`](crate::Slot) and convert to [`Sno`].
 //!
 //! ```text
 //! snowflake_si  │ 40 ms since the site's base clock │ machine 0–12 │ index 13–1 │           53 bits
@@ -7,13 +7,13 @@
 //! gid           │ prefix 8 │ 48 ms since 1970 │ prefix 8 │ random 64 │                        128 bits
 //! ```
 //!
-//! The numbers are widths in bits; each module has its layout in full. These IDs have no bit for a second timeline, so
-//! [`Time::TWO_TIMELINES`] is false: after a backward step of the clock, their generators wait until it has caught up.
+//! The numbers are widths in bits; each module has its layout in full. These IDs have no tick-tock bit, so
+//! [`TickType::TWO_SIDES`] is false: after a backward step of the clock, their generators wait until it has caught up.
 //!
 //! # Conversion to sno
 //!
 //! [`SnowflakeSi::to_sno`], [`Uid60::to_sno`] and [`UniqueId::to_sno`] lose nothing: the time becomes the tick, and the
-//! other 15 to 28 bits become the low bits of partition and sequence. Different IDs of one system become different
+//! other 15 to 28 bits become the low bits of partition and sequence. Different IDs of one scheme become different
 //! `Sno`s, and IDs that sort by time keep their order. The caller gives a metabyte, which has to be one that no other
 //! IDs have, since these can have any partition and sequence. A [`Gid`] does not fit: it has 64 random bits.
 
@@ -29,9 +29,9 @@ pub use uniqueid::UniqueId;
 
 use core::fmt;
 
-use crate::{Fields, OutOfEpoch, Sno, Tick, Time};
+use crate::{Fields, OutOfEpoch, Sno, Tick, TickType};
 
-/// The time from which a system counts its ticks.
+/// The time from which a scheme counts its ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Epoch {
     unix_micros: i64,
@@ -46,7 +46,7 @@ impl Epoch {
         Self { unix_micros: millis * 1000 }
     }
 
-    const fn micros<T: Time>() -> u64 {
+    const fn micros<T: TickType>() -> u64 {
         1_000_000 / T::PER_SECOND
     }
 
@@ -56,7 +56,7 @@ impl Epoch {
     ///
     /// The time is before the epoch or after the last tick.
     #[inline]
-    pub fn floor<T: Time>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
+    pub fn floor<T: TickType>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
         // Saturated, the difference is still before the first or after the last tick.
         match u64::try_from(unix_micros.saturating_sub(self.unix_micros)) {
             Ok(micros) => T::new(micros / Self::micros::<T>()).ok_or(OutOfEpoch::After),
@@ -69,7 +69,7 @@ impl Epoch {
     /// # Errors
     ///
     /// The time is before the epoch or after the start of the last tick.
-    pub fn ceil<T: Time>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
+    pub fn ceil<T: TickType>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
         match self.floor::<T>(unix_micros) {
             Ok(tick) if self.unix_micros(tick) < unix_micros => {
                 T::new(tick.get() + 1).ok_or(OutOfEpoch::After)
@@ -80,12 +80,12 @@ impl Epoch {
 
     /// The start of a tick, as a Unix time in microseconds.
     #[inline]
-    pub fn unix_micros<T: Time>(self, tick: T) -> i64 {
+    pub fn unix_micros<T: TickType>(self, tick: T) -> i64 {
         self.unix_micros + (tick.get() * Self::micros::<T>()) as i64
     }
 
     /// The smallest number with the first tick at or after a time, and with `shift` bits below the tick.
-    fn lower<T: Time>(self, unix_micros: i64, shift: u32) -> u64 {
+    fn lower<T: TickType>(self, unix_micros: i64, shift: u32) -> u64 {
         match self.ceil::<T>(unix_micros) {
             Ok(tick) => tick.get() << shift,
             Err(OutOfEpoch::Before) => 0,
@@ -94,7 +94,7 @@ impl Epoch {
     }
 
     /// The largest number with the tick of a time, and with `shift` bits below the tick.
-    fn upper<T: Time>(self, unix_micros: i64, shift: u32) -> u64 {
+    fn upper<T: TickType>(self, unix_micros: i64, shift: u32) -> u64 {
         match self.floor::<T>(unix_micros) {
             Ok(tick) => (tick.get() << shift) | ones(shift),
             Err(OutOfEpoch::Before) => 0,
@@ -122,7 +122,7 @@ fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<S
     Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }
 
-/// Why a value is not an ID of a system: its message says what is expected.
+/// Why a value is not an ID of a scheme: its message says what is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidId {
     expected: &'static str,
@@ -150,19 +150,19 @@ impl fmt::Display for SettingError {
 
 impl core::error::Error for SettingError {}
 
-/// Declares the ticks of a system.
+/// Declares the ticks of a scheme.
 macro_rules! time {
-    ($(#[$attr:meta])* $name:ident, $system:literal, $bits:literal bits, $per_second:literal per second) => {
+    ($(#[$attr:meta])* $name:ident, $scheme:literal, $bits:literal bits, $per_second:literal per second) => {
         $(#[$attr])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
         #[repr(transparent)]
         pub struct $name(u64);
 
-        impl crate::Time for $name {
-            const NAME: &'static str = $system;
+        impl crate::TickType for $name {
+            const NAME: &'static str = $scheme;
             const BITS: u32 = $bits;
             const PER_SECOND: u64 = $per_second;
-            const TWO_TIMELINES: bool = false;
+            const TWO_SIDES: bool = false;
             const MIN: Self = Self(0);
             const MAX: Self = Self((1 << $bits) - 1);
 

@@ -27,11 +27,11 @@ time!(
 /// An ID: a number of 53 bits.
 ///
 /// ```
-/// use sno_core::{Time as _, compat::{SnowflakeSi, snowflake_si::{Fields, Machine, Millis}}};
+/// use sno_core::{TickType as _, compat::{SnowflakeSi, snowflake_si::{Fields, Machine, Millis}}};
 ///
 /// let machine: Machine = "12/4".parse()?;
 /// let fields = Fields { time: Millis::from_bits(1000), machine: 12, index: 0 };
-/// let id = SnowflakeSi::of_fields(fields, machine.bits()).unwrap();
+/// let id = SnowflakeSi::from_fields(fields, machine.bits()).unwrap();
 /// assert_eq!(id.get(), 8_198_144);
 /// assert_eq!(id.fields(4), fields);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,7 +75,7 @@ impl SnowflakeSi {
 
     /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits, or the machine
     /// has more.
-    pub fn of_fields(fields: Fields, machine_bits: u8) -> Option<Self> {
+    pub fn from_fields(fields: Fields, machine_bits: u8) -> Option<Self> {
         let Fields { time, machine, index } = fields;
         if machine_bits > Machine::MAX_BITS {
             return None;
@@ -254,7 +254,7 @@ impl Machine {
     pub const fn pool(self) -> SequenceRange {
         let index_bits = LOW - self.bits as u32;
         let first = self.number << index_bits;
-        SequenceRange::of_field(first, first | ones(index_bits) as u16)
+        SequenceRange::from_bounds(first, first | ones(index_bits) as u16)
     }
 }
 

@@ -17,7 +17,7 @@ use core::{
 };
 
 use super::{Epoch, InvalidId, SettingError, field, ones, time, to_sno};
-use crate::{OutOfEpoch, SequenceRange, Sno, Stamp, Time};
+use crate::{OutOfEpoch, SequenceRange, Sno, Stamp, TickType};
 
 /// 2018-03-01 00:00:00 UTC.
 pub const EPOCH: Epoch = Epoch::at_unix_millis(1_519_862_400_000);
@@ -66,7 +66,7 @@ impl Uid60 {
     /// The largest worker number.
     pub const MAX_WORKER: u16 = 511;
     /// The pool of a second: 1024 numbers.
-    pub const POOL: SequenceRange = SequenceRange::of_field(0, 1023);
+    pub const POOL: SequenceRange = SequenceRange::from_bounds(0, 1023);
 
     /// The ID of this number.
     ///
@@ -88,7 +88,7 @@ impl Uid60 {
     }
 
     /// The ID of these fields; `None` if one of them does not fit its bits.
-    pub fn of_fields(fields: Fields) -> Option<Self> {
+    pub fn from_fields(fields: Fields) -> Option<Self> {
         let Fields { time, worker, sequence, random } = fields;
         let fits = worker < 1 << 9 && sequence < 1 << 10 && random < 1 << 9;
         fits.then_some(Self(time.0 << LOW | (worker as u64) << 19 | (sequence as u64) << 9 | random as u64))

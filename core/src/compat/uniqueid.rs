@@ -74,7 +74,7 @@ pub struct Fields {
 
 impl UniqueId {
     /// The pool of a millisecond: 64 numbers.
-    pub const POOL: SequenceRange = SequenceRange::of_field(0, 63);
+    pub const POOL: SequenceRange = SequenceRange::from_bounds(0, 63);
 
     /// The ID of this number; every number is one.
     #[inline]
@@ -83,7 +83,7 @@ impl UniqueId {
     }
 
     /// The ID of these fields; `None` if one of them does not fit its bits.
-    pub fn of_fields(fields: Fields) -> Option<Self> {
+    pub fn from_fields(fields: Fields) -> Option<Self> {
         let Fields { time, sequence, generator, cluster, form } = fields;
         let fits = sequence < 1 << 6 && generator < 1 << 11 && cluster < 1 << 4;
         let low = (sequence as u64) << 16
@@ -104,7 +104,7 @@ impl UniqueId {
     pub fn from_stamp(stamp: Stamp<Millis>, generator: u16, cluster: Cluster, form: Form) -> Self {
         let Stamp { tick: time, sequence, .. } = stamp;
         let fields = Fields { time, sequence, generator, cluster: cluster.0.into(), form };
-        Self::of_fields(fields).expect("fields that fit")
+        Self::from_fields(fields).expect("fields that fit")
     }
 
     /// All fields at once.

@@ -12,14 +12,14 @@ use sno_core::{
     },
 };
 
-use super::generate::SnowflakeSiSystem;
+use super::generate::SnowflakeSiScheme;
 use crate::{
     compat::{
         common::{into_sno, invalid_argument, out_of_range},
         settings::{BASE_CLOCK, MACHINE},
     },
     fixed::field,
-    generator::system::System as _,
+    generator::scheme::Scheme as _,
     pg::{
         datum::Timestamp,
         errors::{Error, guard},
@@ -140,11 +140,11 @@ fn make(at: Timestamp, machine: i32, index: i32, base: BaseClock, bits: u8) -> R
         time: base
             .epoch()
             .floor(at.unix_micros())
-            .map_err(|_| Error::time(SnowflakeSiSystem::NAME, at, SnowflakeSiSystem::SPAN))?,
+            .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
         machine: field("machine", machine, machine_max)?,
         index: field("index", index, index_max)?,
     };
-    Ok(SnowflakeSi::of_fields(fields, bits).expect("fields that fit").get() as i64)
+    Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
 }
 
 pg_function! {

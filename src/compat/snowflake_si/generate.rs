@@ -12,26 +12,26 @@ use sno_core::{
 use crate::{
     compat::settings::{BASE_CLOCK, MACHINE},
     generator::{
+        scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
-        system::System,
     },
     pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
 };
 
-/// The system Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock was
+/// The scheme Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock was
 /// set to a later time, the clock counts as having stepped back.
 #[derive(Clone, Copy)]
-pub(crate) struct SnowflakeSiSystem(pub(crate) BaseClock);
+pub(crate) struct SnowflakeSiScheme(pub(crate) BaseClock);
 
-impl Clock<Millis> for SnowflakeSiSystem {
+impl Clock<Millis> for SnowflakeSiScheme {
     fn now(&self) -> Result<Millis, OutOfEpoch> {
         self.0.epoch().floor(Timestamp::now().unix_micros())
     }
 }
 
-impl System for SnowflakeSiSystem {
-    type Time = Millis;
+impl Scheme for SnowflakeSiScheme {
+    type Tick = Millis;
 
     const NAME: &'static str = "Snowflake-SI";
     const FUNCTION: &'static str = "snowflake_si_new()";
@@ -61,16 +61,16 @@ impl System for SnowflakeSiSystem {
 }
 
 /// The server's generator.
-pub(crate) static MEMORY: Memory<SnowflakeSiSystem, 1> =
+pub(crate) static MEMORY: Memory<SnowflakeSiScheme, 1> =
     Memory::new(c"sno_compat Snowflake-SI generator", 1024);
 
-type Session = session::Session<SnowflakeSiSystem, 1>;
+type Session = session::Session<SnowflakeSiScheme, 1>;
 
 pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 fn start() -> Result<Session, Error> {
     let (base, machine): (BaseClock, Machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
-    Session::start(SnowflakeSiSystem(base), &MEMORY, machine.number(), machine.pool())
+    Session::start(SnowflakeSiScheme(base), &MEMORY, machine.number(), machine.pool())
 }
 
 pg_function! {

@@ -9,11 +9,11 @@ use sno_core::{
     },
 };
 
-use super::generate::Uid60System;
+use super::generate::Uid60Scheme;
 use crate::{
     compat::common::{into_sno, out_of_range},
     fixed::field,
-    generator::system::System as _,
+    generator::scheme::Scheme as _,
     pg::{
         datum::Timestamp,
         errors::Error,
@@ -79,12 +79,12 @@ fn make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60,
     let fields = Fields {
         time: EPOCH
             .floor(at.unix_micros())
-            .map_err(|_| Error::time(Uid60System::NAME, at, Uid60System::SPAN))?,
+            .map_err(|_| Error::time(Uid60Scheme::NAME, at, Uid60Scheme::SPAN))?,
         worker: field("worker", worker, 511)?,
         sequence: field("sequence", sequence, 1023)?,
         random: field("random part", random, 511)?,
     };
-    Ok(Uid60::of_fields(fields).expect("fields that fit"))
+    Ok(Uid60::from_fields(fields).expect("fields that fit"))
 }
 
 pg_function! {

@@ -10,27 +10,27 @@ use sno_core::{
 };
 
 use crate::{
-    compat::{common::random, settings::WORKERS},
+    compat::settings::WORKERS,
     generator::{
+        scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
-        system::System,
     },
-    pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
+    pg::{datum::Timestamp, errors::Error, fmgr::pg_function, server::random},
 };
 
-/// The system uid60, for its generators.
+/// The scheme uid60, for its generators.
 #[derive(Clone, Copy)]
-pub(crate) struct Uid60System;
+pub(crate) struct Uid60Scheme;
 
-impl Clock<Seconds> for Uid60System {
+impl Clock<Seconds> for Uid60Scheme {
     fn now(&self) -> Result<Seconds, OutOfEpoch> {
         EPOCH.floor(Timestamp::now().unix_micros())
     }
 }
 
-impl System for Uid60System {
-    type Time = Seconds;
+impl Scheme for Uid60Scheme {
+    type Tick = Seconds;
 
     const NAME: &'static str = "uid60";
     const FUNCTION: &'static str = "uid60_new()";
@@ -59,12 +59,12 @@ impl System for Uid60System {
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators; `counter` counts the leases of workers.
-pub(crate) static MEMORY: Memory<Uid60System, SLOTS> = Memory::new(c"sno_compat uid60 generators", 18 * 1024);
+pub(crate) static MEMORY: Memory<Uid60Scheme, SLOTS> = Memory::new(c"sno_compat uid60 generators", 18 * 1024);
 
 /// This backend's generator, and the lease of its worker number.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
-    generator: session::Session<Uid60System, SLOTS>,
+    generator: session::Session<Uid60Scheme, SLOTS>,
     workers: Workers,
     lease: Lease,
 }
@@ -74,13 +74,13 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
-        let generator = session::Session::start(Uid60System, &MEMORY, 0, Uid60::POOL)?;
-        let now = Uid60System.now().map_err(Error::clock_outside_epoch::<Uid60System>)?;
+        let generator = session::Session::start(Uid60Scheme, &MEMORY, 0, Uid60::POOL)?;
+        let now = Uid60Scheme.now().map_err(Error::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
 
     /// A session with a lease of the next worker number.
-    fn lease(generator: session::Session<Uid60System, SLOTS>, workers: Workers, now: Seconds) -> Self {
+    fn lease(generator: session::Session<Uid60Scheme, SLOTS>, workers: Workers, now: Seconds) -> Self {
         let lease = workers.lease(&generator.shared.counter, now);
         Self { generator: generator.with_number(lease.worker()), workers, lease }
     }

@@ -9,13 +9,13 @@ use sno_core::{
     },
 };
 
-use super::generate::UniqueIdSystem;
+use super::generate::UniqueIdScheme;
 use crate::{
-    compat::common::{into_sno, named, text},
+    compat::common::{into_sno, named},
     fixed::field,
-    generator::system::System as _,
+    generator::scheme::Scheme as _,
     pg::{
-        datum::{Bytes, Timestamp},
+        datum::{Bytes, Timestamp, text},
         errors::Error,
         fmgr::{self, Args, finfo, pg_function},
     },
@@ -88,13 +88,13 @@ fn make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Form) 
     let fields = Fields {
         time: Epoch::UNIX
             .floor(at.unix_micros())
-            .map_err(|_| Error::time(UniqueIdSystem::NAME, at, UniqueIdSystem::SPAN))?,
+            .map_err(|_| Error::time(UniqueIdScheme::NAME, at, UniqueIdScheme::SPAN))?,
         sequence: field("sequence", sequence, 63)?,
         generator: field("generator", generator, 2047)?,
         cluster: field("cluster", cluster, 15)?,
         form,
     };
-    Ok(UniqueId::of_fields(fields).expect("fields that fit"))
+    Ok(UniqueId::from_fields(fields).expect("fields that fit"))
 }
 
 pg_function! {

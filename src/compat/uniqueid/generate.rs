@@ -12,25 +12,25 @@ use sno_core::{
 use crate::{
     compat::settings::{CLUSTER, FORM, GENERATOR_BITS},
     generator::{
-        session::{self, SessionCell, process_id},
+        scheme::Scheme,
+        session::{self, SessionCell},
         shared::Memory,
-        system::System,
     },
-    pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
+    pg::{datum::Timestamp, errors::Error, fmgr::pg_function, server::process_id},
 };
 
-/// The system uniqueid, for its generators.
+/// The scheme uniqueid, for its generators.
 #[derive(Clone, Copy)]
-pub(crate) struct UniqueIdSystem;
+pub(crate) struct UniqueIdScheme;
 
-impl Clock<Millis> for UniqueIdSystem {
+impl Clock<Millis> for UniqueIdScheme {
     fn now(&self) -> Result<Millis, OutOfEpoch> {
         Epoch::UNIX.floor(Timestamp::now().unix_micros())
     }
 }
 
-impl System for UniqueIdSystem {
-    type Time = Millis;
+impl Scheme for UniqueIdScheme {
+    type Tick = Millis;
 
     const NAME: &'static str = "uniqueid";
     const FUNCTION: &'static str = "uniqueid_new()";
@@ -60,13 +60,13 @@ impl System for UniqueIdSystem {
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.
-pub(crate) static MEMORY: Memory<UniqueIdSystem, SLOTS> =
+pub(crate) static MEMORY: Memory<UniqueIdScheme, SLOTS> =
     Memory::new(c"sno_compat uniqueid generators", 18 * 1024);
 
 /// This backend's generator, and the other fields of its IDs.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
-    generator: session::Session<UniqueIdSystem, SLOTS>,
+    generator: session::Session<UniqueIdScheme, SLOTS>,
     cluster: Cluster,
     form: Form,
 }
@@ -77,7 +77,7 @@ impl Session {
     fn start() -> Result<Self, Error> {
         let (cluster, form): (Cluster, Form) = (CLUSTER.get()?, FORM.get()?);
         let number = GENERATOR_BITS.get::<GeneratorBits>()?.generator(process_id());
-        let generator = session::Session::start(UniqueIdSystem, &MEMORY, number, UniqueId::POOL)?;
+        let generator = session::Session::start(UniqueIdScheme, &MEMORY, number, UniqueId::POOL)?;
         Ok(Self { generator, cluster, form })
     }
 

@@ -1,4 +1,4 @@
-//! Clocks that go back, and restarts. There is one timeline, so what was is waited for.
+//! Clocks that go back, and restarts. There is one side, so what was is waited for.
 
 use std::{
     thread,

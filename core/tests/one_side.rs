@@ -1,12 +1,12 @@
-//! Random lives of generators that have one timeline, against a model that remembers everything: the machine
-//! of `sno` with the times of other systems.
+//! Random lives of generators that have one tick-tock side, against a model that remembers everything: the machine
+//! of `sno` with the ticks of other schemes.
 #![cfg(feature = "compat")]
 
 use std::{cell::Cell, collections::BTreeMap};
 
 use proptest::prelude::*;
 use sno_core::{
-    ClaimError, Marks, SequenceRange, Slot, Time,
+    ClaimError, Marks, SequenceRange, Slot, TickType,
     compat::{Uid60, UniqueId, snowflake_si, snowflake_si::Machine, uid60, uniqueid},
 };
 
@@ -34,7 +34,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// Lives through the events; returns how often it had to wait for the clock.
-fn live<T: Time>(pool: SequenceRange, start: u64, events: &[Event]) -> Result<usize, TestCaseError> {
+fn live<T: TickType>(pool: SequenceRange, start: u64, events: &[Event]) -> Result<usize, TestCaseError> {
     let tick = |number: u64| T::new(number).unwrap();
     let clock = Cell::new(start);
     let read = || Ok(tick(clock.get()));
@@ -102,7 +102,7 @@ fn live<T: Time>(pool: SequenceRange, start: u64, events: &[Event]) -> Result<us
     Ok(waits)
 }
 
-fn try_on<T: Time>(pool: SequenceRange, start: u64) {
+fn try_on<T: TickType>(pool: SequenceRange, start: u64) {
     let waits = Cell::new(0);
     let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
     proptest!(config, |(events in events())| {

@@ -1,15 +1,15 @@
-//! The properties of a system of IDs that its generators need.
+//! The properties of an ID scheme that its generators need.
 
-use sno_core::{Clock, OutOfEpoch, Time, record::Origin};
+use sno_core::{Clock, OutOfEpoch, TickType, record::Origin};
 
 use crate::pg::errors::Error;
 
-/// A system of IDs: its clock, and its names in messages.
-pub(crate) trait System: Clock<Self::Time> + Copy + 'static {
+/// An ID scheme: how its generators tell the time, and its names in messages.
+pub(crate) trait Scheme: Clock<Self::Tick> + Copy + 'static {
     /// Its ticks.
-    type Time: Time;
+    type Tick: TickType;
 
-    /// The name of the type or the system: `sno`.
+    /// The name of the type or the scheme: `sno`.
     const NAME: &'static str;
     /// The function that generates: `sno_new()`.
     const FUNCTION: &'static str;
@@ -29,8 +29,8 @@ pub(crate) trait System: Clock<Self::Time> + Copy + 'static {
     fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error>;
 
     /// The first tick that starts at a Unix time in microseconds or later.
-    fn ceil(self, unix_micros: i64) -> Result<Self::Time, OutOfEpoch>;
+    fn ceil(self, unix_micros: i64) -> Result<Self::Tick, OutOfEpoch>;
 
     /// The start of a tick, as a Unix time in microseconds.
-    fn unix_micros(self, tick: Self::Time) -> i64;
+    fn unix_micros(self, tick: Self::Tick) -> i64;
 }

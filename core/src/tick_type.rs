@@ -1,26 +1,25 @@
-//! The ticks of different systems of IDs.
+//! The ticks of ID schemes.
 
 use core::fmt;
 
-/// A point in time as an ID holds it: a number of ticks since its system's epoch.
+/// The tick of an ID scheme: a count of 4 ms, 1 ms or 1 s since its epoch.
 ///
 /// A [`Slot`](crate::Slot) is generic over it. The ticks of [`Sno`](crate::Sno) are [`Tick`](crate::Tick)s.
-pub trait Time: Copy + Ord + fmt::Debug + 'static {
-    /// The name of the system in the file of its [high-water marks](crate::Marks).
+pub trait TickType: Copy + Ord + fmt::Debug + 'static {
+    /// The name of the scheme in the file of its [high-water marks](crate::Marks).
     const NAME: &'static str;
     /// Width of the field in bits. A [`Slot`](crate::Slot) takes at most 47, since its word holds 17 other bits.
     const BITS: u32;
     /// Ticks in a second; a divisor of 1,000,000.
     const PER_SECOND: u64;
-    /// Whether an ID has a bit for a second timeline. Without one, a generator waits until a clock that stepped back has
-    /// caught up.
-    const TWO_TIMELINES: bool;
+    /// Whether an ID has a tick-tock bit. Without one, a generator waits until a clock that stepped back has caught up.
+    const TWO_SIDES: bool;
     /// The first tick.
     const MIN: Self;
     /// The last tick.
     const MAX: Self;
 
-    /// The point in time of the low [`BITS`](Self::BITS) bits; the others are ignored.
+    /// The tick of the low [`BITS`](Self::BITS) bits; the others are ignored.
     fn from_bits(bits: u64) -> Self;
 
     /// Ticks since the epoch.
