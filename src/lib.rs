@@ -38,7 +38,6 @@ extern "C-unwind" fn _PG_init() {
         &compat::uid60::generate::MEMORY,
         &compat::uniqueid::generate::MEMORY,
     ];
-    pg::errors::disable_backtraces();
     pg::settings::on_change(|| {
         sno::generate::forget();
         compat::forget();

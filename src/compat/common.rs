@@ -7,7 +7,7 @@ use sno_core::{OutOfEpoch, Sno};
 
 use crate::{
     pg::{
-        datum::{Bytes, Timestamp},
+        datum::Timestamp,
         errors::{Error, sentence},
     },
     sno::fields,
@@ -20,8 +20,8 @@ pub(crate) fn out_of_range(name: &str, value: i64, reason: impl ToString) -> Err
 }
 
 /// An invalid argument.
-pub(crate) fn invalid_argument(name: &str, value: impl AsRef<[u8]>, reason: impl ToString) -> Error {
-    Error::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, format!("invalid {name}:"), value)
+pub(crate) fn invalid_argument(name: &str, value: &[u8], reason: impl ToString) -> Error {
+    Error::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, &format!("invalid {name}:"), value)
         .detail(sentence(reason))
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn into_sno(
 }
 
 /// The value of an argument of type `text` that is an ASCII name; `what` is for the error.
-pub(crate) fn named<T: FromStr<Err: ToString>>(what: &str, text: Bytes<'_>) -> Result<T, Error> {
-    let name = str::from_utf8(text.0).unwrap_or_default();
-    name.parse().map_err(|error: T::Err| invalid_argument(what, text.0, error))
+pub(crate) fn named<T: FromStr<Err: ToString>>(what: &str, text: &[u8]) -> Result<T, Error> {
+    let name = str::from_utf8(text).unwrap_or_default();
+    name.parse().map_err(|error: T::Err| invalid_argument(what, text, error))
 }

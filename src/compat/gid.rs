@@ -1,6 +1,6 @@
 //! gid: the type and its functions. Its IDs have 64 random bits, so there are no generators, no shared memory and no marks.
 
-use pgrx::pg_sys::{Datum, FunctionCallInfo};
+use pgrx::pg_sys::Datum;
 use sno_core::compat::{
     Epoch, Gid, InvalidId,
     gid::{Millis, Prefix},
@@ -9,14 +9,13 @@ use sno_core::compat::{
 use crate::{
     compat::common::{invalid_argument, named},
     fixed::{
-        Fixed, compare, hash,
-        io::{self, Bytea},
+        Fixed, compare, hash, io,
         sort::{self, Abbreviate},
     },
     pg::{
-        datum::{Bytes, Timestamp, Uuid, by_reference, text},
+        datum::{NewVarlena, Timestamp, Uuid, by_reference, varlena},
         errors::{Error, sentence},
-        fmgr::{self, Args, finfo, functions, pg_function},
+        fmgr::{Row, functions, pg_function},
         server::random,
     },
 };
@@ -106,7 +105,7 @@ fn millis(at: Timestamp) -> Result<Millis, Error> {
 
 pg_function! {
     /// `gid_new(text) → gid`
-    fn gid_new(prefix: Bytes<'_>) -> Gid {
+    fn gid_new(prefix: &[u8]) -> Result<Gid, Error> {
         named("prefix", prefix).and_then(generate)
     }
 }
@@ -126,38 +125,32 @@ pg_function! {
 pg_function! {
     /// `gid_prefix(gid) → text`
     fn gid_prefix(id: Gid) -> Datum {
-        text(id.prefix().name())
+        varlena(id.prefix().name())
     }
 }
 
 pg_function! {
     /// `gid_tail(gid) → bytea`: the last nine bytes.
-    fn gid_tail(id: Gid) -> Bytea<[u8; 9]> {
-        Bytea(id.tail())
+    fn gid_tail(id: Gid) -> NewVarlena<[u8; 9]> {
+        NewVarlena(id.tail())
     }
 }
 
-finfo!(gid_inspect);
-/// `gid_inspect(gid) → (prefix, time, tail)`
-#[unsafe(no_mangle)]
-#[pgrx::pg_guard]
-unsafe extern "C-unwind" fn gid_inspect(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with one argument of type gid, and with this row as its result.
-    unsafe {
-        let id: Gid = Args::new(fcinfo).next();
-        let row = [
-            text(id.prefix().name()).into(),
+pg_function! {
+    /// `gid_inspect(gid) → (prefix, time, tail)`
+    fn gid_inspect(id: Gid) -> Row<3> {
+        [
+            varlena(id.prefix().name()).into(),
             Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time())).into(),
-            Bytea(id.tail()).into(),
-        ];
-        fmgr::row(fcinfo, row)
+            varlena(id.tail()).into(),
+        ]
     }
 }
 
 pg_function! {
     /// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.
-    fn gid_make(prefix: Bytes<'_>, at: Timestamp, tail: Bytes<'_>) -> Gid {
-        named("prefix", prefix).and_then(|prefix| make(prefix, at, tail.0))
+    fn gid_make(prefix: &[u8], at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
+        named("prefix", prefix).and_then(|prefix| make(prefix, at, tail))
     }
 }
 
@@ -167,27 +160,27 @@ fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
     bytes[7..].copy_from_slice(tail);
     Gid::from_bytes(bytes).map_err(|error| {
         let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
-        invalid_argument("tail", format!("\\x{hex}"), error)
+        invalid_argument("tail", format!("\\x{hex}").as_bytes(), error)
     })
 }
 
 pg_function! {
     /// `gid_lower(text, timestamptz) → gid`: the smallest possible ID of a prefix at or after a time.
-    fn gid_lower(prefix: Bytes<'_>, time: Timestamp) -> Gid {
+    fn gid_lower(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
         named("prefix", prefix).map(|prefix| Gid::lower_bound(prefix, time.unix_micros()))
     }
 }
 
 pg_function! {
     /// `gid_upper(text, timestamptz) → gid`: the largest possible ID of a prefix in the millisecond of a time.
-    fn gid_upper(prefix: Bytes<'_>, time: Timestamp) -> Gid {
+    fn gid_upper(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
         named("prefix", prefix).map(|prefix| Gid::upper_bound(prefix, time.unix_micros()))
     }
 }
 
 pg_function! {
     /// `gid_from_uuid(uuid) → gid`: the same 16 bytes.
-    fn gid_from_uuid(uuid: Uuid) -> Gid {
+    fn gid_from_uuid(uuid: Uuid) -> Result<Gid, Error> {
         Gid::from_bytes(uuid.0).map_err(|error| Error::uuid("gid", &uuid.0, sentence(error)))
     }
 }

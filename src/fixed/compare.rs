@@ -12,7 +12,7 @@ use crate::pg::{datum::Argument, fmgr::Args};
 /// A call to a function that is declared in SQL with two arguments of this type.
 #[inline(always)]
 unsafe fn pair<T: Argument>(fcinfo: FunctionCallInfo) -> (T, T) {
-    // SAFETY: as above.
+    // SAFETY: the call has two arguments of type `T`.
     unsafe {
         let mut args = Args::new(fcinfo);
         (args.next(), args.next())
@@ -28,7 +28,7 @@ macro_rules! comparisons {
         /// A call to a function that is declared in SQL with two arguments of this type.
         #[inline(always)]
         pub(crate) unsafe fn $name<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datum {
-            // SAFETY: as above.
+            // SAFETY: the call has two arguments of type `T`.
             let (left, right): (T, T) = unsafe { pair(fcinfo) };
             let of_order: fn(std::cmp::Ordering) -> _ = $of_order;
             of_order(left.cmp(&right)).into()
@@ -59,7 +59,7 @@ comparisons! {
 /// A call to a function that is declared in SQL with two arguments of this type.
 #[inline(always)]
 pub(crate) unsafe fn larger<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above.
+    // SAFETY: the call has two arguments of type `T`.
     let ((left, right), (first, second)) = unsafe { (pair::<T>(fcinfo), pair::<Datum>(fcinfo)) };
     if left > right { first } else { second }
 }
@@ -70,7 +70,7 @@ pub(crate) unsafe fn larger<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datu
 /// A call to a function that is declared in SQL with two arguments of this type.
 #[inline(always)]
 pub(crate) unsafe fn smaller<T: Argument + Ord>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above.
+    // SAFETY: the call has two arguments of type `T`.
     let ((left, right), (first, second)) = unsafe { (pair::<T>(fcinfo), pair::<Datum>(fcinfo)) };
     if left < right { first } else { second }
 }

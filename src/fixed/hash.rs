@@ -6,13 +6,10 @@ use std::ffi::c_int;
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 
-use crate::{fixed::Fixed, pg::fmgr::Args};
-
-unsafe extern "C" {
-    // Pure functions of PostgreSQL's common library, which pgrx does not bind.
-    fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
-    fn hash_bytes_extended(bytes: *const u8, length: c_int, seed: u64) -> u64;
-}
+use crate::{
+    fixed::Fixed,
+    pg::{fmgr::Args, raw},
+};
 
 /// The hash of 32 bits.
 ///
@@ -20,10 +17,10 @@ unsafe extern "C" {
 /// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub(crate) unsafe fn hash<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above; the bytes of the value are read.
+    // SAFETY: the argument is a `T`, whose bytes are read.
     unsafe {
         let bytes = Args::new(fcinfo).next::<T>().to_bytes();
-        hash_bytes(bytes.as_ref().as_ptr(), T::LENGTH as c_int).into()
+        raw::hash_bytes(bytes.as_ref().as_ptr(), T::LENGTH as c_int).into()
     }
 }
 
@@ -33,10 +30,10 @@ pub(crate) unsafe fn hash<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 /// A call to a function that is declared in SQL with arguments of this type and of type bigint.
 #[inline(always)]
 pub(crate) unsafe fn hash_extended<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above; the bytes of the value are read.
+    // SAFETY: the arguments are a `T`, whose bytes are read, and a bigint.
     unsafe {
         let mut args = Args::new(fcinfo);
         let (bytes, seed) = (args.next::<T>().to_bytes(), args.next::<i64>());
-        hash_bytes_extended(bytes.as_ref().as_ptr(), T::LENGTH as c_int, seed as u64).into()
+        raw::hash_bytes_extended(bytes.as_ref().as_ptr(), T::LENGTH as c_int, seed as u64).into()
     }
 }

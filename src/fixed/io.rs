@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
 use crate::{
     fixed::Fixed,
     pg::{
-        datum::{Bytes, Returned, store, store_guarded},
+        datum::{NewVarlena, Returned as _, palloc_copy},
         errors::{Error, guard, sentence},
         fmgr::Args,
     },
@@ -23,7 +23,7 @@ pub(crate) unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
         match T::parse(text) {
-            Ok(value) => value.into_datum_unguarded(),
+            Ok(value) => value.into_datum(),
             Err(error) => refuse::<T>(fcinfo, text, error),
         }
     }
@@ -32,20 +32,19 @@ pub(crate) unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 /// Raises or saves the error of [`input`].
 #[cold]
 unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], error: T::Error) -> Datum {
-    // SAFETY: as above. This is the outermost frame.
+    // SAFETY: PostgreSQL's call, and no frame above has anything to drop.
     unsafe {
-        let report = guard(|| {
+        guard(|| {
             let error = Error::syntax(T::NAME, text, sentence(error));
             let error = match T::hint(text) {
                 Some(hint) => error.hint(hint),
                 None => error,
             };
-            Ok(error.into_report())
-        });
-        report.save((*fcinfo).context);
+            error.save((*fcinfo).context)?;
+            // After a soft error the caller ignores the datum.
+            Ok(Datum::null())
+        })
     }
-    // After a soft error the caller ignores the datum.
-    Datum::null()
 }
 
 /// A cstring of fixed length.
@@ -62,20 +61,20 @@ struct Terminated<T: Copy> {
 /// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub(crate) unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: by the contract; nothing here needs dropping.
+    // SAFETY: the argument is a `T`. Nothing here needs dropping.
     unsafe {
         let value: T = Args::new(fcinfo).next();
-        store(Terminated { text: value.to_text(), end: 0 })
+        palloc_copy(Terminated { text: value.to_text(), end: 0 })
     }
 }
 
 /// The value of bytes. The error is `None` if their number is wrong.
 #[inline(always)]
-fn of_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Error>> {
+fn from_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Error>> {
     T::from_bytes(T::Bytes::try_from(bytes).map_err(|_| None)?).map_err(Some)
 }
 
-/// The error of [`of_bytes`] as one to raise.
+/// The error of [`from_bytes`] as one to raise.
 #[cold]
 fn invalid_bytes<T: Fixed>(bytes: &[u8], error: Option<T::Error>) -> Error {
     match error {
@@ -97,8 +96,8 @@ pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
         let rest = (message.len - message.cursor) as usize;
         let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
         message.cursor = message.len;
-        match of_bytes::<T>(bytes) {
-            Ok(value) => value.into_datum_unguarded(),
+        match from_bytes::<T>(bytes) {
+            Ok(value) => value.into_datum(),
             Err(error) => guard(|| Err(invalid_bytes::<T>(bytes, error))),
         }
     }
@@ -110,8 +109,8 @@ pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 /// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub(crate) unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: as above. Nothing here needs dropping.
-    unsafe { Bytea(Args::new(fcinfo).next::<T>().to_bytes()).into_datum_unguarded() }
+    // SAFETY: the argument is a `T`. Nothing here needs dropping.
+    unsafe { NewVarlena(Args::new(fcinfo).next::<T>().to_bytes()).into_datum() }
 }
 
 /// Conversion from a `bytea` that holds the binary form.
@@ -122,47 +121,9 @@ pub(crate) unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: the argument is a bytea, whose bytes are valid during the call. This is the outermost frame.
     unsafe {
         let value = guard(|| {
-            let Bytes(bytes) = Args::new(fcinfo).next();
-            of_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
+            let bytes = Args::new(fcinfo).next();
+            from_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
         });
-        value.into_datum_unguarded()
-    }
-}
-
-/// A `bytea` of these bytes, or a `text`, which has the same memory layout.
-#[derive(Clone, Copy)]
-pub(crate) struct Bytea<B: Copy>(pub(crate) B);
-
-/// The memory layout of a `bytea`: its length and its bytes.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Varlena<B: Copy> {
-    header: u32,
-    bytes: B,
-}
-
-impl<B: Copy> From<Bytea<B>> for Varlena<B> {
-    #[inline(always)]
-    fn from(bytea: Bytea<B>) -> Self {
-        const { assert!(align_of::<B>() == 1) };
-        let mut varlena = Self { header: 0, bytes: bytea.0 };
-        // SAFETY: the header of a varlena is its first four bytes.
-        unsafe {
-            let length = pg_sys::VARHDRSZ + size_of::<B>();
-            pgrx::set_varsize_4b((&raw mut varlena).cast(), length as i32);
-        }
-        varlena
-    }
-}
-
-impl<B: Copy> Returned for Bytea<B> {
-    fn into_datum(self) -> Datum {
-        store_guarded(Varlena::from(self))
-    }
-
-    #[inline(always)]
-    unsafe fn into_datum_unguarded(self) -> Datum {
-        // SAFETY: by the contract.
-        unsafe { store(Varlena::from(self)) }
+        value.into_datum()
     }
 }

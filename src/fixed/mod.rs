@@ -7,10 +7,7 @@ pub(crate) mod sort;
 
 use std::fmt::Display;
 
-use crate::pg::{
-    datum::{Argument, Returned},
-    errors::Error,
-};
+use crate::pg::datum::{Argument, Returned};
 
 /// A type of fixed length: its values as text and as bytes.
 pub(crate) trait Fixed: Argument + Returned + Ord {
@@ -46,9 +43,4 @@ pub(crate) trait Fixed: Argument + Returned + Ord {
 
     /// The length of the binary form in bytes.
     const LENGTH: usize = size_of::<Self::Bytes>();
-}
-
-/// A field of an ID from an `integer`, or an error if it is not between 0 and `max`.
-pub(crate) fn field(name: &str, value: i32, max: u16) -> Result<u16, Error> {
-    u16::try_from(value).ok().filter(|field| *field <= max).ok_or_else(|| Error::field(name, value, max))
 }

@@ -5,13 +5,13 @@ use std::ffi::{c_int, c_void};
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo, SortSupport, SortSupportData};
 use sno_core::DistinctCounter;
 
-use crate::pg::{datum::Argument, fmgr::Args};
-
-unsafe extern "C-unwind" {
-    // Not pgrx's wrapper, since the address matters: by it PostgreSQL recognizes that its sorts for plain numbers can
-    // be used.
-    fn ssup_datum_unsigned_cmp(x: Datum, y: Datum, ssup: SortSupport) -> c_int;
-}
+use crate::pg::{
+    datum::Argument,
+    fmgr::Args,
+    // Not pgrx's wrapper, since the address matters: by it PostgreSQL recognizes that its sorts for plain numbers can be
+    // used.
+    raw::ssup_datum_unsigned_cmp,
+};
 
 /// A type of more than 64 bits, whose values have abbreviated keys.
 pub(crate) trait Abbreviate: Argument + Ord + Copy {
@@ -99,7 +99,7 @@ unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: Sor
 /// Whether to sort without abbreviated keys, since nearly all are equal: fewer than one distinct key in 2000, PostgreSQL's
 /// limit for `uuid`. This does not happen with unique IDs, but with references to few rows.
 unsafe extern "C-unwind" fn abort_abbreviation<T: Abbreviate>(in_memory: c_int, ssup: SortSupport) -> bool {
-    // SAFETY: as in `abbreviate`.
+    // SAFETY: a sort of this type, with the state that `abbreviated` gave it.
     let sort = unsafe { &*(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>() };
     let distinct = u64::from(sort.distinct.at_least());
     let abort = in_memory >= 10_000 && sort.counting && distinct < sort.count / 2000 + 1;

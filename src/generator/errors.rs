@@ -10,149 +10,145 @@ use crate::{
     pg::{datum::Timestamp, errors::Error},
 };
 
-impl Error {
-    /// Generation on a standby.
-    pub(crate) fn recovery<S: Scheme>() -> Self {
-        Self::new(
-            SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-            format!("cannot execute {} during recovery", S::FUNCTION),
-        )
-        .detail("A standby would generate the IDs of its primary.")
-    }
+/// Generation on a standby.
+pub(crate) fn recovery<S: Scheme>() -> Error {
+    Error::new(
+        SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+        format!("cannot execute {} during recovery", S::FUNCTION),
+    )
+    .detail("A standby would generate the IDs of its primary.")
+}
 
-    /// A system clock whose time no ID can hold.
-    pub(crate) fn clock_outside_epoch<S: Scheme>(error: OutOfEpoch) -> Self {
-        let [start, end] = S::ENDS;
-        Self::new(
-            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            match error {
-                OutOfEpoch::Before => format!("system clock is before {start}"),
-                OutOfEpoch::After => format!("system clock is after {end}"),
-            },
-        )
-        .detail(S::SPAN)
-        .hint("Set the server's clock.")
-    }
+/// A system clock whose time no ID can hold.
+pub(crate) fn clock_outside_epoch<S: Scheme>(error: OutOfEpoch) -> Error {
+    let [start, end] = S::ENDS;
+    Error::new(
+        SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        match error {
+            OutOfEpoch::Before => format!("system clock is before {start}"),
+            OutOfEpoch::After => format!("system clock is after {end}"),
+        },
+    )
+    .detail(S::SPAN)
+    .hint("Set the server's clock.")
+}
 
-    /// A system clock that went back, and would have to be waited for longer than the setting allows.
-    pub(crate) fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micros: u64) -> Self {
-        let text = until.to_text();
-        let [seconds, max] = [micros, max_micros].map(|micros| micros as f64 / 1e6);
-        Self::new(
-            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            "system clock went back further than \"sno.max_clock_wait\" allows",
+/// A system clock that went back, and would have to be waited for longer than the setting allows.
+pub(crate) fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micros: u64) -> Error {
+    let text = until.to_text();
+    let [seconds, max] = [micros, max_micros].map(|micros| micros as f64 / 1e6);
+    Error::new(
+        SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "system clock went back further than \"sno.max_clock_wait\" allows",
+    )
+    .detail(format!(
+        "IDs were already generated up to {text}, which is {seconds:.3} s ahead of the clock; \
+         \"sno.max_clock_wait\" is {max:.3} s."
+    ))
+    .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))
+}
+
+/// No room for the generators in the main segment of shared memory, on PostgreSQL 15 and 16.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+pub(crate) fn shared_memory<S: Scheme>() -> Error {
+    Error::new(
+        SqlState::ERRCODE_OUT_OF_MEMORY,
+        format!("out of shared memory for the generators of {}", S::NAME),
+    )
+    .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
+}
+
+/// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
+#[cfg(any(feature = "pg17", feature = "pg18"))]
+pub(crate) fn dynamic_shared_memory<S: Scheme>(state: SqlState, reason: &str) -> Error {
+    Error::new(state, format!("out of shared memory for the generators of {}", S::NAME))
+        .detail(crate::pg::errors::sentence(reason))
+        .hint(
+            "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
         )
-        .detail(format!(
-            "IDs were already generated up to {text}, which is {seconds:.3} s ahead of the clock; \
-             \"sno.max_clock_wait\" is {max:.3} s."
+}
+
+/// Shared memory of another version of the library.
+pub(crate) fn layout<S: Scheme>() -> Error {
+    Error::new(
+        SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!(
+            "shared memory of the generators of {} was laid out by another version of the library",
+            S::NAME
+        ),
+    )
+    .hint("Restart the server.")
+}
+
+/// A file of marks that can't be opened, locked, read or written; `doing` is the verb.
+pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Error {
+    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let state = if full { SqlState::ERRCODE_DISK_FULL } else { SqlState::ERRCODE_IO_ERROR };
+    Error::new(state, format!("could not {doing} file \"{path}\": {error}"))
+        .detail("Without it, IDs could repeat after a restart.")
+}
+
+/// A file of marks without a valid record.
+pub(crate) fn marks_corrupted(path: &str) -> Error {
+    Error::new(SqlState::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
+        .detail("It says up to when IDs were generated before the server's last start.")
+        .hint(
+            "If the server's clock has not gone back since then, remove the file: generation starts \
+             from the present time.",
+        )
+}
+
+// Lines for the server's log. No client sees them, and nothing has failed.
+
+#[track_caller]
+fn log_line(message: impl AsRef<str>) -> Error {
+    Error::new(SqlState::ERRCODE_SUCCESSFUL_COMPLETION, message)
+}
+
+/// A clock that stepped back by this many microseconds, when the generators switched to the other tick-tock side.
+pub(crate) fn clock_stepped_back<S: Scheme>(micros: i64) -> Error {
+    log_line(format!("system clock went back by {:.3} s", micros as f64 / 1e6))
+        .detail(format!("The generators of {} switched to the other tick-tock side. No ID repeats.", S::NAME))
+}
+
+/// A clock that is further behind the marks, by this many microseconds, than it can be without a backward step.
+pub(crate) fn clock_went_back_while_down<S: Scheme>(micros: i64) -> Error {
+    log_line(format!(
+        "system clock went back by {:.3} s or more while the server was down",
+        micros as f64 / 1e6
+    ))
+    .detail(format!("The marks of {} are further ahead than a restart explains.", S::NAME))
+}
+
+/// A data directory that was copied, promoted or restored.
+pub(crate) fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
+    if origin.wal_timeline == here.wal_timeline {
+        log_line(format!("data directory was copied after its last {} was generated", S::NAME))
+            .detail(format!(
+                "File \"{}\" was written as file {} and is file {} here.",
+                S::MARKS,
+                origin.file,
+                here.file
+            ))
+            .hint(duplicate_ids_hint::<S>())
+    } else {
+        promoted::<S>(here.wal_timeline).detail(format!(
+            "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
+            S::MARKS,
+            origin.wal_timeline,
+            here.wal_timeline
         ))
-        .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))
-    }
-
-    /// No room for the generators in the main segment of shared memory, on PostgreSQL 15 and 16.
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    pub(crate) fn shared_memory<S: Scheme>() -> Self {
-        Self::new(
-            SqlState::ERRCODE_OUT_OF_MEMORY,
-            format!("out of shared memory for the generators of {}", S::NAME),
-        )
-        .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
-    }
-
-    /// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
-    pub(crate) fn dynamic_shared_memory<S: Scheme>(state: SqlState, reason: &str) -> Self {
-        Self::new(state, format!("out of shared memory for the generators of {}", S::NAME))
-            .detail(crate::pg::errors::sentence(reason))
-            .hint(
-                "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
-            )
-    }
-
-    /// Shared memory of another version of the library.
-    pub(crate) fn layout<S: Scheme>() -> Self {
-        Self::new(
-            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!(
-                "shared memory of the generators of {} was laid out by another version of the library",
-                S::NAME
-            ),
-        )
-        .hint("Restart the server.")
-    }
-
-    /// A file of marks that can't be opened, locked, read or written; `doing` is the verb.
-    pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Self {
-        let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-        let state = if full { SqlState::ERRCODE_DISK_FULL } else { SqlState::ERRCODE_IO_ERROR };
-        Self::new(state, format!("could not {doing} file \"{path}\": {error}"))
-            .detail("Without it, IDs could repeat after a restart.")
-    }
-
-    /// A file of marks without a valid record.
-    pub(crate) fn marks_corrupted(path: &str) -> Self {
-        Self::new(SqlState::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
-            .detail("It says up to when IDs were generated before the server's last start.")
-            .hint(
-                "If the server's clock has not gone back since then, remove the file: generation starts \
-                 from the present time.",
-            )
     }
 }
 
-/// Messages for the server's log. No client sees them, and nothing has failed.
-impl Error {
-    fn notice(message: impl Into<Vec<u8>>) -> Self {
-        Self::new(SqlState::ERRCODE_SUCCESSFUL_COMPLETION, message)
-    }
-
-    /// A clock that stepped back by this many microseconds, when the generators switched to the other tick-tock side.
-    pub(crate) fn clock_stepped_back<S: Scheme>(micros: i64) -> Self {
-        Self::notice(format!("system clock went back by {:.3} s", micros as f64 / 1e6)).detail(format!(
-            "The generators of {} switched to the other tick-tock side. No ID repeats.",
-            S::NAME
+/// A server that was promoted or restored, and has no file of marks.
+pub(crate) fn promoted<S: Scheme>(wal_timeline: u32) -> Error {
+    log_line(format!("server was promoted or restored after its last {} was generated", S::NAME))
+        .detail(format!(
+            "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
+            S::MARKS
         ))
-    }
-
-    /// A clock that is further behind the marks, by this many microseconds, than it can be without a backward step.
-    pub(crate) fn clock_went_back_while_down<S: Scheme>(micros: i64) -> Self {
-        Self::notice(format!(
-            "system clock went back by {:.3} s or more while the server was down",
-            micros as f64 / 1e6
-        ))
-        .detail(format!("The marks of {} are further ahead than a restart explains.", S::NAME))
-    }
-
-    /// A data directory that was copied, promoted or restored.
-    pub(crate) fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Self {
-        if origin.wal_timeline == here.wal_timeline {
-            Self::notice(format!("data directory was copied after its last {} was generated", S::NAME))
-                .detail(format!(
-                    "File \"{}\" was written as file {} and is file {} here.",
-                    S::MARKS,
-                    origin.file,
-                    here.file
-                ))
-                .hint(duplicate_ids_hint::<S>())
-        } else {
-            Self::promoted::<S>(here.wal_timeline).detail(format!(
-                "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
-                S::MARKS,
-                origin.wal_timeline,
-                here.wal_timeline
-            ))
-        }
-    }
-
-    /// A server that was promoted or restored, and has no file of marks.
-    pub(crate) fn promoted<S: Scheme>(wal_timeline: u32) -> Self {
-        Self::notice(format!("server was promoted or restored after its last {} was generated", S::NAME))
-            .detail(format!(
-                "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
-                S::MARKS
-            ))
-            .hint(duplicate_ids_hint::<S>())
-    }
+        .hint(duplicate_ids_hint::<S>())
 }
 
 /// The hint for a copy of a server, which may make the same IDs as its original.

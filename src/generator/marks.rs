@@ -35,7 +35,7 @@ use sno_core::{
 };
 
 use crate::{
-    generator::{scheme::Scheme, shared::Shared},
+    generator::{errors, scheme::Scheme, shared::Shared},
     pg::{
         datum::Timestamp,
         errors::Error,
@@ -67,13 +67,13 @@ pub(crate) fn resume<S: Scheme, const N: usize>(scheme: S, shared: &Shared<S::Ti
     if shared.ready.load(Acquire) {
         return Ok(());
     }
-    let now = scheme.now().map_err(Error::clock_outside_epoch::<S>)?;
+    let now = scheme.now().map_err(errors::clock_outside_epoch::<S>)?;
     let mut content = Vec::new();
     // The limit is for files that are not ours, such as a device without an end.
     (&file)
         .take(FILE_LENGTH)
         .read_to_end(&mut content)
-        .map_err(|error| Error::marks_io(S::MARKS, "read", &error))?;
+        .map_err(|error| errors::marks_io(S::MARKS, "read", &error))?;
     let here = origin(scheme, &file)?;
     let record = match Record::newest(&content) {
         Some(record) => record,
@@ -86,7 +86,7 @@ pub(crate) fn resume<S: Scheme, const N: usize>(scheme: S, shared: &Shared<S::Ti
             current: false,
             origin: here.clone(),
         },
-        None => return Err(Error::marks_corrupted(S::MARKS)),
+        None => return Err(errors::marks_corrupted(S::MARKS)),
     };
     let floor = [
         // Without marks of this cluster, its IDs are not later than now.
@@ -126,7 +126,7 @@ pub(crate) fn resume<S: Scheme, const N: usize>(scheme: S, shared: &Shared<S::Ti
     let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Tick>::AHEAD);
     let micros = scheme.unix_micros(S::Tick::from_bits(last)) - scheme.unix_micros(now);
     if record.system_identifier == system_identifier() && micros > 0 {
-        Error::clock_went_back_while_down::<S>(micros).log();
+        errors::clock_went_back_while_down::<S>(micros).log();
     }
     Ok(())
 }
@@ -137,18 +137,18 @@ fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) ->
     if record.serial == 0 {
         // A standby from before its primary made the first ID.
         let promoted = here.wal_timeline > 1 && last_of_old_primary(scheme).is_some();
-        return promoted.then(|| Error::promoted::<S>(here.wal_timeline));
+        return promoted.then(|| errors::promoted::<S>(here.wal_timeline));
     }
     let origin = &record.origin;
     let is_copy = record.system_identifier == system_identifier()
         && !origin.is_same_place(here)
         && origin.overlaps(here);
-    is_copy.then(|| Error::copied::<S>(origin, here))
+    is_copy.then(|| errors::copied::<S>(origin, here))
 }
 
 /// The origin of records that are written to this file now.
 fn origin<S: Scheme>(scheme: S, file: &File) -> Result<Origin, Error> {
-    let number = file.metadata().map_err(|error| Error::marks_io(S::MARKS, "stat", &error))?.ino();
+    let number = file.metadata().map_err(|error| errors::marks_io(S::MARKS, "stat", &error))?.ino();
     // SAFETY: reads a number that does not change after recovery, and nothing is generated during recovery.
     let wal_timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
     scheme.origin(wal_timeline, number)
@@ -232,7 +232,7 @@ fn open<S: Scheme>() -> Result<File, Error> {
         // As for PostgreSQL's own files. The postmaster's umask decides whether the group has access.
         .mode(0o660)
         .open(S::MARKS)
-        .map_err(|error| Error::marks_io(S::MARKS, "open", &error))
+        .map_err(|error| errors::marks_io(S::MARKS, "open", &error))
 }
 
 /// Closing the file releases the lock, and so does the end of the process.
@@ -240,7 +240,7 @@ fn try_lock<S: Scheme>(file: &File) -> Result<bool, Error> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(Error::marks_io(S::MARKS, "lock", &error)),
+        Err(TryLockError::Error(error)) => Err(errors::marks_io(S::MARKS, "lock", &error)),
     }
 }
 
@@ -271,7 +271,7 @@ fn write<S: Scheme, const N: usize>(
 
 /// Writes a record, and waits until it is on disk.
 fn write_record<S: Scheme>(file: &File, record: &Record<S::Tick>) -> Result<(), Error> {
-    write_and_sync(file, record).map_err(|error| Error::marks_io(S::MARKS, "write", &error))
+    write_and_sync(file, record).map_err(|error| errors::marks_io(S::MARKS, "write", &error))
 }
 
 fn write_and_sync(file: &File, record: &Record<impl TickType>) -> io::Result<()> {

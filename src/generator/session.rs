@@ -11,7 +11,7 @@ use sno_core::{ClaimError, Marks, SequenceRange, Slot, Stamp, TickType};
 
 use crate::{
     generator::{
-        marks,
+        errors, marks,
         scheme::Scheme,
         shared::{Memory, Shared},
     },
@@ -128,7 +128,7 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         };
         if from > stamp.tick {
             let micros = self.scheme.unix_micros(from) - self.scheme.unix_micros(stamp.tick);
-            Error::clock_stepped_back::<S>(micros).log();
+            errors::clock_stepped_back::<S>(micros).log();
         }
     }
 
@@ -158,7 +158,7 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
                 Err(ClaimError::MarkReached { tick_tock, tick }) => {
                     marks::renew(self.scheme, self.shared, tick_tock, tick)?
                 }
-                Err(ClaimError::OutOfEpoch(error)) => return Err(Error::clock_outside_epoch::<S>(error)),
+                Err(ClaimError::OutOfEpoch(error)) => return Err(errors::clock_outside_epoch::<S>(error)),
             }
         }
     }
@@ -176,7 +176,7 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
 
 /// Fails during recovery. It is enough to check this when a session starts, since recovery does not begin again.
 pub(crate) fn refuse_recovery<S: Scheme>() -> Result<(), Error> {
-    if is_in_recovery() { Err(Error::recovery::<S>()) } else { Ok(()) }
+    if is_in_recovery() { Err(errors::recovery::<S>()) } else { Ok(()) }
 }
 
 /// How long one call has waited for a clock that went back.
@@ -189,7 +189,7 @@ impl ClockWait {
         let waited = self.0.get_or_insert_with(Instant::now).elapsed().as_micros() as u64;
         if waited + micros > max_clock_wait() {
             let until = Timestamp::from_unix_micros(until_unix_micros);
-            return Err(Error::clock_went_back::<S>(until, micros, max_clock_wait()));
+            return Err(errors::clock_went_back::<S>(until, micros, max_clock_wait()));
         }
         Ok(())
     }

@@ -32,7 +32,10 @@ use sno_core::{Marks, Slot, TickType};
 
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 use crate::pg::errors::guard;
-use crate::{generator::scheme::Scheme, pg::errors::Error};
+use crate::{
+    generator::{errors, scheme::Scheme},
+    pg::errors::Error,
+};
 
 /// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field at
 /// the end needs no new version, since an old library leaves zeros there.
@@ -85,7 +88,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         // SAFETY: the memory stays mapped until the process ends, was set to a valid value before another process could
         // find it, and is accessed only through atomics.
         let shared = unsafe { &*address };
-        if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(Error::layout::<S>()) }
+        if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(errors::layout::<S>()) }
     }
 
     /// Allocates the memory when the library is loaded, on PostgreSQL 15 and 16. There it comes from the spare space of the
@@ -123,7 +126,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         let refuse = |state: PgSqlErrorCode| {
             move |cause: CaughtError| match cause {
                 CaughtError::PostgresError(report) => {
-                    Err(Error::dynamic_shared_memory::<S>(state, report.message()))
+                    Err(errors::dynamic_shared_memory::<S>(state, report.message()))
                 }
                 other => other.rethrow(),
             }
@@ -168,7 +171,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
                 pg_sys::InterruptHoldoffCount += 1;
             }
             pg_sys::LWLockRelease(lock);
-            if memory.is_null() { Err(Error::shared_memory::<S>()) } else { Ok(memory.cast()) }
+            if memory.is_null() { Err(errors::shared_memory::<S>()) } else { Ok(memory.cast()) }
         }
     }
 }

@@ -4,52 +4,13 @@
 //! null, and they allocate behind a guard, which takes longer than to generate an ID.
 
 use std::{
-    ffi::{CStr, c_int, c_void},
+    ffi::CStr,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pgrx::{
-    PgLogLevel, PgSqlErrorCode,
-    pg_sys::{self, panic::ErrorReport},
-};
+use pgrx::pg_sys::{self, Datum};
 
-unsafe extern "C-unwind" {
-    // pgrx's wrappers of these take longer than the allocation itself.
-    fn palloc(size: usize) -> *mut c_void;
-    fn palloc_extended(size: usize, flags: c_int) -> *mut c_void;
-}
-
-/// A copy of a value in the current memory context.
-///
-/// # Safety
-/// Called in the outermost frame, which has nothing to drop: if there is no memory, PostgreSQL raises an error with `longjmp`.
-#[inline(always)]
-pub(crate) unsafe fn store<T: Copy>(value: T) -> pg_sys::Datum {
-    // palloc aligns to 8 bytes.
-    const { assert!(align_of::<T>() <= 8) };
-    // SAFETY: palloc returns memory of that size, or raises an error.
-    unsafe {
-        let place = palloc(size_of::<T>()).cast::<T>();
-        place.write(value);
-        place.into()
-    }
-}
-
-/// The same for calls inside a guard: if there is no memory, it panics.
-pub(crate) fn store_guarded<T: Copy>(value: T) -> pg_sys::Datum {
-    // Sizes below 1 GB are valid, so no error is raised.
-    const { assert!(align_of::<T>() <= 8 && size_of::<T>() < 1024) };
-    // SAFETY: with this flag palloc_extended returns memory of that size, or null.
-    unsafe {
-        let place = palloc_extended(size_of::<T>(), pg_sys::MCXT_ALLOC_NO_OOM as c_int).cast::<T>();
-        if place.is_null() {
-            ErrorReport::new(PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, "out of memory", "")
-                .report(PgLogLevel::ERROR);
-        }
-        place.write(value);
-        place.into()
-    }
-}
+use crate::pg::raw;
 
 /// A type of argument.
 pub(crate) trait Argument {
@@ -57,22 +18,50 @@ pub(crate) trait Argument {
     ///
     /// # Safety
     /// The datum is one of the SQL type that corresponds to this type.
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self;
+    unsafe fn from_datum(datum: Datum) -> Self;
 }
 
 /// A type of result.
 pub(crate) trait Returned: Copy {
-    /// The datum of a value, for calls inside a guard: if there is no memory, it panics.
-    fn into_datum(self) -> pg_sys::Datum;
-
-    /// The datum of a value, for calls outside a guard, as the last step of a function.
+    /// The datum of a value, as the last step of a function.
     ///
     /// # Safety
-    /// As for [`store`].
+    /// As for the functions of [`raw`]: it may allocate.
+    unsafe fn into_datum(self) -> Datum;
+}
+
+/// A type of result that is passed by value.
+pub(crate) trait ByValue: Copy {
+    /// The datum of a value.
+    fn datum(self) -> Datum;
+}
+
+impl<T: ByValue> Returned for T {
     #[inline(always)]
-    unsafe fn into_datum_unguarded(self) -> pg_sys::Datum {
-        self.into_datum()
+    unsafe fn into_datum(self) -> Datum {
+        self.datum()
     }
+}
+
+/// Declares types that are passed by value, with the conversions from and to a datum.
+macro_rules! by_value {
+    ($($type:ty: $read:expr, $write:expr;)*) => {$(
+        impl $crate::pg::datum::Argument for $type {
+            #[inline(always)]
+            unsafe fn from_datum(datum: pgrx::pg_sys::Datum) -> Self {
+                let read: fn(pgrx::pg_sys::Datum) -> $type = $read;
+                read(datum)
+            }
+        }
+
+        impl $crate::pg::datum::ByValue for $type {
+            #[inline(always)]
+            fn datum(self) -> pgrx::pg_sys::Datum {
+                let write: fn($type) -> pgrx::pg_sys::Datum = $write;
+                write(self)
+            }
+        }
+    )*};
 }
 
 /// Declares types of bytes without header and alignment, passed by reference.
@@ -83,40 +72,16 @@ macro_rules! by_reference {
         impl $crate::pg::datum::Argument for $type {
             #[inline(always)]
             unsafe fn from_datum(datum: pgrx::pg_sys::Datum) -> Self {
-                // SAFETY: by the trait's contract it points to a value, which needs no alignment.
+                // SAFETY: the datum points to a value of the SQL type, which needs no alignment.
                 unsafe { *datum.cast_mut_ptr::<$type>() }
             }
         }
 
         impl $crate::pg::datum::Returned for $type {
-            fn into_datum(self) -> pgrx::pg_sys::Datum {
-                $crate::pg::datum::store_guarded(self)
-            }
-
             #[inline(always)]
-            unsafe fn into_datum_unguarded(self) -> pgrx::pg_sys::Datum {
-                // SAFETY: by the contract.
-                unsafe { $crate::pg::datum::store(self) }
-            }
-        }
-    )*};
-}
-
-/// Declares types that are one number of 64 bits, passed by value.
-macro_rules! by_value {
-    ($($type:ty: $read:expr;)*) => {$(
-        impl $crate::pg::datum::Argument for $type {
-            #[inline(always)]
-            unsafe fn from_datum(datum: pgrx::pg_sys::Datum) -> Self {
-                let read: fn(u64) -> $type = $read;
-                read(datum.value() as u64)
-            }
-        }
-
-        impl $crate::pg::datum::Returned for $type {
-            #[inline(always)]
-            fn into_datum(self) -> pgrx::pg_sys::Datum {
-                self.get().into()
+            unsafe fn into_datum(self) -> pgrx::pg_sys::Datum {
+                // SAFETY: no frame above has anything to drop.
+                unsafe { $crate::pg::datum::palloc_copy(self) }
             }
         }
     )*};
@@ -124,91 +89,87 @@ macro_rules! by_value {
 
 pub(crate) use {by_reference, by_value};
 
+/// A copy of a value in the current memory context.
+///
+/// # Safety
+/// As for the functions of [`raw`]: if there is no memory, PostgreSQL raises an error with `longjmp`.
+#[inline(always)]
+pub(crate) unsafe fn palloc_copy<T: Copy>(value: T) -> Datum {
+    // palloc aligns to 8 bytes.
+    const { assert!(align_of::<T>() <= 8) };
+    // SAFETY: palloc returns memory of that size, or raises an error, and no frame above has anything to drop.
+    unsafe {
+        let place = raw::palloc(size_of::<T>()).cast::<T>();
+        place.write(value);
+        place.into()
+    }
+}
+
+by_value! {
+    i32: |datum| datum.value() as i32, Datum::from;
+    i64: |datum| datum.value() as i64, Datum::from;
+    f64: |datum| f64::from_bits(datum.value() as u64), |value| value.to_bits().into();
+    bool: |datum| datum.value() as u8 != 0, Datum::from;
+    Timestamp: |datum| Timestamp(datum.value() as i64), |time| time.0.into();
+    // A value of any type, as its datum.
+    Datum: |datum| datum, |datum| datum;
+}
 by_reference!(Uuid);
 
 /// A `uuid`.
 #[derive(Clone, Copy)]
 pub(crate) struct Uuid(pub(crate) [u8; 16]);
 
-impl Argument for i32 {
-    #[inline(always)]
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        datum.value() as i32
-    }
-}
-
-impl Returned for i32 {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.into()
-    }
-}
-
-impl Argument for i64 {
-    #[inline(always)]
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        datum.value() as i64
-    }
-}
-
-impl Returned for i64 {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.into()
-    }
-}
-
-impl Returned for f64 {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.to_bits().into()
-    }
-}
-
-impl Argument for bool {
-    #[inline(always)]
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        datum.value() as u8 != 0
-    }
-}
-
-impl Returned for bool {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.into()
-    }
-}
-
-impl Returned for pg_sys::Datum {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self
-    }
-}
-
-/// An argument of any type, as its datum.
-impl Argument for pg_sys::Datum {
-    #[inline(always)]
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        datum
-    }
-}
-
 /// The bytes of a `bytea` or a `text`, as an argument that is valid during the call.
-#[derive(Clone, Copy)]
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
-
-impl Argument for Bytes<'_> {
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        // SAFETY: by the contract; what is detoasted lives as long as the memory context of the call.
-        unsafe { Self(pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr()))) }
+impl Argument for &[u8] {
+    unsafe fn from_datum(datum: Datum) -> Self {
+        // SAFETY: a varlena; what is detoasted lives as long as the memory context of the call.
+        unsafe { pgrx::varlena_to_byte_slice(pg_sys::pg_detoast_datum_packed(datum.cast_mut_ptr())) }
     }
 }
 
-/// A `text` of these characters.
-pub(crate) fn text(characters: &str) -> pg_sys::Datum {
+/// A `bytea` or a `text` of these bytes, as a result.
+#[derive(Clone, Copy)]
+pub(crate) struct NewVarlena<B: Copy>(pub(crate) B);
+
+impl<B: Copy> Returned for NewVarlena<B> {
+    #[inline(always)]
+    unsafe fn into_datum(self) -> Datum {
+        /// The memory layout.
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        struct Varlena<B: Copy> {
+            header: u32,
+            bytes: B,
+        }
+
+        const { assert!(align_of::<B>() == 1) };
+        let mut varlena = Varlena { header: 0, bytes: self.0 };
+        // SAFETY: the header of a varlena is its first four bytes. No frame above has anything to drop.
+        unsafe {
+            let length = pg_sys::VARHDRSZ + size_of::<B>();
+            pgrx::set_varsize_4b((&raw mut varlena).cast(), length as i32);
+            palloc_copy(varlena)
+        }
+    }
+}
+
+/// A `bytea` or a `text` of these bytes, for a column of a row.
+pub(crate) fn varlena(bytes: impl AsRef<[u8]>) -> Datum {
+    let bytes = bytes.as_ref();
     // SAFETY: PostgreSQL copies as many bytes as there are.
-    unsafe { pg_sys::cstring_to_text_with_len(characters.as_ptr().cast(), characters.len() as i32).into() }
+    unsafe { pg_sys::cstring_to_text_with_len(bytes.as_ptr().cast(), bytes.len() as i32).into() }
+}
+
+/// An `interval` of so many microseconds, for a column of a row.
+pub(crate) fn interval(micros: u64) -> Datum {
+    let interval = pg_sys::Interval { time: micros as i64, day: 0, month: 0 };
+    // SAFETY: PostgreSQL allocates as many bytes, or raises an error, which is a panic here.
+    unsafe {
+        let place = pg_sys::palloc(size_of::<pg_sys::Interval>()).cast::<pg_sys::Interval>();
+        place.write(interval);
+        place.into()
+    }
 }
 
 /// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC; the smallest and the largest are the infinities.
@@ -240,29 +201,5 @@ impl Timestamp {
     #[inline(always)]
     pub(crate) const fn from_unix_micros(micros: i64) -> Self {
         Self(micros - Self::UNIX_MICROS)
-    }
-}
-
-impl Argument for Timestamp {
-    #[inline(always)]
-    unsafe fn from_datum(datum: pg_sys::Datum) -> Self {
-        Self(datum.value() as i64)
-    }
-}
-
-impl Returned for Timestamp {
-    #[inline(always)]
-    fn into_datum(self) -> pg_sys::Datum {
-        self.0.into()
-    }
-}
-
-/// An `interval` of so many microseconds.
-#[derive(Clone, Copy)]
-pub(crate) struct Interval(pub(crate) i64);
-
-impl Returned for Interval {
-    fn into_datum(self) -> pg_sys::Datum {
-        store_guarded(pg_sys::Interval { time: self.0, day: 0, month: 0 })
     }
 }

@@ -1,43 +1,40 @@
 //! Errors with a SQLSTATE, and one constructor for each error of arguments and settings.
 //!
-//! An error is returned as a `Result` to the outermost frame, where [`guard`] raises it. pgrx's `ErrorReport` is not used,
-//! since its texts have to be UTF-8: a message may quote a user's text, which is in the database's encoding. All other
-//! parts of messages are ASCII.
+//! An error is returned as a `Result` to the outermost frame, where [`guard`] raises it.
 
-use std::{
-    backtrace::Backtrace,
-    borrow::Cow,
-    env,
-    ffi::{c_char, c_int},
-    ptr,
+use std::{borrow::Cow, ffi::c_int, panic::panic_any};
+
+use pgrx::{
+    PgLogLevel, PgSqlErrorCode as SqlState,
+    pg_sys::{self, panic::ErrorReport},
 };
-
-use pgrx::{PgSqlErrorCode as SqlState, pg_sys};
 
 use crate::pg::datum::Timestamp;
 
-/// An error that has not been raised yet. The texts are in the database's encoding.
+/// An error that has not been raised yet.
 #[derive(Debug)]
 pub(crate) struct Error {
+    #[cfg_attr(feature = "pg15", expect(dead_code, reason = "for soft errors"))]
     state: SqlState,
-    message: Vec<u8>,
-    detail: Option<String>,
-    hint: Option<String>,
+    report: Box<ErrorReport>,
 }
 
 impl Error {
-    /// With a SQLSTATE and a primary message.
-    pub(crate) fn new(state: SqlState, message: impl Into<Vec<u8>>) -> Self {
-        Self { state, message: message.into(), detail: None, hint: None }
+    /// With a SQLSTATE and a primary message. The log shows the caller's file and line.
+    #[track_caller]
+    pub(crate) fn new(state: SqlState, message: impl AsRef<str>) -> Self {
+        let message = printable(message.as_ref().as_bytes()).into_owned();
+        // In place of a function's name, the log shows whose file it is.
+        Self { state, report: Box::new(ErrorReport::new(state, message, "sno")) }
     }
 
     /// With a message that ends with a user's text in quotes, or with its beginning: a copy of a very long text may fail, and
     /// Rust aborts then.
-    pub(crate) fn quoting(state: SqlState, message: impl Into<Vec<u8>>, text: impl AsRef<[u8]>) -> Self {
+    #[track_caller]
+    pub(crate) fn quoting(state: SqlState, message: &str, text: &[u8]) -> Self {
         /// As in PostgreSQL's messages for COPY.
         const LONGEST: usize = 100;
 
-        let text = text.as_ref();
         let (shown, rest) = match text.len() {
             ..=LONGEST => (text, ""),
             length => {
@@ -47,161 +44,65 @@ impl Error {
                 (&text[..end as usize], "...")
             }
         };
-        Self::new(state, [message.into().as_slice(), b" \"", shown, rest.as_bytes(), b"\""].concat())
+        Self::new(state, format!("{message} \"{}{rest}\"", printable(shown)))
     }
 
     /// Adds the DETAIL, a sentence.
-    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
-        self
+    pub(crate) fn detail(self, detail: impl AsRef<str>) -> Self {
+        let detail = printable(detail.as_ref().as_bytes());
+        Self { report: Box::new(self.report.set_detail(detail)), ..self }
     }
 
     /// Adds the HINT, a sentence.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { report: Box::new(self.report.set_hint(hint)), ..self }
     }
 
     /// Writes it to the server's log and to no client, without raising it.
     pub(crate) fn log(self) {
-        let report = self.into_report();
-        // SAFETY: nothing in the closure needs dropping; an error that PostgreSQL raises inside unwinds from here.
-        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| report.send(pg_sys::LOG_SERVER_ONLY as c_int)) };
+        self.report.report(PgLogLevel::LOG_SERVER_ONLY);
     }
 
-    /// Copies it into PostgreSQL's memory.
-    pub(crate) fn into_report(self) -> Report {
-        // SAFETY: as many bytes are copied as there are, and as many written as are allocated.
+    /// Hands it to a caller that asked for soft errors, and returns it for all others.
+    ///
+    /// # Safety
+    /// `context` is the context node of a call, or null.
+    #[cfg(not(feature = "pg15"))]
+    pub(crate) unsafe fn save(self, context: *mut pg_sys::Node) -> Result<(), Self> {
+        use std::{ffi::CString, ptr};
+
+        use crate::pg::raw::soft;
+
+        // SAFETY: by the contract, a node.
+        if context.is_null() || unsafe { (*context).type_ } != pg_sys::NodeTag::T_ErrorSaveContext {
+            return Err(self);
+        }
+        let text = |text: &str| CString::new(text).unwrap_or_default();
+        let message = text(self.report.message());
+        let [detail, hint] = [self.report.detail(), self.report.hint()].map(|part| part.map(text));
+        // SAFETY: the calls that PostgreSQL's own macro makes. It copies the texts, which are dropped outside.
         unsafe {
-            let copy = |text: &[u8]| {
-                let text = printable(text);
-                pg_sys::pnstrdup(text.as_ptr().cast(), text.len()).cast_const()
-            };
-            let optional = |text: Option<String>| text.map_or(ptr::null(), |text| copy(text.as_bytes()));
-            let report = pg_sys::palloc(size_of::<Texts>()).cast::<Texts>();
-            report.write(Texts {
-                state: self.state as c_int,
-                message: copy(&self.message),
-                detail: optional(self.detail),
-                hint: optional(self.hint),
+            pg_sys::ffi::pg_guard_ffi_boundary(|| {
+                if soft::errsave_start(context, ptr::null()) {
+                    soft::errcode(self.state as c_int);
+                    soft::errmsg_internal(c"%s".as_ptr(), message.as_ptr());
+                    if let Some(detail) = &detail {
+                        soft::errdetail_internal(c"%s".as_ptr(), detail.as_ptr());
+                    }
+                    if let Some(hint) = &hint {
+                        soft::errhint(c"%s".as_ptr(), hint.as_ptr());
+                    }
+                    soft::errsave_finish(context, ptr::null(), 0, ptr::null());
+                }
             });
-            Report(report)
         }
-    }
-}
-
-unsafe extern "C-unwind" {
-    // pgrx's wrappers turn a `longjmp` into a panic; these are called where nothing may panic.
-    fn errstart(level: c_int, domain: *const c_char) -> bool;
-    fn errcode(state: c_int) -> c_int;
-    fn errmsg_internal(format: *const c_char, ...) -> c_int;
-    fn errdetail_internal(format: *const c_char, ...) -> c_int;
-    fn errhint(format: *const c_char, ...) -> c_int;
-    fn errfinish(file: *const c_char, line: c_int, function: *const c_char);
-    #[cfg(not(feature = "pg15"))]
-    fn errsave_start(context: *mut pg_sys::Node, domain: *const c_char) -> bool;
-    #[cfg(not(feature = "pg15"))]
-    fn errsave_finish(context: *mut pg_sys::Node, file: *const c_char, line: c_int, function: *const c_char);
-}
-
-/// An error in PostgreSQL's memory. Nothing in it needs dropping, so PostgreSQL may raise it with `longjmp`.
-#[derive(Clone, Copy)]
-pub(crate) struct Report(*const Texts);
-
-struct Texts {
-    state: c_int,
-    message: *const c_char,
-    detail: *const c_char,
-    hint: *const c_char,
-}
-
-impl Report {
-    /// Raises it as an `ERROR`.
-    ///
-    /// # Safety
-    /// Called in the outermost frame, or inside pgrx's `pg_guard_ffi_boundary`: it ends with a `longjmp`.
-    pub(crate) unsafe fn raise(self) -> ! {
-        // SAFETY: by the contract.
-        unsafe { self.send(pg_sys::PGERROR as c_int) };
-        unreachable!("an ERROR does not return")
+        Ok(())
     }
 
-    /// Hands it to a caller that asked for soft errors, and raises it for all others.
-    ///
-    /// # Safety
-    /// As for [`raise`](Self::raise); `context` is the call's context node, or null.
-    #[cfg(not(feature = "pg15"))]
-    pub(crate) unsafe fn save(self, context: *mut pg_sys::Node) {
-        // SAFETY: the calls that PostgreSQL's own macro makes.
-        unsafe {
-            if errsave_start(context, ptr::null()) {
-                self.fill_in();
-                errsave_finish(context, ptr::null(), 0, ptr::null());
-            }
-        }
-    }
-
-    /// Raises it: soft errors came with PostgreSQL 16.
-    ///
-    /// # Safety
-    /// As for [`raise`](Self::raise).
+    /// Returns it: soft errors came with PostgreSQL 16.
     #[cfg(feature = "pg15")]
-    pub(crate) unsafe fn save(self, _context: *mut pg_sys::Node) {
-        // SAFETY: by the contract.
-        unsafe { self.raise() }
-    }
-
-    /// # Safety
-    /// As for [`raise`](Self::raise).
-    unsafe fn send(self, level: c_int) {
-        // SAFETY: the calls that PostgreSQL's own macro makes.
-        unsafe {
-            if errstart(level, ptr::null()) {
-                self.fill_in();
-                errfinish(ptr::null(), 0, ptr::null());
-            }
-        }
-    }
-
-    /// # Safety
-    /// Between the start of an error and its end.
-    unsafe fn fill_in(self) {
-        // SAFETY: PostgreSQL copies the texts, which end with a zero byte.
-        unsafe {
-            let Texts { state, message, detail, hint } = &*self.0;
-            errcode(*state);
-            errmsg_internal(c"%s".as_ptr(), *message);
-            if !detail.is_null() {
-                errdetail_internal(c"%s".as_ptr(), *detail);
-            }
-            if !hint.is_null() {
-                errhint(c"%s".as_ptr(), *hint);
-            }
-        }
-    }
-}
-
-/// Disables backtraces of this library's panics, even if the server's environment asks for them: pgrx would put them into
-/// the DETAIL that a client sees. Called when the library is loaded.
-pub(crate) fn disable_backtraces() {
-    const VARIABLE: &str = "RUST_LIB_BACKTRACE";
-
-    let before = env::var_os(VARIABLE);
-    if before.is_none() && env::var_os("RUST_BACKTRACE").is_none() {
-        // The standard library reads the variables now, and never again.
-        let _ = Backtrace::capture();
-        return;
-    }
-    // SAFETY: a server process has one thread when it loads a library, unless another library has started some. Only those
-    // who ask for backtraces in the server's environment come here.
-    unsafe { env::set_var(VARIABLE, "0") };
-    let _ = Backtrace::capture();
-    // SAFETY: as above. The value is restored for other libraries.
-    unsafe {
-        match before {
-            Some(value) => env::set_var(VARIABLE, value),
-            None => env::remove_var(VARIABLE),
-        }
+    pub(crate) unsafe fn save(self, _context: *mut pg_sys::Node) -> Result<(), Self> {
+        Err(self)
     }
 }
 
@@ -211,20 +112,15 @@ pub(crate) fn disable_backtraces() {
 /// Called in the outermost frame, which has nothing to drop.
 #[inline(always)]
 pub(crate) unsafe fn guard<T: Copy>(work: impl FnOnce() -> Result<T, Error>) -> T {
-    // SAFETY: by the contract; neither a value nor a report needs dropping.
-    unsafe {
-        match pgrx::pgrx_extern_c_guard(|| work().map_err(Error::into_report)) {
-            Ok(value) => value,
-            Err(report) => report.raise(),
-        }
-    }
+    // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
+    unsafe { pgrx::pgrx_extern_c_guard(|| work().unwrap_or_else(|error| panic_any(*error.report))) }
 }
 
 impl Error {
     /// A text that is not a value of a type.
     pub(crate) fn syntax(name: &str, text: &[u8], detail: String) -> Self {
         let message = format!("invalid input syntax for type {name}:");
-        Self::quoting(SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION, message, text).detail(detail)
+        Self::quoting(SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION, &message, text).detail(detail)
     }
 
     /// A binary value of a wrong length.
@@ -242,15 +138,6 @@ impl Error {
             .detail(detail)
     }
 
-    /// A field of an ID that is out of range.
-    pub(crate) fn field(name: &str, value: i32, max: u16) -> Self {
-        Self::new(SqlState::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
-            .detail(format!(
-                "{} {name} is between 0 and {max}.",
-                if name.starts_with('i') { "An" } else { "A" }
-            ))
-    }
-
     /// A time that an ID of a type can't hold; `span` is a sentence with the times that it can hold.
     pub(crate) fn time(name: &str, time: Timestamp, span: &str) -> Self {
         let text = time.to_text();
@@ -262,7 +149,7 @@ impl Error {
     }
 
     /// A uuid whose bytes are not an ID of a type.
-    pub(crate) fn uuid(name: &str, bytes: &[u8; 16], detail: impl Into<String>) -> Self {
+    pub(crate) fn uuid(name: &str, bytes: &[u8; 16], detail: impl AsRef<str>) -> Self {
         let mut text = format!("{:032x}", u128::from_be_bytes(*bytes));
         for place in [20, 16, 12, 8] {
             text.insert(place, '-');
@@ -275,23 +162,32 @@ impl Error {
     }
 
     /// An invalid value of a setting; `name` is what is generated: `sno`.
-    pub(crate) fn setting(setting: &str, value: impl AsRef<[u8]>, reason: impl ToString, name: &str) -> Self {
+    pub(crate) fn setting(setting: &str, value: &[u8], reason: impl ToString, name: &str) -> Self {
         let message = format!("invalid value for parameter \"{setting}\":");
-        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, &message, value)
             .detail(sentence(reason))
             .hint(format!("No {name} is generated until the setting is corrected."))
     }
 
     /// A value that a session, a role or a database has set, where only the server may.
-    pub(crate) fn setting_not_honoured(setting: &str, value: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn setting_not_honoured(setting: &str, value: &[u8]) -> Self {
         let message = format!("parameter \"{setting}\" could not be set to");
-        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message, value)
+        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, &message, value)
             .detail("It belongs to the server, and was set for a session, a role or a database.")
             .hint(
                 "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \
                  SYSTEM.",
             )
     }
+}
+
+/// A field of an ID from an `integer`, or an error if it is not between 0 and `max`.
+pub(crate) fn check_range(name: &str, value: i32, max: u16) -> Result<u16, Error> {
+    u16::try_from(value).ok().filter(|field| *field <= max).ok_or_else(|| {
+        let article = if name.starts_with('i') { "An" } else { "A" };
+        Error::new(SqlState::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, format!("{name} out of range: {value}"))
+            .detail(format!("{article} {name} is between 0 and {max}."))
+    })
 }
 
 /// A message of `sno_core` as a full sentence, for a DETAIL.
@@ -303,13 +199,18 @@ pub(crate) fn sentence(reason: impl ToString) -> String {
     text + "."
 }
 
-/// A text for a message: unchanged if it is valid in the database's encoding, otherwise with `?` for each byte that is not
-/// ASCII. A value from a configuration file can be in another encoding.
-fn printable(text: &[u8]) -> Cow<'_, [u8]> {
-    // SAFETY: reads as many bytes as there are, and raises no error.
-    if unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as c_int, true) } {
-        text.into()
-    } else {
-        text.iter().map(|&byte| if byte.is_ascii() { byte } else { b'?' }).collect()
+/// A text for a message: as it is if it is ASCII, or in a UTF-8 database valid UTF-8. Of other texts each byte that is not
+/// ASCII is shown as `\xNN`: a client could not read it, since the message is converted from the database's encoding.
+fn printable(text: &[u8]) -> Cow<'_, str> {
+    // SAFETY: reads the encoding of the database.
+    let is_utf8 = unsafe { pg_sys::GetDatabaseEncoding() } == pg_sys::pg_enc::PG_UTF8 as c_int;
+    match str::from_utf8(text) {
+        Ok(text) if is_utf8 || text.is_ascii() => text.into(),
+        _ => text
+            .iter()
+            .map(
+                |&byte| if byte.is_ascii() { char::from(byte).to_string() } else { format!("\\x{byte:02x}") },
+            )
+            .collect(),
     }
 }

@@ -1,58 +1,57 @@
 //! Declarations of functions that PostgreSQL's function manager calls, by its "version 1" convention.
 //!
-//! pgrx's `#[pg_extern]` is not used:
+//! pgrx's `#[pg_extern]` is not used. Its generated SQL could be switched off (`sql = false`), but:
 //!
-//! * It generates the SQL of each function. Here the SQL is written by hand, so that it can be read, reviewed and upgraded
-//!   like that of any extension.
 //! * It generates the C names of functions. Those of released versions are in catalogs and must stay.
 //! * It allocates for what it guards, which would make `sno_new` slower.
 //! * For types of fixed length without a header, its traits would take some sixty lines for each type.
 //!
-//! [`pg_function!`] declares a function and converts its arguments and its result; a panic or an `Err` becomes an `ERROR`.
-//! [`functions!`] declares functions that pass the call on to generic ones. All functions are STRICT, so no argument is
-//! ever null.
+//! [`pg_function!`] declares functions by Rust functions of their arguments; a panic or an `Err` becomes an `ERROR`.
+//! [`functions!`] declares functions by Rust functions that take the call itself, without a guard. All functions are
+//! STRICT, so no argument is ever null.
 
-use pgrx::pg_sys;
+use std::ptr;
+
+use pgrx::pg_sys::{self, Datum, FunctionCallInfo, NullableDatum, ReturnSetInfo};
 
 use crate::pg::{
-    datum::{Argument, Returned},
-    errors::{Error, guard},
+    datum::{Argument, ByValue, Returned},
+    errors::Error,
 };
 
-/// Declares a function that PostgreSQL can call, with the record of its calling convention.
+/// Declares functions that PostgreSQL can call. A body returns an [`IntoResult`].
+///
+/// ```text
+/// pg_function! {
+///     /// `sno_tick_tock(sno) → boolean`
+///     fn sno_tick_tock(id: Sno) -> bool {
+///         id.tick_tock()
+///     }
+/// }
+/// ```
 macro_rules! pg_function {
-    ($(#[$attr:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block) => {
+    ($($(#[$attr:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
         $crate::pg::fmgr::finfo!($name);
         $(#[$attr])*
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C-unwind" fn $name(fcinfo: pgrx::pg_sys::FunctionCallInfo) -> pgrx::pg_sys::Datum {
-            fn call($($arg: $type),*) -> impl $crate::pg::fmgr::Outcome<$result> $body
+        pub(crate) unsafe extern "C-unwind" fn $name(
+            fcinfo: pgrx::pg_sys::FunctionCallInfo,
+        ) -> pgrx::pg_sys::Datum {
+            fn call($($arg: $type),*) -> $result $body
 
-            // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL
-            // declaration names; this is the outermost frame, and nothing in it needs dropping.
+            // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL declaration names; this is
+            // the outermost frame, and nothing in it needs dropping.
             unsafe {
-                let result: $result = $crate::pg::fmgr::Outcome::guarded(|| {
+                let result = $crate::pg::errors::guard(|| {
                     // Some functions have no arguments.
                     #[allow(unused_mut, unused_variables)]
                     let mut args = $crate::pg::fmgr::Args::new(fcinfo);
-                    call($(args.next::<$type>()),*)
+                    $crate::pg::fmgr::IntoResult::into_result(call($(args.next::<$type>()),*), fcinfo)
                 });
-                $crate::pg::datum::Returned::into_datum_unguarded(result)
+                $crate::pg::datum::Returned::into_datum(result)
             }
         }
-    };
-}
-
-/// The record that tells PostgreSQL that a function takes version 1 calls.
-macro_rules! finfo {
-    ($name:ident) => {
-        const _: () = {
-            #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
-            extern "C-unwind" fn finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
-                &pgrx::pg_sys::Pg_finfo_record { api_version: 1 }
-            }
-        };
-    };
+    )*};
 }
 
 /// Declares functions that PostgreSQL can call, each by a Rust function that takes the same call.
@@ -77,10 +76,22 @@ macro_rules! functions {
     )*};
 }
 
+/// The record that tells PostgreSQL that a function takes version 1 calls.
+macro_rules! finfo {
+    ($name:ident) => {
+        const _: () = {
+            #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
+            extern "C-unwind" fn finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
+                &pgrx::pg_sys::Pg_finfo_record { api_version: 1 }
+            }
+        };
+    };
+}
+
 pub(crate) use {finfo, functions, pg_function};
 
 /// The arguments of a call, one after another.
-pub(crate) struct Args(*const pg_sys::NullableDatum);
+pub(crate) struct Args(*const NullableDatum);
 
 impl Args {
     /// The arguments of a call.
@@ -89,7 +100,7 @@ impl Args {
     /// `fcinfo` is what PostgreSQL passed, and as many arguments are taken as the SQL declaration has,
     /// of the types that it has.
     #[inline(always)]
-    pub(crate) unsafe fn new(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+    pub(crate) unsafe fn new(fcinfo: FunctionCallInfo) -> Self {
         // SAFETY: the arguments follow the call data in memory.
         Self(unsafe { (*fcinfo).args.as_ptr() })
     }
@@ -100,7 +111,7 @@ impl Args {
     /// As for [`Args::new`].
     #[inline(always)]
     pub(crate) unsafe fn next<T: Argument>(&mut self) -> T {
-        // SAFETY: by the contract of `new`, there is one more, and it is a `T`.
+        // SAFETY: the SQL declaration has one more argument, and it is a `T`.
         unsafe {
             let datum = (*self.0).value;
             self.0 = self.0.add(1);
@@ -109,87 +120,90 @@ impl Args {
     }
 }
 
-/// A result: a value, or a `Result` of one.
-pub(crate) trait Outcome<T> {
-    /// Runs `work`, and raises an error or a panic as an `ERROR`.
-    ///
-    /// # Safety
-    /// Called in the outermost frame, which has nothing to drop.
-    unsafe fn guarded(work: impl FnOnce() -> Self) -> T;
+/// What the body of a guarded function may return: a value, a row, the rows of a set, or a `Result` of one of them.
+pub(crate) trait IntoResult {
+    /// The type of the value.
+    type Value: Returned;
+
+    /// The value, or the error to raise. It is called inside the guard, in a call of a function that is declared in SQL with
+    /// such a result.
+    fn into_result(self, fcinfo: FunctionCallInfo) -> Result<Self::Value, Error>;
 }
 
-impl<T: Returned> Outcome<T> for T {
+impl<T: Returned> IntoResult for T {
+    type Value = T;
+
     #[inline(always)]
-    unsafe fn guarded(work: impl FnOnce() -> T) -> T {
-        // SAFETY: by the contract.
-        unsafe { pgrx::pgrx_extern_c_guard(work) }
+    fn into_result(self, _: FunctionCallInfo) -> Result<T, Error> {
+        Ok(self)
     }
 }
 
-impl<T: Returned> Outcome<T> for Result<T, Error> {
+impl<T: IntoResult> IntoResult for Result<T, Error> {
+    type Value = T::Value;
+
     #[inline(always)]
-    unsafe fn guarded(work: impl FnOnce() -> Self) -> T {
-        // SAFETY: by the contract.
-        unsafe { guard(work) }
+    fn into_result(self, fcinfo: FunctionCallInfo) -> Result<T::Value, Error> {
+        self?.into_result(fcinfo)
     }
 }
+
+/// A row of so many columns.
+pub(crate) type Row<const N: usize> = [Column; N];
 
 /// A value of a row, or null.
 #[derive(Clone, Copy)]
-pub(crate) struct Column(Option<pg_sys::Datum>);
+pub(crate) struct Column(Option<Datum>);
 
-impl<T: Returned> From<T> for Column {
+impl<T: ByValue> From<T> for Column {
     fn from(value: T) -> Self {
-        Self(Some(value.into_datum()))
+        Self(Some(value.datum()))
     }
 }
 
-impl<T: Returned> From<Option<T>> for Column {
+impl<T: ByValue> From<Option<T>> for Column {
     fn from(value: Option<T>) -> Self {
-        Self(value.map(T::into_datum))
+        Self(value.map(T::datum))
     }
 }
 
 /// The values and the null flags of a row.
-fn columns<const N: usize>(row: [Column; N]) -> ([pg_sys::Datum; N], [bool; N]) {
-    (row.map(|column| column.0.unwrap_or(pg_sys::Datum::null())), row.map(|column| column.0.is_none()))
+fn columns<const N: usize>(row: Row<N>) -> ([Datum; N], [bool; N]) {
+    (row.map(|column| column.0.unwrap_or(Datum::null())), row.map(|column| column.0.is_none()))
 }
 
-/// Adds a row to the result of a set-returning function.
-///
-/// # Safety
-/// `result` is of a call to a function that returns a set of these columns, after `InitMaterializedSRF`.
-pub(crate) unsafe fn add_row<const N: usize>(result: *mut pg_sys::ReturnSetInfo, row: [Column; N]) {
-    let (mut values, mut nulls) = columns(row);
-    // SAFETY: by the contract.
-    unsafe {
-        assert_eq!((*(*result).setDesc).natts as usize, N);
-        pg_sys::tuplestore_putvalues(
-            (*result).setResult,
-            (*result).setDesc,
-            values.as_mut_ptr(),
-            nulls.as_mut_ptr(),
-        );
+impl<const N: usize> IntoResult for Row<N> {
+    type Value = Datum;
+
+    fn into_result(self, fcinfo: FunctionCallInfo) -> Result<Datum, Error> {
+        let (mut values, mut nulls) = columns(self);
+        // SAFETY: the descriptor is the declared row's, of N columns, and is blessed for use as a datum.
+        unsafe {
+            let mut descriptor = ptr::null_mut();
+            let class = pg_sys::get_call_result_type(fcinfo, ptr::null_mut(), &mut descriptor);
+            assert_eq!(class, pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE);
+            assert_eq!((*descriptor).natts as usize, N);
+            let descriptor = pg_sys::BlessTupleDesc(descriptor);
+            let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
+            Ok(pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data))
+        }
     }
 }
 
-/// One row of the type that the call declares.
-///
-/// # Safety
-/// `fcinfo` is a call to a function that returns a row of these columns.
-pub(crate) unsafe fn row<const N: usize>(
-    fcinfo: pg_sys::FunctionCallInfo,
-    row: [Column; N],
-) -> pg_sys::Datum {
-    let (mut values, mut nulls) = columns(row);
-    // SAFETY: the descriptor is the declared row's, of N columns, and is blessed for use as a datum.
-    unsafe {
-        let mut descriptor = std::ptr::null_mut();
-        let class = pg_sys::get_call_result_type(fcinfo, std::ptr::null_mut(), &mut descriptor);
-        assert_eq!(class, pg_sys::TypeFuncClass::TYPEFUNC_COMPOSITE);
-        assert_eq!((*descriptor).natts as usize, N);
-        let descriptor = pg_sys::BlessTupleDesc(descriptor);
-        let tuple = pg_sys::heap_form_tuple(descriptor, values.as_mut_ptr(), nulls.as_mut_ptr());
-        pg_sys::HeapTupleHeaderGetDatum((*tuple).t_data)
+impl<const N: usize> IntoResult for Vec<Row<N>> {
+    type Value = Datum;
+
+    fn into_result(self, fcinfo: FunctionCallInfo) -> Result<Datum, Error> {
+        // SAFETY: PostgreSQL checks that the caller takes a set, and the descriptor has N columns.
+        unsafe {
+            pg_sys::InitMaterializedSRF(fcinfo, 0);
+            let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
+            assert_eq!((*(*set).setDesc).natts as usize, N);
+            for (mut values, mut nulls) in self.into_iter().map(columns) {
+                let (values, nulls) = (values.as_mut_ptr(), nulls.as_mut_ptr());
+                pg_sys::tuplestore_putvalues((*set).setResult, (*set).setDesc, values, nulls);
+            }
+        }
+        Ok(Datum::null())
     }
 }

@@ -7,11 +7,17 @@
 use std::ffi::{c_int, c_void};
 
 use pgrx::pg_sys::{
-    CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, List, Node, Oid, PlannerInfo, RegProcedure,
-    TypeCacheEntry, VariableStatData, oidvector,
+    CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid, PlannerInfo,
+    RegProcedure, SortSupport, TypeCacheEntry, VariableStatData, oidvector,
 };
 
 unsafe extern "C-unwind" {
+    pub(crate) fn palloc(size: usize) -> *mut c_void;
+
+    // Only their addresses are used: PostgreSQL calls them.
+    pub(crate) fn ssup_datum_unsigned_cmp(x: Datum, y: Datum, ssup: SortSupport) -> c_int;
+    pub(crate) fn in_range_timestamptz_interval(fcinfo: FunctionCallInfo) -> Datum;
+
     pub(crate) fn ProcessInterrupts();
     pub(crate) fn stack_is_too_deep() -> bool;
 
@@ -93,4 +99,32 @@ unsafe extern "C-unwind" {
         constant: Datum,
         constant_type: Oid,
     ) -> f64;
+}
+
+unsafe extern "C" {
+    // Pure functions of PostgreSQL's common library, which pgrx does not bind.
+    pub(crate) fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
+    pub(crate) fn hash_bytes_extended(bytes: *const u8, length: c_int, seed: u64) -> u64;
+}
+
+/// Of soft errors. These are called inside pgrx's `pg_guard_ffi_boundary`.
+#[cfg(not(feature = "pg15"))]
+pub(crate) mod soft {
+    use std::ffi::{c_char, c_int};
+
+    use pgrx::pg_sys::Node;
+
+    unsafe extern "C-unwind" {
+        pub(crate) fn errsave_start(context: *mut Node, domain: *const c_char) -> bool;
+        pub(crate) fn errcode(state: c_int) -> c_int;
+        pub(crate) fn errmsg_internal(format: *const c_char, ...) -> c_int;
+        pub(crate) fn errdetail_internal(format: *const c_char, ...) -> c_int;
+        pub(crate) fn errhint(format: *const c_char, ...) -> c_int;
+        pub(crate) fn errsave_finish(
+            context: *mut Node,
+            file: *const c_char,
+            line: c_int,
+            function: *const c_char,
+        );
+    }
 }

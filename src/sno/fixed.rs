@@ -11,21 +11,14 @@
 
 use std::fmt::{self, Display};
 
-use sno_core::{Abbreviation, ParseError, Sno, Tick};
+use sno_core::{Abbreviation, ParseError, Sno};
 
 use crate::{
     fixed::{Fixed, sort::Abbreviate},
-    pg::datum::{Timestamp, by_reference},
+    pg::datum::by_reference,
 };
 
 by_reference!(Sno);
-
-impl From<Tick> for Timestamp {
-    #[inline(always)]
-    fn from(tick: Tick) -> Self {
-        Self::from_unix_micros(tick.unix_micros())
-    }
-}
 
 impl Abbreviate for Sno {
     type Abbreviation = Abbreviation;

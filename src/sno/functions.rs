@@ -55,11 +55,9 @@ pg_function! {
     fn sno_to_uuid(id: Sno) -> Uuid {
         Uuid(id.to_text())
     }
-}
 
-pg_function! {
     /// `sno_from_uuid(uuid) → sno`
-    fn sno_from_uuid(uuid: Uuid) -> Sno {
+    fn sno_from_uuid(uuid: Uuid) -> Result<Sno, Error> {
         Sno::parse_bytes(&uuid.0).map_err(|error| {
             // There are 16 bytes, so the error has a position.
             let place = error.position().map_or(0, |position| position + 1);
@@ -67,9 +65,7 @@ pg_function! {
             Error::uuid("sno", &uuid.0, detail)
         })
     }
-}
 
-pg_function! {
     /// `sno_brin_distance(sno, sno) → double precision`: the distance of two IDs, in ticks. `minmax_multi` merges the
     /// ranges that are closest to each other.
     fn sno_brin_distance(left: Sno, right: Sno) -> f64 {

@@ -1,12 +1,12 @@
 //! `sno_new`: generation of IDs.
 //!
-//! The fast path is one claim in shared memory, in [`sno_new`] itself: no lock, and no calls but those for the clock and
+//! The fast path is one claim in shared memory, in [`new`] itself: no lock, and no calls but those for the clock and
 //! the allocation. What happens at most once a tick or once a session is in [`upkeep`] and [`generate`], inside pgrx's
 //! guard.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use pgrx::pg_sys;
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{Clock, Fields, OutOfEpoch, Sno, Stamp, Tick, TickClock, record::Origin};
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
         backend_local::BackendLocal,
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
-        fmgr::{Args, finfo, pg_function},
+        fmgr::{Args, functions, pg_function},
         server::process_id,
     },
     sno::{
@@ -102,12 +102,16 @@ fn start() -> Result<Session, Error> {
     Session::start(SnoScheme, &MEMORY, own_partition(&settings), settings.range)
 }
 
-finfo!(sno_new);
-/// `sno_new(integer) → sno`
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
-    // SAFETY: declared in SQL with one argument of type integer. This is the outermost frame, and nothing in it
-    // needs dropping.
+functions! {
+    /// `sno_new(integer) → sno`
+    sno_new: new;
+}
+
+/// # Safety
+/// A call to `sno_new(integer)`.
+#[inline(always)]
+unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with one argument of type integer. No frame above has anything to drop.
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
         if let (Some(session), Ok(byte)) = (SESSION.get(), u8::try_from(metabyte))
@@ -116,9 +120,9 @@ unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
             if stamp.entered {
                 upkeep(session, stamp);
             }
-            return stamp.id(byte, session.number).into_datum_unguarded();
+            return stamp.id(byte, session.number).into_datum();
         }
-        guard(|| generate(metabyte)).into_datum_unguarded()
+        guard(|| generate(metabyte)).into_datum()
     }
 }
 
@@ -129,7 +133,7 @@ unsafe extern "C-unwind" fn sno_new(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys:
 #[cold]
 #[inline(never)]
 unsafe fn upkeep(session: Session, stamp: Stamp<Tick>) {
-    // SAFETY: by the contract.
+    // SAFETY: no frame above has anything to drop.
     unsafe {
         guard(|| {
             session.upkeep(stamp);
@@ -149,19 +153,15 @@ fn generate(metabyte: i32) -> Result<Sno, Error> {
 pg_function! {
     /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number
     /// from a counter of its own.
-    fn sno_new_at(metabyte: i32, at: Timestamp) -> Sno {
-        backfill(metabyte, at)
+    fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
+        let metabyte = fields::metabyte(metabyte)?;
+        let tick = fields::tick(at)?;
+        let Settings { prefix, range } = BACKFILL.get_or_start(|| {
+            refuse_recovery::<SnoScheme>()?;
+            Settings::current()
+        })?;
+        let number = MEMORY.attach()?.counter.fetch_add(1, Relaxed);
+        let sequence = range.lower() + (number % u64::from(range.size())) as u16;
+        Ok(Fields { tick, tick_tock: false, metabyte, partition: prefix.reserved(), sequence }.into())
     }
-}
-
-fn backfill(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
-    let metabyte = fields::metabyte(metabyte)?;
-    let tick = fields::tick(at)?;
-    let Settings { prefix, range } = BACKFILL.get_or_start(|| {
-        refuse_recovery::<SnoScheme>()?;
-        Settings::current()
-    })?;
-    let number = MEMORY.attach()?.counter.fetch_add(1, Relaxed);
-    let sequence = range.lower() + (number % u64::from(range.size())) as u16;
-    Ok(Fields { tick, tick_tock: false, metabyte, partition: prefix.reserved(), sequence }.into())
 }

@@ -331,6 +331,8 @@ impl Server {
             .arg("-D")
             .arg(&self.data)
             .args(&self.arguments)
+            // Otherwise a client finds backtraces in the DETAIL of errors of PostgreSQL's.
+            .env_remove("RUST_BACKTRACE")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))

@@ -3,7 +3,6 @@
 //! The fields depend on the site's base clock and on how it divides the 13 low bits. Each function that needs these
 //! exists twice: it takes them from the settings, or as arguments.
 
-use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{
     Sno,
     compat::{
@@ -18,12 +17,11 @@ use crate::{
         common::{into_sno, invalid_argument, out_of_range},
         settings::{BASE_CLOCK, MACHINE},
     },
-    fixed::field,
     generator::scheme::Scheme as _,
     pg::{
         datum::Timestamp,
-        errors::{Error, guard},
-        fmgr::{self, Args, finfo, pg_function},
+        errors::{Error, check_range},
+        fmgr::{Row, pg_function},
     },
 };
 
@@ -39,11 +37,11 @@ fn base_clock(at: Timestamp) -> Result<BaseClock, Error> {
         Ok(_) => "a base clock is exact to the millisecond, and no finer".to_owned(),
         Err(error) => error.to_string(),
     };
-    Err(invalid_argument("base clock", at.to_text(), reason))
+    Err(invalid_argument("base clock", at.to_text().as_bytes(), reason))
 }
 
 fn machine_bits(bits: i32) -> Result<u8, Error> {
-    field("number of machine bits", bits, Machine::MAX_BITS.into()).map(|bits| bits as u8)
+    check_range("number of machine bits", bits, Machine::MAX_BITS.into()).map(|bits| bits as u8)
 }
 
 fn time(number: i64, base: BaseClock) -> Result<Timestamp, Error> {
@@ -52,85 +50,64 @@ fn time(number: i64, base: BaseClock) -> Result<Timestamp, Error> {
 
 pg_function! {
     /// `snowflake_si_time(bigint) → timestamptz`
-    fn snowflake_si_time(number: i64) -> Timestamp {
+    fn snowflake_si_time(number: i64) -> Result<Timestamp, Error> {
         BASE_CLOCK.get().and_then(|base| time(number, base))
     }
 }
 
 pg_function! {
     /// `snowflake_si_time(bigint, timestamptz) → timestamptz`
-    fn snowflake_si_time_by(number: i64, base: Timestamp) -> Timestamp {
+    fn snowflake_si_time_by(number: i64, base: Timestamp) -> Result<Timestamp, Error> {
         base_clock(base).and_then(|base| time(number, base))
     }
 }
 
 pg_function! {
     /// `snowflake_si_machine(bigint) → integer`
-    fn snowflake_si_machine(number: i64) -> i32 {
+    fn snowflake_si_machine(number: i64) -> Result<i32, Error> {
         MACHINE.get().and_then(|machine: Machine| Ok(id(number)?.fields(machine.bits()).machine.into()))
     }
 }
 
 pg_function! {
     /// `snowflake_si_machine(bigint, integer) → integer`
-    fn snowflake_si_machine_by(number: i64, bits: i32) -> i32 {
+    fn snowflake_si_machine_by(number: i64, bits: i32) -> Result<i32, Error> {
         machine_bits(bits).and_then(|bits| Ok(id(number)?.fields(bits).machine.into()))
     }
 }
 
 pg_function! {
     /// `snowflake_si_index(bigint) → integer`
-    fn snowflake_si_index(number: i64) -> i32 {
+    fn snowflake_si_index(number: i64) -> Result<i32, Error> {
         MACHINE.get().and_then(|machine: Machine| Ok(id(number)?.fields(machine.bits()).index.into()))
     }
 }
 
 pg_function! {
     /// `snowflake_si_index(bigint, integer) → integer`
-    fn snowflake_si_index_by(number: i64, bits: i32) -> i32 {
+    fn snowflake_si_index_by(number: i64, bits: i32) -> Result<i32, Error> {
         machine_bits(bits).and_then(|bits| Ok(id(number)?.fields(bits).index.into()))
     }
 }
 
-/// # Safety
-/// `fcinfo` is a call to a function that returns a row of time, machine and index.
-unsafe fn inspect(
-    fcinfo: FunctionCallInfo,
-    number: i64,
-    base: Result<BaseClock, Error>,
-    bits: Result<u8, Error>,
-) -> Result<Datum, Error> {
-    let (base, Fields { time, machine, index }) = (base?, id(number)?.fields(bits?));
-    let row = [
+fn inspect(number: i64, base: BaseClock, bits: u8) -> Result<Row<3>, Error> {
+    let Fields { time, machine, index } = id(number)?.fields(bits);
+    Ok([
         Timestamp::from_unix_micros(base.epoch().unix_micros(time)).into(),
         i32::from(machine).into(),
         i32::from(index).into(),
-    ];
-    // SAFETY: by the contract.
-    Ok(unsafe { fmgr::row(fcinfo, row) })
+    ])
 }
 
-finfo!(snowflake_si_inspect);
-/// `snowflake_si_inspect(bigint) → (time, machine, index)`
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn snowflake_si_inspect(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with one argument of type bigint, and with this row as its result. This is the outermost
-    // frame.
-    unsafe {
-        let number = Args::new(fcinfo).next();
-        guard(|| inspect(fcinfo, number, BASE_CLOCK.get(), MACHINE.get().map(Machine::bits)))
+pg_function! {
+    /// `snowflake_si_inspect(bigint) → (time, machine, index)`
+    fn snowflake_si_inspect(number: i64) -> Result<Row<3>, Error> {
+        inspect(number, BASE_CLOCK.get()?, MACHINE.get().map(Machine::bits)?)
     }
-}
 
-finfo!(snowflake_si_inspect_by);
-/// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn snowflake_si_inspect_by(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments, and with this row as its result. This is the outermost frame.
-    unsafe {
-        let mut args = Args::new(fcinfo);
-        let (number, base, bits) = (args.next(), args.next(), args.next());
-        guard(|| inspect(fcinfo, number, base_clock(base), machine_bits(bits)))
+    /// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
+    fn snowflake_si_inspect_by(number: i64, base: Timestamp, bits: i32) -> Result<Row<3>, Error> {
+        inspect(number, base_clock(base)?, machine_bits(bits)?)
     }
 }
 
@@ -141,50 +118,50 @@ fn make(at: Timestamp, machine: i32, index: i32, base: BaseClock, bits: u8) -> R
             .epoch()
             .floor(at.unix_micros())
             .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
-        machine: field("machine", machine, machine_max)?,
-        index: field("index", index, index_max)?,
+        machine: check_range("machine", machine, machine_max)?,
+        index: check_range("index", index, index_max)?,
     };
     Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
 }
 
 pg_function! {
     /// `snowflake_si_make(timestamptz, integer, integer) → bigint`: the inverse of `snowflake_si_inspect`.
-    fn snowflake_si_make(at: Timestamp, machine: i32, index: i32) -> i64 {
+    fn snowflake_si_make(at: Timestamp, machine: i32, index: i32) -> Result<i64, Error> {
         BASE_CLOCK.get().and_then(|base| make(at, machine, index, base, MACHINE.get().map(Machine::bits)?))
     }
 }
 
 pg_function! {
     /// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`
-    fn snowflake_si_make_by(at: Timestamp, machine: i32, index: i32, base: Timestamp, bits: i32) -> i64 {
+    fn snowflake_si_make_by(at: Timestamp, machine: i32, index: i32, base: Timestamp, bits: i32) -> Result<i64, Error> {
         base_clock(base).and_then(|base| make(at, machine, index, base, machine_bits(bits)?))
     }
 }
 
 pg_function! {
     /// `snowflake_si_lower(timestamptz) → bigint`: the smallest ID that was not made before.
-    fn snowflake_si_lower(at: Timestamp) -> i64 {
+    fn snowflake_si_lower(at: Timestamp) -> Result<i64, Error> {
         BASE_CLOCK.get().map(|base| SnowflakeSi::lower_bound(base, at.unix_micros()).get() as i64)
     }
 }
 
 pg_function! {
     /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`
-    fn snowflake_si_lower_by(at: Timestamp, base: Timestamp) -> i64 {
+    fn snowflake_si_lower_by(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
         base_clock(base).map(|base| SnowflakeSi::lower_bound(base, at.unix_micros()).get() as i64)
     }
 }
 
 pg_function! {
     /// `snowflake_si_upper(timestamptz) → bigint`: the largest ID that was not made after.
-    fn snowflake_si_upper(at: Timestamp) -> i64 {
+    fn snowflake_si_upper(at: Timestamp) -> Result<i64, Error> {
         BASE_CLOCK.get().map(|base| SnowflakeSi::upper_bound(base, at.unix_micros()).get() as i64)
     }
 }
 
 pg_function! {
     /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`
-    fn snowflake_si_upper_by(at: Timestamp, base: Timestamp) -> i64 {
+    fn snowflake_si_upper_by(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
         base_clock(base).map(|base| SnowflakeSi::upper_bound(base, at.unix_micros()).get() as i64)
     }
 }
@@ -196,14 +173,14 @@ fn to_sno(number: i64, metabyte: i32, base: BaseClock) -> Result<Sno, Error> {
 
 pg_function! {
     /// `snowflake_si_to_sno(bigint, integer) → sno`
-    fn snowflake_si_to_sno(number: i64, metabyte: i32) -> Sno {
+    fn snowflake_si_to_sno(number: i64, metabyte: i32) -> Result<Sno, Error> {
         BASE_CLOCK.get().and_then(|base| to_sno(number, metabyte, base))
     }
 }
 
 pg_function! {
     /// `snowflake_si_to_sno(bigint, integer, timestamptz) → sno`
-    fn snowflake_si_to_sno_by(number: i64, metabyte: i32, base: Timestamp) -> Sno {
+    fn snowflake_si_to_sno_by(number: i64, metabyte: i32, base: Timestamp) -> Result<Sno, Error> {
         base_clock(base).and_then(|base| to_sno(number, metabyte, base))
     }
 }

@@ -75,7 +75,7 @@ fn start() -> Result<Session, Error> {
 
 pg_function! {
     /// `snowflake_si_new() → bigint`
-    fn snowflake_si_new() -> i64 {
+    fn snowflake_si_new() -> Result<i64, Error> {
         SESSION.get_or_start(start)
             .and_then(|session| session.next())
             .map(|stamp| SnowflakeSi::from_stamp(stamp).get() as i64)

@@ -1,6 +1,5 @@
 //! The fields of a uid60, bounds, and conversions to bigint and sno.
 
-use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::{
     Sno,
     compat::{
@@ -12,12 +11,11 @@ use sno_core::{
 use super::generate::Uid60Scheme;
 use crate::{
     compat::common::{into_sno, out_of_range},
-    fixed::field,
     generator::scheme::Scheme as _,
     pg::{
         datum::Timestamp,
-        errors::Error,
-        fmgr::{self, Args, finfo, pg_function},
+        errors::{Error, check_range},
+        fmgr::{Row, pg_function},
     },
 };
 
@@ -49,28 +47,22 @@ pg_function! {
     }
 }
 
-finfo!(uid60_inspect);
-/// `uid60_inspect(uid60) → (time, worker, sequence, random)`
-#[unsafe(no_mangle)]
-#[pgrx::pg_guard]
-unsafe extern "C-unwind" fn uid60_inspect(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with one argument of type uid60, and with this row as its result.
-    unsafe {
-        let id: Uid60 = Args::new(fcinfo).next();
+pg_function! {
+    /// `uid60_inspect(uid60) → (time, worker, sequence, random)`
+    fn uid60_inspect(id: Uid60) -> Row<4> {
         let Fields { time, worker, sequence, random } = id.fields();
-        let row = [
+        [
             Timestamp::from_unix_micros(EPOCH.unix_micros(time)).into(),
             i32::from(worker).into(),
             i32::from(sequence).into(),
             i32::from(random).into(),
-        ];
-        fmgr::row(fcinfo, row)
+        ]
     }
 }
 
 pg_function! {
     /// `uid60_make(timestamptz, integer, integer, integer) → uid60`: the inverse of `uid60_inspect`.
-    fn uid60_make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Uid60 {
+    fn uid60_make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60, Error> {
         make(at, worker, sequence, random)
     }
 }
@@ -80,9 +72,9 @@ fn make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60,
         time: EPOCH
             .floor(at.unix_micros())
             .map_err(|_| Error::time(Uid60Scheme::NAME, at, Uid60Scheme::SPAN))?,
-        worker: field("worker", worker, 511)?,
-        sequence: field("sequence", sequence, 1023)?,
-        random: field("random part", random, 511)?,
+        worker: check_range("worker", worker, 511)?,
+        sequence: check_range("sequence", sequence, 1023)?,
+        random: check_range("random part", random, 511)?,
     };
     Ok(Uid60::from_fields(fields).expect("fields that fit"))
 }
@@ -110,7 +102,7 @@ pg_function! {
 
 pg_function! {
     /// `uid60_from_bigint(bigint) → uid60`
-    fn uid60_from_bigint(number: i64) -> Uid60 {
+    fn uid60_from_bigint(number: i64) -> Result<Uid60, Error> {
         // As an unsigned number, a negative one is too large.
         Uid60::new(number as u64).map_err(|error| out_of_range("uid60", number, error))
     }
@@ -118,7 +110,7 @@ pg_function! {
 
 pg_function! {
     /// `uid60_to_sno(uid60, integer) → sno`
-    fn uid60_to_sno(id: Uid60, metabyte: i32) -> Sno {
+    fn uid60_to_sno(id: Uid60, metabyte: i32) -> Result<Sno, Error> {
         into_sno(metabyte, EPOCH.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
     }
 }

@@ -12,6 +12,7 @@ use sno_core::{
 use crate::{
     compat::settings::WORKERS,
     generator::{
+        errors,
         scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
@@ -75,7 +76,7 @@ impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
         let generator = session::Session::start(Uid60Scheme, &MEMORY, 0, Uid60::POOL)?;
-        let now = Uid60Scheme.now().map_err(Error::clock_outside_epoch::<Uid60Scheme>)?;
+        let now = Uid60Scheme.now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
 
@@ -101,7 +102,7 @@ fn generate() -> Result<Uid60, Error> {
 
 pg_function! {
     /// `uid60_new() → uid60`
-    fn uid60_new() -> Uid60 {
+    fn uid60_new() -> Result<Uid60, Error> {
         generate()
     }
 }

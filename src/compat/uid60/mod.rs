@@ -51,7 +51,7 @@ functions! {
 }
 
 by_value! {
-    Uid60: Uid60::from_bits;
+    Uid60: |datum| Uid60::from_bits(datum.value() as u64), |id| id.get().into();
 }
 
 impl Fixed for Uid60 {

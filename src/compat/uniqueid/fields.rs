@@ -1,6 +1,6 @@
 //! The fields of a uniqueid, bounds, and the conversion to sno.
 
-use pgrx::pg_sys::{Datum, FunctionCallInfo};
+use pgrx::pg_sys::Datum;
 use sno_core::{
     Sno,
     compat::{
@@ -12,12 +12,11 @@ use sno_core::{
 use super::generate::UniqueIdScheme;
 use crate::{
     compat::common::{into_sno, named},
-    fixed::field,
     generator::scheme::Scheme as _,
     pg::{
-        datum::{Bytes, Timestamp, text},
-        errors::Error,
-        fmgr::{self, Args, finfo, pg_function},
+        datum::{Timestamp, varlena},
+        errors::{Error, check_range},
+        fmgr::{Row, pg_function},
     },
 };
 
@@ -52,34 +51,28 @@ pg_function! {
 pg_function! {
     /// `uniqueid_form(uniqueid) → text`
     fn uniqueid_form(id: UniqueId) -> Datum {
-        text(id.form().name())
+        varlena(id.form().name())
     }
 }
 
-finfo!(uniqueid_inspect);
-/// `uniqueid_inspect(uniqueid) → (time, sequence, generator, cluster, form)`
-#[unsafe(no_mangle)]
-#[pgrx::pg_guard]
-unsafe extern "C-unwind" fn uniqueid_inspect(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with one argument of type uniqueid, and with this row as its result.
-    unsafe {
-        let id: UniqueId = Args::new(fcinfo).next();
+pg_function! {
+    /// `uniqueid_inspect(uniqueid) → (time, sequence, generator, cluster, form)`
+    fn uniqueid_inspect(id: UniqueId) -> Row<5> {
         let Fields { time, sequence, generator, cluster, form } = id.fields();
-        let row = [
+        [
             Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(time)).into(),
             i32::from(sequence).into(),
             i32::from(generator).into(),
             i32::from(cluster).into(),
-            text(form.name()).into(),
-        ];
-        fmgr::row(fcinfo, row)
+            varlena(form.name()).into(),
+        ]
     }
 }
 
 pg_function! {
     /// `uniqueid_make(timestamptz, integer, integer, integer, text) → uniqueid`: the inverse of
     /// `uniqueid_inspect`.
-    fn uniqueid_make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Bytes<'_>) -> UniqueId {
+    fn uniqueid_make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: &[u8]) -> Result<UniqueId, Error> {
         named("form", form).and_then(|form| make(at, sequence, generator, cluster, form))
     }
 }
@@ -89,9 +82,9 @@ fn make(at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: Form) 
         time: Epoch::UNIX
             .floor(at.unix_micros())
             .map_err(|_| Error::time(UniqueIdScheme::NAME, at, UniqueIdScheme::SPAN))?,
-        sequence: field("sequence", sequence, 63)?,
-        generator: field("generator", generator, 2047)?,
-        cluster: field("cluster", cluster, 15)?,
+        sequence: check_range("sequence", sequence, 63)?,
+        generator: check_range("generator", generator, 2047)?,
+        cluster: check_range("cluster", cluster, 15)?,
         form,
     };
     Ok(UniqueId::from_fields(fields).expect("fields that fit"))
@@ -115,7 +108,7 @@ pg_function! {
 
 pg_function! {
     /// `uniqueid_to_sno(uniqueid, integer) → sno`
-    fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Sno {
+    fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Result<Sno, Error> {
         into_sno(metabyte, Epoch::UNIX.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
     }
 }

@@ -89,7 +89,7 @@ impl Session {
 
 pg_function! {
     /// `uniqueid_new() → uniqueid`
-    fn uniqueid_new() -> UniqueId {
+    fn uniqueid_new() -> Result<UniqueId, Error> {
         SESSION.get_or_start(Session::start).and_then(Session::generate)
     }
 }

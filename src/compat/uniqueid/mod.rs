@@ -51,7 +51,7 @@ functions! {
 }
 
 by_value! {
-    UniqueId: UniqueId::new;
+    UniqueId: |datum| UniqueId::new(datum.value() as u64), |id| id.get().into();
 }
 
 impl Fixed for UniqueId {

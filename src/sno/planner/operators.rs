@@ -120,7 +120,7 @@ impl Operators {
     pub(crate) unsafe fn constant(self, id: Option<Sno>) -> *mut Node {
         // SAFETY: a value of the type, passed by reference.
         unsafe {
-            let datum = id.map_or(Datum::null(), |id| id.into_datum_unguarded());
+            let datum = id.map_or(Datum::null(), |id| id.into_datum());
             let (none, length) = (pg_sys::InvalidOid, size_of::<Sno>() as i32);
             raw::makeConst(self.sno, -1, none, length, datum, id.is_none(), false).cast()
         }

@@ -21,19 +21,20 @@ use crate::{
     pg::{
         backend_local::BackendLocal,
         datum::{Argument as _, Returned as _},
-        fmgr::{Args, finfo},
+        fmgr::{Args, functions},
         nodes::nodes,
         raw,
     },
     sno::planner::operators::{Operator, Operators},
 };
 
-finfo!(sno_ineqsel);
-/// `sno_ineqsel(internal, oid, internal, integer) → double precision`: restriction estimator.
-///
+functions! {
+    /// `sno_ineqsel(internal, oid, internal, integer) → double precision`: restriction estimator.
+    sno_ineqsel: estimate;
+}
+
 /// Without pgrx's guard, since it runs users' functions: see [`raw`].
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sno_ineqsel(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
+unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
     // SAFETY: the arguments of a restriction estimator, whose nodes are only read. No frame below has a destructor, a
     // guard or a panic. What `examine_variable` pins is released with the query if an error passes by.
     unsafe {

@@ -8,7 +8,7 @@ use sno_core::Sno;
 use crate::{
     pg::{
         datum::{Argument as _, Timestamp},
-        fmgr::{Args, finfo},
+        fmgr::{Args, functions},
         nodes::nodes,
         raw,
     },
@@ -36,12 +36,13 @@ const COMPARISONS: [([Function; 2], Operator, Bound); 4] = [
     ([sno_gt_time, time_lt_sno], Operator::Greater, Bound::Upper),
 ];
 
-finfo!(sno_time_support);
-/// `sno_time_support(internal) → internal`: planner support for comparisons with a time.
-///
+functions! {
+    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time.
+    sno_time_support: simplify;
+}
+
 /// Without pgrx's guard: see [`raw`].
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn sno_time_support(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
+unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
     // SAFETY: a request of the planner's. The arguments of the call in it may be used again. No frame below has a
     // destructor, a guard or a panic.
     unsafe {
