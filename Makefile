@@ -30,14 +30,15 @@ test-servers: ## run the tests on servers alone: make test-servers PG=18
 test-versions: ## run them on PostgreSQL 17 and 18 with assertions, which it builds; then pg_regress under stress
 	@dev/test-versions
 
-test-core: ## run the tests of what needs no server
+test-core: ## run the tests of what needs no server, with the core's feature sqlx, too
+	@cargo clippy --package sno-core --all-targets --all-features -- -D warnings
 	@cargo test --package sno-core --package sno-cli --all-features
 
 test-sql: ## run what SQL sees: pg_regress, the documents, CREATE and ALTER EXTENSION
-	@dev/staged cargo test --package sno-tests --test server -- regress:: docs:: upgrades:: schemas::
+	@dev/staged cargo tests --test server -- regress:: docs:: upgrades:: schemas::
 
 test-index: ## check btree indexes of ten million rows, entry by entry
-	@SNO_INDEX_ROWS=10000000 dev/staged cargo test --package sno-tests --test server indexes::
+	@SNO_INDEX_ROWS=10000000 dev/staged cargo tests --test server indexes::
 
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and partitions of sno
 	@dev/test-upgrade
@@ -53,8 +54,8 @@ test-drivers: ## run the examples of every driver and ORM, which are installed i
 
 test-faults: ## run the long form of the fault suite: some minutes, hundreds of millions of IDs
 	@dev/prerequisites
-	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=4 --skip alone::
-	@SNO_FAULTS=long dev/staged cargo test --package sno-tests --test faults -- --test-threads=1 alone::
+	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=4 --skip alone::
+	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=1 alone::
 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
 	@dev/test-mutants

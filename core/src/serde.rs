@@ -47,27 +47,24 @@ impl de::Visitor<'_> for Text {
 
 #[cfg(test)]
 mod tests {
+    use serde_test::{Configure as _, Readable, Token, assert_de_tokens_error, assert_tokens};
+
     use crate::Sno;
 
-    const ID: Sno = Sno::from_bytes([0x4b, 0x9a, 0x1d, 3, 5, 1, 42, 7, 0, 9]);
+    const ID: Sno = Sno::literal("9q7k4op826n2g222");
 
     #[test]
     fn text_when_human_readable() {
-        let json = serde_json::to_string(&ID).unwrap();
-        assert_eq!(json, format!("\"{ID}\""));
-        assert_eq!(serde_json::from_str::<Sno>(&json).unwrap(), ID);
-        let error = serde_json::from_str::<Sno>("\"222222222222222y\"").unwrap_err();
-        assert!(error.to_string().starts_with("character 16 is not one of 2-9 and a-x"), "{error}");
-        assert!(serde_json::from_str::<Sno>("7").is_err());
+        assert_tokens(&ID.readable(), &[Token::Str("9q7k4op826n2g222")]);
+        let error = "character 16 is not one of 2-9 and a-x";
+        assert_de_tokens_error::<Readable<Sno>>(&[Token::Str("222222222222222y")], error);
     }
 
     #[test]
     fn ten_bytes_otherwise() {
-        let config = bincode::config::standard();
-        let bytes = bincode::serde::encode_to_vec(ID, config).unwrap();
-        assert_eq!(bytes, ID.to_bytes());
-        let (back, _): (Sno, _) = bincode::serde::decode_from_slice(&bytes, config).unwrap();
-        assert_eq!(back, ID);
-        assert!(bincode::serde::decode_from_slice::<Sno, _>(&bytes[..9], config).is_err());
+        let tuple = [Token::Tuple { len: 10 }].into_iter();
+        let bytes = ID.to_bytes().map(Token::U8);
+        let tokens: Vec<Token> = tuple.chain(bytes).chain([Token::TupleEnd]).collect();
+        assert_tokens(&ID.compact(), &tokens);
     }
 }

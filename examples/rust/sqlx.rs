@@ -82,5 +82,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // A column of another type is an error, not a guess.
     let row = sqlx::query("SELECT 1::bigint AS id").fetch_one(&pool).await?;
     assert!(row.try_get::<Sno, _>("id").is_err());
+
+    // With the extension in a schema that is not searched, results are read all the same. A parameter needs the search path.
+    let elsewhere = "CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere";
+    sqlx::raw_sql(elsewhere).execute(&pool).await?;
+    let mut session = PgPoolOptions::new().connect(&server).await?.acquire().await?;
+    let query = "SELECT id, ARRAY[id] FROM events WHERE payload = 'first'";
+    let found: (Sno, Vec<Sno>) = sqlx::query_as(query).fetch_one(&mut *session).await?;
+    assert_eq!(found, (id, vec![id]));
+    let query = "SELECT id FROM events WHERE id OPERATOR(elsewhere.=) $1";
+    let found = sqlx::query_scalar::<_, Sno>(query).bind(id).fetch_one(&mut *session).await;
+    assert!(matches!(found, Err(sqlx::Error::TypeNotFound { .. })), "{found:?}");
+    let mut session = PgPoolOptions::new().connect(&server).await?.acquire().await?;
+    sqlx::raw_sql("SET search_path = public, elsewhere").execute(&mut *session).await?;
+    let found: Sno = sqlx::query_scalar(query).bind(id).fetch_one(&mut *session).await?;
+    assert_eq!(found, id);
     Ok(())
 }

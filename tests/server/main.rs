@@ -3,7 +3,7 @@
 //! Four tests run at once, since most of what a test does is to wait for a server. A name picks single files or tests:
 //!
 //! ```text
-//! dev/staged cargo test -p sno-tests --test server upgrades::
+//! dev/staged cargo tests --test server upgrades::
 //! ```
 
 mod alone;

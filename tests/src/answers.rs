@@ -1,6 +1,18 @@
 //! What a server answers: one value, a plan, an error.
 
-use postgres::{Client, SimpleQueryMessage::Row, error::DbError};
+use postgres::{Client, SimpleQueryMessage::Row, error::DbError, types::FromSql};
+
+/// Runs SQL that has to succeed.
+#[track_caller]
+pub fn run(client: &mut Client, sql: &str) {
+    client.batch_execute(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+}
+
+/// The first value that a query returns.
+#[track_caller]
+pub fn one<T: for<'a> FromSql<'a>>(client: &mut Client, query: &str) -> T {
+    client.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
+}
 
 /// The first value that a query returns, as text.
 #[track_caller]

@@ -4,7 +4,7 @@
 //! to the test. [`Ids`] gathers IDs by the million and finds any that is there more than once.
 //!
 //! The tests need the private copy of a server that `dev/staged` makes: run them with `make test`, or one by one
-//! with `dev/staged cargo test -p sno-tests --test server [name]`.
+//! with `dev/staged cargo tests --test server [name]`.
 
 mod answers;
 mod catalog;
@@ -14,7 +14,7 @@ mod skips;
 mod system;
 mod witness;
 
-pub use answers::{code, error, major_version, plan, text};
+pub use answers::{code, error, major_version, one, plan, run, text};
 pub use catalog::catalog;
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};

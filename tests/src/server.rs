@@ -13,7 +13,7 @@ use postgres::{Client, Config, NoTls};
 use sno_core::{Prefix, record::Record};
 use tempfile::TempDir;
 
-use crate::{Ids, system, witness::Witness};
+use crate::{Ids, answers, system, witness::Witness};
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,6 +176,8 @@ impl Builder {
             ("timezone", "UTC"),
             ("log_timezone", "UTC"),
             ("log_line_prefix", "%m [%p] %b %a: "),
+            // What does not end fails.
+            ("statement_timeout", "2min"),
         ] {
             server.configure(name, value);
         }
@@ -691,6 +693,12 @@ impl Server {
     #[track_caller]
     pub fn connect_with(&self, options: &str) -> Client {
         self.connected(self.config().options(options))
+    }
+
+    /// Runs SQL that has to succeed, in a session of its own.
+    #[track_caller]
+    pub fn run(&self, sql: &str) {
+        answers::run(&mut self.connect(), sql);
     }
 
     /// What `psql` makes of some SQL that is typed in: unaligned, rows only, stopping at the first error.

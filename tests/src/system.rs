@@ -15,7 +15,7 @@ pub fn program(name: impl AsRef<Path>) -> PathBuf {
     let Some(folder) = env::var_os("SNO_PG_BIN") else {
         panic!(
             "SNO_PG_BIN is not set. These tests run on a private copy of a PostgreSQL server with the extension \
-             in it: run `make test`, or `dev/staged cargo test -p sno-tests --test server [name]`."
+             in it: run `make test`, or `dev/staged cargo tests --test server [name]`."
         );
     };
     Path::new(&folder).join(name)
