@@ -325,3 +325,17 @@ fn of_another_cluster() {
     }
     tally::prove(ids);
 }
+
+/// The group may read them where it may read the server's other files, as with `initdb --allow-group-access`.
+#[test]
+fn modes() {
+    let server = server();
+    for (folder, file) in [(0o700, 0o600), (0o750, 0o640)] {
+        server.stop(Mode::Fast);
+        fs::set_permissions(server.data(), Permissions::from_mode(folder)).unwrap();
+        server.start();
+        server.run("SELECT sno_new(1)");
+        assert_eq!(fs::metadata(server.marks()).unwrap().permissions().mode() & 0o777, file);
+        fs::remove_file(server.marks()).unwrap();
+    }
+}

@@ -117,6 +117,9 @@ fn restarts_before_the_clock_has_caught_up() {
     let all = stored(&standby);
     assert_eq!(all.iter().filter(|id| Some(id.tick()) > last).count(), 5000);
     tally::prove(all);
+    // What raised the marks is told once.
+    let promoted = "LOG:  server was promoted or restored after its last sno was generated";
+    assert_eq!(standby.log().matches(promoted).count(), 1, "{}", standby.log());
 }
 
 /// The marks are copied while they are being written.

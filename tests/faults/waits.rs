@@ -236,6 +236,27 @@ fn the_setting_bounds_the_wait() {
     tally::prove(ids);
 }
 
+/// What was waited counts, too: the clock goes back again and again, each time by less than the setting allows.
+#[test]
+fn what_was_waited_counts() {
+    let (server, _) = twice_back(6);
+    let took = in_parallel(2, |number| {
+        if number == 1 {
+            for step in 1..=4 {
+                thread::sleep(Duration::from_millis(1500));
+                server.set_clock(&format!("{:.1}", -1006.0 - 1.5 * f64::from(step)));
+                tally::fault("clock steps");
+            }
+            return Duration::ZERO;
+        }
+        let mut client = server.connect_with("-c sno.max_clock_wait=8s -c statement_timeout=40s");
+        let began = Instant::now();
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
+        began.elapsed()
+    });
+    assert!(took[0] < Duration::from_secs(7), "{:?}", took[0]);
+}
+
 #[test]
 fn the_next_tick_is_waited_for() {
     let server =

@@ -29,6 +29,7 @@ const REGRESS: Suite = Suite("server", "regress::");
 const ESTIMATES: Suite = Suite("server", "estimates::");
 const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
+const STARTS: Suite = Suite("server", "restarts::");
 const UPGRADES: Suite = Suite("server", "upgrades::");
 const LOOM: Suite = Suite("loom", "");
 const CORE: Suite = Suite("core", "");
@@ -140,6 +141,34 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[STANDBY],
     },
     Mutant {
+        name: "a promotion raises the mark of the current side only",
+        file: "src/generator/marks.rs",
+        from: "    let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));",
+        to: "    let mut limits = record.limits;\n    let limit = &mut limits[record.current as usize];\n    *limit = floor.iter().flatten().fold(*limit, |a, b| a.max(*b));",
+        suites: &[STANDBY],
+    },
+    Mutant {
+        name: "serial numbers of records begin at zero after a start",
+        file: "src/generator/marks.rs",
+        from: "    shared.serial.store(serial, Relaxed);",
+        to: "    shared.serial.store(serial * 0, Relaxed);",
+        suites: &[MARKS],
+    },
+    Mutant {
+        name: "whoever waited for the first session sets the generators again",
+        file: "src/generator/marks.rs",
+        from: "    if shared.ready.load(Acquire) {\n        return Ok(());",
+        to: "    if false {\n        return Ok(());",
+        suites: &[STARTS],
+    },
+    Mutant {
+        name: "the postmaster keeps its memory of before a crash",
+        file: "src/generator/shared.rs",
+        from: "        self.address.store(self.map()?, Relaxed);",
+        to: "        self.attach()?;",
+        suites: &[STARTS],
+    },
+    Mutant {
         name: "a record is replaced that may be the only one on disk",
         file: "src/generator/marks.rs",
         from: "    if serial > 0 {\n",
@@ -161,6 +190,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[CORE, LOOM, CLOCK],
     },
     Mutant {
+        name: "the tick of the side that is left is noted after the change",
+        file: "core/src/slot.rs",
+        from: "        if change {\n            self.departed[this as usize].fetch_max(tick.get(), AcqRel);\n        }\n        if !self.swap(word, pack(now, to, range.lower())) {\n            return Ok(None);\n        }\n",
+        to: "        if !self.swap(word, pack(now, to, range.lower())) {\n            return Ok(None);\n        }\n        if change {\n            self.departed[this as usize].fetch_max(tick.get(), AcqRel);\n        }\n",
+        suites: &[LOOM],
+    },
+    Mutant {
+        name: "the clock is read before the state",
+        file: "core/src/slot.rs",
+        from: "            let word = self.word.load(Acquire);\n            let (tick, this, sequence) = unpack::<T>(word);\n            let departed = T::from_bits(self.departed[!this as usize].load(Acquire));\n            let now = match clock.now() {",
+        to: "            let now = clock.now();\n            let word = self.word.load(Acquire);\n            let (tick, this, sequence) = unpack::<T>(word);\n            let departed = T::from_bits(self.departed[!this as usize].load(Acquire));\n            let now = match now {",
+        suites: &[LOOM],
+    },
+    Mutant {
         name: "the clock believes its tick for 100 ms",
         file: "core/src/tick_clock.rs",
         from: "const TICK: u64 = 1000 * Tick::MICROS;",
@@ -173,6 +216,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "    check_for_interrupts!();\n",
         to: "",
         suites: &[WAITS],
+    },
+    Mutant {
+        name: "what was waited already does not count",
+        file: "src/generator/session.rs",
+        from: "        if waited + micros > max_clock_wait() {",
+        to: "        if waited.min(0) + micros > max_clock_wait() {",
+        suites: &[WAITS],
+    },
+    Mutant {
+        name: "a reload does not reach IDs of given times",
+        file: "src/sno/generate.rs",
+        from: "    BACKFILL.forget();\n",
+        to: "",
+        suites: &[SETTINGS],
     },
     Mutant {
         name: "a setting of a session counts",
@@ -256,6 +313,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "src/sno/planner/support.rs",
         from: "        if (*request).type_ != NodeTag::T_SupportRequestSimplify {",
         to: "        if true || (*request).type_ != NodeTag::T_SupportRequestSimplify {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "NULL is a time",
+        file: "src/sno/planner/support.rs",
+        from: "(!time.constisnull).then(",
+        to: "true.then(",
         suites: &[REGRESS],
     },
     Mutant {

@@ -1,8 +1,11 @@
 //! What a restart keeps: no ID of before it comes again, whatever the clock did.
 
-use std::time::Instant;
+use std::fs::File;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use sno_tests::{Ids, Mode, Server, code};
+use sno_tests::{Ids, Mode, Server, code, in_parallel, one, run};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
@@ -205,4 +208,61 @@ fn the_marks_are_written_once_a_second_at_most() {
     let seconds = began.elapsed().as_secs();
     let written = server.record().serial - before;
     assert!((seconds / 2 - 1..=seconds + 1).contains(&written), "{written} times in {seconds} seconds");
+}
+
+/// The postmaster creates a new segment of shared memory then.
+#[test]
+fn a_backend_that_crashes_on_a_server_that_preloads() {
+    let server = Server::builder().preload(true).faketime(true).conf("sno.partition_prefix", "1/16").start();
+    let mut ids = server.ids();
+    for _ in 0..2 {
+        let mut client = server.connect();
+        ids.query(&mut client, DRAW).unwrap();
+        server.crash_backend(one(&mut client, "SELECT pg_backend_pid()"));
+        ids.query(&mut server.connect(), DRAW).unwrap();
+    }
+    ids.assert_distinct();
+}
+
+/// All find the generators not ready and wait for the one that reads the marks; only that one sets them.
+#[test]
+fn many_that_are_the_first_after_a_start_wait_for_nothing() {
+    let server = server();
+    server.run(DRAW);
+    for _ in 0..3 {
+        server.advance_clock(2.1);
+        server.run(DRAW);
+        server.restart(Mode::Fast);
+        let clients: Vec<_> =
+            (0..16).map(|_| Mutex::new(server.connect_with("-c sno.max_clock_wait=0"))).collect();
+        for client in &clients {
+            run(&mut client.lock().unwrap(), "LOAD 'sno'");
+        }
+        let lock = File::open(server.marks()).unwrap();
+        lock.lock().unwrap();
+        in_parallel(17, |number| match clients.get(number) {
+            Some(client) => run(&mut client.lock().unwrap(), "SELECT sno_new(1)"),
+            None => {
+                thread::sleep(Duration::from_millis(500));
+                lock.unlock().unwrap();
+            }
+        });
+    }
+}
+
+/// A claim for the early renewal from before the clock stepped back does not count.
+#[test]
+fn marks_are_renewed_early_after_a_step_back() {
+    let server = server();
+    for (offset, seconds) in [("-90000", 0.0), ("+0", 1.2), ("-3600", 1.2)] {
+        server.set_clock(offset);
+        server.run(DRAW);
+        server.advance_clock(seconds);
+        server.run(DRAW);
+    }
+    let mut ids = server.ids();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    let last = ids.iter().last().unwrap();
+    let limit = server.record().limits[last.tick_tock() as usize];
+    assert!(last.tick_tock() && limit.get() > last.tick().get() + 300, "{limit:?} {last:?}");
 }

@@ -1,7 +1,7 @@
 //! Settings fail closed: whatever a server can't honour stops `sno_new`, and never means another prefix.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, error, major_version, plan, skip, text};
+use sno_tests::{Mode, Server, error, major_version, one, plan, run, skip, text};
 
 use super::USE_UP_SHARED_MEMORY;
 
@@ -397,4 +397,31 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
     let server = builder.preload(true).start();
     server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
     server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+}
+
+/// What is reserved is not taken from what others may use.
+#[test]
+fn preloading_leaves_the_spare_memory_to_others() {
+    let [without, with] = [false, true].map(|preload| -> i64 {
+        let server = Server::builder().extension(false).preload(preload).start();
+        one(&mut server.connect(), "SELECT size FROM pg_shmem_allocations WHERE name IS NULL")
+    });
+    // The whole is rounded up to pages of 8 kB.
+    assert!((without - with).abs() <= 8192, "{without} bytes without, {with} with it");
+}
+
+#[test]
+fn a_reload_counts_for_ids_of_given_times() {
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    let mut client = server.connect();
+    let given = "SELECT sno_partition(sno_new(1, now())) >> 8";
+    assert_eq!(one::<i32>(&mut client, given), 5);
+    for (value, expected) in [("6", Ok(6)), ("x", Err("22023"))] {
+        server.configure("sno.partition_prefix", value);
+        server.reload();
+        run(&mut client, "SELECT 1");
+        let result = client.query_one(given, &[]).map(|row| row.get::<_, i32>(0));
+        let code = result.as_ref().map_err(|error| error.code().unwrap().code());
+        assert_eq!(code.copied(), expected);
+    }
 }

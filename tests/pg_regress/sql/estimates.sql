@@ -61,6 +61,9 @@ SELECT condition, judge.* FROM unnest(ARRAY[
     $$sno_between(id, '2026-01-02 00:00Z', '2026-01-02 00:10Z')$$,
     -- redundant, empty, alternative
     $$id >= '2026-01-01 00:00Z'::timestamptz AND id >= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 01:00Z'::timestamptz AND id < now()$$,
+    $$id < '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 00:00Z'::timestamptz$$,
+    $$id >= '2026-01-03 00:00Z'::timestamptz AND id >= '2026-01-03 00:00Z'::timestamptz$$,
+    $$id <= '2026-01-02 00:00Z'::timestamptz AND id < '2026-01-02 00:00Z'::timestamptz$$,
     $$id >= '2026-01-03 00:00Z'::timestamptz AND id < '2026-01-02 00:00Z'::timestamptz$$,
     $$sno_between(id, '2026-01-02 00:00Z', '2026-01-02 00:10Z') OR sno_between(id, '2026-01-03 00:00Z', '2026-01-03 00:10Z')$$,
     $$NOT sno_between(id, '2026-01-02 00:00Z', '2026-01-02 00:10Z')$$,
@@ -159,6 +162,14 @@ FROM (VALUES
     ($$sno_between(id, '2026-01-01 04:00Z', '2026-01-01 06:00Z')$$, (SELECT count(*) FROM refs WHERE sno_between(id, '2026-01-01 04:00Z', '2026-01-01 06:00Z')))
 ) v(condition, rows);
 
+-- Values that come equally often: the rows of one value count at an inclusive bound.
+CREATE TABLE often AS SELECT sno_make('2026-01-01 00:00Z'::timestamptz + n % 500 * interval '1 hour', 0, 0, 0) AS id
+    FROM generate_series(1, 20000) n;
+ANALYZE often;
+SELECT n, estimate(format('SELECT FROM often WHERE id BETWEEN %1$L AND %1$L', sno_lower('2026-01-01 00:00Z'::timestamptz + n * interval '1 hour')))
+    BETWEEN 27 AND 60 AS good
+FROM generate_series(50, 450, 100) n;
+
 -- Without statistics.
 CREATE TABLE unknown_s (id sno);
 CREATE TABLE unknown_t (id timestamptz);
@@ -171,6 +182,6 @@ SELECT count(*) FROM s WHERE id >= ANY (ARRAY[sno_lower('2026-01-02 00:00Z')]);
 SELECT estimate('SELECT FROM s WHERE ' || string_agg(format('sno_between(id, %L, %L)', at, at + interval '1 minute'), ' OR ')) BETWEEN 3000 AND 12000 AS good
 FROM generate_series('2026-01-01 00:00Z'::timestamptz, '2026-01-03 20:00Z', '4 minutes') at;
 
-DROP TABLE s, t, w, refs, unknown_s, unknown_t;
+DROP TABLE s, t, w, refs, often, unknown_s, unknown_t;
 DROP ROLE regress_sno_reader;
 DROP FUNCTION estimate, judge, between_times, inner_rows;

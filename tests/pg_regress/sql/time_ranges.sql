@@ -103,6 +103,12 @@ SELECT NULL::sno > now() AS gt, now() >= NULL::sno AS ge, '2222222222222222'::sn
 SELECT NULL::sno < now() AS a, '2222222222222222'::sno < NULL::timestamptz AS b, sno_between(NULL, now(), now()) AS c,
        sno_between('2222222222222222', NULL, '2026-01-01 00:00Z') AS d, sno_between('xxxxxxxxxxxxxxxx', NULL, '2026-01-01 00:00Z') AS e,
        sno_between('2222222222222222', '2026-01-01 00:00Z', NULL) AS f, sno_between(sno_new(), NULL, now() - interval '1 hour') AS g;
+-- Of a column, whose condition planner support rewrites.
+SELECT plan('SELECT FROM events WHERE sno_between(id, NULL, ''2026-11-04Z'')');
+SELECT count(*) FILTER (WHERE sno_between(id, NULL, '2026-11-04Z')) AS a, count(*) FILTER (WHERE NOT sno_between(id, NULL, '2026-11-04Z')) AS b,
+       count(*) FILTER (WHERE sno_between(id, '2026-11-04Z', NULL)) AS c, count(*) FILTER (WHERE NOT sno_between(id, '2026-11-04Z', NULL)) AS d,
+       count(*) FILTER (WHERE sno_between(id, NULL, NULL) IS NULL) AS e, count(*) FILTER (WHERE id < NULL::timestamptz IS NULL) AS f
+FROM events;
 -- An ID that is work or has effects is looked at once.
 SELECT plan('SELECT sno_between(sno_new(), now(), now())', 'verbose, costs off');
 SELECT plan('SELECT sno_new() >= now()', 'verbose, costs off');
