@@ -442,138 +442,47 @@ COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'whether an ID
 -- Partitions by time
 --
 
--- Everything that knows the type is in SQL bodies, whose names are resolved once, when the extension is created: so
--- they work wherever the extension is moved to, and nobody can slip in a function of the same name. plpgsql makes
--- the checks and the DDL, and sees nothing but pg_catalog.
+-- The functions in plpgsql see only pg_catalog, so that nobody can slip in a function of the same name. What they need of the
+-- extension, they name with its schema, wherever that is by then.
 
-CREATE FUNCTION sno_is_partition_key(parent regclass) RETURNS boolean
-    LANGUAGE SQL STABLE PARALLEL SAFE
-    RETURN EXISTS (
-        SELECT FROM pg_partitioned_table p
-        JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-        WHERE p.partrelid = parent::oid AND p.partstrat = 'r'::"char" AND p.partnatts = 1::int2 AND a.atttypid = 'sno'::regtype::oid
-    );
-COMMENT ON FUNCTION sno_is_partition_key(regclass) IS 'whether a table is partitioned by ranges of a column of type sno';
+CREATE FUNCTION sno_partition_bounds(parent regclass, OUT partition regclass, OUT lower sno, OUT upper sno) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+    SELECT c.oid::regclass, b.parts[1]::sno, b.parts[2]::sno
+    FROM pg_partitioned_table p
+    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] AND a.atttypid = 'sno'::regtype::oid
+    JOIN pg_inherits i ON i.inhparent = p.partrelid
+    JOIN pg_class c ON c.oid = i.inhrelid,
+    regexp_match(pg_get_expr(c.relpartbound, c.oid),
+        $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts)
+    WHERE p.partrelid = parent::oid AND b.parts IS NOT NULL;
+END;
+COMMENT ON FUNCTION sno_partition_bounds(regclass) IS 'partitions of a table that is partitioned by sno, with their bounds, except the default one';
 
 CREATE FUNCTION sno_partitions(
         parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
     ) RETURNS SETOF record
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-    SELECT child, coalesce(sno_time(lower::sno), '-infinity'::timestamptz),
-           -- A bound in the middle of a tick, made by hand: not all of the tick is before it.
-           coalesce(sno_time(upper::sno)
-                + CASE WHEN upper::sno > sno_lower(sno_time(upper::sno)) THEN '4 ms'::interval ELSE '0'::interval END,
-                'infinity'::timestamptz)
-    FROM (
-        SELECT c.oid::regclass AS child, b.parts[1] AS lower, b.parts[2] AS upper
-        FROM pg_inherits i
-        JOIN pg_class c ON c.oid = i.inhrelid,
-        regexp_match(pg_get_expr(c.relpartbound, c.oid),
-            $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts)
-        WHERE i.inhparent = parent::oid AND b.parts IS NOT NULL AND sno_is_partition_key(parent)
-    ) children
-    ORDER BY 2;
+    SELECT b.partition, coalesce(sno_time(b.lower), '-infinity'::timestamptz),
+           -- With a bound in the middle of a tick, not all of the tick is before it.
+           coalesce(sno_time(b.upper) + CASE WHEN b.upper > sno_lower(sno_time(b.upper)) THEN '4 ms'::interval ELSE '0'::interval END,
+               'infinity'::timestamptz)
+    FROM sno_partition_bounds(parent) b
+    ORDER BY b.lower NULLS FIRST;
 END;
 COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
 
-CREATE FUNCTION sno_partition_spans(
-        width interval, since timestamptz, until timestamptz,
-        OUT since timestamptz, OUT until timestamptz
-    ) RETURNS SETOF record
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE ROWS 10
-BEGIN ATOMIC
-    SELECT s AT TIME ZONE 'UTC'::text, (s + $1) AT TIME ZONE 'UTC'::text
-    FROM (SELECT
-            extract(year FROM $1)::integer * 12 + extract(month FROM $1)::integer AS width,
-            extract(year FROM $2 AT TIME ZONE 'UTC'::text)::integer * 12
-                + extract(month FROM $2 AT TIME ZONE 'UTC'::text)::integer - (2010 * 12 + 1) AS since) months,
-        generate_series(
-            CASE WHEN months.width > 0
-                THEN '2010-01-01'::timestamp + $1 * (months.since / months.width)::double precision
-                -- From a Monday on. The planner may try out what it does not need, so this is never given months.
-                ELSE date_bin(CASE WHEN months.width > 0 THEN '1 day'::interval ELSE $1 END,
-                    $2 AT TIME ZONE 'UTC'::text, '2001-01-01'::timestamp)
-            END,
-            $3 AT TIME ZONE 'UTC'::text, $1) s
-    WHERE s < $3 AT TIME ZONE 'UTC'::text;
-END;
-COMMENT ON FUNCTION sno_partition_spans(interval, timestamptz, timestamptz) IS 'spans of time of a width that meet a range, from midnight UTC, Monday or the first of a month on';
-
-CREATE FUNCTION sno_partition_bounds(since timestamptz, until timestamptz) RETURNS text
-    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN pg_catalog.format('FOR VALUES FROM (%L) TO (%L)'::text, sno_lower(since)::text, sno_lower(until)::text);
-COMMENT ON FUNCTION sno_partition_bounds(timestamptz, timestamptz) IS 'partition bounds for a range of time, as ALTER TABLE ... ATTACH PARTITION takes them';
-
-CREATE FUNCTION sno_partition_gaps(
-        parent regclass, width interval, since timestamptz, until timestamptz,
-        OUT since timestamptz, OUT until timestamptz, OUT bounds text
-    ) RETURNS SETOF record
-    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
-BEGIN ATOMIC
-    -- What of a span has no partition yet: all of it, or what is left between others.
-    SELECT pg_catalog.lower(gap), pg_catalog.upper(gap), sno_partition_bounds(pg_catalog.lower(gap), pg_catalog.upper(gap))
-    FROM sno_partition_spans($2, $3, $4) s,
-        pg_catalog.unnest(tstzmultirange(tstzrange(s.since, s.until)) OPERATOR(pg_catalog.-) coalesce(
-            (SELECT pg_catalog.range_agg(tstzrange(p.since, p.until)) FROM sno_partitions($1) p), '{}'::tstzmultirange)) gap
-    -- None is for less than 4 ms, nor for what no ID can hold.
-    WHERE sno_lower(pg_catalog.lower(gap)) < sno_lower(pg_catalog.upper(gap))
-    ORDER BY 1;
-END;
-COMMENT ON FUNCTION sno_partition_gaps(regclass, interval, timestamptz, timestamptz) IS 'the partitions that a table lacks for a range of time, with their bounds';
-
--- Volatile, so that it sees what the calling statement has made.
-CREATE FUNCTION sno_partition_name(partition regclass) RETURNS text
-    LANGUAGE SQL VOLATILE STRICT PARALLEL SAFE
-    RETURN (
-        SELECT pg_catalog.format('%I.%I'::text, n.nspname, c.relname)
-        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition::oid
-    );
-COMMENT ON FUNCTION sno_partition_name(regclass) IS 'name of a table with its schema, with any search path';
-
-CREATE FUNCTION sno_check_spans(width interval, since timestamptz, until timestamptz) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    months integer;
-BEGIN
-    IF width IS NULL OR since IS NULL OR until IS NULL THEN
-        RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
-    END IF;
-    IF width BETWEEN '1 second' AND '100 years' THEN
-        months := extract(year FROM width) * 12 + extract(month FROM width);
-    END IF;
-    IF months IS NULL OR months <> 0 AND width <> make_interval(months => months) THEN
-        RAISE EXCEPTION 'invalid width of partitions: "%"', width USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.';
-    END IF;
-    IF since >= until THEN
-        RAISE EXCEPTION 'partitions would end before they start: "%" to "%"', since, until
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN
-        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since ELSE until END
-            USING ERRCODE = 'datetime_field_overflow',
-                DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
-    END IF;
-    -- In UTC, as the spans are.
-    IF until AT TIME ZONE 'UTC' > since AT TIME ZONE 'UTC' + width * 1000 THEN
-        RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a larger width, or a shorter time.';
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION sno_check_spans(interval, timestamptz, timestamptz) IS 'fail unless partitions of a width can be made for a range of time';
-
 -- Locks a table for changes of its partitions: against others who make them, but not against readers and writers. With a
--- change, also the tables that this will lock and that others use: the partitions to be removed, the default partition, and
--- what foreign keys lead from and to. It waits for a lock only while it holds none of them: if one can't be had at once, it
--- gives all of them back, and waits for that one. Tables that are always in use can't be had so: after 20 attempts it waits for
--- each up to 100 ms. What the caller may not lock is left to the change.
-CREATE FUNCTION sno_lock_partitions(parent regclass, is_key boolean, change text, removed regclass[]) RETURNS void
+-- change ('attach', 'detach', 'drop'), also the tables that this will lock and that others use: the partitions to be removed, the
+-- default partition, and what foreign keys lead from and to. It waits for a lock only while it holds none of them: if one can't be
+-- had at once, it gives all of them back, and waits for that one. Tables that are always in use can't be had so: after 20
+-- attempts it waits for each up to 100 ms. What the caller may not lock is left to the change.
+CREATE FUNCTION sno_lock_partitions(parent regclass, change text, removed regclass[]) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    key regtype := (SELECT extnamespace::regnamespace || '.sno' FROM pg_extension WHERE extname = 'sno');
     timeout text := current_setting('lock_timeout');
     patience interval := nullif(timeout, '0')::interval;
     began timestamptz := clock_timestamp();
@@ -586,17 +495,18 @@ BEGIN
     IF parent IS NULL THEN
         RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    IF NOT is_key THEN
+    IF NOT EXISTS (
+        SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
+        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = key
+    ) THEN
         RAISE EXCEPTION 'table "%" is not partitioned by range of a single column of type sno',
             coalesce((SELECT relname FROM pg_class WHERE oid = parent), parent::text)
-            USING ERRCODE = 'wrong_object_type',
-                HINT = 'Create it with PARTITION BY RANGE (id).';
+            USING ERRCODE = 'wrong_object_type', HINT = 'Create it with PARTITION BY RANGE (id).';
     END IF;
     IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
         RAISE EXCEPTION 'cannot change partitions in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
-            USING ERRCODE = 'invalid_transaction_state',
-                DETAIL = 'Such a transaction would not see the partitions that others have made or removed meanwhile.',
-                HINT = 'Use READ COMMITTED.';
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
+                DETAIL = 'Such a transaction would not see the partitions that others have made or removed meanwhile.';
     END IF;
     LOOP
         patient := true;
@@ -623,7 +533,7 @@ BEGIN
                     FROM pg_constraint WHERE conrelid = parent AND contype = 'f' AND change IS NOT NULL
                 ) l(place, related, alone, mode)
                 JOIN pg_class c ON c.oid = l.related JOIN pg_namespace n ON n.oid = c.relnamespace,
-                    format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' ELSE '' END, n.nspname, c.relname, l.mode) command
+                    format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' END, n.nspname, c.relname, l.mode) command
                 WHERE l.place = 1 OR c.relkind IN ('r', 'p') AND NOT (l.place = 4 AND c.relispartition)
                     AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
                 -- The one that is waited for comes first.
@@ -650,9 +560,6 @@ BEGIN
                 END IF;
         END;
     END LOOP;
-    IF patient THEN
-        RAISE EXCEPTION 'relation with OID % does not exist', parent::oid USING ERRCODE = 'undefined_table';
-    END IF;
     SELECT c.relname, c.oid::regclass AS partition INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = parent AND i.inhdetachpending;
     IF FOUND THEN
@@ -663,69 +570,123 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, text, regclass[]) IS 'lock a table for a change of its partitions, and the tables that the change concerns, without a deadlock';
-
-CREATE FUNCTION sno_add_partition(
-        parent regclass, width interval, since timestamptz, until timestamptz, bounds text
-    ) RETURNS regclass
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    options text;
-    schema name;
-    table_name name;
-    owner name;
-    child name;
-BEGIN
-    SELECT n.nspname, c.relname, r.rolname,
-           coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '')
-    INTO schema, table_name, owner, options
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
-    LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
-    WHERE c.oid = parent;
-    child := table_name || to_char(since AT TIME ZONE 'UTC', CASE
-        WHEN width >= '1 day' AND since = date_trunc('day', since, 'UTC') THEN '_YYYYMMDD'
-        WHEN since = date_trunc('minute', since) THEN '_YYYYMMDD_HH24MI'
-        ELSE '_YYYYMMDD_HH24MISSMS' END);
-    IF octet_length(table_name) > 43 THEN
-        RAISE EXCEPTION 'name of table "%" is too long to name partitions after', table_name
-            USING ERRCODE = 'name_too_long', DETAIL = 'There must be room for the time.';
-    END IF;
-    IF to_regclass(format('%I.%I', schema, child)) IS NOT NULL THEN
-        RAISE EXCEPTION 'relation "%" already exists', child
-            USING ERRCODE = 'duplicate_table',
-                DETAIL = format('It is not the partition of "%s" from %s to %s.', table_name, since, until),
-                HINT = 'It may have been detached: attach it again, rename it, or drop it.';
-    END IF;
-    -- Not PARTITION OF, whose lock waits for all readers and lets no other pass meanwhile.
-    EXECUTE format('CREATE TABLE %I.%I (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
-        'INCLUDING STORAGE INCLUDING COMPRESSION)%s', schema, child, parent, options);
-    IF owner <> current_user THEN
-        EXECUTE format('ALTER TABLE %I.%I OWNER TO %I', schema, child, owner);
-    END IF;
-    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %I.%I %s', parent, schema, child, bounds);
-    RETURN format('%I.%I', schema, child)::regclass;
-END
-$$;
-COMMENT ON FUNCTION sno_add_partition(regclass, interval, timestamptz, timestamptz, text) IS 'create a table and attach it as a partition';
+COMMENT ON FUNCTION sno_lock_partitions(regclass, text, regclass[]) IS 'lock a table for a change of its partitions, and the tables that the change concerns, without a deadlock';
 
 CREATE FUNCTION sno_create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
     ) RETURNS SETOF regclass
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-BEGIN ATOMIC
-    SELECT sno_check_spans(width, since, until);
-    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent),
-        CASE WHEN EXISTS (SELECT FROM sno_partition_gaps(parent, $2, $3, $4)) THEN 'attach'::text END, '{}'::regclass[]);
-    -- By way of an array, so that all are made, however many rows the caller takes.
-    SELECT pg_catalog.unnest(ARRAY(
-        SELECT sno_add_partition(parent, $2, gap.since, gap.until, gap.bounds) FROM sno_partition_gaps(parent, $2, $3, $4) gap));
-END;
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    start timestamp := since AT TIME ZONE 'UTC';
+    stop timestamp := until AT TIME ZONE 'UTC';
+    -- What of each span is in no partition yet: all of it, or what the others leave.
+    gaps text := format($query$
+        SELECT g.lower::text, g.upper::text, %1$s.sno_time(g.lower) AS since, %1$s.sno_time(g.upper) AS until
+        FROM generate_series($2, $3, $4) start, (
+            SELECT lag(upper, 1, %1$s.sno_lower('-infinity'::timestamptz)) OVER (ORDER BY lower), lower
+            FROM (
+                SELECT coalesce(lower, %1$s.sno_lower('-infinity'::timestamptz)) AS lower, coalesce(upper, %1$s.sno_lower('infinity'::timestamptz)) AS upper
+                FROM %1$s.sno_partition_bounds($1)
+                UNION ALL SELECT %1$s.sno_lower('infinity'::timestamptz), NULL
+            ) bounds
+        ) free(lower, upper),
+        LATERAL (SELECT greatest(free.lower, %1$s.sno_lower(start AT TIME ZONE 'UTC')),
+                        least(free.upper, %1$s.sno_lower((start + $4) AT TIME ZONE 'UTC'))) g(lower, upper)
+        WHERE start < $3 AND g.lower OPERATOR(%1$s.<) g.upper
+        ORDER BY g.lower
+    $query$, own);
+    months integer;
+    is_lacking boolean;
+    info record;
+    gap record;
+    name text;
+    child text;
+BEGIN
+    IF width IS NULL OR since IS NULL OR until IS NULL THEN
+        RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF width BETWEEN '1 second' AND '100 years' THEN
+        months := extract(year FROM width) * 12 + extract(month FROM width);
+    END IF;
+    IF months IS NULL OR months <> 0 AND width <> make_interval(months => months) THEN
+        RAISE EXCEPTION 'invalid width of partitions: "%"', width USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.';
+    END IF;
+    IF since >= until THEN
+        RAISE EXCEPTION 'partitions would end before they start: "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN
+        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since ELSE until END
+            USING ERRCODE = 'datetime_field_overflow',
+                DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
+    END IF;
+    IF stop > start + width * 1000 THEN
+        RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a larger width, or a shorter time.';
+    END IF;
+    -- Spans start at midnight UTC, on a Monday, or with the month.
+    IF months > 0 THEN
+        start := '2010-01-01'::timestamp
+            + width * (((extract(year FROM start) - 2010) * 12 + extract(month FROM start) - 1)::integer / months);
+    ELSE
+        start := date_bin(width, start, '2001-01-01');
+    END IF;
+
+    EXECUTE format('SELECT EXISTS (%s)', gaps) INTO is_lacking USING parent, start, stop, width;
+    EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, $3)', own)
+        USING parent, CASE WHEN is_lacking THEN 'attach' END, '{}'::regclass[];
+    SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner,
+        coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
+    INTO info
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
+    LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
+    WHERE c.oid = parent;
+    FOR gap IN EXECUTE gaps USING parent, start, stop, width LOOP
+        IF octet_length(info.name) > 43 THEN
+            RAISE EXCEPTION 'name of table "%" is too long to name partitions after', info.name
+                USING ERRCODE = 'name_too_long', DETAIL = 'There must be room for the time.';
+        END IF;
+        -- After its time, or, if it is within one tick, after its first ID.
+        name := info.name || CASE
+            WHEN gap.since = gap.until THEN '_' || gap.lower
+            ELSE to_char(gap.since AT TIME ZONE 'UTC', CASE
+                WHEN width >= '1 day' AND gap.since = date_trunc('day', gap.since, 'UTC') THEN '_YYYYMMDD'
+                WHEN gap.since = date_trunc('minute', gap.since) THEN '_YYYYMMDD_HH24MI'
+                ELSE '_YYYYMMDD_HH24MISSMS' END)
+        END;
+        child := format('%I.%I', info.schema, name);
+        IF to_regclass(child) IS NOT NULL THEN
+            RAISE EXCEPTION 'relation "%" already exists', name
+                USING ERRCODE = 'duplicate_table',
+                    DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, gap.since, gap.until),
+                    HINT = 'It may have been detached: attach it again, rename it, or drop it.';
+        END IF;
+        -- Not PARTITION OF, whose lock waits for all readers and lets no other pass meanwhile.
+        EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
+            'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
+        IF info.owner <> current_user THEN
+            EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
+        END IF;
+        EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, gap.lower, gap.upper);
+        RETURN NEXT child::regclass;
+    END LOOP;
+END
+$$;
 COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
 
-CREATE FUNCTION sno_check_expiry(before timestamptz, drop_them boolean) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION sno_expire_partitions(
+        parent regclass, before timestamptz, drop_them boolean DEFAULT false
+    ) RETURNS SETOF text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    expired text := format('SELECT p.partition, c.relkind FROM %s.sno_partitions($1) p JOIN pg_class c ON c.oid = p.partition WHERE p.until <= $2', own);
+    old regclass[];
+    child record;
 BEGIN
     IF before IS NULL OR drop_them IS NULL THEN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -734,49 +695,34 @@ BEGIN
         RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
+    EXECUTE format('SELECT ARRAY(SELECT partition FROM (%s) e)', expired) INTO old USING parent, before;
+    EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, $3)', own)
+        USING parent, CASE WHEN old = '{}' THEN NULL WHEN drop_them THEN 'drop' ELSE 'detach' END, old;
+    -- Again, since others may have changed them meanwhile.
+    FOR child IN EXECUTE expired USING parent, before LOOP
+        RETURN NEXT child.partition;
+        EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition);
+        IF drop_them THEN
+            EXECUTE format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition);
+        END IF;
+    END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_check_expiry(timestamptz, boolean) IS 'fail unless partitions that end before a time may expire';
-
-CREATE FUNCTION sno_remove_partition(parent regclass, partition regclass, drop_it boolean) RETURNS text
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    child text;
-    kind text;
-BEGIN
-    SELECT format('%I.%I', n.nspname, c.relname), CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END
-    INTO child, kind
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = partition;
-    EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child);
-    IF drop_it THEN
-        EXECUTE format('DROP %s %s', kind, child);
-    END IF;
-    RETURN child;
-END
-$$;
-COMMENT ON FUNCTION sno_remove_partition(regclass, regclass, boolean) IS 'detach a partition, and drop it only if drop_it is true';
-
-CREATE FUNCTION sno_expire_partitions(
-        parent regclass, before timestamptz, drop_them boolean DEFAULT false
-    ) RETURNS SETOF text
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-BEGIN ATOMIC
-    SELECT sno_check_expiry(before, drop_them);
-    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent), CASE
-            WHEN old.partitions OPERATOR(pg_catalog.=) '{}'::regclass[] THEN NULL
-            WHEN drop_them THEN 'drop'::text
-            ELSE 'detach'::text
-        END, old.partitions)
-    FROM (SELECT ARRAY(SELECT p.partition FROM sno_partitions(parent) p WHERE p.until <= before)) old(partitions);
-    SELECT pg_catalog.unnest(ARRAY(
-        SELECT sno_remove_partition(parent, p.partition, drop_them) FROM sno_partitions(parent) p WHERE p.until <= before));
-END;
 COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if drop_them is true';
 
-CREATE FUNCTION sno_check_upkeep(ahead integer, retention interval, drop_expired boolean) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION sno_maintain_partitions(
+        parent regclass, width interval, ahead integer DEFAULT 3,
+        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false,
+        OUT action text, OUT partition text
+    ) RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    -- Days and months are those of UTC, as the partitions are.
+    today timestamp := now() AT TIME ZONE 'UTC';
+    before timestamptz := (today - retention) AT TIME ZONE 'UTC';
+    old regclass[];
 BEGIN
     IF ahead IS NULL OR ahead < 0 THEN
         RAISE EXCEPTION 'invalid number of partitions ahead: %', coalesce(ahead::text, 'null')
@@ -790,43 +736,20 @@ BEGIN
         RAISE EXCEPTION 'nothing expires without a retention' USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Give a retention, or leave drop_expired alone.';
     END IF;
+    EXECUTE format('SELECT ARRAY(SELECT partition FROM %s.sno_partitions($1) WHERE until <= $2)', own) INTO old USING parent, before;
+    IF old <> '{}' THEN
+        -- The locks of both steps at once.
+        EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, $3)', own)
+            USING parent, CASE WHEN drop_expired THEN 'drop' ELSE 'detach' END, old;
+    END IF;
+    RETURN QUERY EXECUTE format('SELECT ''created'', p::text FROM %s.sno_create_partitions($1, $2, $3, $4) p', own)
+        USING parent, width, now(), greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us');
+    IF retention IS NOT NULL THEN
+        RETURN QUERY EXECUTE format('SELECT $1, p FROM %s.sno_expire_partitions($2, $3, $4) p', own)
+            USING CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, parent, before, drop_expired;
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_check_upkeep(integer, interval, boolean) IS 'fail unless these are arguments of sno_maintain_partitions';
-
-CREATE FUNCTION sno_upkeep_until(width interval, ahead integer) RETURNS timestamptz
-    LANGUAGE SQL STABLE PARALLEL SAFE
-    RETURN greatest((now() AT TIME ZONE 'UTC'::text + width * ahead::double precision) AT TIME ZONE 'UTC'::text, now() + '1 us'::interval);
-COMMENT ON FUNCTION sno_upkeep_until(interval, integer) IS 'end of the time for which upkeep creates partitions, in UTC';
-
-CREATE FUNCTION sno_maintain_partitions(
-        parent regclass, width interval, ahead integer DEFAULT 3,
-        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false,
-        OUT action text, OUT partition text
-    ) RETURNS SETOF record
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-BEGIN ATOMIC
-    SELECT sno_check_upkeep(ahead, retention, drop_expired);
-    SELECT sno_check_spans(width, now(), sno_upkeep_until(width, ahead));
-    -- For both steps at once.
-    SELECT sno_lock_partitions(parent, sno_is_partition_key(parent), CASE
-            WHEN old.partitions OPERATOR(pg_catalog.<>) '{}'::regclass[] THEN CASE WHEN drop_expired THEN 'drop'::text ELSE 'detach'::text END
-            WHEN EXISTS (SELECT FROM sno_partition_gaps(parent, width, now(), sno_upkeep_until(width, ahead))) THEN 'attach'::text
-        END, old.partitions)
-    FROM (SELECT ARRAY(SELECT p.partition FROM sno_partitions(parent) p
-        WHERE p.until <= (now() AT TIME ZONE 'UTC'::text - retention) AT TIME ZONE 'UTC'::text)) old(partitions);
-    -- Sorted, so that all is done, however many rows the caller takes.
-    SELECT done.action, done.partition
-    FROM (
-        SELECT 'created'::text, sno_partition_name(c.partition), 1, c.place
-        FROM sno_create_partitions(parent, width, now(), sno_upkeep_until(width, ahead)) WITH ORDINALITY c(partition, place)
-        UNION ALL
-        SELECT CASE WHEN drop_expired THEN 'dropped'::text ELSE 'detached'::text END, e.partition, 2, e.place
-        FROM (SELECT (now() AT TIME ZONE 'UTC'::text - retention) AT TIME ZONE 'UTC'::text WHERE retention IS NOT NULL) old(before),
-            sno_expire_partitions(parent, old.before, drop_expired) WITH ORDINALITY e(partition, place)
-    ) done(action, partition, step, place)
-    ORDER BY done.step, done.place;
-END;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention';
 
 --

@@ -104,7 +104,7 @@ fn every_function_with_every_argument_at_its_bounds() {
                                            FROM unnest(p.proargtypes) WITH ORDINALITY a (t, n) ORDER BY n)
              FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
              JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-             WHERE e.extname = 'sno' AND p.prokind = 'f' AND p.proname <> 'sno_partition_spans'
+             WHERE e.extname = 'sno' AND p.prokind = 'f'
                AND p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'plpgsql')
                AND NOT p.proargtypes::oid[] && '{internal, cstring, regclass}'::regtype[]::oid[]",
             &[],

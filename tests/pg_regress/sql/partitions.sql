@@ -25,11 +25,14 @@ SELECT sno_create_partitions('events', '3 months', '2026-06-01 00:00Z', '2026-06
 SELECT * FROM sno_partitions('events');
 
 -- Spans start at midnight UTC, on Mondays, or with the month, in every time zone.
+CREATE TABLE span (id sno) PARTITION BY RANGE (id);
 SET timezone = 'America/New_York';
-SELECT width, s.since AT TIME ZONE 'UTC' AS since, s.until AT TIME ZONE 'UTC' AS until
-FROM unnest('{1 day,1 week,1 month,3 months,1 year,90 minutes}'::interval[]) width,
-    sno_partition_spans(width, '2026-11-21 00:00Z', '2026-11-21 01:00Z') s;
+SELECT width, sno_create_partitions('span', width, time, time + '1 hour')
+FROM unnest('{1 day,1 week,1 month,3 months,1 year,90 minutes}'::interval[]) WITH ORDINALITY w(width, n),
+    LATERAL (SELECT '2019-11-21 00:00Z'::timestamptz + n * interval '1 year') t(time);
+SELECT partition, since AT TIME ZONE 'UTC' AS since, until AT TIME ZONE 'UTC' AS until FROM sno_partitions('span');
 RESET timezone;
+DROP TABLE span;
 
 -- Old ones are detached, and keep their rows; dropped they are only if the call says so.
 SELECT sno_expire_partitions('events', '2026-02-15 00:00Z');
@@ -59,7 +62,7 @@ SELECT count(*) FROM sno_partitions('few');
 -- Functions and operators that others put in front are not called.
 CREATE SCHEMA trap;
 CREATE FUNCTION trap.sno_partitions(regclass) RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, regclass[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE FUNCTION trap.sno_lock_partitions(regclass, text, regclass[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
 CREATE FUNCTION trap.format(text, regclass) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
 CREATE FUNCTION trap.times(numeric, integer) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
 CREATE OPERATOR trap.* (FUNCTION = trap.times, LEFTARG = numeric, RIGHTARG = integer);
@@ -95,6 +98,29 @@ SELECT sno_create_partitions('owned', '1 day', '2026-01-03 00:00Z', '2026-01-04 
 SELECT sno_expire_partitions('owned', '2026-01-03 00:00Z', true);
 RESET ROLE;
 SELECT relname, relowner::regrole FROM pg_class WHERE relname LIKE 'owned%' ORDER BY 1;
+
+-- What the table says of storage is that of its partitions.
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE regress_sno_space LOCATION '';
+CREATE TABLE stored (id sno, line text COMPRESSION pglz) PARTITION BY RANGE (id) TABLESPACE regress_sno_space;
+ALTER TABLE stored ALTER line SET STORAGE EXTERNAL;
+SELECT sno_create_partitions('stored', '1 day', '2026-01-01 00:00Z', '2026-01-02 00:00Z');
+SELECT relname, spcname, attstorage, attcompression
+FROM pg_class c LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace JOIN pg_attribute a ON a.attrelid = c.oid AND attname = 'line'
+WHERE relname LIKE 'stored%' ORDER BY 1;
+DROP TABLE stored;
+DROP TABLESPACE regress_sno_space;
+
+-- Bounds in the middle of a tick: what they leave of it gets a partition, too.
+CREATE TABLE middle (id sno) PARTITION BY RANGE (id);
+CREATE TABLE middle_20261001 PARTITION OF middle
+    FOR VALUES FROM (sno_make('2026-10-01 00:00Z', 1, 0, 0)) TO (sno_make('2026-10-02 00:00Z', 7, 0, 0));
+SELECT * FROM sno_create_partitions('middle', '1 day', '2026-09-30 00:00Z', '2026-10-04 00:00Z');
+SELECT * FROM sno_create_partitions('middle', '1 day', '2026-09-30 00:00Z', '2026-10-04 00:00Z');
+INSERT INTO middle SELECT sno_make(at, metabyte, 0, 0) FROM (VALUES ('2026-10-01 00:00Z'::timestamptz), ('2026-10-02 00:00Z')) t(at), generate_series(0, 7, 7) metabyte;
+SELECT tableoid::regclass AS partition, id, sno_time(id) FROM middle ORDER BY id;
+SELECT * FROM sno_partitions('middle');
+DROP TABLE middle;
 
 -- Bounds made by hand, and a default partition.
 CREATE TABLE hand (id sno) PARTITION BY RANGE (id);

@@ -29,11 +29,10 @@ WHERE (provolatile, proisstrict, proparallel) <> ('i', true, 's')
                 AND classid = 'pg_proc'::regclass AND prokind = 'f')
 ORDER BY 1;
 
--- Leakproof is what can't fail. These can, or call what is not: sno_partition_bounds calls format. (The functions of the
--- planner and of sorts are never asked.)
+-- Leakproof is what can't fail. These can. (The functions of the planner and of sorts are never asked.)
 SELECT oid::regprocedure AS function
 FROM pg_proc
-WHERE NOT proleakproof AND provolatile = 'i' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'plpgsql') AND NOT proretset
+WHERE NOT proleakproof AND provolatile = 'i'
   AND NOT 'internal'::regtype = ANY (proargtypes)
   AND oid IN (SELECT objid FROM pg_depend
               WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno')
