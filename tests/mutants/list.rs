@@ -31,6 +31,7 @@ const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
 const STARTS: Suite = Suite("server", "restarts::");
 const UPGRADES: Suite = Suite("server", "upgrades::");
+const PARTITIONS: Suite = Suite("server", "partitions::");
 const LOOM: Suite = Suite("loom", "");
 const CORE: Suite = Suite("core", "");
 
@@ -328,5 +329,19 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
         to: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;",
         suites: &[REGRESS, UPGRADES],
+    },
+    Mutant {
+        name: "the retention is counted in the time zone of the session",
+        file: "sql/sno.sql",
+        from: "(today - retention) AT TIME ZONE 'UTC'",
+        to: "now() - retention",
+        suites: &[PARTITIONS],
+    },
+    Mutant {
+        name: "upkeep does not lock the default partition beforehand",
+        file: "sql/sno.sql",
+        from: "FROM pg_partitioned_table WHERE partrelid = parent AND change IS NOT NULL",
+        to: "FROM pg_partitioned_table WHERE false",
+        suites: &[PARTITIONS],
     },
 ];
