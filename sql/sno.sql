@@ -753,7 +753,7 @@ $$;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention';
 
 --
--- Casts: explicit, but for that to text, which is an assignment as every type's is
+-- Casts: all explicit. Those to and from text are PostgreSQL's own for every type: explicit, and assignments to text
 --
 
 CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
@@ -772,10 +772,6 @@ CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'the ID whose characters are the bytes of a uuid';
 
-CREATE CAST (sno AS text) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (sno AS text) IS 'the 16 characters';
-CREATE CAST (text AS sno) WITH INOUT;
-COMMENT ON CAST (text AS sno) IS 'from 16 characters, or \x and 20 hexadecimal digits';
 CREATE CAST (sno AS bytea) WITH FUNCTION sno_to_bytea(sno);
 COMMENT ON CAST (sno AS bytea) IS 'the ten bytes';
 CREATE CAST (bytea AS sno) WITH FUNCTION sno_from_bytea(bytea);

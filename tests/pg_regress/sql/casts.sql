@@ -1,4 +1,4 @@
--- Casts: explicit, but for that to text, which an assignment makes.
+-- Casts: explicit, but for that to text, which an assignment makes, as of every type.
 SET timezone = 'UTC';
 
 SELECT id::text, id::bytea, id::uuid, id::timestamptz

@@ -45,7 +45,7 @@ WHERE proretset AND oid IN (SELECT objid FROM pg_depend
               WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno') AND classid = 'pg_proc'::regclass)
 ORDER BY 1;
 
--- Casts are explicit, but for that to text, as that of every type.
+-- Casts are explicit. Those to and from text are PostgreSQL's own, as of every type.
 SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod
 FROM pg_cast
 WHERE 'sno'::regtype IN (castsource, casttarget)
