@@ -1,7 +1,7 @@
 //! The fields of a Snowflake-SI ID, bounds, and the conversion to sno.
 //!
-//! The fields depend on the site's base clock and on how it divides the 13 low bits. Each function that needs these
-//! exists twice: it takes them from the settings, or as arguments.
+//! The fields depend on the site's base clock and on how it divides the 13 low bits. The functions take these as arguments,
+//! whose defaults in SQL are the server's settings.
 
 use sno_core::{
     Sno,
@@ -44,143 +44,76 @@ fn machine_bits(bits: i32) -> Result<u8, Error> {
     check_range("number of machine bits", bits, Machine::MAX_BITS.into()).map(|bits| bits as u8)
 }
 
-fn time(number: i64, base: BaseClock) -> Result<Timestamp, Error> {
-    Ok(Timestamp::from_unix_micros(base.epoch().unix_micros(id(number)?.time())))
-}
-
 pg_function! {
-    /// `snowflake_si_time(bigint) → timestamptz`
-    fn snowflake_si_time(number: i64) -> Result<Timestamp, Error> {
-        BASE_CLOCK.get().and_then(|base| time(number, base))
+    /// `snowflake_si_base_clock() → timestamptz`: the setting.
+    fn snowflake_si_base_clock() -> Result<Timestamp, Error> {
+        BASE_CLOCK.get().map(|base: BaseClock| Timestamp::from_unix_micros(base.unix_millis() * 1000))
     }
-}
 
-pg_function! {
+    /// `snowflake_si_machine_bits() → integer`: the setting.
+    fn snowflake_si_machine_bits() -> Result<i32, Error> {
+        MACHINE.get().map(|machine: Machine| machine.bits().into())
+    }
+
     /// `snowflake_si_time(bigint, timestamptz) → timestamptz`
-    fn snowflake_si_time_by(number: i64, base: Timestamp) -> Result<Timestamp, Error> {
-        base_clock(base).and_then(|base| time(number, base))
+    fn snowflake_si_time(number: i64, base: Timestamp) -> Result<Timestamp, Error> {
+        let epoch = base_clock(base)?.epoch();
+        Ok(Timestamp::from_unix_micros(epoch.unix_micros(id(number)?.time())))
     }
-}
 
-pg_function! {
-    /// `snowflake_si_machine(bigint) → integer`
-    fn snowflake_si_machine(number: i64) -> Result<i32, Error> {
-        MACHINE.get().and_then(|machine: Machine| Ok(id(number)?.fields(machine.bits()).machine.into()))
-    }
-}
-
-pg_function! {
     /// `snowflake_si_machine(bigint, integer) → integer`
-    fn snowflake_si_machine_by(number: i64, bits: i32) -> Result<i32, Error> {
-        machine_bits(bits).and_then(|bits| Ok(id(number)?.fields(bits).machine.into()))
+    fn snowflake_si_machine(number: i64, bits: i32) -> Result<i32, Error> {
+        let bits = machine_bits(bits)?;
+        Ok(id(number)?.fields(bits).machine.into())
     }
-}
 
-pg_function! {
-    /// `snowflake_si_index(bigint) → integer`
-    fn snowflake_si_index(number: i64) -> Result<i32, Error> {
-        MACHINE.get().and_then(|machine: Machine| Ok(id(number)?.fields(machine.bits()).index.into()))
-    }
-}
-
-pg_function! {
     /// `snowflake_si_index(bigint, integer) → integer`
-    fn snowflake_si_index_by(number: i64, bits: i32) -> Result<i32, Error> {
-        machine_bits(bits).and_then(|bits| Ok(id(number)?.fields(bits).index.into()))
-    }
-}
-
-fn inspect(number: i64, base: BaseClock, bits: u8) -> Result<Row<3>, Error> {
-    let Fields { time, machine, index } = id(number)?.fields(bits);
-    Ok([
-        Timestamp::from_unix_micros(base.epoch().unix_micros(time)).into(),
-        i32::from(machine).into(),
-        i32::from(index).into(),
-    ])
-}
-
-pg_function! {
-    /// `snowflake_si_inspect(bigint) → (time, machine, index)`
-    fn snowflake_si_inspect(number: i64) -> Result<Row<3>, Error> {
-        inspect(number, BASE_CLOCK.get()?, MACHINE.get().map(Machine::bits)?)
+    fn snowflake_si_index(number: i64, bits: i32) -> Result<i32, Error> {
+        let bits = machine_bits(bits)?;
+        Ok(id(number)?.fields(bits).index.into())
     }
 
     /// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
-    fn snowflake_si_inspect_by(number: i64, base: Timestamp, bits: i32) -> Result<Row<3>, Error> {
-        inspect(number, base_clock(base)?, machine_bits(bits)?)
+    fn snowflake_si_inspect(number: i64, base: Timestamp, bits: i32) -> Result<Row<3>, Error> {
+        let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
+        let Fields { time, machine, index } = id(number)?.fields(bits);
+        Ok([
+            Timestamp::from_unix_micros(epoch.unix_micros(time)).into(),
+            i32::from(machine).into(),
+            i32::from(index).into(),
+        ])
     }
-}
 
-fn make(at: Timestamp, machine: i32, index: i32, base: BaseClock, bits: u8) -> Result<i64, Error> {
-    let [machine_max, index_max] = [bits, 13 - bits].map(|bits| ((1_u32 << bits) - 1) as u16);
-    let fields = Fields {
-        time: base
-            .epoch()
-            .floor(at.unix_micros())
-            .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
-        machine: check_range("machine", machine, machine_max)?,
-        index: check_range("index", index, index_max)?,
-    };
-    Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
-}
-
-pg_function! {
-    /// `snowflake_si_make(timestamptz, integer, integer) → bigint`: the inverse of `snowflake_si_inspect`.
-    fn snowflake_si_make(at: Timestamp, machine: i32, index: i32) -> Result<i64, Error> {
-        BASE_CLOCK.get().and_then(|base| make(at, machine, index, base, MACHINE.get().map(Machine::bits)?))
+    /// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`: the inverse of
+    /// `snowflake_si_inspect`.
+    fn snowflake_si_make(
+        at: Timestamp, machine: i32, index: i32, base: Timestamp, bits: i32
+    ) -> Result<i64, Error> {
+        let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
+        let [machine_max, index_max] = [bits, 13 - bits].map(|bits| ((1_u32 << bits) - 1) as u16);
+        let fields = Fields {
+            time: epoch
+                .floor(at.unix_micros())
+                .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
+            machine: check_range("machine", machine, machine_max)?,
+            index: check_range("index", index, index_max)?,
+        };
+        Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
     }
-}
 
-pg_function! {
-    /// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`
-    fn snowflake_si_make_by(at: Timestamp, machine: i32, index: i32, base: Timestamp, bits: i32) -> Result<i64, Error> {
-        base_clock(base).and_then(|base| make(at, machine, index, base, machine_bits(bits)?))
+    /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`: the smallest ID that was not made before.
+    fn snowflake_si_lower(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
+        Ok(SnowflakeSi::lower_bound(base_clock(base)?, at.unix_micros()).get() as i64)
     }
-}
 
-pg_function! {
-    /// `snowflake_si_lower(timestamptz) → bigint`: the smallest ID that was not made before.
-    fn snowflake_si_lower(at: Timestamp) -> Result<i64, Error> {
-        BASE_CLOCK.get().map(|base| SnowflakeSi::lower_bound(base, at.unix_micros()).get() as i64)
+    /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`: the largest ID that was not made after.
+    fn snowflake_si_upper(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
+        Ok(SnowflakeSi::upper_bound(base_clock(base)?, at.unix_micros()).get() as i64)
     }
-}
 
-pg_function! {
-    /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`
-    fn snowflake_si_lower_by(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
-        base_clock(base).map(|base| SnowflakeSi::lower_bound(base, at.unix_micros()).get() as i64)
-    }
-}
-
-pg_function! {
-    /// `snowflake_si_upper(timestamptz) → bigint`: the largest ID that was not made after.
-    fn snowflake_si_upper(at: Timestamp) -> Result<i64, Error> {
-        BASE_CLOCK.get().map(|base| SnowflakeSi::upper_bound(base, at.unix_micros()).get() as i64)
-    }
-}
-
-pg_function! {
-    /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`
-    fn snowflake_si_upper_by(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
-        base_clock(base).map(|base| SnowflakeSi::upper_bound(base, at.unix_micros()).get() as i64)
-    }
-}
-
-fn to_sno(number: i64, metabyte: i32, base: BaseClock) -> Result<Sno, Error> {
-    let id = id(number)?;
-    into_sno(metabyte, base.epoch().unix_micros(id.time()), |metabyte| id.to_sno(base, metabyte))
-}
-
-pg_function! {
-    /// `snowflake_si_to_sno(bigint, integer) → sno`
-    fn snowflake_si_to_sno(number: i64, metabyte: i32) -> Result<Sno, Error> {
-        BASE_CLOCK.get().and_then(|base| to_sno(number, metabyte, base))
-    }
-}
-
-pg_function! {
     /// `snowflake_si_to_sno(bigint, integer, timestamptz) → sno`
-    fn snowflake_si_to_sno_by(number: i64, metabyte: i32, base: Timestamp) -> Result<Sno, Error> {
-        base_clock(base).and_then(|base| to_sno(number, metabyte, base))
+    fn snowflake_si_to_sno(number: i64, metabyte: i32, base: Timestamp) -> Result<Sno, Error> {
+        let (base, id) = (base_clock(base)?, id(number)?);
+        into_sno(metabyte, base.epoch().unix_micros(id.time()), |metabyte| id.to_sno(base, metabyte))
     }
 }

@@ -10,10 +10,15 @@ FROM unnest('{0,1,8198144,9007199254740991}'::bigint[]) id, unnest('{0,5,12}'::i
 SELECT snowflake_si_time(8198144, '2020-01-01Z'), snowflake_si_lower('2020-01-01 00:00:01Z', '2020-01-01Z'),
        snowflake_si_upper('2020-01-01 00:00:01Z', '2020-01-01Z');
 SELECT snowflake_si_lower('-infinity', '2020-01-01Z'), snowflake_si_upper('infinity', '2020-01-01Z');
+-- An index takes a base clock as an argument, not from the settings.
+CREATE TABLE numbers (id bigint);
+CREATE INDEX ON numbers (snowflake_si_time(id, base_clock => '2020-01-01Z'));
+CREATE INDEX ON numbers (snowflake_si_time(id));
+DROP TABLE numbers;
 -- Without a base clock there is nothing to go by.
 SELECT command, answer('SELECT ' || command)
 FROM unnest(ARRAY[
-    'snowflake_si_new()', 'snowflake_si_time(1)', 'snowflake_si_inspect(1)', 'snowflake_si_lower(now())',
+    'snowflake_si_base_clock()', 'snowflake_si_machine_bits()', 'snowflake_si_new()', 'snowflake_si_time(1)', 'snowflake_si_inspect(1)', 'snowflake_si_lower(now())',
     'snowflake_si_upper(now())', 'snowflake_si_make(now(), 0, 0)', 'snowflake_si_to_sno(1, 7)',
     $q$snowflake_si_time(-1, '2020-01-01Z')$q$, $q$snowflake_si_time(9007199254740992, '2020-01-01Z')$q$,
     $q$snowflake_si_time(1, '2003-03-18 07:20:19.224Z')$q$, $q$snowflake_si_time(1, '2020-01-01 00:00:00.0001Z')$q$,
@@ -39,6 +44,8 @@ SELECT id, id::bigint, (uid60_inspect(id)).* FROM unnest('{gAAAAAAAAA,AZI9gACAQD
 SELECT uid60_time(id), uid60_worker(id), uid60_sequence(id), uid60_random(id),
        (SELECT uid60_make(time, worker, sequence, random) = id FROM uid60_inspect(id))
 FROM unnest('{gAAAAAAAAA,AZI9gACAQD,AXU9UAL___,__________}'::uid60[]) id;
+-- All nine random bits are random.
+SELECT bit_or(uid60_random(uid60_new())) FROM generate_series(1, 500);
 SELECT (uid60_inspect(uid60_lower('2020-01-01 00:00:00.5Z'))).*;
 SELECT (uid60_inspect(uid60_upper('2020-01-01 00:00:00.5Z'))).*;
 SELECT uid60_lower('-infinity'), uid60_lower('infinity'), uid60_upper('-infinity'), uid60_upper('infinity');

@@ -11,14 +11,25 @@ WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_e
   AND pg_describe_object(classid, objid, 0) !~ '\[\]$|^type sno_compat_generators|^rule '
 ORDER BY 1;
 
--- Functions of one ID are immutable, those by the settings stable; all are strict and parallel safe.
-SELECT provolatile, count(*) FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-WHERE d.deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat') AND prokind = 'f'
-  AND proisstrict AND proparallel = 's'
-GROUP BY 1 ORDER BY 1;
-SELECT proname FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
-WHERE d.deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat') AND prokind = 'f'
-  AND NOT (proisstrict AND proparallel = 's');
+-- Stored as bigint and uuid are.
+SELECT typname, typlen, typbyval, typalign, typstorage FROM pg_type WHERE typname IN ('uid60', 'uniqueid', 'gid') ORDER BY 1;
+
+-- The functions.
+CREATE TEMPORARY VIEW functions AS
+SELECT p.* FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+WHERE d.deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno_compat') AND prokind = 'f';
+-- Volatility, strictness and parallel safety, where they are not immutable, strict and safe.
+SELECT oid::regprocedure AS function, provolatile, proisstrict, proparallel FROM functions
+WHERE (provolatile, proisstrict, proparallel) <> ('i', true, 's') ORDER BY 1;
+-- Leakproof is what can't fail. These can.
+SELECT oid::regprocedure AS function FROM functions
+WHERE NOT proleakproof AND provolatile = 'i' AND NOT 'internal'::regtype = ANY (proargtypes) ORDER BY 1;
+-- What sno has, too, they have as sno does.
+SELECT f.oid::regprocedure AS function FROM functions f
+JOIN pg_proc s ON s.proname = regexp_replace(f.proname, '^[^_]+', 'sno') AND s.pronargs = f.pronargs
+WHERE (f.provolatile, f.proisstrict, f.proleakproof, f.proparallel, f.procost)
+   <> (s.provolatile, s.proisstrict, s.proleakproof, s.proparallel, s.procost) ORDER BY 1;
+DROP VIEW functions;
 
 -- Text in, text out; everything else is an error.
 SELECT 'gAAAAAAAAA'::uid60, '__________'::uid60, 'CB54ECF284000000'::uniqueid, '5rLWQQkJdm-2dVseX433Zwhy'::gid;
@@ -31,7 +42,11 @@ FROM (VALUES
     ('gid', '1111111111-2dVseX433Zwhy'), ('gid', '5rLWQQkJdm-1111111111111')
 ) AS v(type, input);
 
--- Casts, and their errors.
+-- Casts, all explicit, and their errors. Those to and from text are PostgreSQL's own.
+SELECT castsource::regtype, casttarget::regtype, castcontext, castmethod FROM pg_cast
+WHERE ARRAY[castsource, casttarget] && '{uid60,uniqueid,gid}'::regtype[]::oid[]
+ORDER BY castsource::regtype::text, casttarget::regtype::text;
+SELECT u::text, u::text::uid60, u::varchar(4), ARRAY[u]::text[] FROM (VALUES ('AZI9gACAQD'::uid60)) v(u);
 SELECT '268435456'::bigint::uid60, 'AZI9gACAQD'::uid60::bigint, 'AZI9gACAQD'::uid60::bytea,
        '\x001bc49800080403'::bytea::uid60, 'AZI9gACAQD'::uid60::timestamptz;
 SELECT '\xcb54ecf2840a0015'::bytea::uniqueid, 'cb54ecf2840a0015'::uniqueid::bytea, 'cb54ecf2840a0015'::uniqueid::timestamptz;
@@ -104,3 +119,10 @@ CREATE TABLE texts (u text, q text, g varchar);
 INSERT INTO texts SELECT 'AZI9gACAQD'::uid60, 'cb54ecf2840a0015'::uniqueid, '5rMH4TvfXM-4FzkJ37568tQv'::gid;
 SELECT * FROM texts;
 DROP TABLE texts;
+
+-- Anyone may look at the generators.
+CREATE ROLE regress_sno_stranger;
+SET ROLE regress_sno_stranger;
+SELECT (SELECT count(*) FROM sno_generators) >= 0 AND (SELECT count(*) FROM sno_compat_generators) >= 0 AS seen;
+RESET ROLE;
+DROP ROLE regress_sno_stranger;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sno_tests::{Mode, Server, error, major_version, postgres::Client, skip};
+use sno_tests::{Mode, Server, error, major_version, postgres::Client, skip, text};
 
 use super::super::USE_UP_SHARED_MEMORY;
 use super::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
@@ -143,6 +143,30 @@ fn no_base_clock_means_no_id() {
     assert_eq!(server.connect().query_one(rows, &[]).unwrap().get::<_, i64>(0), 2);
     for (system, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
         assert_eq!(server.data().join(format!("sno_compat.{system}.marks")).exists(), exists, "{system}");
+    }
+}
+
+/// What is not given as an argument comes from the settings as they are at the call, in a prepared statement, too.
+#[test]
+fn snowflake_si_functions_go_by_the_settings() {
+    let server = start(builder());
+    let mut client = server.connect();
+    let query = |base: &str, bits: &str, both: &str| {
+        format!(
+            "SELECT concat_ws(' ', snowflake_si_inspect(10113579063{both}), snowflake_si_time(10113579063{base}),
+                 snowflake_si_machine(10113579063{bits}), snowflake_si_index(10113579063{bits}),
+                 snowflake_si_lower('2024-01-01Z'{base}), snowflake_si_upper('2024-01-01Z'{base}),
+                 snowflake_si_make('2024-01-01Z', 3, 4{both}), snowflake_si_to_sno(10113579063, 7{base}))"
+        )
+    };
+    client.batch_execute(&format!("PREPARE by_settings AS {}", query("", "", ""))).unwrap();
+    for (base, bits) in [("2020-01-01T00:00:00Z", 5), ("2021-02-03T04:05:06.789Z", 4)] {
+        server.configure("sno_compat.snowflake_si_base_clock", base);
+        server.configure("sno_compat.snowflake_si_machine", &format!("2/{bits}"));
+        server.reload();
+        let [base, bits] = [format!(", '{base}'"), format!(", {bits}")];
+        let by_arguments = query(&base, &bits, &format!("{base}{bits}"));
+        assert_eq!(text(&mut client, "EXECUTE by_settings"), text(&mut client, &by_arguments));
     }
 }
 
