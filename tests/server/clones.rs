@@ -103,6 +103,45 @@ fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
     ids.assert_distinct();
 }
 
+/// The other systems go by numbers of their own: a machine, workers, a cluster.
+#[test]
+fn copies_with_other_numbers_are_nothing_to_tell() {
+    let systems = [
+        ("Snowflake-SI", "snowflake_si_new()", "sno_compat.snowflake_si_machine", "12", "13"),
+        ("uid60", "uid60_new()", "sno_compat.uid60_workers", "0-99", "100-199"),
+        ("uniqueid", "uniqueid_new()", "sno_compat.uniqueid_cluster", "8", "9"),
+    ];
+    let mut server = builder().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
+    for (.., setting, number, _) in systems {
+        server = server.conf(setting, number);
+    }
+    let server = server.start();
+    let generate = |server: &Server| {
+        for (_, function, ..) in systems {
+            server.connect().batch_execute(&format!("SELECT {function}")).unwrap();
+        }
+    };
+    server.connect().batch_execute("CREATE EXTENSION sno_compat").unwrap();
+    generate(&server);
+    server.stop(Mode::Fast);
+    for other_numbers in [false, true] {
+        let copy = server.copy();
+        if other_numbers {
+            for (.., setting, _, number) in systems {
+                copy.configure(setting, number);
+            }
+            copy.restart(Mode::Fast);
+        }
+        generate(&copy);
+        for (name, _, setting, ..) in systems {
+            let copied = format!("LOG:  data directory was copied after its last {name} was generated");
+            let hint = format!("give one of them another \"{setting}\" now");
+            let expected = usize::from(!other_numbers);
+            assert_eq!((count(&copy, &copied), count(&copy, &hint)), (expected, expected), "{}", copy.log());
+        }
+    }
+}
+
 /// A base backup of a server that has made IDs, stopped before it becomes a server of its own.
 fn backup(server: &Server) -> Server {
     let backup = server.standby();

@@ -35,6 +35,13 @@ fn snowflake_si() {
 #[test]
 fn uid60() {
     let server = start(builder());
+    let mut two = [server.connect(), server.connect()];
+    for client in &mut two {
+        client.batch_execute("SELECT uid60_new()").unwrap();
+    }
+    let generators = "SELECT count(DISTINCT slot) FROM sno_compat_generators WHERE system = 'uid60'";
+    let count: i64 = server.connect().query_one(generators, &[]).unwrap().get(0);
+    assert_eq!(count, 2, "each worker number has a generator of its own");
     // 1024 a second and worker: this takes twenty seconds.
     let drawn = draw_on(&server, CONNECTIONS, "uid60_new()::bigint >> 9", EACH);
     assert!(drawn.iter().all(|ids| ids.is_sorted_by(|a, b| a < b)), "each connection's own ascend");
