@@ -94,6 +94,7 @@ mod clock;
 pub mod compat;
 #[cfg(feature = "std")]
 mod counter;
+mod fixed_length;
 #[cfg(target_has_atomic = "64")]
 mod generator;
 mod id;
@@ -120,6 +121,7 @@ pub use base32::ParseError;
 pub use clock::Clock;
 #[cfg(feature = "std")]
 pub use clock::SystemClock;
+pub use fixed_length::FixedLength;
 #[cfg(target_has_atomic = "64")]
 pub use generator::Generator;
 pub use id::{Fields, Sno};

@@ -1,11 +1,14 @@
 //! The four schemes: their vectors, their texts, their order, and that nothing is lost on the way into `Sno`.
 #![cfg(feature = "compat")]
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use proptest::prelude::*;
 use sno_core::{
-    OutOfEpoch, Sno, TickType,
+    FixedLength as _, Marks, OutOfEpoch, SequenceRange, Slot, Sno, Stamp, TickType,
     compat::{
         Epoch, Gid, SnowflakeSi, Uid60, UniqueId, gid,
         snowflake_si::{self, BaseClock, Machine},
@@ -367,6 +370,24 @@ fn fields_that_do_not_fit() {
     assert_eq!(UniqueId::from_fields(uniqueid::Fields { cluster: 16, ..fields }), None);
 }
 
+/// A stamp that was claimed with another pool.
+#[test]
+fn stamps_that_do_not_fit() {
+    fn fits<T: TickType, I>(sequence: u16, of_stamp: impl Fn(Stamp<T>) -> I) -> bool {
+        let pool = SequenceRange::new(sequence, sequence + 3).unwrap();
+        let stamp = Slot::default().claim(&|| Ok(T::MAX), pool, &Marks::unlimited()).unwrap();
+        catch_unwind(AssertUnwindSafe(|| of_stamp(stamp))).is_ok()
+    }
+    let uid60 = |sequence, worker| fits(sequence, move |stamp| Uid60::from_stamp(stamp, worker, u16::MAX));
+    assert_eq!([uid60(1023, 511), uid60(1024, 511), uid60(1023, 512)], [true, false, false]);
+    let uniqueid = |sequence, generator| {
+        fits(sequence, move |stamp| UniqueId::from_stamp(stamp, generator, Cluster::default(), Form::Spread))
+    };
+    assert_eq!([uniqueid(63, 2047), uniqueid(64, 2047), uniqueid(63, 2048)], [true, false, false]);
+    let snowflake_si = |sequence| fits(sequence, SnowflakeSi::from_stamp);
+    assert_eq!([snowflake_si(8191), snowflake_si(8192)], [true, false]);
+}
+
 #[test]
 fn a_snowflake_si_is_a_decimal_number() {
     let largest = "9007199254740991";
@@ -437,23 +458,25 @@ fn settings() {
     for text in ["", "x", "1/", "/5", "-1", "1/2/3"] {
         assert!(machine(text).unwrap_err().starts_with("expected a number"), "{text}");
     }
-    assert_eq!(Machine::default(), Machine::new(0, 5).unwrap());
     let pool = Machine::new(12, 4).unwrap().pool();
     assert_eq!((pool.lower(), pool.upper()), (12 << 9, (13 << 9) - 1));
     let pool = Machine::new(4095, 12).unwrap().pool();
     assert_eq!((pool.lower(), pool.upper()), (8190, 8191));
 
     let workers = |text: &str| text.parse::<uid60::Workers>().map_err(|error| error.to_string());
-    assert_eq!(workers("0-511"), Ok(uid60::Workers::default()));
-    assert_eq!(workers("7-7").unwrap().to_string(), "7-7");
+    assert_eq!(workers("0-511").unwrap().numbers(), 0..=511);
+    assert_eq!(workers("7-7").unwrap().numbers(), 7..=7);
     assert_eq!(workers("0-512").unwrap_err(), "a worker is between 0 and 511");
     assert_eq!(workers("8-7").unwrap_err(), "there is at least one worker");
     assert!(workers("8").unwrap_err().starts_with("expected the first and the last worker"));
 
-    for (text, good) in [("0", true), ("15", true), ("16", false), ("", false), ("x", false)] {
+    for (text, good) in
+        [("0", true), ("15", true), ("16", false), ("65536", false), ("", false), ("x", false)]
+    {
         assert_eq!(text.parse::<uniqueid::Cluster>().is_ok(), good, "{text}");
     }
-    for (text, good) in [("6", true), ("11", true), ("5", false), ("12", false), ("", false)] {
+    for (text, good) in [("6", true), ("11", true), ("5", false), ("12", false), ("262", false), ("", false)]
+    {
         assert_eq!(text.parse::<uniqueid::GeneratorBits>().is_ok(), good, "{text}");
     }
     assert_eq!("spread".parse::<Form>(), Ok(Form::default()));

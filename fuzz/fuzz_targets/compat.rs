@@ -3,10 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sno_core::compat::{
-    Gid, SnowflakeSi, Uid60, UniqueId,
-    snowflake_si::{BaseClock, Machine},
-    uid60::Workers,
+use sno_core::{
+    FixedLength as _,
+    compat::{
+        Gid, SnowflakeSi, Uid60, UniqueId,
+        snowflake_si::{BaseClock, Machine},
+        uid60::Workers,
+    },
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -41,11 +44,11 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(text) = str::from_utf8(bytes) {
         if let Ok(machine) = text.parse::<Machine>() {
-            assert_eq!(machine.to_string().parse(), Ok(machine));
+            assert_eq!(Machine::new(machine.number(), machine.bits()), Ok(machine));
             assert!(machine.pool().upper() < 1 << 13);
         }
         if let Ok(workers) = text.parse::<Workers>() {
-            assert_eq!(workers.to_string().parse(), Ok(workers));
+            assert_eq!(Workers::new(*workers.numbers().start(), *workers.numbers().end()), Ok(workers));
         }
         if let Ok(base) = text.parse::<BaseClock>() {
             assert_eq!(BaseClock::new(base.unix_millis()), Ok(base));

@@ -1,64 +1,30 @@
 //! gid: the type and its functions. Its IDs have 64 random bits, so there are no generators, no shared memory and no marks.
 
 use pgrx::pg_sys::Datum;
-use sno_core::compat::{
-    Epoch, Gid, InvalidId,
-    gid::{Millis, Prefix},
+use sno_core::{
+    FixedLength as _,
+    compat::{
+        Epoch, Gid,
+        gid::{Millis, Prefix},
+    },
 };
 
 use crate::{
     compat::common::{invalid_argument, named},
     fixed::{
-        Fixed, compare, hash, io,
+        Fixed,
         sort::{self, Abbreviate},
+        type_functions,
     },
     pg::{
         datum::{NewVarlena, Timestamp, Uuid, by_reference, varlena},
         errors::{Error, sentence},
-        fmgr::{Row, functions, pg_function},
+        fmgr::{Row, pg_function},
         server::random,
     },
 };
 
-functions! {
-    /// `gid_in(cstring) → gid`
-    gid_in: io::input::<Gid>;
-    /// `gid_out(gid) → cstring`
-    gid_out: io::output::<Gid>;
-    /// `gid_recv(internal) → gid`
-    gid_recv: io::receive::<Gid>;
-    /// `gid_send(gid) → bytea`
-    gid_send: io::send::<Gid>;
-    /// `gid = gid`
-    gid_eq: compare::eq::<Gid>;
-    /// `gid <> gid`
-    gid_ne: compare::ne::<Gid>;
-    /// `gid < gid`
-    gid_lt: compare::lt::<Gid>;
-    /// `gid <= gid`
-    gid_le: compare::le::<Gid>;
-    /// `gid > gid`
-    gid_gt: compare::gt::<Gid>;
-    /// `gid >= gid`
-    gid_ge: compare::ge::<Gid>;
-    /// btree's three-way comparison.
-    gid_cmp: compare::cmp::<Gid>;
-    /// Transition function of `max(gid)`.
-    gid_larger: compare::larger::<Gid>;
-    /// Transition function of `min(gid)`.
-    gid_smaller: compare::smaller::<Gid>;
-    /// Sort support, by the first eight bytes.
-    gid_sortsupport: sort::abbreviated::<Gid>;
-    /// `gid_hash(gid) → integer`
-    gid_hash: hash::hash::<Gid>;
-    /// `gid_hash_extended(gid, bigint) → bigint`
-    gid_hash_extended: hash::hash_extended::<Gid>;
-    /// `gid_to_bytea(gid) → bytea`: the 16 bytes.
-    gid_to_bytea: io::send::<Gid>;
-    /// `gid_from_bytea(bytea) → gid`
-    gid_from_bytea: io::from_bytea::<Gid>;
-}
-
+type_functions!(Gid, "gid", sort::abbreviated::<Gid>);
 by_reference!(Gid);
 
 /// The first eight bytes: prefix and time, whose order is that of the IDs.
@@ -74,28 +40,7 @@ impl Abbreviate for Gid {
     }
 }
 
-impl Fixed for Gid {
-    const NAME: &'static str = "gid";
-    type Text = [u8; 24];
-    type Bytes = [u8; 16];
-    type Error = InvalidId;
-
-    fn parse(text: &[u8]) -> Result<Self, InvalidId> {
-        Self::parse_bytes(text)
-    }
-
-    fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
-        Self::from_bytes(bytes)
-    }
-
-    fn to_text(self) -> [u8; 24] {
-        self.to_text()
-    }
-
-    fn to_bytes(self) -> [u8; 16] {
-        self.to_bytes()
-    }
-}
+impl Fixed for Gid {}
 
 const SPAN: &str = "A gid holds times from 1970-01-01 00:00:00 UTC to 10889-08-02 05:31:50.655999 UTC.";
 

@@ -22,7 +22,7 @@ pub(crate) unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: a cstring is a pointer to a text that ends with a zero.
     unsafe {
         let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
-        match T::parse(text) {
+        match T::input(text) {
             Ok(value) => value.into_datum(),
             Err(error) => refuse::<T>(fcinfo, text, error),
         }
@@ -35,12 +35,7 @@ unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], error: T::Erro
     // SAFETY: PostgreSQL's call, and no frame above has anything to drop.
     unsafe {
         guard(|| {
-            let error = Error::syntax(T::NAME, text, sentence(error));
-            let error = match T::hint(text) {
-                Some(hint) => error.hint(hint),
-                None => error,
-            };
-            error.save((*fcinfo).context)?;
+            T::invalid(text, error).save((*fcinfo).context)?;
             // After a soft error the caller ignores the datum.
             Ok(Datum::null())
         })

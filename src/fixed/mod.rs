@@ -5,42 +5,68 @@ pub(crate) mod hash;
 pub(crate) mod io;
 pub(crate) mod sort;
 
-use std::fmt::Display;
+use sno_core::FixedLength;
 
-use crate::pg::datum::{Argument, Returned};
+use crate::pg::{
+    datum::{Argument, Returned},
+    errors::{Error, sentence},
+};
 
-/// A type of fixed length: its values as text and as bytes.
-pub(crate) trait Fixed: Argument + Returned + Ord {
-    /// The name of the type.
-    const NAME: &'static str;
+/// A type of fixed length, as PostgreSQL reads it.
+pub(crate) trait Fixed: FixedLength + Argument + Returned {
+    /// The length of the binary form in bytes. The binary form is also what is hashed.
+    const LENGTH: usize = size_of::<Self::Bytes>();
 
-    /// The text form.
-    type Text: Copy + AsRef<[u8]>;
-
-    /// The binary form, which is also what is hashed.
-    type Bytes: for<'a> TryFrom<&'a [u8]> + AsRef<[u8]> + Copy;
-
-    /// Why a text or bytes are not a value. It should be small, since [`parse`](Self::parse) returns it or the value.
-    /// `Copy`, since nothing drops it when the error is raised.
-    type Error: Display + Copy;
-
-    /// The value of a text. It is called outside the guard and may not panic, and nor may [`from_bytes`](Self::from_bytes).
-    fn parse(text: &[u8]) -> Result<Self, Self::Error>;
-
-    /// What may have been meant by a text that is not a value, as a sentence for a HINT.
-    fn hint(_text: &[u8]) -> Option<String> {
-        None
+    /// The value of a text. It is called outside the guard and may not panic, and nor may [`FixedLength::from_bytes`].
+    #[inline(always)]
+    fn input(text: &[u8]) -> Result<Self, Self::Error> {
+        Self::parse_bytes(text)
     }
 
-    /// The value of a binary form of the right length.
-    fn from_bytes(bytes: Self::Bytes) -> Result<Self, Self::Error>;
-
-    /// The text form of a value.
-    fn to_text(self) -> Self::Text;
-
-    /// The binary form of a value.
-    fn to_bytes(self) -> Self::Bytes;
-
-    /// The length of the binary form in bytes.
-    const LENGTH: usize = size_of::<Self::Bytes>();
+    /// The error of a text that is not a value.
+    fn invalid(text: &[u8], error: Self::Error) -> Error {
+        Error::syntax(Self::NAME, text, sentence(error))
+    }
 }
+
+/// Declares the functions that every type of fixed length has.
+///
+/// ```text
+/// type_functions!(Uid60, "uid60", sort::unsigned);
+/// ```
+macro_rules! type_functions {
+    ($type:ty, $name:literal, $sort_support:expr) => {
+        $crate::fixed::type_functions! { @ $name
+            input "_in": $crate::fixed::io::input::<$type>;
+            output "_out": $crate::fixed::io::output::<$type>;
+            receive "_recv": $crate::fixed::io::receive::<$type>;
+            send "_send": $crate::fixed::io::send::<$type>;
+            eq "_eq": $crate::fixed::compare::eq::<$type>;
+            ne "_ne": $crate::fixed::compare::ne::<$type>;
+            lt "_lt": $crate::fixed::compare::lt::<$type>;
+            le "_le": $crate::fixed::compare::le::<$type>;
+            gt "_gt": $crate::fixed::compare::gt::<$type>;
+            ge "_ge": $crate::fixed::compare::ge::<$type>;
+            cmp "_cmp": $crate::fixed::compare::cmp::<$type>;
+            larger "_larger": $crate::fixed::compare::larger::<$type>;
+            smaller "_smaller": $crate::fixed::compare::smaller::<$type>;
+            sortsupport "_sortsupport": $sort_support;
+            hash "_hash": $crate::fixed::hash::hash::<$type>;
+            hash_extended "_hash_extended": $crate::fixed::hash::hash_extended::<$type>;
+            to_bytea "_to_bytea": $crate::fixed::io::send::<$type>;
+            from_bytea "_from_bytea": $crate::fixed::io::from_bytea::<$type>;
+        }
+    };
+    (@ $name:literal $($function:ident $suffix:literal: $body:expr;)*) => {$(
+        $crate::pg::fmgr::finfo!(@ $name, $suffix);
+        #[unsafe(export_name = concat!($name, $suffix))]
+        pub(crate) unsafe extern "C-unwind" fn $function(
+            fcinfo: pgrx::pg_sys::FunctionCallInfo,
+        ) -> pgrx::pg_sys::Datum {
+            // SAFETY: PostgreSQL's call, with the arguments of the SQL declaration, is passed on unchanged.
+            unsafe { $body(fcinfo) }
+        }
+    )*};
+}
+
+pub(crate) use type_functions;

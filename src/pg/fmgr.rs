@@ -79,8 +79,11 @@ macro_rules! functions {
 /// The record that tells PostgreSQL that a function takes version 1 calls.
 macro_rules! finfo {
     ($name:ident) => {
+        $crate::pg::fmgr::finfo!(@ stringify!($name));
+    };
+    (@ $($name:expr),*) => {
         const _: () = {
-            #[unsafe(export_name = concat!("pg_finfo_", stringify!($name)))]
+            #[unsafe(export_name = concat!("pg_finfo_", $($name),*))]
             extern "C-unwind" fn finfo() -> &'static pgrx::pg_sys::Pg_finfo_record {
                 &pgrx::pg_sys::Pg_finfo_record { api_version: 1 }
             }

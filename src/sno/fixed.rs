@@ -9,13 +9,14 @@
 //!
 //! The second is what drivers send when a program binds the ten raw bytes. Output is always the first.
 
-use std::fmt::{self, Display};
-
-use sno_core::{Abbreviation, ParseError, Sno};
+use sno_core::{Abbreviation, FixedLength, ParseError, Sno};
 
 use crate::{
     fixed::{Fixed, sort::Abbreviate},
-    pg::datum::by_reference,
+    pg::{
+        datum::by_reference,
+        errors::{Error, sentence},
+    },
 };
 
 by_reference!(Sno);
@@ -35,49 +36,37 @@ impl Abbreviate for Sno {
 }
 
 impl Fixed for Sno {
-    const NAME: &'static str = "sno";
-    type Text = [u8; 16];
-    type Bytes = [u8; 10];
-
-    type Error = InvalidSno;
-
     #[inline(always)]
-    fn parse(text: &[u8]) -> Result<Self, InvalidSno> {
+    fn input(text: &[u8]) -> Result<Self, ParseError> {
         match Self::parse_bytes(text) {
             Ok(id) => Ok(id),
             Err(error) => parse_digits(text, error),
         }
     }
 
-    /// `id >= '2026-11-01'` is read as a comparison of IDs.
-    fn hint(text: &[u8]) -> Option<String> {
-        let text = str::from_utf8(text).ok().filter(|text| is_like_a_time(text))?;
-        Some(format!("To compare with a time, write its type: timestamptz '{text}'."))
-    }
-
-    #[inline(always)]
-    fn from_bytes(bytes: [u8; 10]) -> Result<Self, InvalidSno> {
-        Ok(Self::from_bytes(bytes))
-    }
-
-    #[inline(always)]
-    fn to_text(self) -> [u8; 16] {
-        self.to_text()
-    }
-
-    #[inline(always)]
-    fn to_bytes(self) -> [u8; 10] {
-        self.to_bytes()
+    fn invalid(text: &[u8], error: ParseError) -> Error {
+        let detail = if text.starts_with(b"\\x") {
+            "After \\x a sno has 20 hexadecimal digits.".to_owned()
+        } else if error.position().is_some() {
+            sentence(error)
+        } else {
+            "A sno is 16 characters, or \\x and 20 hexadecimal digits.".to_owned()
+        };
+        let error = Error::syntax(Self::NAME, text, detail);
+        // `id >= '2026-11-01'` is read as a comparison of IDs.
+        match str::from_utf8(text) {
+            Ok(text) if is_like_a_time(text) => {
+                error.hint(format!("To compare with a time, write its type: timestamptz '{text}'."))
+            }
+            _ => error,
+        }
     }
 }
 
-/// Parses the second form. `error` is for a text that does not start with `\x`.
+/// Parses the second form. `error` is for a text that is of neither.
 #[cold]
-fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, InvalidSno> {
-    match text.strip_prefix(b"\\x") {
-        None => Err(InvalidSno::Characters(error)),
-        Some(digits) => Sno::parse_hex(digits).ok_or(InvalidSno::Digits),
-    }
+fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, ParseError> {
+    text.strip_prefix(b"\\x").and_then(Sno::parse_hex).ok_or(error)
 }
 
 /// Whether a text is like a date, with a time of day or without, or one of PostgreSQL's special times: so much so that it
@@ -102,23 +91,4 @@ fn is_like_a_time(text: &str) -> bool {
         && second.bytes().all(|digit| digit.is_ascii_digit())
         && (1..=2).contains(&second.len())
         && (1..=4).contains(&third)
-}
-
-/// Why a text is not a sno.
-#[derive(Clone, Copy)]
-pub(crate) enum InvalidSno {
-    /// It is not the 16 characters.
-    Characters(ParseError),
-    /// It starts with `\x`, but 20 hexadecimal digits do not follow.
-    Digits,
-}
-
-impl Display for InvalidSno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Characters(error) if error.position().is_some() => error.fmt(f),
-            Self::Characters(_) => f.write_str("a sno is 16 characters, or \\x and 20 hexadecimal digits"),
-            Self::Digits => f.write_str("after \\x a sno has 20 hexadecimal digits"),
-        }
-    }
 }

@@ -17,19 +17,15 @@
 //!
 //! There is no generator: IDs of one prefix and millisecond differ by their 64 random bits alone.
 
-use core::{
-    fmt,
-    str::{self, FromStr},
-};
+use core::str::FromStr;
 
-use super::{Epoch, InvalidId, time};
-use crate::{OutOfEpoch, TickType};
+use super::{Epoch, InvalidValue, bound, texts, time};
+use crate::FixedLength;
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// Characters of the two halves.
+/// Characters before the hyphen.
 const HEAD: usize = 10;
-const TAIL: usize = 13;
 
 time!(
     /// Milliseconds since 1970, in 48 bits: up to the year 10889.
@@ -43,7 +39,7 @@ time!(
 ///
 /// let id: Gid = "5rLWQQkJdm-2dVseX433Zwhy".parse()?;
 /// assert_eq!(id, Gid::from_fields(Prefix::Volume, Millis::MIN, 0));
-/// # Ok::<(), sno_core::compat::InvalidId>(())
+/// # Ok::<(), sno_core::compat::InvalidValue>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
@@ -72,33 +68,6 @@ impl Gid {
         Self(((head as u128) << 64 | random as u128).to_be_bytes())
     }
 
-    /// The ID of 16 bytes.
-    ///
-    /// # Errors
-    ///
-    /// Byte 0 is not a [`Prefix`], or byte 7 is below 0x80.
-    pub const fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidId> {
-        if Prefix::from_byte(bytes[0]).is_none() {
-            return Err(InvalidId { expected: "the first byte of a gid is 0x80, 0xa0 or 0xc0" });
-        }
-        if bytes[7] < 0x80 {
-            return Err(InvalidId { expected: "byte 7 of a gid is at least 0x80" });
-        }
-        Ok(Self(bytes))
-    }
-
-    /// The 16 bytes.
-    #[inline]
-    pub const fn to_bytes(self) -> [u8; 16] {
-        self.0
-    }
-
-    /// The 16 bytes, borrowed.
-    #[inline]
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-
     /// The kind of thing that it is for.
     pub fn prefix(self) -> Prefix {
         Prefix::from_byte(self.0[0]).expect("no gid is made without a prefix")
@@ -120,52 +89,68 @@ impl Gid {
     /// The smallest possible ID of a prefix and of the first millisecond at or after a Unix time in microseconds. A time
     /// out of range gives the smallest or the largest ID of the prefix.
     pub fn lower_bound(prefix: Prefix, unix_micros: i64) -> Self {
-        match Epoch::UNIX.ceil(unix_micros) {
-            Ok(time) => Self::join(prefix, time, 0x80, 0),
-            Err(OutOfEpoch::Before) => Self::join(prefix, Millis::MIN, 0x80, 0),
-            Err(OutOfEpoch::After) => Self::join(prefix, Millis::MAX, 0xff, u64::MAX),
-        }
+        Self::bound(prefix, bound(Epoch::UNIX.ceil(unix_micros), false))
     }
 
     /// The largest possible ID of a prefix and of the millisecond of a Unix time in microseconds. A time out of range
     /// gives the smallest or the largest ID of the prefix.
     pub fn upper_bound(prefix: Prefix, unix_micros: i64) -> Self {
-        match Epoch::UNIX.floor(unix_micros) {
-            Ok(time) => Self::join(prefix, time, 0xff, u64::MAX),
-            Err(OutOfEpoch::Before) => Self::join(prefix, Millis::MIN, 0x80, 0),
-            Err(OutOfEpoch::After) => Self::join(prefix, Millis::MAX, 0xff, u64::MAX),
-        }
+        Self::bound(prefix, bound(Epoch::UNIX.floor(unix_micros), true))
     }
 
-    /// The 24 characters, as ASCII.
-    pub const fn to_text(self) -> [u8; 24] {
-        let number = u128::from_be_bytes(self.0);
-        let mut text = [b'-'; 24];
-        let tail = number & ((1 << 72) - 1);
-        write_base58((number >> 72) as u64, &mut text, 0, HEAD);
-        write_base58((tail / TEN) as u64, &mut text, HEAD + 1, TAIL - 10);
-        write_base58((tail % TEN) as u64, &mut text, 24 - 10, 10);
-        text
+    fn bound(prefix: Prefix, (time, ones): (Millis, bool)) -> Self {
+        let (seventh, random) = if ones { (0xff, u64::MAX) } else { (0x80, 0) };
+        Self::join(prefix, time, seventh, random)
     }
+}
 
-    /// The ID of a text of 24 characters.
-    ///
-    /// # Errors
-    ///
-    /// The length is not 24 bytes, a character is not in the alphabet, or the two parts do not decode to a gid.
-    pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
-        let syntax = InvalidId { expected: "a gid is 10 characters of base58, a hyphen, and 13 more" };
+impl FixedLength for Gid {
+    const NAME: &'static str = "gid";
+    type Text = [u8; 24];
+    type Bytes = [u8; 16];
+    type Error = InvalidValue;
+
+    /// 24 characters, whose parts decode to 7 and 9 bytes.
+    fn parse_bytes(text: &[u8]) -> Result<Self, InvalidValue> {
+        let syntax = InvalidValue { expected: "a gid is 10 characters of base58, a hyphen, and 13 more" };
         if text.len() != 24 || text[HEAD] != b'-' {
             return Err(syntax);
         }
         let head = read_base58(&text[..HEAD]).ok_or(syntax)?;
         let tail = read_base58(&text[HEAD + 1..]).ok_or(syntax)?;
         if head >> 56 != 0 || tail >> 72 != 0 {
-            return Err(InvalidId { expected: "the parts of a gid stand for 7 and 9 bytes" });
+            return Err(InvalidValue { expected: "the parts of a gid stand for 7 and 9 bytes" });
         }
         Self::from_bytes((head << 72 | tail).to_be_bytes())
     }
+
+    /// Byte 0 is a [`Prefix`], and byte 7 at least 0x80.
+    fn from_bytes(bytes: [u8; 16]) -> Result<Self, InvalidValue> {
+        if Prefix::from_byte(bytes[0]).is_none() {
+            return Err(InvalidValue { expected: "the first byte of a gid is 0x80, 0xa0 or 0xc0" });
+        }
+        if bytes[7] < 0x80 {
+            return Err(InvalidValue { expected: "byte 7 of a gid is at least 0x80" });
+        }
+        Ok(Self(bytes))
+    }
+
+    fn to_text(self) -> [u8; 24] {
+        let number = u128::from_be_bytes(self.0);
+        let mut text = [b'-'; 24];
+        let tail = number & ((1 << 72) - 1);
+        write_base58((number >> 72) as u64, &mut text[..HEAD]);
+        write_base58((tail / TEN) as u64, &mut text[HEAD + 1..14]);
+        write_base58((tail % TEN) as u64, &mut text[14..]);
+        text
+    }
+
+    fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
 }
+
+texts!(Gid);
 
 /// The value of each character of the alphabet; 255 for all other bytes.
 const VALUES: [u8; 256] = {
@@ -181,11 +166,9 @@ const VALUES: [u8; 256] = {
 /// 58¹⁰, the base of the last ten characters: dividing by it first leaves numbers of 64 bits, which divide faster.
 const TEN: u128 = 58_u128.pow(10);
 
-const fn write_base58(mut number: u64, text: &mut [u8; 24], first: usize, count: usize) {
-    let mut place = first + count;
-    while place > first {
-        place -= 1;
-        text[place] = ALPHABET[(number % 58) as usize];
+fn write_base58(mut number: u64, text: &mut [u8]) {
+    for letter in text.iter_mut().rev() {
+        *letter = ALPHABET[(number % 58) as usize];
         number /= 58;
     }
 }
@@ -196,26 +179,6 @@ fn read_base58(text: &[u8]) -> Option<u128> {
         let value = VALUES[*letter as usize];
         (value < 58).then_some(number * 58 + u128::from(value))
     })
-}
-
-impl fmt::Display for Gid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(str::from_utf8(&self.to_text()).expect("the alphabet is ASCII"))
-    }
-}
-
-impl fmt::Debug for Gid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Gid({self})")
-    }
-}
-
-impl FromStr for Gid {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        Self::parse_bytes(text.as_bytes())
-    }
 }
 
 impl Prefix {
@@ -242,10 +205,10 @@ impl Prefix {
 }
 
 impl FromStr for Prefix {
-    type Err = InvalidId;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let expected = "a prefix is \"volume\", \"log\" or \"segment\"";
-        Self::ALL.into_iter().find(|prefix| prefix.name() == text).ok_or(InvalidId { expected })
+        Self::ALL.into_iter().find(|prefix| prefix.name() == text).ok_or(InvalidValue { expected })
     }
 }

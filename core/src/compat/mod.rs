@@ -86,21 +86,27 @@ impl Epoch {
 
     /// The smallest number with the first tick at or after a time, and with `shift` bits below the tick.
     fn lower<T: TickType>(self, unix_micros: i64, shift: u32) -> u64 {
-        match self.ceil::<T>(unix_micros) {
-            Ok(tick) => tick.get() << shift,
-            Err(OutOfEpoch::Before) => 0,
-            Err(OutOfEpoch::After) => (T::MAX.get() << shift) | ones(shift),
-        }
+        number(bound(self.ceil::<T>(unix_micros), false), shift)
     }
 
     /// The largest number with the tick of a time, and with `shift` bits below the tick.
     fn upper<T: TickType>(self, unix_micros: i64, shift: u32) -> u64 {
-        match self.floor::<T>(unix_micros) {
-            Ok(tick) => (tick.get() << shift) | ones(shift),
-            Err(OutOfEpoch::Before) => 0,
-            Err(OutOfEpoch::After) => (T::MAX.get() << shift) | ones(shift),
-        }
+        number(bound(self.floor::<T>(unix_micros), true), shift)
     }
+}
+
+/// A bound, as its tick and whether all bits below the tick are ones or zeros. A time out of range gives the first or the
+/// last ID.
+fn bound<T: TickType>(tick: Result<T, OutOfEpoch>, ones: bool) -> (T, bool) {
+    match tick {
+        Ok(tick) => (tick, ones),
+        Err(OutOfEpoch::Before) => (T::MIN, false),
+        Err(OutOfEpoch::After) => (T::MAX, true),
+    }
+}
+
+fn number<T: TickType>((tick, low): (T, bool), shift: u32) -> u64 {
+    tick.get() << shift | if low { ones(shift) } else { 0 }
 }
 
 const fn ones(bits: u32) -> u64 {
@@ -122,33 +128,25 @@ fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<S
     Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }
 
-/// Why a value is not an ID of a scheme: its message says what is expected.
+/// Why a value is not an ID or the value of a setting: its message says what is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InvalidId {
+pub struct InvalidValue {
     expected: &'static str,
 }
 
-impl fmt::Display for InvalidId {
+impl fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.expected)
     }
 }
 
-impl core::error::Error for InvalidId {}
+impl core::error::Error for InvalidValue {}
 
-/// Why a text is not a value of a setting: its message says what is expected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SettingError {
-    expected: &'static str,
+/// A number in the text of a setting. All settings have less than 16 bits, so a larger number is `u16::MAX`, which is
+/// out of range.
+fn setting_number(text: &str) -> Option<u16> {
+    crate::partition::number(text).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
 }
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.expected)
-    }
-}
-
-impl core::error::Error for SettingError {}
 
 /// Declares the ticks of a scheme.
 macro_rules! time {
@@ -179,4 +177,29 @@ macro_rules! time {
     };
 }
 
-use time;
+/// Declares the texts of a type: those of [`FixedLength`](crate::FixedLength).
+macro_rules! texts {
+    ($type:ident) => {
+        impl core::fmt::Display for $type {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(str::from_utf8(&crate::FixedLength::to_text(*self)).expect("texts are ASCII"))
+            }
+        }
+
+        impl core::fmt::Debug for $type {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                write!(f, concat!(stringify!($type), "({})"), self)
+            }
+        }
+
+        impl core::str::FromStr for $type {
+            type Err = crate::compat::InvalidValue;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                crate::FixedLength::parse_bytes(text.as_bytes())
+            }
+        }
+    };
+}
+
+use {texts, time};

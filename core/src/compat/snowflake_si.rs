@@ -13,8 +13,8 @@
 use core::{fmt, str::FromStr};
 use std::time::UNIX_EPOCH;
 
-use super::{Epoch, InvalidId, SettingError, field, ones, time, to_sno};
-use crate::{OutOfEpoch, SequenceRange, Sno};
+use super::{Epoch, InvalidValue, field, ones, setting_number, time, to_sno};
+use crate::{OutOfEpoch, SequenceRange, Sno, Stamp};
 
 /// Bits below the time.
 const LOW: u32 = 13;
@@ -60,17 +60,22 @@ impl SnowflakeSi {
     /// # Errors
     ///
     /// The number needs more than 53 bits.
-    pub const fn new(number: u64) -> Result<Self, InvalidId> {
+    pub const fn new(number: u64) -> Result<Self, InvalidValue> {
         match number {
             0..=9_007_199_254_740_991 => Ok(Self(number)),
-            _ => Err(InvalidId { expected: "a Snowflake-SI ID is between 0 and 9007199254740991" }),
+            _ => Err(InvalidValue { expected: "a Snowflake-SI ID is between 0 and 9007199254740991" }),
         }
     }
 
     /// The ID of a stamp that was claimed with a [`Machine::pool`], whose numbers are the 13 low bits.
+    ///
+    /// # Panics
+    ///
+    /// The sequence number of the stamp is above 8191.
     #[inline]
-    pub fn from_stamp(stamp: crate::Stamp<Millis>) -> Self {
-        Self(stamp.tick.0 << LOW | stamp.sequence as u64)
+    pub fn from_stamp(stamp: Stamp<Millis>) -> Self {
+        let Stamp { tick: time, sequence: index, .. } = stamp;
+        Self::from_fields(Fields { time, machine: 0, index }, 0).expect("a number of 13 bits")
     }
 
     /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits, or the machine
@@ -143,10 +148,10 @@ impl fmt::Display for SnowflakeSi {
 }
 
 impl FromStr for SnowflakeSi {
-    type Err = InvalidId;
+    type Err = InvalidValue;
 
     /// A decimal number, without a sign.
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let digits = !text.starts_with('+');
         // Whatever is not a number is out of range.
         text.parse().ok().filter(|_| digits).map_or(Self::new(u64::MAX), Self::new)
@@ -173,11 +178,11 @@ impl BaseClock {
     /// # Errors
     ///
     /// Not after 2003-03-18 07:20:19.224 UTC, or not before the year 10000.
-    pub const fn new(unix_millis: i64) -> Result<Self, SettingError> {
+    pub const fn new(unix_millis: i64) -> Result<Self, InvalidValue> {
         if unix_millis > Self::AFTER_UNIX_MILLIS && unix_millis < Self::BEFORE_UNIX_MILLIS {
             Ok(Self { unix_millis })
         } else {
-            Err(SettingError { expected: "a base clock is after 2003-03-18T07:20:19.224Z" })
+            Err(InvalidValue { expected: "a base clock is after 2003-03-18T07:20:19.224Z" })
         }
     }
 
@@ -194,18 +199,18 @@ impl BaseClock {
 }
 
 impl FromStr for BaseClock {
-    type Err = SettingError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         if text.is_empty() {
-            return Err(SettingError { expected: "a site chooses its base clock before its first ID" });
+            return Err(InvalidValue { expected: "a site chooses its base clock before its first ID" });
         }
-        let syntax = SettingError { expected: "expected a time in UTC, as in \"2020-01-01T00:00:00Z\"" };
+        let syntax = InvalidValue { expected: "expected a time in UTC, as in \"2020-01-01T00:00:00Z\"" };
         let time = humantime::parse_rfc3339(text).map_err(|_| syntax)?;
         // Times before 1970 were refused above.
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         if since.subsec_nanos() % 1_000_000 != 0 {
-            return Err(SettingError { expected: "a base clock is exact to the millisecond, and no finer" });
+            return Err(InvalidValue { expected: "a base clock is exact to the millisecond, and no finer" });
         }
         Self::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
@@ -229,12 +234,12 @@ impl Machine {
     /// # Errors
     ///
     /// More than 12 bits, or a number that does not fit them.
-    pub const fn new(number: u16, bits: u8) -> Result<Self, SettingError> {
+    pub const fn new(number: u16, bits: u8) -> Result<Self, InvalidValue> {
         if bits > Self::MAX_BITS {
-            return Err(SettingError { expected: "a machine has 0 to 12 bits" });
+            return Err(InvalidValue { expected: "a machine has 0 to 12 bits" });
         }
         if number >> bits != 0 {
-            return Err(SettingError { expected: "the number of a machine has to fit its bits" });
+            return Err(InvalidValue { expected: "the number of a machine has to fit its bits" });
         }
         Ok(Self { number, bits })
     }
@@ -258,30 +263,13 @@ impl Machine {
     }
 }
 
-impl Default for Machine {
-    /// `0/5`.
-    fn default() -> Self {
-        Self { number: 0, bits: 5 }
-    }
-}
-
-impl fmt::Display for Machine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.number, self.bits)
-    }
-}
-
 impl FromStr for Machine {
-    type Err = SettingError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let (number, bits) = text.split_once('/').unwrap_or((text, "5"));
-        let parse = |text| match crate::partition::number(text) {
-            Some(number) => Ok(u16::try_from(number).unwrap_or(u16::MAX)),
-            None => {
-                Err(SettingError { expected: "expected a number, or a number and its bits, as in \"12/4\"" })
-            }
-        };
+        let syntax = InvalidValue { expected: "expected a number, or a number and its bits, as in \"12/4\"" };
+        let parse = |text| setting_number(text).ok_or(syntax);
         let (number, bits) = (parse(number)?, parse(bits)?);
         Self::new(number, u8::try_from(bits).unwrap_or(u8::MAX))
     }

@@ -11,13 +11,13 @@
 //! sort by time and the texts do not.
 
 use core::{
-    fmt,
-    str::{self, FromStr},
+    array,
+    str::FromStr,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use super::{Epoch, InvalidId, SettingError, field, ones, time, to_sno};
-use crate::{OutOfEpoch, SequenceRange, Sno, Stamp, TickType};
+use super::{Epoch, InvalidValue, field, ones, setting_number, texts, time, to_sno};
+use crate::{FixedLength, OutOfEpoch, SequenceRange, Sno, Stamp, TickType};
 
 /// 2018-03-01 00:00:00 UTC.
 pub const EPOCH: Epoch = Epoch::at_unix_millis(1_519_862_400_000);
@@ -41,7 +41,7 @@ time!(
 /// assert_eq!(id.get(), 7_815_981_485_786_115);
 /// assert_eq!((id.worker(), id.sequence(), id.random()), (1, 2, 3));
 /// assert_eq!(id.to_string(), "AZI9gACAQD");
-/// # Ok::<(), sno_core::compat::InvalidId>(())
+/// # Ok::<(), sno_core::compat::InvalidValue>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
@@ -73,11 +73,11 @@ impl Uid60 {
     /// # Errors
     ///
     /// The number needs more than 60 bits.
-    pub const fn new(number: u64) -> Result<Self, InvalidId> {
+    pub const fn new(number: u64) -> Result<Self, InvalidValue> {
         if number <= Self::MAX.0 {
             Ok(Self(number))
         } else {
-            Err(InvalidId { expected: "a uid60 is between 0 and 1152921504606846975" })
+            Err(InvalidValue { expected: "a uid60 is between 0 and 1152921504606846975" })
         }
     }
 
@@ -94,11 +94,15 @@ impl Uid60 {
         fits.then_some(Self(time.0 << LOW | (worker as u64) << 19 | (sequence as u64) << 9 | random as u64))
     }
 
-    /// The ID of a stamp that was claimed with [`Uid60::POOL`]. Of `worker` and `random` the low nine bits are used.
+    /// The ID of a stamp that was claimed with [`Uid60::POOL`]. Of `random` the low nine bits are used.
+    ///
+    /// # Panics
+    ///
+    /// The sequence number of the stamp is above 1023, or the worker above 511.
     #[inline]
     pub fn from_stamp(stamp: Stamp<Seconds>, worker: u16, random: u16) -> Self {
-        let worker = field(worker.into(), 0, 9);
-        Self(stamp.tick.0 << LOW | worker << 19 | (stamp.sequence as u64) << 9 | field(random.into(), 0, 9))
+        let Stamp { tick: time, sequence, .. } = stamp;
+        Self::from_fields(Fields { time, worker, sequence, random: random & 0x1ff }).expect("fields that fit")
     }
 
     /// All fields at once.
@@ -159,26 +163,17 @@ impl Uid60 {
     const fn mirrored(number: u64) -> u64 {
         (((number >> LOW) as u32).reverse_bits() as u64) << LOW | field(number, 0, LOW)
     }
+}
 
-    /// The 10 characters, as ASCII.
-    pub const fn to_text(self) -> [u8; 10] {
-        let bits = Self::mirrored(self.0);
-        let mut text = [0; 10];
-        let mut place = 0;
-        while place < 10 {
-            text[place] = ALPHABET[field(bits, 54 - 6 * place as u32, 6) as usize];
-            place += 1;
-        }
-        text
-    }
+impl FixedLength for Uid60 {
+    const NAME: &'static str = "uid60";
+    type Text = [u8; 10];
+    type Bytes = [u8; 8];
+    type Error = InvalidValue;
 
-    /// The ID of a text of 10 characters.
-    ///
-    /// # Errors
-    ///
-    /// The length is not 10 bytes, or a byte is not in the alphabet.
-    pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
-        let error = InvalidId { expected: "a uid60 is 10 of the characters A-Z, a-z, 0-9, - and _" };
+    /// 10 characters of the alphabet.
+    fn parse_bytes(text: &[u8]) -> Result<Self, InvalidValue> {
+        let error = InvalidValue { expected: "a uid60 is 10 of the characters A-Z, a-z, 0-9, - and _" };
         let text: &[u8; 10] = text.try_into().map_err(|_| error)?;
         let bits = text.iter().try_fold(0, |bits, &letter| {
             let value = match letter {
@@ -193,27 +188,23 @@ impl Uid60 {
         })?;
         Ok(Self(Self::mirrored(bits)))
     }
-}
 
-impl fmt::Display for Uid60 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(str::from_utf8(&self.to_text()).expect("the alphabet is ASCII"))
+    /// The number, which has at most 60 bits.
+    fn from_bytes(bytes: [u8; 8]) -> Result<Self, InvalidValue> {
+        Self::new(u64::from_be_bytes(bytes))
+    }
+
+    fn to_text(self) -> [u8; 10] {
+        let bits = Self::mirrored(self.0);
+        array::from_fn(|place| ALPHABET[field(bits, 54 - 6 * place as u32, 6) as usize])
+    }
+
+    fn to_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
     }
 }
 
-impl fmt::Debug for Uid60 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Uid60({self})")
-    }
-}
-
-impl FromStr for Uid60 {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        Self::parse_bytes(text.as_bytes())
-    }
-}
+texts!(Uid60);
 
 /// The worker numbers of one server, both ends included. Written `0-511`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,12 +219,12 @@ impl Workers {
     /// # Errors
     ///
     /// `last` is above 511, or below `first`.
-    pub const fn new(first: u16, last: u16) -> Result<Self, SettingError> {
+    pub const fn new(first: u16, last: u16) -> Result<Self, InvalidValue> {
         if last > Uid60::MAX_WORKER {
-            return Err(SettingError { expected: "a worker is between 0 and 511" });
+            return Err(InvalidValue { expected: "a worker is between 0 and 511" });
         }
         if first > last {
-            return Err(SettingError { expected: "there is at least one worker" });
+            return Err(InvalidValue { expected: "there is at least one worker" });
         }
         Ok(Self { first, last })
     }
@@ -252,29 +243,13 @@ impl Workers {
     }
 }
 
-impl Default for Workers {
-    /// `0-511`.
-    fn default() -> Self {
-        Self { first: 0, last: Uid60::MAX_WORKER }
-    }
-}
-
-impl fmt::Display for Workers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.first, self.last)
-    }
-}
-
 impl FromStr for Workers {
-    type Err = SettingError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        let syntax = SettingError { expected: "expected the first and the last worker, as in \"0-511\"" };
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let syntax = InvalidValue { expected: "expected the first and the last worker, as in \"0-511\"" };
         let (first, last) = text.split_once('-').ok_or(syntax)?;
-        let number = |text| {
-            let number = crate::partition::number(text).ok_or(syntax)?;
-            Ok(u16::try_from(number).unwrap_or(u16::MAX))
-        };
+        let number = |text| setting_number(text).ok_or(syntax);
         Self::new(number(first)?, number(last)?)
     }
 }

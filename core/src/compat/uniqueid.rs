@@ -14,13 +14,10 @@
 //! distributed database. It is 1 for *time-sequential*: the time is stored as it is, and IDs sort by time. IDs of
 //! different forms differ.
 
-use core::{
-    fmt,
-    str::{self, FromStr},
-};
+use core::{array, str::FromStr};
 
-use super::{Epoch, InvalidId, SettingError, field, time, to_sno};
-use crate::{OutOfEpoch, SequenceRange, Sno, Stamp};
+use super::{Epoch, InvalidValue, field, setting_number, texts, time, to_sno};
+use crate::{FixedLength, OutOfEpoch, SequenceRange, Sno, Stamp};
 
 /// Bits below the time.
 const LOW: u32 = 22;
@@ -41,7 +38,7 @@ time!(
 /// let fields = id.fields();
 /// assert_eq!((fields.sequence, fields.generator, fields.cluster), (10, 1, 5));
 /// assert_eq!(fields.form, Form::Spread);
-/// # Ok::<(), sno_core::compat::InvalidId>(())
+/// # Ok::<(), sno_core::compat::InvalidValue>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
@@ -103,7 +100,7 @@ impl UniqueId {
     /// The sequence number of the stamp is above 63, or the generator above 2047.
     pub fn from_stamp(stamp: Stamp<Millis>, generator: u16, cluster: Cluster, form: Form) -> Self {
         let Stamp { tick: time, sequence, .. } = stamp;
-        let fields = Fields { time, sequence, generator, cluster: cluster.0.into(), form };
+        let fields = Fields { time, sequence, generator, cluster: cluster.0, form };
         Self::from_fields(fields).expect("fields that fit")
     }
 
@@ -161,25 +158,17 @@ impl UniqueId {
     pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         to_sno(Epoch::UNIX.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
     }
+}
 
-    /// The 16 digits, as ASCII.
-    pub const fn to_text(self) -> [u8; 16] {
-        let mut text = [0; 16];
-        let mut place = 0;
-        while place < 16 {
-            text[place] = b"0123456789abcdef"[field(self.0, 60 - 4 * place as u32, 4) as usize];
-            place += 1;
-        }
-        text
-    }
+impl FixedLength for UniqueId {
+    const NAME: &'static str = "uniqueid";
+    type Text = [u8; 16];
+    type Bytes = [u8; 8];
+    type Error = InvalidValue;
 
-    /// The ID of a text of 16 hexadecimal digits, in upper or lower case.
-    ///
-    /// # Errors
-    ///
-    /// The length is not 16 bytes, or a byte is not a hexadecimal digit.
-    pub fn parse_bytes(text: &[u8]) -> Result<Self, InvalidId> {
-        let error = InvalidId { expected: "a uniqueid is 16 hexadecimal digits" };
+    /// 16 hexadecimal digits, in upper or lower case.
+    fn parse_bytes(text: &[u8]) -> Result<Self, InvalidValue> {
+        let error = InvalidValue { expected: "a uniqueid is 16 hexadecimal digits" };
         if text.len() != 16 {
             return Err(error);
         }
@@ -188,31 +177,27 @@ impl UniqueId {
             .map(Self)
             .ok_or(error)
     }
+
+    /// Never fails.
+    fn from_bytes(bytes: [u8; 8]) -> Result<Self, InvalidValue> {
+        Ok(Self(u64::from_be_bytes(bytes)))
+    }
+
+    /// Lower case.
+    fn to_text(self) -> [u8; 16] {
+        array::from_fn(|place| b"0123456789abcdef"[field(self.0, 60 - 4 * place as u32, 4) as usize])
+    }
+
+    fn to_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
 }
+
+texts!(UniqueId);
 
 /// The 42 bits of a time in reverse order.
 const fn reversed(bits: u64) -> u64 {
     bits.reverse_bits() >> LOW
-}
-
-impl fmt::Display for UniqueId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(str::from_utf8(&self.to_text()).expect("digits are ASCII"))
-    }
-}
-
-impl fmt::Debug for UniqueId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "UniqueId({self})")
-    }
-}
-
-impl FromStr for UniqueId {
-    type Err = InvalidId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidId> {
-        Self::parse_bytes(text.as_bytes())
-    }
 }
 
 impl Form {
@@ -226,19 +211,19 @@ impl Form {
 }
 
 impl FromStr for Form {
-    type Err = SettingError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         [Self::Spread, Self::TimeSequential]
             .into_iter()
             .find(|form| form.name() == text)
-            .ok_or(SettingError { expected: "a form is \"spread\" or \"time_sequential\"" })
+            .ok_or(InvalidValue { expected: "a form is \"spread\" or \"time_sequential\"" })
     }
 }
 
 /// The number of a cluster, in 4 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Cluster(u8);
+pub struct Cluster(u16);
 
 impl Cluster {
     /// The cluster of this number.
@@ -246,31 +231,31 @@ impl Cluster {
     /// # Errors
     ///
     /// The number is over 15.
-    pub const fn new(number: u8) -> Result<Self, SettingError> {
+    pub const fn new(number: u16) -> Result<Self, InvalidValue> {
         if number <= 15 {
             Ok(Self(number))
         } else {
-            Err(SettingError { expected: "a cluster is between 0 and 15" })
+            Err(InvalidValue { expected: "a cluster is between 0 and 15" })
         }
     }
 
     /// The number, 0 to 15.
-    pub const fn get(self) -> u8 {
+    pub const fn get(self) -> u16 {
         self.0
     }
 }
 
 impl FromStr for Cluster {
-    type Err = SettingError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        Self::new(crate::partition::number(text).and_then(|number| number.try_into().ok()).unwrap_or(u8::MAX))
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        Self::new(setting_number(text).unwrap_or(u16::MAX))
     }
 }
 
 /// How many bits the numbers of generators have: 6 to 11.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct GeneratorBits(u8);
+pub struct GeneratorBits(u16);
 
 impl GeneratorBits {
     /// Numbers of this width.
@@ -278,16 +263,16 @@ impl GeneratorBits {
     /// # Errors
     ///
     /// Fewer than 6 or more than 11 bits.
-    pub const fn new(bits: u8) -> Result<Self, SettingError> {
+    pub const fn new(bits: u16) -> Result<Self, InvalidValue> {
         if bits >= 6 && bits <= 11 {
             Ok(Self(bits))
         } else {
-            Err(SettingError { expected: "a generator has 6 to 11 bits" })
+            Err(InvalidValue { expected: "a generator has 6 to 11 bits" })
         }
     }
 
     /// The width.
-    pub const fn get(self) -> u8 {
+    pub const fn get(self) -> u16 {
         self.0
     }
 
@@ -297,17 +282,10 @@ impl GeneratorBits {
     }
 }
 
-impl Default for GeneratorBits {
-    /// 6.
-    fn default() -> Self {
-        Self(6)
-    }
-}
-
 impl FromStr for GeneratorBits {
-    type Err = SettingError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        Self::new(crate::partition::number(text).and_then(|bits| bits.try_into().ok()).unwrap_or(u8::MAX))
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        Self::new(setting_number(text).unwrap_or(u16::MAX))
     }
 }

@@ -7,7 +7,7 @@ use sno_core::Sno;
 
 use crate::{
     pg::{datum::Returned as _, raw},
-    sno::functions::sno_lt,
+    sno::functions::lt,
 };
 
 /// The comparisons of btree but for `=`.
@@ -65,7 +65,7 @@ impl Operators {
         unsafe {
             let cached = &*raw::lookup_type_cache(type_, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32);
             let found = Self { sno: cached.btree_opintype, family: cached.btree_opf };
-            is_function(raw::get_opcode(found.oid(Operator::Less)), sno_lt).then_some(found)
+            is_function(raw::get_opcode(found.oid(Operator::Less)), lt).then_some(found)
         }
     }
 
