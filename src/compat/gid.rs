@@ -3,10 +3,7 @@
 use pgrx::pg_sys::Datum;
 use sno_core::{
     FixedLength as _,
-    compat::{
-        Epoch, Gid,
-        gid::{Millis, Prefix},
-    },
+    compat::{Epoch, Gid, gid::Millis},
 };
 
 use crate::{
@@ -24,8 +21,11 @@ use crate::{
     },
 };
 
-type_functions!(Gid, "gid", sort::abbreviated::<Gid>);
 by_reference!(Gid);
+
+impl Fixed for Gid {}
+
+type_functions!(Gid, "gid", sort::abbreviated::<Gid>);
 
 /// The first eight bytes: prefix and time, whose order is that of the IDs.
 impl Abbreviate for Gid {
@@ -40,8 +40,6 @@ impl Abbreviate for Gid {
     }
 }
 
-impl Fixed for Gid {}
-
 const SPAN: &str = "A gid holds times from 1970-01-01 00:00:00 UTC to 10889-08-02 05:31:50.655999 UTC.";
 
 fn millis(at: Timestamp) -> Result<Millis, Error> {
@@ -51,37 +49,25 @@ fn millis(at: Timestamp) -> Result<Millis, Error> {
 pg_function! {
     /// `gid_new(text) → gid`
     fn gid_new(prefix: &[u8]) -> Result<Gid, Error> {
-        named("prefix", prefix).and_then(generate)
+        let prefix = named("prefix", prefix)?;
+        Ok(Gid::from_fields(prefix, millis(Timestamp::now())?, u64::from_ne_bytes(random()?)))
     }
-}
 
-fn generate(prefix: Prefix) -> Result<Gid, Error> {
-    let now = millis(Timestamp::now())?;
-    Ok(Gid::from_fields(prefix, now, u64::from_ne_bytes(random()?)))
-}
-
-pg_function! {
-    /// `gid_time(gid) → timestamptz`: the start of its millisecond.
-    fn gid_time(id: Gid) -> Timestamp {
-        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
-    }
-}
-
-pg_function! {
     /// `gid_prefix(gid) → text`
     fn gid_prefix(id: Gid) -> Datum {
         varlena(id.prefix().name())
     }
-}
 
-pg_function! {
+    /// `gid_time(gid) → timestamptz`: the start of its millisecond.
+    fn gid_time(id: Gid) -> Timestamp {
+        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+    }
+
     /// `gid_tail(gid) → bytea`: the last nine bytes.
     fn gid_tail(id: Gid) -> NewVarlena<[u8; 9]> {
         NewVarlena(id.tail())
     }
-}
 
-pg_function! {
     /// `gid_inspect(gid) → (prefix, time, tail)`
     fn gid_inspect(id: Gid) -> Row<3> {
         [
@@ -90,40 +76,28 @@ pg_function! {
             varlena(id.tail()).into(),
         ]
     }
-}
 
-pg_function! {
     /// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.
     fn gid_make(prefix: &[u8], at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
-        named("prefix", prefix).and_then(|prefix| make(prefix, at, tail))
+        let mut bytes = Gid::from_fields(named("prefix", prefix)?, millis(at)?, 0).to_bytes();
+        let nine: &[u8; 9] = tail.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
+        bytes[7..].copy_from_slice(nine);
+        Gid::from_bytes(bytes).map_err(|error| {
+            let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
+            invalid_argument("tail", format!("\\x{hex}").as_bytes(), error)
+        })
     }
-}
 
-fn make(prefix: Prefix, at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
-    let mut bytes = Gid::from_fields(prefix, millis(at)?, 0).to_bytes();
-    let tail: &[u8; 9] = tail.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
-    bytes[7..].copy_from_slice(tail);
-    Gid::from_bytes(bytes).map_err(|error| {
-        let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
-        invalid_argument("tail", format!("\\x{hex}").as_bytes(), error)
-    })
-}
-
-pg_function! {
     /// `gid_lower(text, timestamptz) → gid`: the smallest possible ID of a prefix at or after a time.
     fn gid_lower(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
-        named("prefix", prefix).map(|prefix| Gid::lower_bound(prefix, time.unix_micros()))
+        Ok(Gid::lower_bound(named("prefix", prefix)?, time.unix_micros()))
     }
-}
 
-pg_function! {
     /// `gid_upper(text, timestamptz) → gid`: the largest possible ID of a prefix in the millisecond of a time.
     fn gid_upper(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
-        named("prefix", prefix).map(|prefix| Gid::upper_bound(prefix, time.unix_micros()))
+        Ok(Gid::upper_bound(named("prefix", prefix)?, time.unix_micros()))
     }
-}
 
-pg_function! {
     /// `gid_from_uuid(uuid) → gid`: the same 16 bytes.
     fn gid_from_uuid(uuid: Uuid) -> Result<Gid, Error> {
         Gid::from_bytes(uuid.0).map_err(|error| Error::uuid("gid", &uuid.0, sentence(error)))

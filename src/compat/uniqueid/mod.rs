@@ -1,20 +1,101 @@
-//! uniqueid: the type.
+//! uniqueid: the type, its fields, bounds, and the conversion to sno.
 
 pub(crate) mod generate;
 
-mod fields;
-
-use sno_core::compat::UniqueId;
-
-use crate::{
-    fixed::{Fixed, sort, type_functions},
-    pg::datum::by_value,
+use pgrx::pg_sys::Datum;
+use sno_core::{
+    Sno,
+    compat::{Epoch, UniqueId, uniqueid::Fields},
 };
 
-type_functions!(UniqueId, "uniqueid", sort::unsigned);
+use self::generate::UniqueIdScheme;
+use crate::{
+    compat::common::{into_sno, named},
+    fixed::{Fixed, sort, type_functions},
+    generator::scheme::Scheme as _,
+    pg::{
+        datum::{Timestamp, by_value, varlena},
+        errors::{Error, check_range},
+        fmgr::{Row, pg_function},
+    },
+};
 
 by_value! {
     UniqueId: |datum| UniqueId::new(datum.value() as u64), |id| id.get().into();
 }
 
 impl Fixed for UniqueId {}
+
+type_functions!(UniqueId, "uniqueid", sort::unsigned);
+
+pg_function! {
+    /// `uniqueid_time(uniqueid) → timestamptz`: the start of its millisecond.
+    fn uniqueid_time(id: UniqueId) -> Timestamp {
+        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+    }
+
+    /// `uniqueid_sequence(uniqueid) → integer`
+    fn uniqueid_sequence(id: UniqueId) -> i32 {
+        i32::from(id.fields().sequence)
+    }
+
+    /// `uniqueid_generator(uniqueid) → integer`
+    fn uniqueid_generator(id: UniqueId) -> i32 {
+        i32::from(id.fields().generator)
+    }
+
+    /// `uniqueid_cluster(uniqueid) → integer`
+    fn uniqueid_cluster(id: UniqueId) -> i32 {
+        i32::from(id.fields().cluster)
+    }
+
+    /// `uniqueid_form(uniqueid) → text`
+    fn uniqueid_form(id: UniqueId) -> Datum {
+        varlena(id.form().name())
+    }
+
+    /// `uniqueid_inspect(uniqueid) → (time, sequence, generator, cluster, form)`
+    fn uniqueid_inspect(id: UniqueId) -> Row<5> {
+        let Fields { time, sequence, generator, cluster, form } = id.fields();
+        [
+            Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(time)).into(),
+            i32::from(sequence).into(),
+            i32::from(generator).into(),
+            i32::from(cluster).into(),
+            varlena(form.name()).into(),
+        ]
+    }
+
+    /// `uniqueid_make(timestamptz, integer, integer, integer, text) → uniqueid`: the inverse of
+    /// `uniqueid_inspect`.
+    fn uniqueid_make(
+        at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: &[u8]
+    ) -> Result<UniqueId, Error> {
+        let fields = Fields {
+            form: named("form", form)?,
+            time: Epoch::UNIX
+                .floor(at.unix_micros())
+                .map_err(|_| Error::time(UniqueIdScheme::NAME, at, UniqueIdScheme::SPAN))?,
+            sequence: check_range("sequence", sequence, 63)?,
+            generator: check_range("generator", generator, 2047)?,
+            cluster: check_range("cluster", cluster, 15)?,
+        };
+        Ok(UniqueId::from_fields(fields).expect("fields that fit"))
+    }
+
+    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest possible time-sequential ID of the first millisecond at or
+    /// after a time.
+    fn uniqueid_lower(time: Timestamp) -> UniqueId {
+        UniqueId::lower_bound(time.unix_micros())
+    }
+
+    /// `uniqueid_upper(timestamptz) → uniqueid`: the largest possible time-sequential ID of the millisecond of a time.
+    fn uniqueid_upper(time: Timestamp) -> UniqueId {
+        UniqueId::upper_bound(time.unix_micros())
+    }
+
+    /// `uniqueid_to_sno(uniqueid, integer) → sno`
+    fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Result<Sno, Error> {
+        into_sno(metabyte, Epoch::UNIX.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
+    }
+}
