@@ -58,8 +58,8 @@ macro_rules! pg_function {
 ///
 /// ```text
 /// functions! {
-///     /// `sno_eq(sno, sno) → boolean`
-///     sno_eq: compare::eq::<Sno>;
+///     /// `sno_new(integer) → sno`
+///     sno_new: new;
 /// }
 /// ```
 macro_rules! functions {

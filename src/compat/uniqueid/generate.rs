@@ -42,7 +42,7 @@ impl Scheme for UniqueIdScheme {
     const SETTING: &'static str = "sno_compat.uniqueid_cluster";
 
     fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
-        let cluster = u16::from(CLUSTER.get::<Cluster>()?.get());
+        let cluster = CLUSTER.get::<Cluster>()?.get();
         Ok(Origin { wal_timeline, file, partitions: cluster..=cluster, sequences: 0..=63 })
     }
 
