@@ -18,9 +18,7 @@ pg_function! {
     fn sno_lower(time: Timestamp) -> Sno {
         lower(time)
     }
-}
 
-pg_function! {
     /// `sno_upper(timestamptz) → sno`: the largest possible ID of the tick of a time.
     fn sno_upper(time: Timestamp) -> Sno {
         upper(time)
@@ -34,8 +32,7 @@ macro_rules! comparison {
             fn $name(id: Sno, time: Timestamp) -> bool {
                 id $operator $bound(time)
             }
-        }
-        pg_function! {
+
             fn $commutator(time: Timestamp, id: Sno) -> bool {
                 id $operator $bound(time)
             }

@@ -342,12 +342,7 @@ impl Clause {
 
 /// Finds the clause with these operands in a list of clauses that are ANDed or not, or below it. The result is the AND list
 /// that the clause is in, or the clause alone.
-unsafe fn find<'a>(
-    list: &'a [*mut Node],
-    anded: bool,
-    operands: *mut List,
-    depth: usize,
-) -> Option<&'a [*mut Node]> {
+unsafe fn find(list: &[*mut Node], anded: bool, operands: *mut List, depth: usize) -> Option<&[*mut Node]> {
     /// At each level, the position where the last search ended. The planner asks for the clauses in their order: with 10,000
     /// clauses and searches that begin at the first one, planning would take a minute.
     // SAFETY: for this function.
