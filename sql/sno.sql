@@ -289,8 +289,12 @@ COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';
 -- The parts of an ID
 --
 
+CREATE FUNCTION sno_time_support(internal) RETURNS internal
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_time_support(internal) IS 'planner support for the times of sno';
+
 CREATE FUNCTION sno_time(sno) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was made, to 4 ms';
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
@@ -353,13 +357,35 @@ CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
+-- The bounds of sno_time(id) < t and the like, for which the planner compares the ID itself: null where no ID has such a time.
+
+CREATE FUNCTION sno_first(timestamptz, exclusive boolean) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_first(timestamptz, boolean) IS 'first ID at or after a time, or after it, if there is one';
+
+CREATE FUNCTION sno_first(timestamp, exclusive boolean) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_first_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_first(timestamp, boolean) IS 'first ID at or after a time, or after it, if there is one';
+
+CREATE FUNCTION sno_first(date, exclusive boolean) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_first_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_first(date, boolean) IS 'first ID at or after a time, or after it, if there is one';
+
+CREATE FUNCTION sno_last(timestamptz, exclusive boolean) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_last(timestamptz, boolean) IS 'last ID at or before a time, or before it, if there is one';
+
+CREATE FUNCTION sno_last(timestamp, exclusive boolean) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_last_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_last(timestamp, boolean) IS 'last ID at or before a time, or before it, if there is one';
+
+CREATE FUNCTION sno_last(date, exclusive boolean) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_last_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time, or before it, if there is one';
+
 -- Comparisons with a time, which the planner's support function replaces by comparisons with an ID, so that any index can
 -- be used. The operators are in no operator family, since no index knows an order between an ID and a time. There is no =
 -- with a time: that would be a range of IDs, too.
-
-CREATE FUNCTION sno_time_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_time_support(internal) IS 'planner support for comparisons of sno and timestamptz';
 
 CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;

@@ -120,25 +120,37 @@ impl Sno {
     ///
     /// A time before 2010 gives [`Sno::MIN`], a time after the start of the last tick [`Sno::MAX`].
     pub fn lower_bound(unix_micros: i64) -> Self {
-        match Tick::ceil(unix_micros) {
-            Ok(tick) => Fields { tick, ..Fields::default() }.into(),
-            Err(OutOfEpoch::Before) => Self::MIN,
-            Err(OutOfEpoch::After) => Self::MAX,
-        }
+        Self::first(unix_micros, false).unwrap_or(Self::MAX)
     }
 
     /// The largest possible ID of the tick that a Unix time in microseconds falls into.
     ///
     /// A time before 2010 gives [`Sno::MIN`], a time after the last tick [`Sno::MAX`].
     pub fn upper_bound(unix_micros: i64) -> Self {
-        match Tick::floor(unix_micros) {
+        Self::last(unix_micros, false).unwrap_or(Self::MIN)
+    }
+
+    /// The smallest possible ID whose tick starts at or after a Unix time in microseconds, or only after it if this is
+    /// `exclusive`; `None` if there is no such ID.
+    pub fn first(unix_micros: i64, exclusive: bool) -> Option<Self> {
+        match Tick::ceil(unix_micros.checked_add(exclusive.into())?) {
+            Ok(tick) => Some(Fields { tick, ..Fields::default() }.into()),
+            Err(OutOfEpoch::Before) => Some(Self::MIN),
+            Err(OutOfEpoch::After) => None,
+        }
+    }
+
+    /// The largest possible ID whose tick starts at or before a Unix time in microseconds, or only before it if this is
+    /// `exclusive`; `None` if there is no such ID.
+    pub fn last(unix_micros: i64, exclusive: bool) -> Option<Self> {
+        match Tick::floor(unix_micros.checked_sub(exclusive.into())?) {
             Ok(tick) => {
                 let rest =
                     Fields { tick_tock: true, metabyte: 0xff, partition: 0xffff, sequence: 0xffff, tick };
-                rest.into()
+                Some(rest.into())
             }
-            Err(OutOfEpoch::Before) => Self::MIN,
-            Err(OutOfEpoch::After) => Self::MAX,
+            Err(OutOfEpoch::Before) => None,
+            Err(OutOfEpoch::After) => Some(Self::MAX),
         }
     }
 

@@ -4,11 +4,11 @@
 //! loses its SQLSTATE and its context on the way. A raw call lets the error pass as a `longjmp`, so it has one rule: **no frame
 //! from the call up to PostgreSQL has a destructor to run or a `catch_unwind`.** That is also why a caller may not panic.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys::{
-    CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid, PlannerInfo,
-    RegProcedure, SortSupport, TypeCacheEntry, VariableStatData, oidvector,
+    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid, PlannerInfo,
+    RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -71,6 +71,23 @@ unsafe extern "C-unwind" {
         input_collation: Oid,
         format: CoercionForm::Type,
     ) -> *mut FuncExpr;
+
+    pub(crate) fn makeBoolConst(value: bool, is_null: bool) -> *mut Node;
+    pub(crate) fn makeTargetEntry(
+        expression: *mut Expr,
+        number: i16,
+        name: *mut c_char,
+        junk: bool,
+    ) -> *mut TargetEntry;
+    pub(crate) fn assignSortGroupRef(entry: *mut TargetEntry, list: *mut List) -> u32;
+    pub(crate) fn list_delete_nth_cell(list: *mut List, place: c_int) -> *mut List;
+    pub(crate) fn get_op_opfamily_strategy(operator: Oid, family: Oid) -> c_int;
+    pub(crate) fn contain_subplans(node: *mut Node) -> bool;
+    pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
+    pub(crate) fn bms_is_member(number: c_int, set: *const Bitmapset) -> bool;
+
+    pub(crate) fn timestamp2timestamptz_opt_overflow(timestamp: i64, overflow: *mut c_int) -> i64;
+    pub(crate) fn date2timestamptz_opt_overflow(date: i32, overflow: *mut c_int) -> i64;
 
     /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users' code.
     pub(crate) fn estimate_expression_value(root: *mut PlannerInfo, node: *mut Node) -> *mut Node;

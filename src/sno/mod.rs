@@ -7,7 +7,7 @@ mod functions;
 mod mask;
 mod time;
 
-mod planner;
+pub(crate) mod planner;
 
 pub(crate) mod settings;
 

@@ -12,6 +12,7 @@ use crate::{
         server::system_identifier,
         settings::{IN_PARALLEL, Setting, reserve_prefix},
     },
+    sno::planner::rewrite::ENABLED,
 };
 
 static PREFIX: Setting = Setting::new(
@@ -78,6 +79,14 @@ pub(crate) fn define() {
         i32::MAX,
         GucContext::Userset,
         GucFlags::UNIT_MS | IN_PARALLEL,
+    );
+    GucRegistry::define_bool_guc(
+        c"sno.enable_time_conditions",
+        c"Enables the planner's use of indexes on IDs for conditions and orders on sno_time().",
+        c"Queries have the same results without it.",
+        &ENABLED,
+        GucContext::Userset,
+        IN_PARALLEL,
     );
     reserve_prefix(c"sno", &[PREFIX.load::<PrefixSetting>(), RANGE.load::<SequenceRange>()]);
 }

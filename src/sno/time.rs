@@ -1,9 +1,14 @@
 //! Comparisons of an ID with a time: with what `sno_time` shows, but for the first and the last ID, which count as earlier and
 //! later than any time.
 
+use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::Sno;
 
-use crate::pg::{datum::Timestamp, fmgr::pg_function};
+use crate::pg::{
+    datum::{Returned as _, Timestamp},
+    fmgr::{Args, functions, pg_function},
+    raw,
+};
 
 fn lower(time: Timestamp) -> Sno {
     Sno::lower_bound(time.unix_micros())
@@ -44,3 +49,45 @@ comparison!(sno_lt_time, time_gt_sno: < lower);
 comparison!(sno_le_time, time_ge_sno: <= upper);
 comparison!(sno_ge_time, time_le_sno: >= lower);
 comparison!(sno_gt_time, time_lt_sno: > upper);
+
+functions! {
+    /// `sno_first(timestamptz, boolean) → sno`
+    sno_first: |call| bound(call, Timestamp, Sno::first);
+    /// `sno_first(timestamp, boolean) → sno`
+    sno_first_timestamp: |call| bound(call, of_timestamp, Sno::first);
+    /// `sno_first(date, boolean) → sno`
+    sno_first_date: |call| bound(call, of_date, Sno::first);
+    /// `sno_last(timestamptz, boolean) → sno`
+    sno_last: |call| bound(call, Timestamp, Sno::last);
+    /// `sno_last(timestamp, boolean) → sno`
+    sno_last_timestamp: |call| bound(call, of_timestamp, Sno::last);
+    /// `sno_last(date, boolean) → sno`
+    sno_last_date: |call| bound(call, of_date, Sno::last);
+}
+
+/// The first or the last ID that satisfies a comparison of its time with a time; null if there is none.
+unsafe fn bound(
+    fcinfo: FunctionCallInfo,
+    time: fn(i64) -> Timestamp,
+    of: fn(i64, bool) -> Option<Sno>,
+) -> Datum {
+    // SAFETY: declared in SQL with a time by value and a boolean. This is the outermost frame.
+    unsafe {
+        let mut args = Args::new(fcinfo);
+        let id = of(time(args.next()).unix_micros(), args.next());
+        (*fcinfo).isnull = id.is_none();
+        id.map_or(Datum::null(), |id| id.into_datum_unguarded())
+    }
+}
+
+/// The time of a `timestamp` in the session's time zone; an infinity if that is out of range.
+fn of_timestamp(micros: i64) -> Timestamp {
+    // SAFETY: a plain call, which raises no error.
+    Timestamp(unsafe { raw::timestamp2timestamptz_opt_overflow(micros, &mut 0) })
+}
+
+/// The time at which a `date` begins in the session's time zone; an infinity if that is out of range.
+fn of_date(date: i64) -> Timestamp {
+    // SAFETY: a plain call, which raises no error. A date is a number of 32 bits.
+    Timestamp(unsafe { raw::date2timestamptz_opt_overflow(date as i32, &mut 0) })
+}

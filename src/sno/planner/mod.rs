@@ -4,3 +4,5 @@ mod operators;
 
 mod selectivity;
 mod support;
+
+pub(crate) mod rewrite;

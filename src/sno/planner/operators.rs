@@ -39,6 +39,11 @@ impl Operator {
         }
     }
 
+    /// The comparison with this btree strategy; `None` for `=`, and for what is no strategy.
+    pub(crate) fn of(strategy: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|operator| i32::from(operator.strategy()) == strategy)
+    }
+
     fn strategy(self) -> i16 {
         let strategy = match self {
             Self::Less => pg_sys::BTLessStrategyNumber,
@@ -75,18 +80,25 @@ impl Operators {
         unsafe { raw::get_opfamily_member(self.family, self.sno, self.sno, operator.strategy()) }
     }
 
+    /// `=` in the catalogs.
+    pub(crate) unsafe fn equality(self) -> Oid {
+        let strategy = pg_sys::BTEqualStrategyNumber as i16;
+        // SAFETY: a look-up in the catalogs.
+        unsafe { raw::get_opfamily_member(self.family, self.sno, self.sno, strategy) }
+    }
+
     /// All four, with their OIDs.
     pub(crate) unsafe fn all(self) -> [(Oid, Operator); 4] {
         // SAFETY: look-ups in the catalogs.
         Operator::ALL.map(|operator| (unsafe { self.oid(operator) }, operator))
     }
 
-    /// A function of the library in the schema of another one: by its name and its argument's type, if it still is this function.
+    /// A function of the library in the schema of another one: by its name and its arguments' types, if it still is this function.
     pub(crate) unsafe fn function(
         self,
         neighbour: Oid,
         name: &CStr,
-        argument: Oid,
+        arguments: &[Oid],
         is: Function,
     ) -> Option<Oid> {
         // SAFETY: look-ups. In the catalog itself, since the usual look-up by name requires the USAGE privilege on the
@@ -96,7 +108,7 @@ impl Operators {
                 pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
                 pg_sys::Anum_pg_proc_oid as _,
                 name.as_ptr().into(),
-                raw::buildoidvector(&argument, 1).into(),
+                raw::buildoidvector(arguments.as_ptr(), arguments.len() as i32).into(),
                 raw::get_func_namespace(neighbour).into(),
                 Datum::null(),
             );

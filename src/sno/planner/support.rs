@@ -37,7 +37,8 @@ const COMPARISONS: [([Function; 2], Operator, Bound); 4] = [
 ];
 
 functions! {
-    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time.
+    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time. For `sno_time` it only loads this
+    /// library, whose hook then rewrites the conditions of the same query ([`super::rewrite`]).
     sno_time_support: simplify;
 }
 
@@ -112,7 +113,7 @@ unsafe fn bound_of(
             let id = (!time.constisnull).then(|| value(Timestamp::from_datum(time.constvalue).unix_micros()));
             return Some(operators.constant(id));
         }
-        let function = operators.function(call.funcid, name, pg_sys::TIMESTAMPTZOID, function)?;
+        let function = operators.function(call.funcid, name, &[pg_sys::TIMESTAMPTZOID], function)?;
         Some(operators.call(function, raw::lappend(ptr::null_mut(), time.cast())))
     }
 }

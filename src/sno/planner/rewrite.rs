@@ -1,0 +1,435 @@
+//! Conditions and orders on `sno_time(id)` become ones on `id`, which indexes and table partitions know.
+//!
+//! PostgreSQL has no way to tell the planner this of a function, so it is done in the query itself: by a hook that PostgreSQL
+//! calls for each table of a query when views have been replaced by their tables, and before conditions are distributed to
+//! tables. With `first` and `last` for the functions of [`crate::sno::time`],
+//!
+//! | condition | becomes |
+//! |---|---|
+//! | `sno_time(id) >= t` | `id >= first(t, false)` |
+//! | `sno_time(id) > t` | `id >= first(t, true)` |
+//! | `sno_time(id) <= t` | `id <= last(t, false)` |
+//! | `sno_time(id) < t` | `id <= last(t, true)` |
+//! | `sno_time(id) = t` | `id >= first(t, false) AND id <= last(t, false)` |
+//! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL` |
+//! | `ORDER BY …, sno_time(id)`, also if `id` follows | `ORDER BY …, id` |
+//!
+//! The bound is null where no ID satisfies the condition, so the new condition is null where the old one is false. To the
+//! clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL has
+//! already replaced `NOT (a < b)` by `a >= b`.
+
+use std::ptr;
+
+use pgrx::{
+    GucSetting,
+    pg_sys::{
+        self, BoolExprType, FromExpr, FuncExpr, JoinExpr, List, Node, NodeTag, NullTest, Oid, OpExpr,
+        PlannerInfo, Query, RelOptInfo, SortGroupClause, TargetEntry,
+    },
+};
+use sno_core::Sno;
+
+use crate::{
+    pg::{
+        datum::{Argument as _, Timestamp},
+        nodes::nodes,
+        raw,
+    },
+    sno::{
+        fields::sno_time,
+        planner::operators::{Function, Operator, Operators, is_function},
+        time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
+    },
+};
+
+/// The setting `sno.enable_time_conditions`.
+pub(crate) static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
+
+/// The hook of another library, which ours replaces and calls.
+static mut NEXT: pg_sys::get_relation_info_hook_type = None;
+
+/// Installs the hook, when the library is loaded.
+pub(crate) fn install() {
+    // SAFETY: a library is loaded by one thread.
+    unsafe {
+        NEXT = pg_sys::get_relation_info_hook;
+        pg_sys::get_relation_info_hook = Some(relation_info);
+    }
+}
+
+/// Without pgrx's guard: see [`raw`].
+unsafe extern "C-unwind" fn relation_info(
+    root: *mut PlannerInfo,
+    table: Oid,
+    has_children: bool,
+    relation: *mut RelOptInfo,
+) {
+    // SAFETY: PostgreSQL's call, which is passed on unchanged. The query belongs to this planning, so it may be changed. No
+    // frame below has a destructor, a guard or a panic.
+    unsafe {
+        if let Some(next) = NEXT {
+            next(root, table, has_children, relation);
+        }
+        if !ENABLED.get() {
+            return;
+        }
+        let number = (*relation).relid;
+        if let Some(entry) = element((*root).simple_rte_array, number) {
+            Table { root, relation, number }.rewrite(&*entry);
+        }
+    }
+}
+
+/// An element of one of the planner's arrays, which have a place for each table of the query.
+unsafe fn element<T>(array: *mut *mut T, number: u32) -> Option<*mut T> {
+    if array.is_null() {
+        return None;
+    }
+    // SAFETY: the number of a table of the query.
+    let found = unsafe { *array.add(number as usize) };
+    (!found.is_null()).then_some(found)
+}
+
+/// A table of the query.
+#[derive(Clone, Copy)]
+struct Table {
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    number: u32,
+}
+
+/// A column of type `sno`, as in `sno_time(column)`.
+#[derive(Clone, Copy)]
+struct Key {
+    column: *mut Node,
+    /// The OID of `sno_time`.
+    sno_time: Oid,
+    operators: Operators,
+}
+
+/// The end of the IDs that satisfy a condition.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
+impl Table {
+    unsafe fn rewrite(self, entry: &pg_sys::RangeTblEntry) {
+        // SAFETY: the query's nodes.
+        unsafe {
+            // The server of a foreign table may not have the functions.
+            if entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as i8 {
+                return;
+            }
+            for &index in nodes((*self.relation).indexlist) {
+                self.clauses((*index.cast::<pg_sys::IndexOptInfo>()).indpred, true);
+            }
+            for &quals in nodes(entry.securityQuals) {
+                self.clauses(quals.cast(), true);
+            }
+            match element((*self.root).append_rel_array, self.number) {
+                None => {
+                    self.join_tree((*(*self.root).parse).jointree.cast());
+                    self.order(&mut *(*self.root).parse);
+                }
+                // An arm of UNION ALL is given the conditions on its result after this.
+                Some(arm) => {
+                    let number = (*arm).parent_relid;
+                    if let Some(relation) = element((*self.root).simple_rel_array, number)
+                        && (*relation).rtekind == pg_sys::RTEKind::RTE_SUBQUERY
+                    {
+                        Self { relation, number, ..self }.restrictions();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rewrites the conditions of WHERE and ON.
+    unsafe fn join_tree(self, node: *mut Node) {
+        // SAFETY: a part of a join tree, told apart by its tag. Its conditions are lists by now.
+        unsafe {
+            if node.is_null() || raw::stack_is_too_deep() {
+                return;
+            }
+            match (*node).type_ {
+                NodeTag::T_FromExpr => {
+                    let from = &*node.cast::<FromExpr>();
+                    for &part in nodes(from.fromlist) {
+                        self.join_tree(part);
+                    }
+                    self.clauses(from.quals.cast(), true);
+                }
+                NodeTag::T_JoinExpr => {
+                    let join = &*node.cast::<JoinExpr>();
+                    self.join_tree(join.larg);
+                    self.join_tree(join.rarg);
+                    self.clauses(join.quals.cast(), true);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Rewrites the conditions that are distributed to this relation already.
+    unsafe fn restrictions(self) {
+        // SAFETY: a relation of the planner's, whose restrictions are copied to its arms by their `clause` alone.
+        unsafe {
+            for &node in nodes((*self.relation).baserestrictinfo) {
+                let info = &mut *node.cast::<pg_sys::RestrictInfo>();
+                let list = raw::lappend(ptr::null_mut(), info.clause.cast());
+                self.clauses(list, true);
+                info.clause = match *nodes(list) {
+                    [clause] => clause.cast(),
+                    _ => raw::make_andclause(list),
+                };
+            }
+        }
+    }
+
+    /// Rewrites a list of conditions that are ANDed, or ORed.
+    unsafe fn clauses(self, list: *mut List, anded: bool) {
+        // SAFETY: a list of the query's, whose nodes are told apart by their tags.
+        unsafe {
+            if list.is_null() || (*list).type_ != NodeTag::T_List || raw::stack_is_too_deep() {
+                return;
+            }
+            for place in 0..(*list).length as usize {
+                let node = (*(*list).elements.add(place)).ptr_value.cast::<Node>();
+                match (*node).type_ {
+                    NodeTag::T_BoolExpr => {
+                        let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
+                        if boolop != BoolExprType::NOT_EXPR {
+                            self.clauses(args, boolop == BoolExprType::AND_EXPR);
+                        }
+                    }
+                    NodeTag::T_NullTest => {
+                        let test = &mut *node.cast::<NullTest>();
+                        if let Some(key) = self.key(test.arg.cast()) {
+                            test.arg = key.column.cast();
+                        }
+                    }
+                    NodeTag::T_OpExpr => {
+                        let Some((mut clause, second)) = self.condition(&*node.cast()) else { continue };
+                        if let Some(second) = second {
+                            if anded {
+                                raw::lappend(list, second.cast());
+                            } else {
+                                let both = raw::lappend(ptr::null_mut(), clause.cast());
+                                clause = raw::make_andclause(raw::lappend(both, second.cast())).cast();
+                            }
+                        }
+                        (*(*list).elements.add(place)).ptr_value = clause.cast();
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// What a condition `sno_time(column) operator time` becomes.
+    unsafe fn condition(self, expression: &OpExpr) -> Option<(*mut Node, Option<*mut Node>)> {
+        // SAFETY: an expression of the query's.
+        unsafe {
+            let &[left, right] = nodes(expression.args) else { return None };
+            let (key, time, commuted) = match self.key(left) {
+                Some(key) => (key, right, false),
+                None => (self.key(right)?, left, true),
+            };
+            let operator = time_operator(expression.opno)?;
+            let tables = raw::pull_varnos(self.root, time);
+            if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
+                return None;
+            }
+            let Some(operator) = operator.map(|found| if commuted { found.commutator() } else { found })
+            else {
+                // A join by `=` is better left to hash and merge joins.
+                if !tables.is_null() || raw::contain_subplans(time) {
+                    return None;
+                }
+                let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
+                let second = Key { column: copy(key.column), ..key }.clause(End::Last, copy(time), false)?;
+                return Some((key.clause(End::First, time, false)?, Some(second)));
+            };
+            let end = if operator.is_less() { End::Last } else { End::First };
+            Some((key.clause(end, time, !operator.is_inclusive())?, None))
+        }
+    }
+
+    /// Rewrites ORDER BY, unless other clauses depend on it. To sort by the ID is to sort by its time, and then further.
+    unsafe fn order(self, query: &mut Query) {
+        // SAFETY: the query's nodes.
+        unsafe {
+            if query.commandType != pg_sys::CmdType::CMD_SELECT
+                || query.hasAggs
+                || query.hasWindowFuncs
+                || query.limitOption == pg_sys::LimitOption::LIMIT_OPTION_WITH_TIES
+                || [query.groupClause, query.groupingSets, query.distinctClause]
+                    .iter()
+                    .any(|list| !list.is_null())
+                || !query.setOperations.is_null()
+            {
+                return;
+            }
+            for (place, &node) in nodes(query.sortClause).iter().enumerate() {
+                let sort = &mut *node.cast::<SortGroupClause>();
+                let Some(key) = self.sorted(sort.tleSortGroupRef).and_then(|expression| self.key(expression))
+                else {
+                    continue;
+                };
+                let Some(Some(operator)) = time_operator(sort.sortop) else { return };
+                let by_id = key.operators.oid(operator);
+                match nodes(query.sortClause).get(place + 1) {
+                    None => {
+                        sort.tleSortGroupRef = self.sort_reference(key.column);
+                        sort.eqop = key.operators.equality();
+                        sort.sortop = by_id;
+                        sort.hashable = true;
+                    }
+                    Some(next) => {
+                        let next = &*next.cast::<SortGroupClause>();
+                        let is_id = |expression: *mut Node| raw::equal(expression.cast(), key.column.cast());
+                        if self.sorted(next.tleSortGroupRef).is_some_and(is_id)
+                            && next.sortop == by_id
+                            && next.nulls_first == sort.nulls_first
+                        {
+                            query.sortClause = raw::list_delete_nth_cell(query.sortClause, place as i32);
+                        }
+                    }
+                }
+                return;
+            }
+        }
+    }
+
+    /// The expression that a clause of ORDER BY refers to.
+    unsafe fn sorted(self, reference: u32) -> Option<*mut Node> {
+        // SAFETY: the entries of the query's target list.
+        unsafe {
+            let mut entries =
+                nodes((*self.root).processed_tlist).iter().map(|entry| &*entry.cast::<TargetEntry>());
+            entries.find(|entry| entry.ressortgroupref == reference).map(|entry| entry.expr.cast())
+        }
+    }
+
+    /// The number by which a clause of ORDER BY can refer to a column, which becomes a part of the target list.
+    unsafe fn sort_reference(self, column: *mut Node) -> u32 {
+        // SAFETY: the entries of the query's target list, which is not empty.
+        unsafe {
+            let list = (*self.root).processed_tlist;
+            let is_column =
+                |entry: &*mut Node| raw::equal((*entry.cast::<TargetEntry>()).expr.cast(), column.cast());
+            let entry = nodes(list).iter().copied().find(is_column).unwrap_or_else(|| {
+                let number = (*list).length as i16 + 1;
+                let column = raw::copyObjectImpl(column.cast()).cast();
+                let entry = raw::makeTargetEntry(column, number, ptr::null_mut(), true);
+                raw::lappend(list, entry.cast());
+                entry.cast()
+            });
+            raw::assignSortGroupRef(entry.cast(), list)
+        }
+    }
+
+    /// The column in `sno_time(column)`, if it is one of this table; `None` if an index has this expression.
+    unsafe fn key(self, node: *mut Node) -> Option<Key> {
+        // SAFETY: the expressions of the table's indexes.
+        unsafe {
+            let key = self.argument(node)?;
+            let is_indexed = nodes((*self.relation).indexlist).iter().any(|index| {
+                let index = &*index.cast::<pg_sys::IndexOptInfo>();
+                nodes(index.indexprs).iter().any(|&expression| self.argument(expression).is_some())
+            });
+            (!is_indexed).then_some(key)
+        }
+    }
+
+    unsafe fn argument(self, node: *mut Node) -> Option<Key> {
+        // SAFETY: an expression, told apart by its tag.
+        unsafe {
+            if (*node).type_ != NodeTag::T_FuncExpr {
+                return None;
+            }
+            let call = &*node.cast::<FuncExpr>();
+            let &[column] = nodes(call.args) else { return None };
+            let mut stripped = column;
+            // Of a domain.
+            if (*stripped).type_ == NodeTag::T_RelabelType {
+                stripped = (*stripped.cast::<pg_sys::RelabelType>()).arg.cast();
+            }
+            if (*stripped).type_ != NodeTag::T_Var {
+                return None;
+            }
+            let var = &*stripped.cast::<pg_sys::Var>();
+            if var.varno as u32 != self.number || var.varlevelsup != 0 || !is_function(call.funcid, sno_time)
+            {
+                return None;
+            }
+            let operators = Operators::of(raw::exprType(column))?;
+            Some(Key { column, sno_time: call.funcid, operators })
+        }
+    }
+}
+
+/// A comparison of two times, of which one is a `timestamptz`: `Some(None)` for `=`.
+#[allow(clippy::option_option)]
+unsafe fn time_operator(operator: Oid) -> Option<Option<Operator>> {
+    // SAFETY: look-ups in the catalogs.
+    let strategy = unsafe {
+        let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
+        let family = (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf;
+        raw::get_op_opfamily_strategy(operator, family)
+    };
+    if strategy as u32 == pg_sys::BTEqualStrategyNumber {
+        Some(None)
+    } else {
+        Operator::of(strategy).map(Some)
+    }
+}
+
+impl Key {
+    /// `column >= first(time, exclusive)`, or `column <= last(time, exclusive)`.
+    unsafe fn clause(self, end: End, time: *mut Node, exclusive: bool) -> Option<*mut Node> {
+        let operator = match end {
+            End::First => Operator::GreaterEqual,
+            End::Last => Operator::LessEqual,
+        };
+        // SAFETY: the column, and a bound of its type.
+        unsafe { Some(self.operators.clause(operator, self.column, self.bound(end, time, exclusive)?)) }
+    }
+
+    unsafe fn bound(self, end: End, time: *mut Node, exclusive: bool) -> Option<*mut Node> {
+        // SAFETY: an expression, told apart by its tag and its type.
+        unsafe {
+            let type_ = raw::exprType(time);
+            if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
+                let constant = &*time.cast::<pg_sys::Const>();
+                if constant.constisnull {
+                    return None;
+                }
+                let micros = Timestamp::from_datum(constant.constvalue).unix_micros();
+                return Some(self.operators.constant(match end {
+                    End::First => Sno::first(micros, exclusive),
+                    End::Last => Sno::last(micros, exclusive),
+                }));
+            }
+            let name = if matches!(end, End::First) { c"sno_first" } else { c"sno_last" };
+            let function: Function = match (end, type_) {
+                (End::First, pg_sys::TIMESTAMPTZOID) => sno_first,
+                (End::First, pg_sys::TIMESTAMPOID) => sno_first_timestamp,
+                (End::First, pg_sys::DATEOID) => sno_first_date,
+                (End::Last, pg_sys::TIMESTAMPTZOID) => sno_last,
+                (End::Last, pg_sys::TIMESTAMPOID) => sno_last_timestamp,
+                (End::Last, pg_sys::DATEOID) => sno_last_date,
+                _ => return None,
+            };
+            let function =
+                self.operators.function(self.sno_time, name, &[type_, pg_sys::BOOLOID], function)?;
+            let args = raw::lappend(ptr::null_mut(), time.cast());
+            Some(
+                self.operators
+                    .call(function, raw::lappend(args, raw::makeBoolConst(exclusive, false).cast())),
+            )
+        }
+    }
+}
