@@ -3,20 +3,18 @@
 //! The conditions are nested lists of known bounds, of bounds that are unknown at planning time, and of conditions on another
 //! column. An estimate is good if it is within three times PostgreSQL's for the `timestamptz`, or nearer to the actual rows.
 
-use sno_tests::{Server, postgres::Client, postgres::SimpleQueryMessage};
+use sno_tests::{Random, Server, postgres::Client, postgres::SimpleQueryMessage};
 
 /// Chosen once, so that a failure comes again.
 const SEED: u64 = 20_260_101;
 const QUERIES: usize = 2000;
-const ROWS: u64 = 50_000;
+const ROWS: usize = 50_000;
 
-/// A linear congruential generator, whose upper bits are random enough.
-struct Random(u64);
+struct Conditions(Random);
 
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
+impl Conditions {
+    fn below(&mut self, end: usize) -> usize {
+        self.0.below(end)
     }
 
     /// A time among those of the rows, or a little outside, written as a constant, as one that is known at planning time only
@@ -31,12 +29,12 @@ impl Random {
     }
 
     fn comparison(&mut self) -> String {
-        let operator = ["<", "<=", ">", ">="][self.below(4) as usize];
+        let operator = ["<", "<=", ">", ">="][self.below(4)];
         let time = self.time();
         if self.below(4) == 0 { format!("{time} {operator} id") } else { format!("id {operator} {time}") }
     }
 
-    fn condition(&mut self, depth: u64) -> String {
+    fn condition(&mut self, depth: usize) -> String {
         match self.below(10 - 3 * depth) {
             0 => format!("n < {}", self.below(100)),
             1..=3 => self.comparison(),
@@ -47,7 +45,7 @@ impl Random {
         }
     }
 
-    fn list(&mut self, word: &str, depth: u64) -> String {
+    fn list(&mut self, word: &str, depth: usize) -> String {
         let count = 1 + self.below(4);
         let parts: Vec<_> = (0..count).map(|_| self.condition(depth.min(3))).collect();
         format!("({})", parts.join(&format!(" {word} ")))
@@ -83,7 +81,7 @@ fn random_conditions_are_estimated_as_on_a_timestamptz() {
              ANALYZE s, t;",
         ))
         .unwrap();
-    let mut random = Random(SEED);
+    let mut random = Conditions(Random(SEED));
     let (mut worst, mut bad) = ((1.0, String::new()), Vec::new());
     for _ in 0..QUERIES {
         let condition = random.list("AND", 0);

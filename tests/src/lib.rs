@@ -9,6 +9,7 @@
 mod answers;
 mod catalog;
 mod ids;
+mod random;
 mod server;
 mod skips;
 mod system;
@@ -19,6 +20,7 @@ pub use catalog::catalog;
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
+pub use random::Random;
 pub use server::{Builder, Mode, Server};
 pub use skips::skip;
 pub use sno_core;
