@@ -7,8 +7,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys::{
-    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid, PlannerInfo,
-    RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
+    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid,
+    PlannerInfo, RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
 };
 
 unsafe extern "C-unwind" {

@@ -76,7 +76,7 @@ unsafe fn bound(
         let mut args = Args::new(fcinfo);
         let id = of(time(args.next()).unix_micros(), args.next());
         (*fcinfo).isnull = id.is_none();
-        id.map_or(Datum::null(), |id| id.into_datum_unguarded())
+        id.map_or(Datum::null(), |id| id.into_datum())
     }
 }
 
