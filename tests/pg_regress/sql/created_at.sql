@@ -1,0 +1,93 @@
+-- A view's created_at costs nothing: conditions and orders on sno_time(id) use the indexes on id.
+CREATE TABLE events (id sno PRIMARY KEY, kind integer);
+INSERT INTO events SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 min', 1, 1, 0), n % 10 FROM generate_series(0, 9999) n;
+VACUUM ANALYZE events;
+CREATE VIEW feed AS SELECT *, sno_time(id) AS created_at FROM events;
+
+-- Conditions, with the time on either side.
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' AND created_at < '2026-01-04Z';
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE now() - interval '1 hour' < created_at;
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at BETWEEN '2026-01-03Z' AND '2026-01-03 01:00Z';
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at = '2026-01-03Z';
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= CURRENT_DATE;
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at < timestamp '2026-01-01 00:10';
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > (SELECT max(created_at) - interval '1 min' FROM feed);
+-- What is not rewritten.
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at IN ('2026-01-03Z', '2026-01-04Z');
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > clock_timestamp();
+-- A time that no ID has.
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > 'infinity';
+SELECT count(*) FROM feed WHERE created_at > 'infinity' OR created_at < '2010-01-01Z';
+
+-- The expression written out, and the cast.
+EXPLAIN (COSTS off) SELECT * FROM events WHERE sno_time(id) >= '2026-01-07 22:00Z' OR id::timestamptz < '2026-01-01 00:05Z';
+EXPLAIN (COSTS off) DELETE FROM feed WHERE created_at < '2026-01-01 00:05Z';
+
+-- Orders: the first page of a list, the newest of all.
+EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC LIMIT 20;
+EXPLAIN (COSTS off) SELECT kind FROM feed WHERE created_at < '2026-01-03Z' ORDER BY created_at DESC, id DESC LIMIT 20;
+EXPLAIN (COSTS off) SELECT max(created_at) FROM feed;
+SELECT max(created_at), min(created_at) FROM feed;
+-- Not where rows of the same time have an order of their own, or count together.
+EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at, kind LIMIT 20;
+EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC FETCH FIRST 1 ROW WITH TIES;
+
+-- Joins.
+CREATE TABLE shifts AS SELECT n, '2026-01-02Z'::timestamptz + n * interval '8 h' AS began FROM generate_series(1, 3) n;
+ANALYZE shifts;
+EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN feed ON created_at >= began AND created_at < began + interval '8 h';
+EXPLAIN (COSTS off) SELECT * FROM shifts, LATERAL (SELECT id FROM feed WHERE created_at < began ORDER BY created_at DESC LIMIT 1) f;
+
+-- Prepared statements, whose plan is used for any value and in any time zone.
+SET plan_cache_mode = force_generic_plan;
+PREPARE since(timestamptz) AS SELECT count(*) FROM feed WHERE created_at >= $1;
+PREPARE since_day(date) AS SELECT count(*) FROM feed WHERE created_at >= $1;
+EXPLAIN (COSTS off) EXECUTE since(now());
+EXECUTE since('2026-01-07 22:00Z');
+EXECUTE since('infinity');
+EXECUTE since(NULL);
+EXECUTE since_day('2026-01-07');
+SET timezone = 'America/New_York';
+EXECUTE since_day('2026-01-07');
+RESET timezone;
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+
+-- Table partitions are pruned, and read in order.
+CREATE TABLE days (id sno PRIMARY KEY) PARTITION BY RANGE (id);
+SELECT count(sno_create_partitions('days', '1 day', '2026-01-01Z', '2026-01-05Z'));
+INSERT INTO days SELECT id FROM events WHERE id < '2026-01-05Z'::timestamptz;
+VACUUM ANALYZE days;
+EXPLAIN (COSTS off) SELECT sno_time(id) FROM days WHERE sno_time(id) >= '2026-01-04Z';
+EXPLAIN (COSTS off) SELECT id FROM days WHERE sno_time(id) >= date '2026-01-04' ORDER BY sno_time(id) DESC LIMIT 5;
+
+-- UNION ALL: sno_time() around it. (Within its arms, conditions are filters.)
+CREATE VIEW all_events AS SELECT *, sno_time(id) AS created_at FROM (SELECT id FROM events UNION ALL SELECT id FROM events) e;
+EXPLAIN (COSTS off) SELECT * FROM all_events WHERE created_at = '2026-01-03Z';
+
+-- Row security.
+ALTER TABLE events ENABLE ROW LEVEL SECURITY;
+CREATE POLICY recent ON events USING (sno_time(id) >= '2026-01-07 22:00Z');
+CREATE ROLE regress_sno_reader;
+GRANT SELECT ON events TO regress_sno_reader;
+SET ROLE regress_sno_reader;
+EXPLAIN (COSTS off) SELECT kind FROM events WHERE sno_time(id) < '2026-01-07 22:05Z';
+RESET ROLE;
+ALTER TABLE events DISABLE ROW LEVEL SECURITY;
+
+-- Indexes on the expression go on working, and predicates with it.
+CREATE TABLE old_style (LIKE events);
+INSERT INTO old_style SELECT * FROM events;
+CREATE INDEX ON old_style (kind) WHERE sno_time(id) >= '2026-01-07Z';
+ANALYZE old_style;
+EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) >= '2026-01-07 12:00Z' AND kind = 3;
+CREATE INDEX ON old_style (sno_time(id));
+EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) = '2026-01-07 12:00Z';
+
+-- It can be switched off.
+SET sno.enable_time_conditions = off;
+EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' ORDER BY created_at LIMIT 20;
+RESET sno.enable_time_conditions;
+
+DROP TABLE events, days, old_style, shifts CASCADE;
+DROP ROLE regress_sno_reader;
