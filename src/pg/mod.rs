@@ -1,5 +1,7 @@
 //! Interfaces of PostgreSQL.
 
+pub(crate) mod raw;
+
 pub(crate) mod backend_local;
 pub(crate) mod datum;
 pub(crate) mod errors;
@@ -7,8 +9,6 @@ pub(crate) mod fmgr;
 pub(crate) mod server;
 pub(crate) mod settings;
 pub(crate) mod wait;
-
-pub(crate) mod raw;
 
 // For the planner's functions.
 pub(crate) mod nodes;

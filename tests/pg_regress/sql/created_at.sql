@@ -11,7 +11,6 @@ EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at BETWEEN '2026-01-03Z' AN
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at = '2026-01-03Z';
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= CURRENT_DATE;
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at < timestamp '2026-01-01 00:10';
-EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > (SELECT max(created_at) - interval '1 min' FROM feed);
 -- What is not rewritten.
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at IN ('2026-01-03Z', '2026-01-04Z');
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > clock_timestamp();
@@ -26,7 +25,6 @@ EXPLAIN (COSTS off) DELETE FROM feed WHERE created_at < '2026-01-01 00:05Z';
 -- Orders: the first page of a list, the newest of all.
 EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC LIMIT 20;
 EXPLAIN (COSTS off) SELECT kind FROM feed WHERE created_at < '2026-01-03Z' ORDER BY created_at DESC, id DESC LIMIT 20;
-EXPLAIN (COSTS off) SELECT max(created_at) FROM feed;
 SELECT max(created_at), min(created_at) FROM feed;
 -- Not where rows of the same time have an order of their own, or count together.
 EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at, kind LIMIT 20;
@@ -55,7 +53,7 @@ DEALLOCATE ALL;
 
 -- Table partitions are pruned, and read in order.
 CREATE TABLE days (id sno PRIMARY KEY) PARTITION BY RANGE (id);
-SELECT count(sno_create_partitions('days', '1 day', '2026-01-01Z', '2026-01-05Z'));
+SELECT count(*) FROM sno_create_partitions('days', '1 day', '2026-01-01Z', '2026-01-05Z');
 INSERT INTO days SELECT id FROM events WHERE id < '2026-01-05Z'::timestamptz;
 VACUUM ANALYZE days;
 EXPLAIN (COSTS off) SELECT sno_time(id) FROM days WHERE sno_time(id) >= '2026-01-04Z';

@@ -208,6 +208,9 @@ INSERT INTO shards SELECT * FROM events;
 SELECT tableoid::regclass, count(*) FROM shards GROUP BY 1 ORDER BY 1;
 SELECT plan('SELECT * FROM shards WHERE sno_metabyte(id) = 3');
 
+-- the time in a sub-select, the newest of all
+SELECT plan('SELECT * FROM log WHERE sno_time(id) > (SELECT max(sno_time(id)) FROM events)');
+
 DROP TABLE shards;
 DROP TABLE events, log, a, b;
 DROP FUNCTION plan, today;
