@@ -1,27 +1,23 @@
-//! An update while sessions go on: some have the library of before, some the new one, and none gets an ID that another has.
-//! Run it with `make test-update`, which builds the library of 0.1.0.
+//! A library that is replaced while sessions go on: some have the old one, some that of the next version, and none gets an ID that
+//! another has. The first test runs with `make test-update`, which derives the next version.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{env, fs};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, error, text};
+use sno_tests::{Mode, Server, error, major_version, program, text};
+
+use crate::upgrades::{folder, install_next};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
-
-/// The server whose library is replaced.
-fn programs() -> PathBuf {
-    env::var_os("SNO_PG_BIN_UPDATE").expect("SNO_PG_BIN_UPDATE is not set: run make test-update").into()
-}
+const ONLY_NEXT: &str = "SELECT sno_next(sno_new(1))";
 
 /// Puts a library in place as packages do: under another name first.
-fn install(name: &str) {
-    let library = env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run make test-update"));
-    let folder = Command::new(programs().join("pg_config")).arg("--pkglibdir").output().unwrap();
-    let folder = Path::new(str::from_utf8(&folder.stdout).unwrap().trim()).to_owned();
-    fs::copy(library, folder.join("sno.so.next")).unwrap();
-    fs::rename(folder.join("sno.so.next"), folder.join("sno.so")).unwrap();
+fn install(library: &Path) {
+    let place = folder(&program(""), "--pkglibdir");
+    fs::copy(library, place.join("sno.so.next")).unwrap();
+    fs::rename(place.join("sno.so.next"), place.join("sno.so")).unwrap();
 }
 
 /// A statement that is planned once and run many times.
@@ -44,29 +40,24 @@ fn run(client: &mut Client) {
 }
 
 #[test]
-#[ignore = "needs the library of 0.1.0: make test-update"]
+#[ignore = "needs the library of the next version: make test-update"]
 fn sessions_of_both_versions_make_different_ids() {
+    let next = env::var_os("SNO_LIBRARY_NEXT").expect("SNO_LIBRARY_NEXT is not set: run make test-update");
+    let old = folder(&program(""), "--pkglibdir").join("sno.so.old");
+    fs::copy(old.with_extension(""), &old).unwrap();
+    install_next(&program(""), "sno_next_wrapper");
     for preload in [false, true] {
-        install("SNO_LIBRARY_OLD");
-        let server = Server::builder()
-            .programs(programs(), &[])
-            .preload(preload)
-            .faketime(true)
-            .extension(false)
-            .conf("sno.partition_prefix", "3/16")
-            .start();
+        install(&old);
+        let server =
+            Server::builder().preload(preload).faketime(true).conf("sno.partition_prefix", "3/16").start();
         let mut ids = server.ids();
         let mut old = server.connect();
-        old.batch_execute(
-            "CREATE EXTENSION sno VERSION '0.1.0';
-             CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)",
-        )
-        .unwrap();
+        old.batch_execute("CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)").unwrap();
         ids.query(&mut old, DRAW).unwrap();
         prepare(&mut old);
 
-        // The files of the new version: sessions that have loaded the old library keep it.
-        install("SNO_LIBRARY_NEW");
+        // The files of the next version: sessions that have loaded the old library keep it, and the old SQL goes with both.
+        install(Path::new(&next));
         let mut new = server.connect();
         prepare(&mut new);
         for client in [&mut old, &mut new, &mut server.connect()] {
@@ -78,7 +69,7 @@ fn sessions_of_both_versions_make_different_ids() {
             refused.push(&mut new);
         }
         for client in refused {
-            let error = error(client, "ALTER EXTENSION sno UPDATE");
+            let error = error(client, "ALTER EXTENSION sno UPDATE TO 'next'");
             assert_eq!(error.code().code(), "42883", "{error}");
             assert!(error.message().contains("could not find function"), "{error}");
         }
@@ -88,48 +79,64 @@ fn sessions_of_both_versions_make_different_ids() {
             prepare(&mut old);
             prepare(&mut new);
         }
-        new.batch_execute("ALTER EXTENSION sno UPDATE").unwrap();
+        new.batch_execute("ALTER EXTENSION sno UPDATE TO 'next'").unwrap();
         for client in [&mut old, &mut new, &mut server.connect()] {
             ids.query(client, DRAW).unwrap();
         }
         run(&mut old);
         run(&mut new);
         // What the new SQL has and the old library has not.
-        let masked = old.batch_execute("SELECT sno_mask(sno_new(1), repeat('x', 16)::bytea)");
-        assert_eq!(
-            masked.map_err(|error| error.code().unwrap().code().to_owned()),
-            if preload { Ok(()) } else { Err("42883".into()) }
-        );
+        let result = old.batch_execute(ONLY_NEXT).map_err(|error| error.code().unwrap().code().to_owned());
+        assert_eq!(result, if preload { Ok(()) } else { Err("42883".into()) });
         // IDs go on above those of before.
         server.restart(Mode::Fast);
         ids.query(&mut server.connect(), DRAW).unwrap();
-        server.connect().batch_execute("SELECT sno_mask(sno_new(1), repeat('x', 16)::bytea)").unwrap();
-        ids.query(&mut server.connect(), DRAW).unwrap();
+        server.connect().batch_execute(ONLY_NEXT).unwrap();
         ids.assert_distinct();
     }
 }
 
+/// Writes another number over that of the layout, as if another version of the library had created the shared memory.
+fn change_layout(server: &Server) {
+    let mut client = server.connect();
+    if major_version(&mut client) >= 17 {
+        // A segment of its own, in a file. The number comes first, and then that the generators are ready.
+        let is_ours = |path: &PathBuf| fs::read(path).unwrap().starts_with(&[1, 0, 0, 0, 1]);
+        let files = fs::read_dir(server.data().join("pg_dynshmem")).unwrap().map(|file| file.unwrap().path());
+        let [file] = &files.filter(is_ours).collect::<Vec<_>>()[..] else { panic!("no segment of sno") };
+        return fs::File::options().write(true).open(file).unwrap().write_all(&[99]).unwrap();
+    }
+    let place: i64 = client
+        .query_one("SELECT off FROM pg_shmem_allocations WHERE name = 'sno generators'", &[])
+        .unwrap()
+        .get(0);
+    let file = fs::read_to_string(server.data().join("postmaster.pid")).unwrap();
+    let segment = file.lines().nth(6).unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
+    // SAFETY: the server's main segment, and the place of a number in it.
+    unsafe {
+        let start = libc::shmat(segment, std::ptr::null(), 0);
+        assert_ne!(start.addr() as isize, -1, "shmat");
+        start.byte_offset(place as isize).cast::<u32>().write_volatile(99);
+        libc::shmdt(start);
+    }
+}
+
 #[test]
-#[ignore = "needs the library of 0.1.0: make test-update"]
-fn a_library_that_lays_its_memory_out_otherwise_waits_for_a_restart() {
-    install("SNO_LIBRARY_NEW");
+fn memory_of_another_layout_waits_for_a_restart() {
     let server = Server::builder()
-        .programs(programs(), &[])
-        .faketime(true)
         .conf("sno.partition_prefix", "3/16")
+        .conf("shared_memory_type", "sysv")
+        .conf("dynamic_shared_memory_type", "mmap")
         .start();
     let mut ids = server.ids();
     let mut before = server.connect();
     ids.query(&mut before, DRAW).unwrap();
-    install("SNO_LIBRARY_OTHER");
+    change_layout(&server);
     let mut after = server.connect();
     for _ in 0..2 {
         let error = error(&mut after, "SELECT sno_new(1)");
         assert_eq!(error.code().code(), "55000", "{error}");
-        assert_eq!(
-            error.message(),
-            "shared memory of the generators of sno was laid out by another version of the library"
-        );
+        assert!(error.message().ends_with("was laid out by another version of the library"), "{error}");
         assert!(error.hint().unwrap().contains("Restart"), "{error}");
     }
     // What needs no generator works, and sessions of before go on.

@@ -2,9 +2,33 @@
 //! `DROP EXTENSION`.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use sno_tests::postgres::Client;
-use sno_tests::{Server, catalog, code, give_to_server, plan, text};
+use sno_tests::postgres::{Client, NoTls};
+use sno_tests::{Server, catalog, code, give_to_server, plan, program, text};
+
+/// A folder of a server, as its `pg_config` says.
+pub(crate) fn folder(programs: &Path, option: &str) -> PathBuf {
+    let output = Command::new(programs.join("pg_config")).arg(option).output().unwrap();
+    str::from_utf8(&output.stdout).unwrap().trim_end().into()
+}
+
+/// Installs a next version of the extension, derived from this one: with one function more, of this symbol of the library, and
+/// with another comment. Nothing gets it that does not ask for the version `next`.
+pub(crate) fn install_next(programs: &Path, symbol: &str) {
+    let (folder, now) = (folder(programs, "--sharedir").join("extension"), env!("CARGO_PKG_VERSION"));
+    let changes = format!(
+        "CREATE FUNCTION sno_next(sno) RETURNS integer
+             AS 'MODULE_PATHNAME', '{symbol}' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+         COMMENT ON FUNCTION sno_next(sno) IS 'the next version has it';
+         COMMENT ON FUNCTION sno_time(sno) IS 'another comment';"
+    );
+    let script = fs::read_to_string(folder.join(format!("sno--{now}.sql"))).unwrap();
+    fs::write(folder.join("sno--next.sql"), script + &changes).unwrap();
+    fs::write(folder.join(format!("sno--{now}--next.sql")), changes).unwrap();
+}
 
 #[track_caller]
 fn database(server: &Server, name: &str) -> Client {
@@ -13,13 +37,13 @@ fn database(server: &Server, name: &str) -> Client {
 }
 
 /// What is in one set only, for people to read.
-fn difference(old: &BTreeSet<String>, new: &BTreeSet<String>) -> String {
+pub(crate) fn difference(old: &BTreeSet<String>, new: &BTreeSet<String>) -> String {
     let line = |sign: char| move |line: &String| format!("{sign} {line}\n");
     old.difference(new).map(line('-')).chain(new.difference(old).map(line('+'))).collect()
 }
 
 /// Tables that use all that the extension has: keys, every kind of index, partitions, defaults, views, functions.
-const FILL: &str = "
+pub(crate) const FILL: &str = "
     CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), parent sno REFERENCES event, n integer);
     INSERT INTO event (id, n) SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 minute', n % 5, 7, n), n
         FROM generate_series(1, 5000) n;
@@ -53,7 +77,7 @@ const INDEXES: [(&str, &str); 6] = [
 ];
 
 /// A summary of every row, and what every index finds.
-fn content(client: &mut Client) -> Vec<String> {
+pub(crate) fn content(client: &mut Client) -> Vec<String> {
     let mut all = Vec::new();
     let query = |condition: &str| {
         format!(
@@ -98,6 +122,52 @@ fn content(client: &mut Client) -> Vec<String> {
     all
 }
 
+/// By the owner of the database, as for every trusted extension.
+#[test]
+fn an_update_with_all_that_uses_it() {
+    install_next(&program(""), "sno_metabyte");
+    let server = Server::builder().extension(false).start();
+    server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
+    let own = |name: &str| {
+        server.connect().batch_execute(&format!("CREATE DATABASE {name} OWNER alice")).unwrap();
+        server.config().user("alice").dbname(name).connect(NoTls).unwrap()
+    };
+    let mut client = own("old");
+    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    client.batch_execute(FILL).unwrap();
+    let before = content(&mut client);
+    client.batch_execute("ALTER EXTENSION sno UPDATE TO 'next'").unwrap();
+    for mut client in [client, server.connect_to("old")] {
+        assert_eq!(content(&mut client), before);
+        client
+            .batch_execute(
+                "INSERT INTO event (n) SELECT generate_series(1, 1000);
+                 DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
+                 SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
+                 INSERT INTO log (line) VALUES ('new');
+                 DELETE FROM log WHERE line = 'new';",
+            )
+            .unwrap();
+        assert_eq!(code(&mut client, "ALTER EXTENSION sno UPDATE TO '1.0.0'"), "22023");
+    }
+    let mut client = server.connect_to("old");
+    client
+        .batch_execute(
+            "CREATE EXTENSION amcheck;
+             SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true)",
+        )
+        .unwrap();
+    let mut fresh = own("fresh");
+    fresh.batch_execute("CREATE EXTENSION sno VERSION 'next'").unwrap();
+    let (updated, fresh) = (catalog(&mut client), catalog(&mut fresh));
+    assert!(fresh.len() > 200, "{} lines", fresh.len());
+    assert!(
+        updated == fresh,
+        "an update leads elsewhere than CREATE EXTENSION:\n{}",
+        difference(&updated, &fresh)
+    );
+}
+
 /// Each kind of line that an update script could have forgotten makes a difference to the comparison.
 #[test]
 fn the_comparison_sees_every_kind_of_change() {
@@ -107,10 +177,11 @@ fn the_comparison_sees_every_kind_of_change() {
     for change in [
         "ALTER FUNCTION sno_time(sno) COST 2",
         "ALTER FUNCTION sno_time(sno) PARALLEL RESTRICTED",
-        "ALTER FUNCTION sno_between(sno, timestamptz, timestamptz) SUPPORT sno_since_support",
+        "ALTER FUNCTION sno_time(sno) SUPPORT sno_time_support",
         "ALTER FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) SET work_mem = '4MB'",
-        "CREATE OR REPLACE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean LANGUAGE SQL IMMUTABLE STRICT
-             PARALLEL SAFE SUPPORT sno_before_support RETURN $1 <= sno_lower($2)",
+        "CREATE OR REPLACE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
+             LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support
+             RETURN id > sno_lower(since) AND id < sno_lower(until)",
         "COMMENT ON FUNCTION sno_time(sno) IS 'other'",
         "COMMENT ON COLUMN sno_generators.drifts IS NULL",
         "COMMENT ON CAST (sno AS uuid) IS NULL",
@@ -131,17 +202,6 @@ fn the_comparison_sees_every_kind_of_change() {
         client.batch_execute("ROLLBACK").unwrap();
     }
     assert_eq!(catalog(&mut client), fresh);
-}
-
-/// A trusted extension: who may create objects in the database may create it.
-#[test]
-fn an_ordinary_user_creates_it() {
-    let server = Server::builder().extension(false).start();
-    server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
-    server.connect().batch_execute("CREATE DATABASE own OWNER alice").unwrap();
-    let mut config = server.config();
-    let mut alice = config.user("alice").dbname("own").connect(sno_tests::postgres::NoTls).unwrap();
-    alice.batch_execute("CREATE EXTENSION sno; SELECT sno_new(1)").unwrap();
 }
 
 #[test]
@@ -169,7 +229,7 @@ fn dumps_of_every_format_bring_everything_back() {
         run("pg_dump", &["-d", "source", "--format", format, "--jobs", dump_jobs, "--file", file]);
         let mut client = database(&server, &target);
         if format == "plain" {
-            let script = std::fs::read_to_string(file).unwrap();
+            let script = fs::read_to_string(file).unwrap();
             assert_eq!(script.matches("CREATE EXTENSION").count(), 1);
             assert!(
                 !script.contains("CREATE FUNCTION public.sno"),
