@@ -499,16 +499,17 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
 
--- Locks a table for changes of its partitions: against others who make them, but not against readers and writers. With a
--- change ('attach', 'detach', 'drop'), also the tables that this will lock and that others use: the partitions to be removed, the
--- default partition, and what foreign keys lead from and to. It waits for a lock only while it holds none of them: if one can't be
--- had at once, it gives all of them back, and waits for that one. Tables that are always in use can't be had so: after 20
--- attempts it waits for each up to 100 ms. What the caller may not lock is left to the change.
-CREATE FUNCTION sno_lock_partitions(parent regclass, change text, removed regclass[]) RETURNS void
+-- Locks what a change of partitions will lock: the table, against others who make them; the partitions that end before a time, if
+-- they are to be removed; the default partition; and what foreign keys lead from and to. It waits for a lock only while it holds
+-- none of them: if one can't be had at once, it gives all of them back, and waits for that one. Tables that are always in use can't
+-- be had so: after 20 attempts it waits for each up to 100 ms. What the caller may not lock is left to the change.
+CREATE FUNCTION sno_lock_partitions(parent regclass, is_lacking boolean, before timestamptz, drop_them boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    key regtype := (SELECT extnamespace::regnamespace || '.sno' FROM pg_extension WHERE extname = 'sno');
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    removed regclass[];
+    change text;
     timeout text := current_setting('lock_timeout');
     patience interval := nullif(timeout, '0')::interval;
     began timestamptz := clock_timestamp();
@@ -523,7 +524,7 @@ BEGIN
     END IF;
     IF NOT EXISTS (
         SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = key
+        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = (own || '.sno')::regtype
     ) THEN
         RAISE EXCEPTION 'table "%" is not partitioned by range of a single column of type sno',
             coalesce((SELECT relname FROM pg_class WHERE oid = parent), parent::text)
@@ -534,7 +535,9 @@ BEGIN
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
                 DETAIL = 'Such a transaction would not see the partitions that others have made or removed meanwhile.';
     END IF;
-    LOOP
+    EXECUTE format('SELECT ARRAY(SELECT partition FROM %s.sno_partitions($1) WHERE until <= $2)', own) INTO removed USING parent, before;
+    change := CASE WHEN removed <> '{}' THEN CASE WHEN drop_them THEN 'drop' ELSE 'detach' END WHEN is_lacking THEN 'attach' END;
+    WHILE change IS NOT NULL LOOP
         patient := true;
         attempt := attempt + 1;
         BEGIN
@@ -546,17 +549,17 @@ BEGIN
             FOR wanted IN
                 SELECT l.related, command
                 FROM (
-                    SELECT 1, parent::oid, true, CASE WHEN change IN ('detach', 'drop') THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE UPDATE EXCLUSIVE' END
+                    SELECT 1, parent::oid, true, CASE change WHEN 'attach' THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
                     UNION ALL
                     SELECT 2, inhrelid, false, 'ACCESS EXCLUSIVE' FROM pg_inherits WHERE inhparent = parent AND inhrelid = ANY (removed)
                     UNION ALL
-                    SELECT 3, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent AND change IS NOT NULL
+                    SELECT 3, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent
                     UNION ALL
                     SELECT 4, conrelid, true, CASE change WHEN 'attach' THEN 'SHARE ROW EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
-                    FROM pg_constraint WHERE confrelid = parent AND contype = 'f' AND change IS NOT NULL
+                    FROM pg_constraint WHERE confrelid = parent AND contype = 'f'
                     UNION ALL
                     SELECT 5, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
-                    FROM pg_constraint WHERE conrelid = parent AND contype = 'f' AND change IS NOT NULL
+                    FROM pg_constraint WHERE conrelid = parent AND contype = 'f'
                 ) l(place, related, alone, mode)
                 JOIN pg_class c ON c.oid = l.related JOIN pg_namespace n ON n.oid = c.relnamespace,
                     format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' END, n.nspname, c.relname, l.mode) command
@@ -596,7 +599,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, text, regclass[]) IS 'lock a table for a change of its partitions, and the tables that the change concerns, without a deadlock';
+COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, timestamptz, boolean) IS 'lock what a change of partitions will lock, without a deadlock';
 
 CREATE FUNCTION sno_create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
@@ -620,7 +623,7 @@ DECLARE
         ) free(lower, upper),
         LATERAL (SELECT greatest(free.lower, %1$s.sno_lower(start AT TIME ZONE 'UTC')),
                         least(free.upper, %1$s.sno_lower((start + $4) AT TIME ZONE 'UTC'))) g(lower, upper)
-        WHERE start < $3 AND g.lower OPERATOR(%1$s.<) g.upper
+        WHERE start < $3 AND free.lower OPERATOR(%1$s.<) free.upper AND g.lower OPERATOR(%1$s.<) g.upper
         ORDER BY g.lower
     $query$, own);
     months integer;
@@ -662,8 +665,7 @@ BEGIN
     END IF;
 
     EXECUTE format('SELECT EXISTS (%s)', gaps) INTO is_lacking USING parent, start, stop, width;
-    EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, $3)', own)
-        USING parent, CASE WHEN is_lacking THEN 'attach' END, '{}'::regclass[];
+    EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, NULL::timestamptz, false)', own) USING parent, is_lacking;
     SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner,
         coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
     INTO info
@@ -710,8 +712,6 @@ CREATE FUNCTION sno_expire_partitions(
 AS $$
 DECLARE
     own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
-    expired text := format('SELECT p.partition, c.relkind FROM %s.sno_partitions($1) p JOIN pg_class c ON c.oid = p.partition WHERE p.until <= $2', own);
-    old regclass[];
     child record;
 BEGIN
     IF before IS NULL OR drop_them IS NULL THEN
@@ -721,11 +721,10 @@ BEGIN
         RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
-    EXECUTE format('SELECT ARRAY(SELECT partition FROM (%s) e)', expired) INTO old USING parent, before;
-    EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, $3)', own)
-        USING parent, CASE WHEN old = '{}' THEN NULL WHEN drop_them THEN 'drop' ELSE 'detach' END, old;
-    -- Again, since others may have changed them meanwhile.
-    FOR child IN EXECUTE expired USING parent, before LOOP
+    EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_them;
+    FOR child IN EXECUTE format(
+        'SELECT p.partition, c.relkind FROM %s.sno_partitions($1) p JOIN pg_class c ON c.oid = p.partition WHERE p.until <= $2', own
+    ) USING parent, before LOOP
         RETURN NEXT child.partition;
         EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition);
         IF drop_them THEN
@@ -748,7 +747,6 @@ DECLARE
     -- Days and months are those of UTC, as the partitions are.
     today timestamp := now() AT TIME ZONE 'UTC';
     before timestamptz := (today - retention) AT TIME ZONE 'UTC';
-    old regclass[];
 BEGIN
     IF ahead IS NULL OR ahead < 0 THEN
         RAISE EXCEPTION 'invalid number of partitions ahead: %', coalesce(ahead::text, 'null')
@@ -762,12 +760,8 @@ BEGIN
         RAISE EXCEPTION 'nothing expires without a retention' USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Give a retention, or leave drop_expired alone.';
     END IF;
-    EXECUTE format('SELECT ARRAY(SELECT partition FROM %s.sno_partitions($1) WHERE until <= $2)', own) INTO old USING parent, before;
-    IF old <> '{}' THEN
-        -- The locks of both steps at once.
-        EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, $3)', own)
-            USING parent, CASE WHEN drop_expired THEN 'drop' ELSE 'detach' END, old;
-    END IF;
+    -- The locks of both steps at once, if both have something to do.
+    EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_expired;
     RETURN QUERY EXECUTE format('SELECT ''created'', p::text FROM %s.sno_create_partitions($1, $2, $3, $4) p', own)
         USING parent, width, now(), greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us');
     IF retention IS NOT NULL THEN

@@ -340,8 +340,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "upkeep does not lock the default partition beforehand",
         file: "sql/sno.sql",
-        from: "FROM pg_partitioned_table WHERE partrelid = parent AND change IS NOT NULL",
-        to: "FROM pg_partitioned_table WHERE false",
+        from: "FROM pg_partitioned_table WHERE partrelid = parent\n",
+        to: "FROM pg_partitioned_table WHERE false\n",
         suites: &[PARTITIONS],
     },
 ];

@@ -62,7 +62,7 @@ SELECT count(*) FROM sno_partitions('few');
 -- Functions and operators that others put in front are not called.
 CREATE SCHEMA trap;
 CREATE FUNCTION trap.sno_partitions(regclass) RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-CREATE FUNCTION trap.sno_lock_partitions(regclass, text, regclass[]) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, timestamptz, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
 CREATE FUNCTION trap.format(text, regclass) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
 CREATE FUNCTION trap.times(numeric, integer) RETURNS numeric LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
 CREATE OPERATOR trap.* (FUNCTION = trap.times, LEFTARG = numeric, RIGHTARG = integer);
