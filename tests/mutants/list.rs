@@ -31,6 +31,7 @@ const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
 const STARTS: Suite = Suite("server", "restarts::");
 const UPGRADES: Suite = Suite("server", "upgrades::");
+const LAYOUT: Suite = Suite("server", "live_update::memory_of");
 const PARTITIONS: Suite = Suite("server", "partitions::");
 const LOOM: Suite = Suite("loom", "");
 const CORE: Suite = Suite("core", "");
@@ -329,6 +330,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
         to: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;",
         suites: &[REGRESS, UPGRADES],
+    },
+    Mutant {
+        name: "shared memory of another layout is used",
+        file: "src/generator/shared.rs",
+        from: "if shared.layout.load(Relaxed) == LAYOUT {",
+        to: "if true {",
+        suites: &[LAYOUT],
     },
     Mutant {
         name: "the retention is counted in the time zone of the session",
