@@ -10,7 +10,7 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
 .PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package dist
 .PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus
 .PHONY: test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx
-.PHONY: bench bench-quick bench-scale bench-large bench-instructions bench-check
+.PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
 	@dev/build
@@ -83,9 +83,6 @@ bench-quick: ## the same in two minutes, on smaller tables: target/bench
 
 bench-scale: ## the sections about tables with ten million rows: an hour
 	@dev/bench scale
-
-bench-large: ## tables of a hundred million rows: 20 minutes, 40 GB of disk
-	@dev/bench large
 
 bench-instructions: ## count the instructions of calls and statements
 	@dev/bench instructions

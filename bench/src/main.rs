@@ -3,8 +3,7 @@
 //! All contenders of a figure take turns within one session, round after round, and change their order from round to
 //! round; so what disturbs the machine for a moment disturbs all of them.
 //!
-//! Each module uses only those before it: `results`, `summary` and `report` keep and show what was measured, `contenders` and
-//! `sections` say what is measured of whom, `run` measures it, `instructions` counts what times are too noisy for. One
+//! Each module uses only those before it: `results`, `summary`, `report`, `contenders`, `sections`, `run`, `instructions`. One
 //! more type of key is an entry of `contenders`, one more section an entry of `sections`.
 
 mod contenders;
@@ -19,40 +18,22 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 
 /// Measures what an ID costs. Needs the private copy of a server that dev/staged makes.
 #[derive(Parser)]
 struct Command {
-    what: What,
+    /// A size of a run, or instructions, check, render
+    what: String,
     /// The folder for the results
     #[arg(long)]
     into: PathBuf,
     /// Pages that have blocks for them
     #[arg(long)]
     page: Vec<PathBuf>,
-    /// The folder where criterion left what it measured
-    #[arg(long)]
-    criterion: Option<PathBuf>,
     /// Only these sections
     #[arg(long)]
     only: Vec<String>,
-    /// Rows of the section `large`
-    #[arg(long)]
-    rows: Option<usize>,
-}
-
-/// The sizes come first, in the order of [`run::SIZES`].
-#[derive(Clone, Copy, ValueEnum)]
-enum What {
-    Full,
-    Quick,
-    Scale,
-    Large,
-    Smoke,
-    Instructions,
-    Check,
-    Render,
 }
 
 fn main() -> ExitCode {
@@ -63,19 +44,19 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<(), Box<dyn Error>> {
     let mut runs = results::read(&command.into)?;
     let mut failed = Vec::new();
-    match command.what {
-        What::Render => {}
-        What::Check => {
+    match command.what.as_str() {
+        "render" => {}
+        "check" => {
             let recorded = runs.get("instructions").ok_or("no instructions are recorded there")?;
             return instructions::check(recorded, &instructions::count()?);
         }
-        What::Instructions => {
+        "instructions" => {
             runs.insert("instructions".into(), instructions::count()?);
         }
-        size => {
-            let (name, size) = run::SIZES[size as usize];
+        name => {
+            let (_, size) = run::SIZES.iter().find(|(known, _)| *known == name).ok_or("no such size")?;
             let only: Vec<&str> = command.only.iter().map(String::as_str).collect();
-            let (run, failures) = run::measure(size, &only, command.rows, command.criterion.as_deref())?;
+            let (run, failures) = run::measure(*size, &only)?;
             failed = failures;
             runs.insert(name.into(), run);
         }

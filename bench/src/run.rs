@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use sno_tests::postgres::{Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
 use crate::contenders::{Contender, FUNCTIONS};
-use crate::results::{Run, Series, Unit};
+use crate::results::{Run, Series};
 use crate::sections::{Figure, Measure, SECTIONS, Section};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -19,7 +18,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// How much is measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
-    /// The sections, or all that have a share of the time.
+    /// The sections, or all.
     only: &'static [&'static str],
     /// How many rows a section has.
     rows: fn(&Section) -> usize,
@@ -29,18 +28,11 @@ pub(crate) struct Size {
     seconds: f64,
     /// Seconds of a sample of pgbench's, or two transactions.
     sample: u32,
-    shared_buffers: &'static str,
 }
 
-const FULL: Size = Size {
-    only: &[],
-    rows: |section| section.rows,
-    rounds: (3, 15),
-    seconds: 800.0,
-    sample: 3,
-    shared_buffers: "2GB",
-};
-pub(crate) const SIZES: [(&str, Size); 5] = [
+const FULL: Size =
+    Size { only: &[], rows: |section| section.rows, rounds: (3, 15), seconds: 800.0, sample: 3 };
+pub(crate) const SIZES: [(&str, Size); 4] = [
     ("full", FULL),
     ("quick", Size { rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
     (
@@ -53,22 +45,12 @@ pub(crate) const SIZES: [(&str, Size); 5] = [
             ..FULL
         },
     ),
-    ("large", Size { only: &["large"], rounds: (1, 1), ..FULL }),
-    (
-        "smoke",
-        Size {
-            rows: |section| section.rows / 1000,
-            rounds: (1, 1),
-            seconds: 0.0,
-            sample: 0,
-            shared_buffers: "64MB",
-            ..FULL
-        },
-    ),
+    ("smoke", Size { rows: |section| section.rows / 1000, rounds: (1, 1), seconds: 0.0, sample: 0, ..FULL }),
 ];
 
-/// What the server is set to, and the results say, beside the shared buffers. It holds for all contenders.
-const SETTINGS: [(&str, &str); 10] = [
+/// What the server is set to, and the results say. It holds for all contenders.
+const SETTINGS: [(&str, &str); 11] = [
+    ("shared_buffers", "2GB"),
     ("work_mem", "1GB"),
     ("maintenance_work_mem", "1GB"),
     ("max_wal_size", "32GB"),
@@ -83,18 +65,13 @@ const SETTINGS: [(&str, &str); 10] = [
 ];
 
 /// Runs the sections one after the other. Also returns which of them failed, and why.
-pub(crate) fn measure(
-    size: Size,
-    only: &[&str],
-    rows: Option<usize>,
-    criterion: Option<&Path>,
-) -> Result<(Run, Vec<String>)> {
+pub(crate) fn measure(size: Size, only: &[&str]) -> Result<(Run, Vec<String>)> {
     let names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
     if let Some(unknown) = only.iter().find(|only| !names.contains(only)) {
         return Err(format!("there is no section {unknown}; there are {}", names.join(", ")).into());
     }
     let only = if only.is_empty() { size.only } else { only };
-    let mut builder = Server::builder().conf("shared_buffers", size.shared_buffers);
+    let mut builder = Server::builder().conf("statement_timeout", "0");
     for (name, value) in SETTINGS {
         builder = builder.conf(name, value);
     }
@@ -104,15 +81,11 @@ pub(crate) fn measure(
     session.client.batch_execute(FUNCTIONS)?;
     let mut run = Run::new(session.ask("SHOW server_version")?);
     let mut failed = Vec::new();
-    let chosen = |section: &&Section| match only {
-        [] => section.share > 0.0,
-        _ => only.contains(&section.name),
-    };
+    let chosen = |section: &&Section| only.is_empty() || only.contains(&section.name);
     for section in SECTIONS.iter().filter(chosen) {
-        let rows = rows.filter(|_| section.name == "large").unwrap_or_else(|| (size.rows)(section)).max(1);
         session.say(section.name);
         // What the other sections measured is not to be lost.
-        match session.section(section, rows, criterion) {
+        match session.section(section, (size.rows)(section).max(1)) {
             Ok(series) => run.series.extend(series),
             Err(error) => failed.push(format!("{}: {error}", section.name)),
         }
@@ -121,7 +94,7 @@ pub(crate) fn measure(
         session.client.batch_execute("ALTER SYSTEM RESET ALL")?;
         session.server.reload();
     }
-    let others = ["shared_buffers", "synchronous_commit", "full_page_writes", "debug_assertions"];
+    let others = ["synchronous_commit", "full_page_writes", "debug_assertions"];
     for name in SETTINGS.map(|(name, _)| name).iter().chain(&others) {
         run.settings.push(format!("{name} = {}", session.ask(&format!("SHOW {name}"))?));
     }
@@ -155,10 +128,7 @@ impl Session {
         Ok(value.ok_or_else(|| format!("{query}: no answer"))?.into())
     }
 
-    fn section(&mut self, section: &Section, rows: usize, criterion: Option<&Path>) -> Result<Vec<Series>> {
-        if let ([], Some(folder)) = (section.figures, criterion) {
-            return crates(section.name, folder);
-        }
+    fn section(&mut self, section: &Section, rows: usize) -> Result<Vec<Series>> {
         let words = vec![("rows", rows.to_string()), ("data", self.server.data().display().to_string())];
         let mut all = Contender { name: section.name.into(), words };
         self.client.batch_execute("CREATE SCHEMA section")?;
@@ -168,35 +138,25 @@ impl Session {
             all.words.push((word, answer));
         }
         let seconds = section.share * self.size.seconds / section.figures.len() as f64;
-        let mut contenders = Vec::new();
+        let mut all_series = Vec::new();
         for figure in section.figures {
-            contenders.push((figure, figure.contenders.on(&mut self.client, &all.words)));
-        }
-        // All of them together, or one after the other.
-        let groups = if section.one_by_one { contenders[0].1.len() } else { 1 };
-        let mut all_series = vec![Vec::new(); contenders.len()];
-        for group in 0..groups {
-            for ((figure, contenders), all_series) in contenders.iter().zip(&mut all_series) {
-                let count = contenders.len() / groups;
-                let contenders = &contenders[group * count..][..count];
-                for (contender, samples, note) in self.rounds(figure, contenders, seconds)? {
-                    let names = [section.name, figure.title, contender];
-                    all_series
-                        .push(Series { note, ..Series::new(names, rows, figure.measure.unit(), samples) });
-                }
+            let contenders = figure.contenders.on(&mut self.client, &all.words);
+            for ((samples, note), contender) in self.rounds(figure, &contenders, seconds)?.zip(&contenders) {
+                let names = [section.name, figure.title, &contender.name];
+                all_series.push(Series { note, ..Series::new(names, rows, figure.measure.unit(), samples) });
             }
         }
-        Ok(all_series.concat())
+        Ok(all_series)
     }
 
     /// Lets contenders take turns, one sample each round, until there are enough rounds or the time is up. Each round
     /// begins with another of them.
-    fn rounds<'a>(
+    fn rounds(
         &mut self,
         figure: &Figure,
-        contenders: &'a [Contender],
+        contenders: &[Contender],
         seconds: f64,
-    ) -> Result<Vec<(&'a str, Vec<f64>, String)>> {
+    ) -> Result<impl Iterator<Item = (Vec<f64>, String)> + use<>> {
         for contender in contenders {
             contender.run(&self.server, figure.setup)?;
         }
@@ -224,15 +184,14 @@ impl Session {
             longest = longest.max(began.elapsed().as_secs_f64() - now);
         }
         self.say(&format!("  {}: {} rounds", figure.title, samples[0].len()));
-        let names = contenders.iter().map(|contender| contender.name.as_str());
-        Ok(names.zip(samples).zip(notes).map(|((name, samples), note)| (name, samples, note)).collect())
+        Ok(samples.into_iter().zip(notes))
     }
 
     fn sample(&mut self, figure: &Figure, contender: &Contender) -> Result<f64> {
         let of = contender.fill(figure.of);
         let rows: f64 = contender.fill("{rows}").parse()?;
         Ok(match figure.measure {
-            Measure::Time => self.times(&of, 1)?.iter().sum(),
+            Measure::Time => self.times(&of, 1)?[0],
             Measure::TimeOfTen => self.times(&of, 10)?[0],
             Measure::TimePerRow => {
                 let times = self.times(&of, 1)?;
@@ -296,31 +255,4 @@ impl Session {
         let failure = || format!("pgbench: {said}{}", String::from_utf8_lossy(&output.stderr));
         Ok(rate.filter(|_| output.status.success()).ok_or_else(failure)?)
     }
-}
-
-/// What criterion measured: groups in its folder, and their functions, ours first.
-fn crates(section: &str, folder: &Path) -> Result<Vec<Series>> {
-    let mut all_series = Vec::new();
-    for group in ["one ID", "ID to text", "text to ID, validated", "comparison"] {
-        let mut series = Vec::new();
-        for function in fs::read_dir(folder.join(group))? {
-            let new = function?.path().join("new");
-            if !new.is_dir() {
-                continue;
-            }
-            let read = |name: &str| -> Result<Value> {
-                Ok(serde_json::from_str(&fs::read_to_string(new.join(name))?)?)
-            };
-            let (benchmark, sample) = (read("benchmark.json")?, read("sample.json")?);
-            let elements = benchmark["throughput"]["Elements"].as_f64().unwrap_or(1.0) * 1e9;
-            let numbers =
-                |name: &str| sample[name].as_array().into_iter().flatten().filter_map(Value::as_f64);
-            let samples = numbers("times").zip(numbers("iters")).map(|(time, count)| time / count / elements);
-            let name = benchmark["function_id"].as_str().unwrap_or_default();
-            series.push(Series::new([section, group, name], 1, Unit::Seconds, samples.collect()));
-        }
-        series.sort_by_key(|series| (!series.contender.starts_with("sno"), series.contender.clone()));
-        all_series.extend(series);
-    }
-    Ok(all_series)
 }

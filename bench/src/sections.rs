@@ -13,7 +13,7 @@ use Measure::*;
 pub(crate) struct Section {
     /// Its name in files and on the command line.
     pub(crate) name: &'static str,
-    /// Its share of the run's time. Without one, it runs only if it is named, in a single round.
+    /// Its share of the run's time.
     pub(crate) share: f64,
     /// Rows in a full run.
     pub(crate) rows: usize,
@@ -21,9 +21,6 @@ pub(crate) struct Section {
     pub(crate) setup: &'static str,
     /// Words, and queries for what they stand for.
     pub(crate) words: &'static [(&'static str, &'static str)],
-    /// Whether each contender goes through all figures before the next one begins, instead of taking turns.
-    pub(crate) one_by_one: bool,
-    /// Without any, they are what criterion has measured.
     pub(crate) figures: &'static [Figure],
 }
 
@@ -45,7 +42,7 @@ pub(crate) struct Figure {
 /// How a sample is taken.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Measure {
-    /// The time of all statements.
+    /// The time of a statement.
     Time,
     /// The mean time of ten executions of a prepared statement, after one that does not count.
     TimeOfTen,
@@ -84,16 +81,15 @@ impl Figure {
 }
 
 const fn sort(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
-    let note = "SELECT CASE WHEN temp_files > {files} THEN 'not in memory' ELSE '' END
-                FROM pg_stat_force_next_flush(), pg_stat_database WHERE datname = current_database()";
     let around = ["", "DROP INDEX IF EXISTS {t}_id_idx"];
-    Figure { setup, around, note, ..Figure::new(title, Keys("moment"), Time, of) }
+    Figure { setup, around, ..Figure::new(title, Keys("moment"), Time, of) }
 }
 
 const fn space(title: &'static str, contenders: Contenders, fill: &'static str) -> Figure {
     let note = "SELECT format('table %s, indexes %s', round(pg_relation_size('{t}') / {rows}.0, 1),
                               round(pg_indexes_size('{t}') / {rows}.0, 1))";
-    Figure { around: [fill, "DROP TABLE {t}"], note, ..Figure::new(title, contenders, BytesPerRow, SIZE) }
+    let size = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
+    Figure { around: [fill, "DROP TABLE {t}"], note, ..Figure::new(title, contenders, BytesPerRow, size) }
 }
 
 const fn hour(title: &'static str, query: &'static str) -> Figure {
@@ -136,11 +132,9 @@ const fn backends(title: &'static str, count: u32) -> Figure {
 
 const TABLE: &str =
     "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index}";
-const SIZE: &str = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
 const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
 const KEYS_ALONE: &str = "SELECT id FROM {t} ORDER BY id OFFSET {rows}";
 const INDEX: &str = "CREATE INDEX ON {t} (id)";
-const INDEXES: &str = "CREATE UNIQUE INDEX ON {t} (id)\n{index}";
 const YEARS: &str = "
     CREATE UNLOGGED TABLE {t} AS SELECT {moment} AS id, n AS payload FROM years;
     VACUUM ANALYZE {t}";
@@ -150,7 +144,7 @@ const HOUR: &str = "
     VACUUM ANALYZE {t}";
 
 const fn section(name: &'static str, share: f64, rows: usize) -> Section {
-    Section { name, share, rows, setup: "", words: &[], one_by_one: false, figures: &[] }
+    Section { name, share, rows, setup: "", words: &[], figures: &[] }
 }
 
 /// The sections, in order.
@@ -160,9 +154,6 @@ pub(crate) const SECTIONS: &[Section] = &[
             CREATE SEQUENCE plain;
             CREATE SEQUENCE cached CACHE 1000;
             CREATE SEQUENCE snowflakes;
-            CREATE FUNCTION new_ulid() RETURNS text LANGUAGE sql AS
-            $$ SELECT ulid((extract(epoch FROM clock_timestamp()) * 1000)::bigint,
-                           md5(gen_random_uuid()::text)) $$;
             \\set ON_ERROR_STOP off
             SELECT format('CREATE EXTENSION %I CASCADE', name) FROM pg_available_extensions
             WHERE name IN ('ulid', 'pgx_ulid', 'pg_ulid', 'pg_uuidv7', 'snowflake') \\gexec",
@@ -178,7 +169,6 @@ pub(crate) const SECTIONS: &[Section] = &[
                 ("gen_ulid of an extension", "gen_ulid()", "nothing()"),
                 ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
                 ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
-                ("text ULID in SQL", "new_ulid()", "nothing()"),
             ]),
             TimePerRow,
             "SELECT count({it}) FROM generate_series(1, {rows})
@@ -189,7 +179,6 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
                 CREATE UNLOGGED TABLE years AS SELECT * FROM moments({rows}, 3 * 365 * 24 * 3600)",
-        words: &[("files", "SELECT temp_files FROM pg_stat_database WHERE datname = current_database()")],
         figures: &[
             sort("ORDER BY, with a column beside it, keys of three years", YEARS, SORT),
             sort("ORDER BY of the key alone, keys of three years", "", KEYS_ALONE),
@@ -399,49 +388,5 @@ pub(crate) const SECTIONS: &[Section] = &[
             backends("300 backends", 300),
         ],
         ..section("backends", 0.08, 1)
-    },
-    section("crates", 0.01, 1),
-    Section {
-        setup: "CREATE VIEW numbers AS SELECT n, now() - interval '1000 hours' / {rows} * ({rows} - n) AS at
-                FROM generate_series(1::bigint, {rows}) n",
-        one_by_one: true,
-        figures: &[
-            Figure::new(
-                "Filling the table, without an index",
-                Dated("value"),
-                Time,
-                "INSERT INTO {t} SELECT {value}{at}, n FROM numbers",
-            )
-            .setup("CREATE TABLE {t} (id {type}{created_at}, payload integer)"),
-            // Hint bits, so that no reader pays for them, and statistics.
-            Figure::new("Building the indexes", Dated("value"), Time, INDEXES)
-                .around("VACUUM ANALYZE {t}", ""),
-            Figure::new("Space", Dated("value"), BytesPerRow, SIZE),
-            Figure::new(
-                "Reading the rows of the last two of 1000 hours",
-                Dated("value"),
-                TimeOfTen,
-                "SELECT sum(payload) FROM {t} WHERE {time} >= {lower}(now() - interval '2 hours')",
-            ),
-            Figure::new(
-                "Looking up single rows, 8 clients",
-                Dated("value"),
-                Rate(8, 1),
-                "\\set n random(1, least({rows}, 100000))
-                 SELECT payload FROM {t} WHERE id = (SELECT id FROM picked WHERE n = :n);",
-            )
-            // A sample of keys, by number, for clients to take at random; each of them once before that, since
-            // the first visit to a page is the disk's or the system's cache's.
-            .around(
-                "CREATE TABLE picked AS SELECT row_number() OVER () AS n, id
-                 FROM {t} TABLESAMPLE bernoulli (least(100, 1.2e7 / {rows})) LIMIT 100000;
-                 ALTER TABLE picked ADD PRIMARY KEY (n);
-                 ANALYZE picked;
-                 SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off;
-                 SELECT count(payload) FROM picked JOIN {t} USING (id)",
-                "DROP TABLE {t}, picked; CHECKPOINT",
-            ),
-        ],
-        ..section("large", 0.0, 100_000_000)
     },
 ];

@@ -2,37 +2,21 @@
 
 use crate::results::{Runs, Series, Unit, three_digits};
 
-/// A run, its section and figure, and what readers call it.
-const LINES: &[[&str; 4]] = &[
-    ["scale", "insert", "One row of a bulk insert", "bulk insert, one row"],
-    ["full", "clients", "Rows inserted, each by a statement of its own", "inserts of 8 clients"],
-    [
-        "full",
-        "durable",
-        "Rows inserted with fsync on, each by a statement of its own",
-        "the same, `fsync = on`",
-    ],
-    ["full", "wal", "WAL of a bulk insert, one row", "WAL of a bulk insert, one row"],
-    ["full", "disk", "The key, nothing else", "table and index, the key alone"],
-    ["full", "disk", "The key and the time of the row", "table and indexes, the key and the time"],
-    [
-        "full",
-        "disk",
-        "The key and two foreign keys with an index each",
-        "with two foreign keys and their indexes",
-    ],
-    [
-        "full",
-        "disk",
-        "The key and an integer, with an index on both together",
-        "with an `integer`, and an index on both",
-    ],
-    ["full", "sort", "CREATE INDEX, keys of three years", "`CREATE INDEX`"],
-    ["full", "clients", "Rows looked up by key, each by a statement of its own", "lookups of 8 clients"],
-    ["scale", "hour", "Counting the last hour", "count the last hour"],
-    ["scale", "hour", "Reading the last hour's rows", "read the last hour"],
-    ["full", "generation", "One key, net of the query around it", "make a key"],
-];
+/// The lines: a run, its section and figure, and what readers call it.
+const LINES: &str = "\
+    scale; insert; One row of a bulk insert; bulk insert, one row
+    full; clients; Rows inserted, each by a statement of its own; inserts of 8 clients
+    full; durable; Rows inserted with fsync on, each by a statement of its own; the same, `fsync = on`
+    full; wal; WAL of a bulk insert, one row; WAL of a bulk insert, one row
+    full; disk; The key, nothing else; table and index, the key alone
+    full; disk; The key and the time of the row; table and indexes, the key and the time
+    full; disk; The key and two foreign keys with an index each; with two foreign keys and their indexes
+    full; disk; The key and an integer, with an index on both together; with an `integer`, and an index on both
+    full; sort; CREATE INDEX, keys of three years; `CREATE INDEX`
+    full; clients; Rows looked up by key, each by a statement of its own; lookups of 8 clients
+    scale; hour; Counting the last hour; count the last hour
+    scale; hour; Reading the last hour's rows; read the last hour
+    full; generation; One key, net of the query around it; make a key";
 
 /// What readers call a kind of key, and its names among the contenders.
 const COLUMNS: &[(&str, &[&str])] = &[
@@ -52,12 +36,14 @@ pub(crate) fn summary(runs: &Runs) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     let mut text =
         format!("| | {} | section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
-    for [run, section, figure, label] in LINES {
+    for line in LINES.lines() {
+        let parts: Vec<&str> = line.trim().split("; ").collect();
+        let [run, section, figure, label] = parts[..] else { unreachable!("four parts") };
         let series: Vec<&Series> = runs
-            .get(*run)
+            .get(run)
             .iter()
             .flat_map(|run| &run.series)
-            .filter(|series| series.section == *section && series.figure == *figure)
+            .filter(|series| series.section == section && series.figure == figure)
             .collect();
         let find = |names: &[&str]| series.iter().find(|series| names.contains(&series.contender.as_str()));
         let Some(first) = find(COLUMNS[0].1) else { continue };
@@ -68,7 +54,7 @@ pub(crate) fn summary(runs: &Runs) -> String {
             (_, Some(other)) => three_digits(other.median / first.median) + "×",
         });
         let cells: Vec<String> = cells.collect();
-        let place = if *run == "full" { (*section).to_owned() } else { format!("{run}-{section}") };
+        let place = if run == "full" { section.to_owned() } else { format!("{run}-{section}") };
         text += &format!("| {label}{rate} | {} | {place} |\n", cells.join(" | "));
     }
     text

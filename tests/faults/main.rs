@@ -9,7 +9,6 @@
 mod load;
 mod tally;
 
-mod alone;
 mod clock;
 mod connections;
 mod disk;
@@ -19,9 +18,7 @@ mod marks_file;
 mod memory;
 mod random;
 mod restarts;
-mod servers;
 mod settings;
-mod settings_walk;
 mod sql;
 mod standby;
 mod waits;

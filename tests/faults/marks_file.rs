@@ -10,7 +10,7 @@ use sno_tests::sno_core::{
     TickType as _,
     record::{LENGTH, Record},
 };
-use sno_tests::{Ids, Mode, Server, give_to_server};
+use sno_tests::{Ids, Mode, Server, Sql as _, give_to_server};
 
 use crate::{code, error, load, tally};
 
@@ -98,7 +98,7 @@ fn a_full_disk_while_the_server_runs() {
     // A start does not read such a file for ever.
     server.restart(Mode::Immediate);
     let mut client = server.connect();
-    client.batch_execute("SET statement_timeout = '5s'").unwrap();
+    client.run("SET statement_timeout = '5s'");
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
     fs::remove_file(server.marks()).unwrap();
     ids.query(&mut server.connect(), DRAW).unwrap();
@@ -121,23 +121,6 @@ fn a_full_disk_when_the_file_is_made() {
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "53100");
     server.fail_disk("");
     ids.query(&mut server.connect(), DRAW).unwrap();
-    server.restart(Mode::Crash);
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    tally::prove(ids);
-}
-
-/// The file has its room from the beginning: a disk that fills up later stops nobody.
-#[test]
-fn a_disk_that_fills_up_later() {
-    let server = disk();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    server.fail_disk(&format!("room {}", 2 * LENGTH));
-    tally::fault("disks that are full");
-    for _ in 0..4 {
-        server.advance_clock(1.0);
-        ids.query(&mut server.connect(), DRAW).unwrap();
-    }
     server.restart(Mode::Crash);
     ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);

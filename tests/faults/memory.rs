@@ -1,6 +1,6 @@
 //! Memory: what a backend holds after millions of calls is what it held before.
 
-use sno_tests::{Server, error, major_version, skip};
+use sno_tests::{Server, Sql as _, error, major_version, skip};
 
 use crate::{pick, tally, text};
 
@@ -32,21 +32,20 @@ fn millions_of_calls_leave_nothing_behind() {
         ("count((SELECT count(*) FROM sno_generators WHERE n > 0))", 200),
     ] {
         let mut client = server.connect();
-        let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+        let pid: i32 = client.one("SELECT pg_backend_pid()");
         let query = |calls: usize| format!("SELECT {call} FROM generate_series(1, {calls}) n");
         // In pieces, since what generate_series stores is not what is looked for; and everything that a backend
         // takes once, it has taken with the first two.
         let piece = query(calls / share / 10);
-        client.batch_execute(&piece).unwrap();
-        client.batch_execute(&piece).unwrap();
+        client.run(&piece);
+        client.run(&piece);
         let before = memory(pid);
         for _ in 0..10 {
-            client.batch_execute(&piece).unwrap();
+            client.run(&piece);
         }
         let more = memory(pid) - before;
         assert!(more < 1024, "{call}: {more} kB more after {} calls", calls / share);
     }
-    tally::note(format!("No leak in {calls} calls of each function"));
 }
 
 #[test]
@@ -54,7 +53,7 @@ fn millions_of_errors_leave_nothing_behind() {
     let server = Server::builder().start();
     let rounds = pick(5_000, 300_000);
     let mut client = server.connect();
-    let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    let pid: i32 = client.one("SELECT pg_backend_pid()");
     for call in [
         "sno_new(256)",
         "sno_new(1, 'infinity')",
@@ -72,9 +71,9 @@ fn millions_of_errors_leave_nothing_behind() {
                  END LOOP; END $$"
             )
         };
-        client.batch_execute(&query(1000)).unwrap();
+        client.run(&query(1000));
         let before = memory(pid);
-        client.batch_execute(&query(rounds)).unwrap();
+        client.run(&query(rounds));
         let more = memory(pid) - before;
         assert!(more < 1024, "{call}: {more} kB more after {rounds} errors");
     }
@@ -99,6 +98,6 @@ fn no_room_for_dynamic_shared_memory() {
         assert!(error.hint().unwrap().starts_with("Make room for dynamic shared memory"), "{error:?}");
     }
     server.fail_disk("");
-    client.batch_execute("SELECT sno_new(1)").unwrap();
-    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    client.run("SELECT sno_new(1)");
+    server.run("SELECT sno_new(1)");
 }

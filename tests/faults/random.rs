@@ -21,9 +21,4 @@ impl Random {
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
-
-    /// One of several, with equal chances.
-    pub(crate) fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
 }

@@ -1,10 +1,10 @@
-//! Settings that change under load, good ones and bad ones; databases that share a server.
+//! Settings that change under load, good ones and bad ones.
 
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
-use sno_tests::{Ids, Server, in_parallel};
+use sno_tests::Server;
 
 use crate::{load, pick, tally};
 
@@ -44,23 +44,4 @@ fn prefixes_and_ranges_change_under_load() {
         assert_eq!(prefixes, BTreeSet::from([7]));
         tally::prove(ids);
     }
-}
-
-/// The generators belong to the server, not to a database: two databases never meet.
-#[test]
-fn two_databases_share_a_server() {
-    let server = Server::builder().conf("sno.partition_prefix", "3/16").start();
-    server.connect().batch_execute("CREATE DATABASE other").unwrap();
-    server.connect_to("other").batch_execute("CREATE EXTENSION sno").unwrap();
-    let ids: Ids = in_parallel(6, |number| {
-        let mut ids = server.ids();
-        let mut client = server.connect_to(["postgres", "other"][number % 2]);
-        for _ in 0..pick(20, 400) {
-            ids.query(&mut client, load::DRAW).unwrap();
-        }
-        ids
-    })
-    .into_iter()
-    .collect();
-    tally::prove(ids);
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use sno_tests::sno_core::{Sno, Tick};
-use sno_tests::{Ids, Mode, Server, in_parallel};
+use sno_tests::{Ids, Mode, Server, Sql as _, in_parallel};
 
 use crate::{code, load, tally, text};
 
@@ -12,10 +12,7 @@ const FILL: &str = "INSERT INTO t (n) SELECT generate_series(1, 5000)";
 /// One generator for everyone, on whichever server.
 fn primary() -> Server {
     let primary = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
-    primary
-        .connect()
-        .batch_execute("CREATE TABLE t (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)")
-        .unwrap();
+    primary.run("CREATE TABLE t (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
     primary
 }
 
@@ -38,6 +35,7 @@ fn promote_and_prove(primary: &Server, standby: &Server) {
     for call in ["SELECT sno_new(1)", "SELECT sno_new(1, now())"] {
         assert_eq!(code(&mut reader, call), "25006");
     }
+    reader.run("SELECT * FROM sno_generator()");
     assert_eq!(text(&mut reader, "SELECT count(*) FROM sno_generators"), "0");
     primary.wait_replayed(standby);
     primary.stop(Mode::Immediate);
@@ -47,15 +45,15 @@ fn promote_and_prove(primary: &Server, standby: &Server) {
     standby.promote();
     tally::fault("promotions");
     // In the session that was refused before, too.
-    reader.batch_execute(FILL).unwrap();
+    reader.run(FILL);
     let floor = highest(&before);
     let before: HashSet<_> = before.iter().collect();
     let fresh: Vec<_> = stored(standby).iter().filter(|id| !before.contains(id)).collect();
     assert_eq!(fresh.len(), 5000);
     assert!(fresh.iter().all(|id| Some(id.tick()) > floor[id.tick_tock() as usize]), "{floor:?}");
-    in_parallel(3, |_| standby.connect().batch_execute(FILL).unwrap());
+    in_parallel(3, |_| standby.run(FILL));
     standby.restart(Mode::Immediate);
-    standby.connect().batch_execute(FILL).unwrap();
+    standby.run(FILL);
     tally::prove(stored(standby));
 }
 
@@ -64,19 +62,19 @@ fn a_backup_from_before_the_first_id() {
     let primary = primary();
     let standby = primary.standby();
     assert!(!standby.marks().exists());
-    primary.connect().batch_execute(FILL).unwrap();
+    primary.run(FILL);
     promote_and_prove(&primary, &standby);
 }
 
 #[test]
 fn an_old_backup() {
     let primary = primary();
-    primary.connect().batch_execute(FILL).unwrap();
+    primary.run(FILL);
     let standby = primary.standby();
     // On both sides, of which the marks of the backup know little.
     for seconds in [1.0, -0.5, 1.0, 1.0] {
         primary.advance_clock(seconds);
-        primary.connect().batch_execute(FILL).unwrap();
+        primary.run(FILL);
     }
     promote_and_prove(&primary, &standby);
 }
@@ -88,9 +86,9 @@ fn commits_out_of_order() {
     let primary = primary();
     let standby = primary.standby();
     primary.set_clock("+1.5");
-    primary.connect().batch_execute(FILL).unwrap();
+    primary.run(FILL);
     primary.set_clock("+0");
-    primary.connect().batch_execute("CREATE TABLE last ()").unwrap();
+    primary.run("CREATE TABLE last ()");
     promote_and_prove(&primary, &standby);
 }
 
@@ -131,7 +129,7 @@ fn restarts_before_the_clock_has_caught_up() {
 fn a_backup_under_load() {
     let primary = primary();
     let (ids, errors) = load::run(&primary, 3, load::DRAW, "", |load| {
-        primary.connect().batch_execute(FILL).unwrap();
+        primary.run(FILL);
         for _ in 0..2 {
             let standby = primary.standby();
             // It has a whole record.

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Mode, Server, in_parallel, major_version};
+use sno_tests::{Ids, Mode, Server, Sql as _, in_parallel, major_version};
 
 use crate::{code, end, error, tally, text};
 
@@ -83,7 +83,7 @@ fn endure(server: &Server, query: &str, event: &str, most: u64) {
                     let mut pids: BTreeSet<i32> = BTreeSet::new();
                     let began = Instant::now();
                     while pids.len() < WAITERS {
-                        pids.extend(client.query_one(&waiting, &[]).unwrap().get::<_, Vec<i32>>(0));
+                        pids.extend(client.one::<Vec<i32>>(&waiting));
                         assert!(began.elapsed() < Duration::from_secs(20), "{} wait for {event}", pids.len());
                         thread::sleep(Duration::from_millis(20));
                     }
@@ -93,7 +93,7 @@ fn endure(server: &Server, query: &str, event: &str, most: u64) {
                     assert!(used <= most, "{WAITERS} backends that wait for {event} used {used} % of a CPU");
                     let list = pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
                     let now = Instant::now();
-                    client.batch_execute(&format!("{how} FROM unnest('{{{list}}}'::int[]) pid")).unwrap();
+                    client.run(&format!("{how} FROM unnest('{{{list}}}'::int[]) pid"));
                     Some(now)
                 })
             });
@@ -108,7 +108,6 @@ fn endure(server: &Server, query: &str, event: &str, most: u64) {
             }
         }
         assert!(best < PROMPT, "{how}: the last of {WAITERS} ended after {best:?}");
-        tally::note(format!("{WAITERS} that wait for {event}, {expected}: the last ended after {best:?}"));
     }
     let took = within_a_minute(server, || {
         let mut client = server.connect_with("-c statement_timeout=300");
@@ -144,7 +143,7 @@ fn the_clock_is_waited_for() {
         if number == 0 {
             let mut client = server.connect_with("-c sno.max_clock_wait=1h -c statement_timeout=60s");
             let began = Instant::now();
-            client.batch_execute("SELECT sno_new(1)").unwrap();
+            client.run("SELECT sno_new(1)");
             return began.elapsed();
         }
         thread::sleep(Duration::from_millis(500));
@@ -212,12 +211,12 @@ fn a_wait_for_the_clock_ends_by_itself() {
 fn the_setting_bounds_the_wait() {
     let (server, ids) = twice_back(6);
     let mut client = server.connect();
-    client.batch_execute("SET sno.max_clock_wait = '2s'").unwrap();
+    client.run("SET sno.max_clock_wait = '2s'");
     let began = Instant::now();
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
     assert!(began.elapsed() < Duration::from_millis(1500), "at once, since the wait is known to be too long");
     // It is allowed to begin, and then the clock goes back further.
-    client.batch_execute("SET sno.max_clock_wait = '8s'").unwrap();
+    client.run("SET sno.max_clock_wait = '8s'");
     let codes = in_parallel(2, |number| {
         if number == 1 {
             thread::sleep(Duration::from_millis(700));
@@ -226,7 +225,7 @@ fn the_setting_bounds_the_wait() {
             return String::new();
         }
         let mut client = server.connect();
-        client.batch_execute("SET sno.max_clock_wait = '8s'").unwrap();
+        client.run("SET sno.max_clock_wait = '8s'");
         let began = Instant::now();
         let code = code(&mut client, "SELECT sno_new(1)");
         assert!(began.elapsed() < Duration::from_secs(7), "{:?}", began.elapsed());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sno_tests::{Ids, Server, in_parallel, text};
+use sno_tests::{Ids, Server, Sql as _, in_parallel, text};
 
 use crate::docs::{Block, blocks, page, psql};
 
@@ -18,7 +18,7 @@ fn node() -> Server {
     fs::write(server.data().join("pg_hba.conf"), "local all all trust\nhost all all 127.0.0.1/32 trust\n")
         .unwrap();
     server.reload();
-    server.connect().batch_execute("CREATE EXTENSION citus").unwrap();
+    server.run("CREATE EXTENSION citus");
     server
 }
 
@@ -34,7 +34,7 @@ fn the_page_about_citus() {
         client.query("SELECT citus_add_node('127.0.0.1', $1)", &[&i32::from(worker.port())]).unwrap();
     }
     // So that the coordinator is a node whose settings the recipe reaches.
-    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    client.run("CREATE EXTENSION sno");
 
     let page = page("citus.md");
     let mut count = 0;
@@ -71,7 +71,7 @@ fn the_page_about_citus() {
 
     in_parallel(3, |number| {
         let node = [&coordinator, &first, &second][number];
-        node.connect().batch_execute("INSERT INTO events (n) SELECT generate_series(1, 50000)").unwrap();
+        node.run("INSERT INTO events (n) SELECT generate_series(1, 50000)");
     });
     let mut ids = Ids::new();
     for table in ["events", "copies"] {

@@ -1,6 +1,6 @@
 //! What consumers of logical decoding see: docs/cdc.md.
 
-use sno_tests::{Server, text};
+use sno_tests::{Server, Sql as _, text};
 
 use crate::replication::trust_output_plugin;
 
@@ -8,17 +8,15 @@ use crate::replication::trust_output_plugin;
 fn server(plugin: &str) -> Server {
     let server = Server::builder().conf("wal_level", "logical").start();
     let mut client = server.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), related sno[], n integer);
+    client.run(
+        "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), related sno[], n integer);
              CREATE PUBLICATION everything FOR TABLE event",
-        )
-        .unwrap();
+    );
     trust_output_plugin(&server, plugin);
     client.query("SELECT pg_create_logical_replication_slot('changes', $1::text::name)", &[&plugin]).unwrap();
     let insert = "INSERT INTO event VALUES ('9q7k4op826n2g222', '{9q7k4op826n2g222}', 1)";
-    client.batch_execute(insert).unwrap();
-    client.batch_execute("UPDATE event SET n = 2; DELETE FROM event").unwrap();
+    client.run(insert);
+    client.run("UPDATE event SET n = 2; DELETE FROM event");
     server
 }
 

@@ -1,11 +1,9 @@
 //! A clock that steps back leaves one line in the server's log, for operators; clients hear nothing of it.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use sno_tests::{Mode, Server, Stop, in_parallel, postgres::NoTls};
+use sno_tests::{Mode, Server, Sql as _, postgres::NoTls};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
@@ -39,7 +37,7 @@ fn a_step_is_one_line_for_all_generators() {
     let passed = began.elapsed().as_secs_f64();
     draw();
     let generators = "SELECT count(*) FROM sno_generators WHERE drifts > 0";
-    let drifted: i64 = server.connect().query_one(generators, &[]).unwrap().get(0);
+    let drifted: i64 = server.connect().one(generators);
     assert!(drifted >= 25, "{drifted} generators met the step");
     let [seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
     assert!((7.4 - passed..7.6).contains(&seconds), "{seconds} after {passed}");
@@ -64,17 +62,17 @@ fn a_step_is_one_line_for_all_generators() {
 fn no_client_hears_of_it() {
     let server = Server::builder().faketime(true).start();
     server.set_clock("-90000");
-    server.connect().batch_execute(DRAW).unwrap();
+    server.run(DRAW);
     server.set_clock("+0");
     let (sender, heard) = mpsc::channel();
     let mut config = server.config();
     config.options("-c client_min_messages=log");
     config.notice_callback(move |notice| sender.send(notice.message().to_owned()).unwrap());
     let mut client = config.connect(NoTls).unwrap();
-    client.batch_execute(DRAW).unwrap();
+    client.run(DRAW);
     server.set_clock("-5");
-    client.batch_execute(DRAW).unwrap();
-    client.batch_execute("DO $$ BEGIN RAISE LOG 'heard'; END $$").unwrap();
+    client.run(DRAW);
+    client.run("DO $$ BEGIN RAISE LOG 'heard'; END $$");
     assert_eq!(steps(&server).len(), 1);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["heard"]);
 }
@@ -83,13 +81,13 @@ fn no_client_hears_of_it() {
 fn a_quick_restart_is_no_step() {
     let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
     for _ in 0..2 {
-        server.connect().batch_execute(DRAW).unwrap();
+        server.run(DRAW);
         server.advance_clock(2.1);
-        server.connect().batch_execute(DRAW).unwrap();
+        server.run(DRAW);
         server.restart(Mode::Immediate);
-        server.connect().batch_execute(DRAW).unwrap();
+        server.run(DRAW);
     }
-    let drifts: i64 = server.connect().query_one("SELECT drifts FROM sno_generators", &[]).unwrap().get(0);
+    let drifts: i64 = server.connect().one("SELECT drifts FROM sno_generators");
     assert_eq!(drifts, 1, "the side did change");
     assert_eq!(steps(&server), []);
 }
@@ -98,52 +96,17 @@ fn a_quick_restart_is_no_step() {
 fn a_step_while_the_server_was_down_is_told() {
     let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
     server.set_clock("-90000");
-    server.connect().batch_execute(DRAW).unwrap();
+    server.run(DRAW);
     server.set_clock("+0");
-    server.connect().batch_execute(DRAW).unwrap();
+    server.run(DRAW);
     server.stop(Mode::Fast);
     server.set_clock("-60");
     server.start();
-    server.connect().batch_execute("SELECT sno_new()").unwrap();
+    server.run("SELECT sno_new()");
     let log = server.log();
     let (_, line) = log.split_once("LOG:  system clock went back by ").unwrap_or_else(|| panic!("{log}"));
     let (seconds, rest) = line.split_once(" s or more while the server was down").unwrap();
     let seconds: f64 = seconds.parse().unwrap();
     assert!((40.0..60.1).contains(&seconds), "{seconds}");
     assert!(!rest.contains("system clock went back"), "{log}");
-}
-
-#[test]
-fn many_that_meet_a_step_at_once_write_one_line() {
-    let server = Server::builder().faketime(true).start();
-    server.set_clock("-90000");
-    server.connect().batch_execute(DRAW).unwrap();
-    server.set_clock("+0");
-    let draw = "SELECT sno_new(1) FROM generate_series(1, 50000)";
-    let done = AtomicBool::new(false);
-    let queries: [AtomicUsize; 8] = Default::default();
-    in_parallel(9, |number| {
-        if number == 8 {
-            let _stop = Stop(&done);
-            let drawn_by_all = |count: usize| {
-                let began = Instant::now();
-                let goals = queries.each_ref().map(|queries| queries.load(Relaxed) + count);
-                while queries.iter().zip(goals).any(|(queries, goal)| queries.load(Relaxed) < goal) {
-                    assert!(began.elapsed() < Duration::from_secs(60), "no IDs: {queries:?}");
-                    thread::sleep(Duration::from_millis(1));
-                }
-            };
-            drawn_by_all(1);
-            server.set_clock("-2");
-            // One query of each was under way.
-            drawn_by_all(2);
-            return;
-        }
-        let mut client = server.connect();
-        while !done.load(Relaxed) {
-            client.batch_execute(draw).unwrap();
-            queries[number].fetch_add(1, Relaxed);
-        }
-    });
-    assert_eq!(steps(&server).len(), 1, "{}", server.log());
 }

@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use sno_tests::postgres::NoTls;
 use sno_tests::sno_core::Sno;
-use sno_tests::{Server, run, text};
+use sno_tests::{Server, Sql as _, text};
 
 const PASSWORD: &str = "correct-horse";
 
@@ -18,7 +18,7 @@ fn examples() -> PathBuf {
 /// A server that is reached by TCP and with a password, like most.
 fn server() -> Server {
     let server = Server::builder().extension(false).tcp(true).start();
-    run(&mut server.connect(), &format!("CREATE USER app PASSWORD '{PASSWORD}'"));
+    server.run(&format!("CREATE USER app PASSWORD '{PASSWORD}'"));
     server
 }
 
@@ -84,9 +84,9 @@ fn every_program_does_what_it_says() {
             count += 1;
             println!("{language}/{name}");
             let database = format!("shop{count}");
-            run(&mut server.connect(), &format!("CREATE DATABASE {database} OWNER app"));
+            server.run(&format!("CREATE DATABASE {database} OWNER app"));
             let mut client = server.config().user("app").dbname(&database).connect(NoTls).unwrap();
-            run(&mut client, "CREATE EXTENSION sno");
+            client.run("CREATE EXTENSION sno");
             let address = format!("127.0.0.1:{}/{database}", server.port());
             let mut command = command(&language, &program.path(), &address);
             command.env("PGHOST", "127.0.0.1").env("PGPORT", server.port().to_string());
@@ -123,8 +123,7 @@ fn masks_in_python() {
 fn postgres_types_and_an_extension_elsewhere() {
     let server = Server::builder().start();
     let mut client = server.connect();
-    run(
-        &mut client,
+    client.run(
         "CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere;
          CREATE TABLE events (id elsewhere.sno); INSERT INTO events VALUES ('9q7k4op826n2g222')",
     );

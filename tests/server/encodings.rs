@@ -1,7 +1,7 @@
 //! Messages as clients get them, in databases of every encoding, and where the log says that they come from.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, error, major_version};
+use sno_tests::{Server, Sql as _, error, major_version};
 
 /// A database of each kind of encoding, a word that it can hold (one byte a character, several, any bytes), and how messages
 /// quote it.
@@ -14,11 +14,7 @@ const ENCODINGS: [(&str, &str, &str); 4] = [
 
 fn database(server: &Server, encoding: &str) -> Client {
     server
-        .connect()
-        .batch_execute(&format!(
-            "CREATE DATABASE \"{encoding}\" TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'"
-        ))
-        .unwrap();
+        .run(&format!("CREATE DATABASE \"{encoding}\" TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'"));
     server.connect_to(encoding)
 }
 
@@ -30,16 +26,14 @@ fn the_extensions_work_in_every_encoding() {
         for create in ["CREATE EXTENSION sno; DROP EXTENSION sno", "CREATE EXTENSION sno_compat CASCADE"] {
             client.batch_execute(create).unwrap_or_else(|e| panic!("{encoding}: {create}: {e:?}"));
         }
-        client
-            .batch_execute(
-                "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1)) PARTITION BY RANGE (id);
+        client.run(
+            "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1)) PARTITION BY RANGE (id);
                  SELECT sno_maintain_partitions('log', '1 day');
                  INSERT INTO log DEFAULT VALUES;
                  SELECT uid60_new(), gid_new('volume'), uniqueid_new()",
-            )
-            .unwrap_or_else(|e| panic!("{encoding}: {e:?}"));
+        );
         let query = "SELECT count(*) FROM pg_description WHERE description ~ '[^[:ascii:]]'";
-        assert_eq!(client.query_one(query, &[]).unwrap().get::<_, i64>(0), 0, "{encoding}");
+        assert_eq!(client.one::<i64>(query), 0, "{encoding}");
     }
 }
 
@@ -48,7 +42,7 @@ fn errors_quote_a_text_so_that_clients_can_read_it() {
     let server = Server::builder().extension(false).start();
     for (encoding, word, shown) in ENCODINGS {
         let mut client = database(&server, encoding);
-        client.batch_execute("CREATE EXTENSION sno_compat CASCADE").unwrap();
+        client.run("CREATE EXTENSION sno_compat CASCADE");
         for (query, message) in [
             (format!("SELECT '{word}'::sno"), format!("invalid input syntax for type sno: \"{shown}\"")),
             (format!("SELECT '{word}'::uid60"), format!("invalid input syntax for type uid60: \"{shown}\"")),
@@ -64,7 +58,7 @@ fn errors_quote_a_text_so_that_clients_can_read_it() {
         }
         // A setting, in a session that has not loaded the library.
         let mut client = server.connect_to(encoding);
-        client.batch_execute(&format!("SET sno.partition_prefix = '{word}'")).unwrap();
+        client.run(&format!("SET sno.partition_prefix = '{word}'"));
         let message = format!("parameter \"sno.partition_prefix\" could not be set to \"{shown}\"");
         assert_eq!(error(&mut client, "SELECT sno_new()").message(), message, "{encoding}");
     }

@@ -1,7 +1,7 @@
 //! Tables that span servers: `postgres_fdw`, partitions on two servers, and what sharding asks of a type.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, plan};
+use sno_tests::{Server, Sql as _, plan};
 
 fn server(prefix: u8) -> Server {
     Server::builder().conf("sno.partition_prefix", &prefix.to_string()).start()
@@ -12,42 +12,37 @@ fn link(client: &mut Client, name: &str, server: &Server, shipped: bool) {
     let host = server.socket_folder().display();
     let extensions = if shipped { ", extensions 'sno'" } else { "" };
     client
-        .batch_execute(&format!(
+        .run(&format!(
             "CREATE EXTENSION IF NOT EXISTS postgres_fdw;
              CREATE SERVER {name} FOREIGN DATA WRAPPER postgres_fdw
                  OPTIONS (host '{host}', port '5432', dbname 'postgres'{extensions});
              CREATE USER MAPPING FOR CURRENT_USER SERVER {name} OPTIONS (user 'postgres', password_required 'false');"
-        ))
-        .unwrap();
+        ));
 }
 
 /// A plan that shows what the other server is asked.
 const REMOTE: &str = "VERBOSE, COSTS off";
 
 fn number(client: &mut Client, query: &str) -> i64 {
-    client.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
+    client.one(query)
 }
 
 #[test]
 fn conditions_on_an_id_run_where_the_rows_are() {
     let (here, there) = (server(1), server(2));
-    there
-        .connect()
-        .batch_execute(
+    there.run(
             "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
              INSERT INTO event SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 hour', n % 4, 1, 1), n
                  FROM generate_series(1, 1000) n;
              ANALYZE event;",
-        )
-        .unwrap();
+        );
     let mut client = here.connect();
     for (name, shipped) in [("there", true), ("unshipped", false)] {
         link(&mut client, name, &there, shipped);
         client
-            .batch_execute(&format!(
+            .run(&format!(
                 "CREATE SCHEMA {name}; IMPORT FOREIGN SCHEMA public LIMIT TO (event) FROM SERVER {name} INTO {name}"
-            ))
-            .unwrap();
+            ));
     }
     let column =
         "SELECT count(*) FROM information_schema.columns WHERE table_name = 'event' AND udt_name = 'sno'";
@@ -75,14 +70,12 @@ fn conditions_on_an_id_run_where_the_rows_are() {
     let plan = plan(&mut client, REMOTE, "SELECT id FROM there.event ORDER BY id DESC LIMIT 5");
     assert!(plan.contains("ORDER BY id DESC") && plan.contains("LIMIT 5"), "{plan}");
     // IDs of new rows are made where the statement runs, if the default is brought along.
-    client
-        .batch_execute(
-            "CREATE SCHEMA defaults;
+    client.run(
+        "CREATE SCHEMA defaults;
              IMPORT FOREIGN SCHEMA public LIMIT TO (event) FROM SERVER there INTO defaults
                  OPTIONS (import_default 'true');
              INSERT INTO defaults.event (n) VALUES (-1);",
-        )
-        .unwrap();
+    );
     let made_here = "SELECT count(*) FROM defaults.event WHERE n = -1 AND sno_partition(id) >> 8 = 1";
     assert_eq!(number(&mut client, made_here), 1);
 }
@@ -91,14 +84,13 @@ fn conditions_on_an_id_run_where_the_rows_are() {
 fn partitions_on_two_servers() {
     let (here, first, second) = (server(1), server(2), server(3));
     for server in [&first, &second] {
-        server.connect().batch_execute("CREATE TABLE log (id sno PRIMARY KEY, line text)").unwrap();
+        server.run("CREATE TABLE log (id sno PRIMARY KEY, line text)");
     }
     let mut client = here.connect();
     link(&mut client, "first", &first, true);
     link(&mut client, "second", &second, true);
-    client
-        .batch_execute(
-            "CREATE TABLE log (id sno DEFAULT sno_new(1), line text) PARTITION BY RANGE (id);
+    client.run(
+        "CREATE TABLE log (id sno DEFAULT sno_new(1), line text) PARTITION BY RANGE (id);
              CREATE FOREIGN TABLE log_2025 PARTITION OF log
                  FOR VALUES FROM (sno_lower('2025-01-01Z')) TO (sno_lower('2026-01-01Z'))
                  SERVER first OPTIONS (table_name 'log');
@@ -108,8 +100,7 @@ fn partitions_on_two_servers() {
              CREATE TABLE log_now PARTITION OF log FOR VALUES FROM (sno_lower('2027-01-01Z')) TO (MAXVALUE);
              INSERT INTO log SELECT sno_make('2025-01-01Z'::timestamptz + n * interval '1 day', 0, 1, n), n
                  FROM generate_series(0, 999) n;",
-        )
-        .unwrap();
+    );
     for (server, rows) in [(&first, 365), (&second, 365)] {
         assert_eq!(number(&mut server.connect(), "SELECT count(*) FROM log"), rows);
     }
@@ -127,36 +118,7 @@ fn partitions_on_two_servers() {
     assert!(shown.contains("WHERE"), "{shown}");
     assert_eq!(number(&mut client, &format!("SELECT count(*) FROM ({month}) march")), 31);
     // When the statement runs, for what is known only then.
-    client.batch_execute("PREPARE since AS SELECT count(*) FROM log WHERE id >= $1::timestamptz; SET plan_cache_mode = force_generic_plan").unwrap();
+    client.run("PREPARE since AS SELECT count(*) FROM log WHERE id >= $1::timestamptz; SET plan_cache_mode = force_generic_plan");
     let shown = plan(&mut client, "ANALYZE, COSTS off, TIMING off", "EXECUTE since('2026-06-01Z')");
     assert!(shown.contains("Subplans Removed: 1") && !shown.contains("log_2025"), "{shown}");
 }
-
-/// Citus asks of the type of a distribution column: binary input and output, a default hash operator class with both
-/// hash functions, a default btree operator class. Citus itself is in no package here.
-#[test]
-fn what_sharding_asks_of_a_type() {
-    let server = server(1);
-    let query = "
-        SELECT count(*) FROM pg_type t
-        JOIN pg_opclass h ON h.opcintype = t.oid AND h.opcdefault
-            AND h.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'hash')
-        JOIN pg_opclass b ON b.opcintype = t.oid AND b.opcdefault
-            AND b.opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree')
-        WHERE t.oid = 'sno'::regtype AND typsend <> 0 AND typreceive <> 0
-            AND 2 = (SELECT count(*) FROM pg_amproc p JOIN pg_proc f ON f.oid = p.amproc
-                WHERE p.amprocfamily = h.opcfamily AND p.amproclefttype = t.oid AND p.amprocnum IN (1, 2)
-                    AND f.provolatile = 'i' AND f.proisstrict)
-            AND 1 = (SELECT count(*) FROM pg_amproc p JOIN pg_proc f ON f.oid = p.amproc
-                WHERE p.amprocfamily = b.opcfamily AND p.amproclefttype = t.oid AND p.amprocrighttype = t.oid
-                    AND p.amprocnum = 1 AND f.provolatile = 'i')";
-    assert_eq!(number(&mut server.connect(), query), 1);
-    // The same value, the same shard, on every server and architecture: these never change.
-    let mut client = server.connect();
-    let row = client
-        .query_one("SELECT sno_hash('9q7k4op826n2g222'), sno_hash_extended('9q7k4op826n2g222', 0)", &[])
-        .unwrap();
-    assert_eq!((row.get::<_, i32>(0), row.get::<_, i64>(1)), (HASH.0, HASH.1));
-}
-
-const HASH: (i32, i64) = (-2046158171, -5875947598677140827);

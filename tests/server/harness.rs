@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use sno_tests::{Ids, Mode, Server, in_parallel};
+use sno_tests::{Ids, Mode, Server, Sql as _, in_parallel};
 
 /// A server without the extension, for what needs none.
 fn plain() -> sno_tests::Builder {
@@ -11,7 +11,7 @@ fn plain() -> sno_tests::Builder {
 }
 
 fn clock(server: &Server) -> f64 {
-    server.connect().query_one("SELECT extract(epoch FROM clock_timestamp())::float8", &[]).unwrap().get(0)
+    server.connect().one("SELECT extract(epoch FROM clock_timestamp())::float8")
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn a_server_starts_stops_and_leaves_nothing() {
     assert!(!server.psql("SELECT 1/0").status.success());
     for mode in [Mode::Smart, Mode::Fast, Mode::Immediate, Mode::Crash] {
         server.restart(mode);
-        let one: i32 = server.connect().query_one("SELECT 1", &[]).unwrap().get(0);
+        let one: i32 = server.connect().one("SELECT 1");
         assert_eq!(one, 1);
     }
     let (pid, data) = (server.postmaster_pid(), server.data().to_owned());
@@ -31,44 +31,11 @@ fn a_server_starts_stops_and_leaves_nothing() {
 }
 
 #[test]
-fn a_bad_setting_is_an_error_with_the_log() {
-    let server = plain().start();
-    server.stop(Mode::Fast);
-    server.configure("work_mem", "nonsense");
-    let error = server.try_start().unwrap_err();
-    assert!(error.contains("invalid value for parameter \"work_mem\""), "{error}");
-    server.configure("work_mem", "4MB");
-    server.start();
-}
-
-#[test]
-fn settings_can_be_reloaded() {
-    let server = plain().start();
-    server.configure("work_mem", "77kB");
-    server.reload();
-    assert_eq!(server.psql("SHOW work_mem").stdout, b"77kB\n");
-    let shown: String =
-        server.connect_with("-c work_mem=99kB").query_one("SHOW work_mem", &[]).unwrap().get(0);
-    assert_eq!(shown, "99kB");
-}
-
-#[test]
-fn users_and_databases() {
-    let server = plain().start();
-    server.connect().batch_execute("CREATE USER alice").unwrap();
-    server.connect().batch_execute("CREATE DATABASE other").unwrap();
-    let user: String = server.connect_as("alice").query_one("SELECT current_user::text", &[]).unwrap().get(0);
-    let database: String =
-        server.connect_to("other").query_one("SELECT current_database()::text", &[]).unwrap().get(0);
-    assert_eq!((user.as_str(), database.as_str()), ("alice", "other"));
-}
-
-#[test]
 fn a_killed_backend_takes_the_sessions_with_it_and_the_server_comes_back() {
     let server = plain().start();
     let mut victim = server.connect();
     for round in 1..=3 {
-        let pid: i32 = victim.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+        let pid: i32 = victim.one("SELECT pg_backend_pid()");
         server.crash_backend(pid);
         assert_eq!(server.recoveries(), round);
         assert!(victim.query_one("SELECT 1", &[]).is_err());
@@ -80,9 +47,7 @@ fn a_killed_backend_takes_the_sessions_with_it_and_the_server_comes_back() {
 fn the_clock_can_be_moved() {
     let server = plain().faketime(true).start();
     let mut session = server.connect();
-    let mut now = || -> f64 {
-        session.query_one("SELECT extract(epoch FROM clock_timestamp())::float8", &[]).unwrap().get(0)
-    };
+    let mut now = || -> f64 { session.one("SELECT extract(epoch FROM clock_timestamp())::float8") };
     let start = now();
     server.set_clock("-3600");
     assert!((now() - start + 3600.0).abs() < 30.0);
@@ -93,21 +58,8 @@ fn the_clock_can_be_moved() {
     assert!((clock(&server) - start - 86400.5).abs() < 30.0, "and the next start");
     // Sleeping goes by the monotonic clock, which stays honest.
     let began = Instant::now();
-    server.connect().batch_execute("SELECT pg_sleep(0.2)").unwrap();
+    server.run("SELECT pg_sleep(0.2)");
     assert!(began.elapsed() >= Duration::from_millis(200) && began.elapsed() < Duration::from_secs(20));
-}
-
-#[test]
-fn a_standby_follows_and_can_be_promoted() {
-    let primary = plain().start();
-    let standby = primary.standby();
-    primary.connect().batch_execute("CREATE TABLE t AS SELECT 42 AS n").unwrap();
-    primary.wait_replayed(&standby);
-    assert_eq!(standby.psql("SELECT n FROM t").stdout, b"42\n");
-    assert!(standby.connect().batch_execute("DELETE FROM t").is_err());
-    standby.promote();
-    standby.connect().batch_execute("DELETE FROM t").unwrap();
-    assert_eq!(primary.psql("SELECT n FROM t").stdout, b"42\n");
 }
 
 #[test]
@@ -149,7 +101,7 @@ fn what_came_before_an_error_counts() {
     let query = "SELECT decode(lpad(to_hex(generate_series(1, 1000000000)), 20, '0'), 'hex')";
     let killed_after = |pause: u64| {
         let mut client = server.connect();
-        let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+        let pid: i32 = client.one("SELECT pg_backend_pid()");
         thread::scope(|scope| {
             let reading = scope.spawn(|| {
                 let mut ids = Ids::new();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sno_tests::{Server, code, error, text};
+use sno_tests::{Server, Sql as _, code, error, text};
 
 /// Conditions within conditions, as deep as PostgreSQL itself reads them. With its own limit near that of the system, what
 /// takes more stack than PostgreSQL's functions ends the server.
@@ -10,13 +10,13 @@ use sno_tests::{Server, code, error, text};
 fn deep_conditions() {
     let server = Server::builder().conf("max_stack_depth", "6MB").start();
     let mut client = server.connect();
-    client.batch_execute("CREATE TABLE event (id sno)").unwrap();
+    client.run("CREATE TABLE event (id sno)");
     let nested = |condition: &str| format!("{}{condition}{}", "(".repeat(3000), " IS TRUE)".repeat(3000));
     let mut query = format!("SELECT id, {} AS b FROM event", nested("(id >= now() - interval '1 day')"));
     for level in 0..3 {
         query = format!("SELECT id, {} AS b FROM ({query}) level{level}", nested("b"));
     }
-    client.batch_execute(&format!("EXPLAIN SELECT FROM ({query}) whole WHERE b")).unwrap();
+    client.run(&format!("EXPLAIN SELECT FROM ({query}) whole WHERE b"));
     assert_eq!(server.recoveries(), 0, "{}", server.log());
 }
 
@@ -29,7 +29,7 @@ fn long_texts_without_memory() {
         .conf("shared_buffers", "16MB")
         .start();
     let mut client = server.connect();
-    client.batch_execute("CREATE EXTENSION sno_compat CASCADE").unwrap();
+    client.run("CREATE EXTENSION sno_compat CASCADE");
     for (call, bytes) in [
         ("x::sno", 400),
         ("x::uid60", 400),
@@ -67,13 +67,12 @@ fn errors_of_users_functions_in_bounds() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client
-        .batch_execute(
+        .run(
             "CREATE TABLE event (id sno DEFAULT sno_new(1), n integer);
              INSERT INTO event (n) SELECT generate_series(1, 1000); ANALYZE event;
              CREATE FUNCTION since(tenant text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
                  BEGIN RAISE 'no such tenant' USING ERRCODE = tenant, CONSTRAINT = 'tenant_check', SCHEMA = 'app'; END $$",
-        )
-        .unwrap();
+        );
     let mut query = String::from("SELECT FROM event WHERE id >= since('UE123')");
     for _ in 0..2 {
         let error = error(&mut client, &query);

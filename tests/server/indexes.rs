@@ -4,7 +4,7 @@
 
 use std::env;
 
-use sno_tests::Server;
+use sno_tests::{Server, Sql as _};
 
 use super::workers_started;
 
@@ -19,16 +19,14 @@ fn every_entry_of_a_large_btree_is_in_its_place() {
     let builder = Server::builder().conf("max_parallel_workers", "4").conf("max_wal_size", "4GB");
     let server = builder.conf("log_min_messages", "debug1").start();
     let mut client = server.connect();
-    let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    let pid: i32 = client.one("SELECT pg_backend_pid()");
     let rows = rows();
-    client
-        .batch_execute(
-            "CREATE EXTENSION amcheck;
+    client.run(
+        "CREATE EXTENSION amcheck;
              SET trace_sort = on;
              SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
              SELECT setseed(0.5);",
-        )
-        .unwrap();
+    );
     for (input, id) in [
         (
             "any time",
@@ -44,29 +42,26 @@ fn every_entry_of_a_large_btree_is_in_its_place() {
         ("repeated", "sno_make('2026-11-01Z'::timestamptz + n % 3 * interval '4 ms', 0, 1, 0)"),
     ] {
         client
-            .batch_execute(&format!(
+            .run(&format!(
                 "CREATE UNLOGGED TABLE t AS SELECT {id} AS id
                  FROM (SELECT n, (n::bigint * 7368787 % {rows})::integer AS k FROM generate_series(1, {rows}) n) n;
                  ALTER TABLE t SET (parallel_workers = 2);"
-            ))
-            .unwrap();
+            ));
         let aborted = server.log().matches("aborting abbreviation").count();
         // A worker is granted for each 32 MB of memory.
         for (memory, wanted) in [("256MB", 0), ("256MB", 2), ("4MB", 0), ("96MB", 2)] {
-            client
-                .batch_execute(&format!(
-                    "SET maintenance_work_mem = '{memory}'; SET max_parallel_maintenance_workers = {wanted};"
-                ))
-                .unwrap();
+            client.run(&format!(
+                "SET maintenance_work_mem = '{memory}'; SET max_parallel_maintenance_workers = {wanted};"
+            ));
             let before = workers_started(&server, pid);
-            client.batch_execute("CREATE INDEX i ON t (id)").unwrap();
+            client.run("CREATE INDEX i ON t (id)");
             let had = workers_started(&server, pid) - before;
             assert_eq!(had, wanted, "{input}, {memory}: parallel workers");
             client
                 .batch_execute("SELECT bt_index_check('i', heapallindexed => true); DROP INDEX i;")
                 .unwrap_or_else(|e| panic!("{input}, {memory}, {wanted} workers: {e:?}"));
         }
-        client.batch_execute("DROP TABLE t").unwrap();
+        client.run("DROP TABLE t");
         // Abbreviated keys tell IDs apart, so they are used; unless there are only three.
         let aborted = server.log().matches("aborting abbreviation").count() - aborted;
         assert_eq!(aborted > 0, input == "repeated", "{input}: {aborted} sorts without abbreviated keys");

@@ -2,7 +2,7 @@
 //! `pg_regress/sql/mask.sql`.
 
 use sno_tests::postgres::{Client, NoTls};
-use sno_tests::{Server, code, error, plan};
+use sno_tests::{Server, Sql as _, code, error, plan};
 
 /// A key whose bytes and digits would be seen anywhere.
 const KEY: &[u8; 32] = b"a key that nobody else may see!!";
@@ -11,9 +11,9 @@ const DIGITS: &str = "61206b65792074686174206e6f626f6479";
 fn database(server: &Server, encoding: &str) -> Client {
     let create =
         format!("CREATE DATABASE \"{encoding}\" TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'");
-    server.connect().batch_execute(&create).unwrap();
+    server.run(&create);
     let mut client = server.connect_to(encoding);
-    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    client.run("CREATE EXTENSION sno");
     client
 }
 
@@ -46,7 +46,7 @@ fn they_are_the_same_in_every_encoding() {
     }
     // Bytes that are no text in UTF-8, in a database that takes all: an error, and no crash.
     let mut client = server.connect_to("SQL_ASCII");
-    client.batch_execute("SET client_encoding = 'SQL_ASCII'").unwrap();
+    client.run("SET client_encoding = 'SQL_ASCII'");
     let bytes = r"SELECT sno_mask('9q7k4op826n2g222', '0123456789abcdef', E'\xff\xfe')";
     assert_eq!(code(&mut client, bytes), "22021");
     assert_eq!(code(&mut client, "SELECT 1/0"), "22012");
@@ -75,9 +75,7 @@ fn a_bound_key_is_nowhere_to_be_seen() {
 #[test]
 fn a_function_holds_the_key() {
     let server = Server::builder().start();
-    server
-        .connect()
-        .batch_execute(&format!(
+    server.run(&format!(
             "CREATE TABLE orders (id sno PRIMARY KEY, item text);
              INSERT INTO orders SELECT sno_make('2026-01-01Z', 2, 7, n), n FROM generate_series(1, 10000) n;
              ANALYZE orders;
@@ -94,11 +92,9 @@ fn a_function_holds_the_key() {
              GRANT SELECT ON orders TO web, other;
              GRANT EXECUTE ON FUNCTION order_mask, order_id TO web;",
             str::from_utf8(KEY).unwrap()
-        ))
-        .unwrap();
+        ));
     let mut web = server.config().user("web").connect(NoTls).unwrap();
-    let masked: String =
-        web.query_one("SELECT order_mask(id) FROM orders WHERE item = '77'", &[]).unwrap().get(0);
+    let masked: String = web.one("SELECT order_mask(id) FROM orders WHERE item = '77'");
     let find = "SELECT item FROM orders WHERE id = order_id($1)";
     assert_eq!(web.query_one(find, &[&masked]).unwrap().get::<_, String>(0), "77");
     let find = format!("SELECT order_mask(id) FROM orders WHERE id = order_id('{masked}')");

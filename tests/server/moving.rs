@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Stop, text};
+use sno_tests::{Server, Sql as _, Stop, text};
 
 use crate::docs::{blocks, page, run_step};
 
@@ -23,10 +23,10 @@ fn write(client: &mut Client, done: &AtomicBool, writer: usize) -> usize {
         let name = format!("{writer}-{count}");
         let mut transaction = client.transaction().unwrap();
         let order = format!("INSERT INTO orders (customer) VALUES ('{name}') RETURNING id::text");
-        let id: String = transaction.query_one(&order, &[]).unwrap().get(0);
+        let id: String = transaction.one(&order);
         let line = format!("INSERT INTO lines (order_id, item) VALUES ('{id}', '{name}')");
         // The switch may come between the two statements only if it did not wait for this transaction.
-        transaction.batch_execute(&line).unwrap();
+        transaction.run(&line);
         transaction.commit().unwrap();
         count += 1;
         thread::sleep(Duration::from_millis(5));

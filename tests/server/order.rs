@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, in_parallel, text};
+use sno_tests::{Server, Sql as _, in_parallel, text};
 
 const QUEUE: &str = "CREATE TABLE queue (
     id sno PRIMARY KEY DEFAULT sno_new(1), xid xid8 NOT NULL DEFAULT pg_current_xact_id(), n integer);
@@ -23,16 +23,15 @@ fn within_a_session_ids_of_one_metabyte_are_in_the_order_of_their_calls() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client
-        .batch_execute(
+        .run(
             "CREATE TABLE calls AS
              SELECT n, CASE WHEN n % 2 = 0 THEN sno_new(1) ELSE sno_new(2) END AS id FROM generate_series(1, 200000) n",
-        )
-        .unwrap();
+        );
     let out_of_order = |client: &mut Client, window: &str| -> i64 {
         let query = format!(
             "SELECT count(*) FROM (SELECT id < lag(id) OVER ({window} ORDER BY n) AS back FROM calls) c WHERE back"
         );
-        client.query_one(&query, &[]).unwrap().get(0)
+        client.one(&query)
     };
     assert_eq!(out_of_order(&mut client, "PARTITION BY sno_metabyte(id)"), 0);
     // With two metabytes the tick decides, and within a tick the metabyte.
@@ -52,12 +51,12 @@ fn within_a_session_ids_of_one_metabyte_are_in_the_order_of_their_calls() {
 fn the_last_id_seen_misses_a_late_commit() {
     let server = Server::builder().conf("wal_level", "logical").start();
     let (mut late, mut early, mut reader) = (server.connect(), server.connect(), server.connect());
-    reader.batch_execute(QUEUE).unwrap();
+    reader.run(QUEUE);
     reader.query("SELECT pg_create_logical_replication_slot('commits', 'test_decoding')", &[]).unwrap();
 
-    late.batch_execute("BEGIN; INSERT INTO queue (n) VALUES (1)").unwrap();
+    late.run("BEGIN; INSERT INTO queue (n) VALUES (1)");
     thread::sleep(Duration::from_millis(20));
-    early.batch_execute("INSERT INTO queue (n) VALUES (2)").unwrap();
+    early.run("INSERT INTO queue (n) VALUES (2)");
 
     // The horizon stops before the transaction that is still open.
     let horizon = "SELECT n FROM queue WHERE (xid, id) > ('0', '2222222222222222')
@@ -66,7 +65,7 @@ fn the_last_id_seen_misses_a_late_commit() {
     assert_eq!(numbers(&mut reader, "SELECT n FROM queue ORDER BY id"), [2]);
     let seen = text(&mut reader, "SELECT max(id)::text FROM queue");
 
-    late.batch_execute("COMMIT").unwrap();
+    late.run("COMMIT");
     let after = format!("SELECT n FROM queue WHERE id > '{seen}' ORDER BY id");
     assert_eq!(numbers(&mut reader, &after), Vec::<i32>::new(), "the late commit is missed");
     assert_eq!(numbers(&mut reader, "SELECT n FROM queue ORDER BY id"), [1, 2]);
@@ -87,7 +86,7 @@ fn a_window_and_a_horizon_miss_nothing_under_load() {
     const WRITERS: usize = 4;
     const ROWS: usize = 60;
     let server = Server::builder().start();
-    server.connect().batch_execute(QUEUE).unwrap();
+    server.run(QUEUE);
     let written = AtomicBool::new(false);
 
     let (naive, window, horizon) = thread::scope(|scope| {
@@ -131,10 +130,9 @@ fn a_window_and_a_horizon_miss_nothing_under_load() {
                 let n = writer * ROWS + row;
                 let milliseconds = (n * 7919) % 30;
                 client
-                    .batch_execute(&format!(
+                    .run(&format!(
                         "BEGIN; INSERT INTO queue (n) VALUES ({n}); SELECT pg_sleep({milliseconds} / 1000.0); COMMIT"
-                    ))
-                    .unwrap();
+                    ));
             }
         });
         written.store(true, Ordering::Release);

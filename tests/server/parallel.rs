@@ -1,6 +1,6 @@
 //! Parallel workers: they start without what their leader has not loaded yet.
 
-use sno_tests::Server;
+use sno_tests::{Server, Sql as _};
 
 use super::workers_started;
 
@@ -11,15 +11,12 @@ fn the_first_statement_of_a_session_may_be_parallel() {
     // So the server's log has a line for each worker.
     let builder = Server::builder().conf("sno.partition_prefix", "42").conf("log_min_messages", "debug1");
     let server = builder.start();
-    server
-        .connect()
-        .batch_execute(
-            "CREATE TABLE t (id sno NOT NULL DEFAULT sno_new(1), n integer);
+    server.run(
+        "CREATE TABLE t (id sno NOT NULL DEFAULT sno_new(1), n integer);
              INSERT INTO t SELECT sno_new(n % 4), n FROM generate_series(1, 100000) n;
              ALTER TABLE t SET (parallel_workers = 2);
              ANALYZE t;",
-        )
-        .unwrap();
+    );
     // A worker is granted for each 32 MB of memory.
     let parallel = "SET max_parallel_maintenance_workers = 2; SET maintenance_work_mem = '96MB';
                     SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
@@ -31,15 +28,15 @@ fn the_first_statement_of_a_session_may_be_parallel() {
         ("SELECT max(id) FROM t WHERE n > 0", false),
     ] {
         let mut session = server.connect();
-        session.batch_execute(parallel).unwrap();
-        session.batch_execute(statement).unwrap_or_else(|e| panic!("{statement}: {e:?}"));
-        let partition: i32 = session.query_one("SELECT sno_partition(sno_new(1))", &[]).unwrap().get(0);
+        session.run(parallel);
+        session.run(statement);
+        let partition: i32 = session.one("SELECT sno_partition(sno_new(1))");
         assert_eq!(partition >> 8, 42, "after {statement}");
-        let pid: i32 = session.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+        let pid: i32 = session.one("SELECT pg_backend_pid()");
         assert_ne!(workers_started(&server, pid), 0, "no workers: {statement}");
         if index {
             // The next one is to read the table.
-            session.batch_execute("DROP INDEX i").unwrap();
+            session.run("DROP INDEX i");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-use sno_tests::{Builder, Server, program};
+use sno_tests::{Builder, Server, Sql as _, program};
 
 /// Files that run before the others, which follow in the order of their names.
 const FIRST: [&str; 1] = ["answer"];
@@ -25,11 +25,8 @@ pub(crate) fn server() -> Builder {
 /// Runs all files on a server, and compares what they print.
 #[track_caller]
 pub(crate) fn run(server: &Server) {
-    server.connect().batch_execute("CREATE DATABASE regression").unwrap();
-    server
-        .connect_to("regression")
-        .batch_execute("CREATE EXTENSION sno; CREATE EXTENSION sno_compat")
-        .unwrap();
+    server.run("CREATE DATABASE regression");
+    server.connect_to("regression").run("CREATE EXTENSION sno; CREATE EXTENSION sno_compat");
 
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("pg_regress");
     let mut names: Vec<String> = fs::read_dir(input.join("sql"))

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Ids, Server, in_parallel, major_version, skip, text};
+use sno_tests::{Ids, Server, Sql as _, in_parallel, major_version, skip, text};
 
 const TABLE: &str = "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
 
@@ -15,7 +15,7 @@ fn server(prefix: u8) -> Server {
         .conf("track_commit_timestamp", "on")
         .conf("shared_preload_libraries", if pglogical() { "pglogical" } else { "" })
         .start();
-    server.connect().batch_execute(TABLE).unwrap();
+    server.run(TABLE);
     if pglogical() {
         trust_output_plugin(&server, "pglogical_output");
     }
@@ -28,7 +28,7 @@ pub(crate) fn trust_output_plugin(server: &Server, plugin: &str) {
     let mut client = server.connect();
     if text(&mut client, known) == "1" {
         let set = format!("ALTER SYSTEM SET output_plugin_libraries = pgoutput, test_decoding, {plugin}");
-        client.batch_execute(&set).unwrap();
+        client.run(&set);
         server.reload();
     }
 }
@@ -67,21 +67,18 @@ fn wait(server: &Server, query: &str, expected: &str) {
 fn insert(server: &Server, rows: u32) {
     in_parallel(2, |_| {
         let insert = format!("INSERT INTO event (n) SELECT generate_series(1, {rows} / 2)");
-        server.connect().batch_execute(&insert).unwrap();
+        server.run(&insert);
     });
 }
 
 #[track_caller]
 fn subscribe(subscriber: &Server, publisher: &Server, name: &str, options: &str) {
-    publisher.connect().batch_execute("CREATE PUBLICATION everything FOR TABLE event").unwrap();
+    publisher.run("CREATE PUBLICATION everything FOR TABLE event");
     let source = publisher.connection_string();
     // Not in a transaction: it makes a replication slot.
-    subscriber
-        .connect()
-        .batch_execute(&format!(
-            "CREATE SUBSCRIPTION {name} CONNECTION '{source}' PUBLICATION everything WITH ({options})"
-        ))
-        .unwrap();
+    subscriber.run(&format!(
+        "CREATE SUBSCRIPTION {name} CONNECTION '{source}' PUBLICATION everything WITH ({options})"
+    ));
 }
 
 /// Two servers that write at once and replicate each other: each has the rows of both, and changes of them.
@@ -91,10 +88,7 @@ fn assert_each_has_all(first: &Server, second: &Server) {
     for server in [first, second] {
         wait(server, "SELECT count(*) FROM event", "20000");
     }
-    first
-        .connect()
-        .batch_execute("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10")
-        .unwrap();
+    first.run("UPDATE event SET n = -1 WHERE sno_partition(id) >> 8 = 2 AND n <= 10");
     wait(second, "SELECT count(*) FROM event WHERE n = -1", "20");
     assert_eq!(content(first), content(second));
 }
@@ -115,9 +109,9 @@ fn two_writers_with_two_prefixes_and_one_subscriber() {
         FROM (SELECT sno_partition(id) >> 8, count(*) FROM event GROUP BY 1) counts(prefix, count)";
     assert_eq!(text(&mut all.connect(), by_prefix), "1: 11000, 2: 10000, 3: 10000");
     // Rows are found again by their IDs.
-    first.connect().batch_execute("UPDATE event SET n = -1 WHERE n % 2 = 0").unwrap();
-    second.connect().batch_execute("DELETE FROM event WHERE n > 10").unwrap();
-    first.connect().batch_execute("UPDATE event SET id = sno_with_metabyte(id, 9) WHERE n = 1").unwrap();
+    first.run("UPDATE event SET n = -1 WHERE n % 2 = 0");
+    second.run("DELETE FROM event WHERE n > 10");
+    first.run("UPDATE event SET id = sno_with_metabyte(id, 9) WHERE n = 1");
     wait(&all, "SELECT count(*) FROM event WHERE sno_partition(id) >> 8 = 2", "20");
     wait(
         &all,
@@ -146,24 +140,18 @@ fn two_writers_that_replicate_each_other_with_pglogical() {
     let (first, second) = (server(1), server(2));
     for (server, name) in [(&first, "first"), (&second, "second")] {
         let dsn = server.connection_string();
-        server
-            .connect()
-            .batch_execute(&format!(
-                "CREATE EXTENSION pglogical;
+        server.run(&format!(
+            "CREATE EXTENSION pglogical;
                  SELECT pglogical.create_node(node_name := '{name}', dsn := '{dsn}');
                  SELECT pglogical.replication_set_add_table('default', 'event');"
-            ))
-            .unwrap();
+        ));
     }
     for (server, other) in [(&first, &second), (&second, &first)] {
         let dsn = other.connection_string();
-        server
-            .connect()
-            .batch_execute(&format!(
-                "SELECT pglogical.create_subscription(subscription_name := 'other', provider_dsn := '{dsn}',
+        server.run(&format!(
+            "SELECT pglogical.create_subscription(subscription_name := 'other', provider_dsn := '{dsn}',
                     synchronize_structure := false, synchronize_data := false, forward_origins := '{{}}')"
-            ))
-            .unwrap();
+        ));
     }
     for server in [&first, &second] {
         wait(

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Ids, Mode, Server, code, in_parallel, one, run};
+use sno_tests::{Ids, Mode, Server, Sql as _, code, in_parallel};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
@@ -13,27 +13,6 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 /// on where the one before it stopped.
 fn server() -> Server {
     Server::builder().faketime(true).conf("sno.partition_prefix", "1/16").start()
-}
-
-#[test]
-fn a_clock_that_went_back_before_a_clean_restart() {
-    let server = server();
-    let mut ids = server.ids();
-    // A new server knows nothing of the time before its first ID, so that one is well in the past.
-    server.set_clock("-60");
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    server.set_clock("+0");
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    server.set_clock("-30");
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    assert!(ids.iter().last().unwrap().tick_tock(), "the other side");
-    server.restart(Mode::Fast);
-    for offset in ["-30", "-20", "-1", "+0", "+10"] {
-        server.set_clock(offset);
-        ids.query(&mut server.connect(), DRAW).unwrap();
-    }
-    assert_eq!(ids.len(), 8 * 5000);
-    ids.assert_distinct();
 }
 
 #[test]
@@ -49,7 +28,7 @@ fn a_quick_restart_needs_no_wait() {
             ids.query(&mut server.connect(), DRAW).unwrap();
             server.restart(mode);
             let mut client = server.connect();
-            client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+            client.run("SET sno.max_clock_wait = 0");
             ids.query(&mut client, DRAW).unwrap();
         }
         assert_eq!(ids.len(), 7 * 5000);
@@ -67,7 +46,7 @@ fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
         let restarted = || {
             server.restart(mode);
             let mut client = server.connect();
-            client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+            client.run("SET sno.max_clock_wait = 0");
             client
         };
         // To the other side.
@@ -75,7 +54,7 @@ fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
         // Both are ahead of the clock now.
         let mut client = restarted();
         assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{mode:?}");
-        client.batch_execute("SET sno.max_clock_wait = '2.5s'").unwrap();
+        client.run("SET sno.max_clock_wait = '2.5s'");
         ids.query(&mut client, DRAW).unwrap();
         assert_eq!(ids.len(), 3 * 5000);
         ids.assert_distinct();
@@ -83,29 +62,9 @@ fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
 }
 
 #[test]
-fn a_clock_that_goes_back_during_a_restart() {
-    for mode in [Mode::Fast, Mode::Immediate] {
-        let server = server();
-        let mut ids = server.ids();
-        ids.query(&mut server.connect(), DRAW).unwrap();
-        server.stop(mode);
-        server.set_clock("-2");
-        server.start();
-        // Before both marks: the first start set them to the time of the first ID.
-        let mut client = server.connect();
-        client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
-        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
-        client.batch_execute("SET sno.max_clock_wait = '10s'").unwrap();
-        ids.query(&mut client, DRAW).unwrap();
-        assert_eq!(ids.len(), 10_000);
-        ids.assert_distinct();
-    }
-}
-
-#[test]
 fn a_long_step_back_during_a_restart_is_an_error_that_says_so() {
     let server = server();
-    server.connect().batch_execute(DRAW).unwrap();
+    server.run(DRAW);
     server.stop(Mode::Fast);
     server.set_clock("-3600");
     server.start();
@@ -117,7 +76,7 @@ fn a_long_step_back_during_a_restart_is_an_error_that_says_so() {
     assert!(detail.contains("s ahead of the clock; \"sno.max_clock_wait\" is 10.000 s."), "{detail}");
     // The clock is mended, and so is all else.
     server.set_clock("+0");
-    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    server.run("SELECT sno_new(1)");
 }
 
 /// What the page on the guarantee says is to be done then.
@@ -140,7 +99,7 @@ fn a_server_whose_clock_was_far_ahead_starts_anew_under_another_prefix() {
     server.set_clock("+0");
     server.start();
     let mut client = server.connect();
-    client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+    client.run("SET sno.max_clock_wait = 0");
     let mut anew = Ids::new();
     anew.query(&mut client, DRAW).unwrap();
     assert!(ids.iter().all(|id| id.partition() == 1) && anew.iter().all(|id| id.partition() == 2));
@@ -158,7 +117,7 @@ fn a_clock_outside_the_epoch_is_an_error() {
         assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000", "{offset}");
     }
     server.set_clock("+0");
-    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    server.run("SELECT sno_new(1)");
     for offset in ["-600000000", "+1700000000"] {
         server.set_clock(offset);
         assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "55000", "{offset}");
@@ -166,44 +125,17 @@ fn a_clock_outside_the_epoch_is_an_error() {
 }
 
 #[test]
-fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
-    let primary = server();
-    let mut client = primary.connect();
-    client.batch_execute("CREATE TABLE t (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)").unwrap();
-    let standby = primary.standby();
-    client.batch_execute("INSERT INTO t (n) SELECT generate_series(1, 20000)").unwrap();
-    primary.wait_replayed(&standby);
-    let mut reader = standby.connect();
-    assert_eq!(code(&mut reader, "SELECT sno_new(1)"), "25006");
-    assert_eq!(code(&mut reader, "SELECT sno_new(1, now())"), "25006");
-    // To look is allowed.
-    reader.batch_execute("SELECT * FROM sno_generators; SELECT * FROM sno_generator()").unwrap();
-    primary.stop(Mode::Immediate);
-    // What the primary has committed counts: by a clock that is behind, those times are still to come.
-    standby.set_clock("-60");
-    standby.promote();
-    let mut client = standby.connect();
-    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
-    standby.set_clock("+0");
-    client.batch_execute("INSERT INTO t (n) SELECT generate_series(20001, 40000)").unwrap();
-    let after =
-        "SELECT min(id) FILTER (WHERE n > 20000) > max(id) FILTER (WHERE n <= 20000), count(*) FROM t";
-    let row = client.query_one(after, &[]).unwrap();
-    assert_eq!((row.get::<_, bool>(0), row.get::<_, i64>(1)), (true, 40_000));
-}
-
-#[test]
 fn the_marks_are_written_once_a_second_at_most() {
     let server = Server::builder().start();
     let mut client = server.connect();
-    client.batch_execute("SELECT sno_new(1)").unwrap();
+    client.run("SELECT sno_new(1)");
     let before = server.record().serial;
     let query = "DO $$ DECLARE start timestamptz := clock_timestamp(); BEGIN
                      WHILE clock_timestamp() < start + interval '5 s' LOOP
                          PERFORM sno_new(1) FROM generate_series(1, 1000);
                      END LOOP; END $$";
     let began = Instant::now();
-    sno_tests::in_parallel(8, |_| server.connect().batch_execute(query).unwrap());
+    sno_tests::in_parallel(8, |_| server.run(query));
     // At the latest when it is reached, after two seconds.
     let seconds = began.elapsed().as_secs();
     let written = server.record().serial - before;
@@ -218,7 +150,7 @@ fn a_backend_that_crashes_on_a_server_that_preloads() {
     for _ in 0..2 {
         let mut client = server.connect();
         ids.query(&mut client, DRAW).unwrap();
-        server.crash_backend(one(&mut client, "SELECT pg_backend_pid()"));
+        server.crash_backend(client.one("SELECT pg_backend_pid()"));
         ids.query(&mut server.connect(), DRAW).unwrap();
     }
     ids.assert_distinct();
@@ -236,12 +168,12 @@ fn many_that_are_the_first_after_a_start_wait_for_nothing() {
         let clients: Vec<_> =
             (0..16).map(|_| Mutex::new(server.connect_with("-c sno.max_clock_wait=0"))).collect();
         for client in &clients {
-            run(&mut client.lock().unwrap(), "LOAD 'sno'");
+            client.lock().unwrap().run("LOAD 'sno'");
         }
         let lock = File::open(server.marks()).unwrap();
         lock.lock().unwrap();
         in_parallel(17, |number| match clients.get(number) {
-            Some(client) => run(&mut client.lock().unwrap(), "SELECT sno_new(1)"),
+            Some(client) => client.lock().unwrap().run("SELECT sno_new(1)"),
             None => {
                 thread::sleep(Duration::from_millis(500));
                 lock.unlock().unwrap();

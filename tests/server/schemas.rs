@@ -1,7 +1,7 @@
 //! Schemas whose owners have put something in before the extension comes: both are trusted, so whoever may create in a
 //! database chooses the schema, and what the superuser's script finds there must not become part of it.
 
-use sno_tests::{Server, error};
+use sno_tests::{Server, Sql as _, error};
 
 /// A better match than PostgreSQL's own, wherever the types are not exactly those of its functions and operators.
 const TRAPS: &str = "
@@ -19,10 +19,8 @@ const TRAPS: &str = "
 fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     let server = Server::builder().extension(false).start();
     let mut client = server.connect();
-    client.batch_execute(TRAPS).unwrap();
-    client
-        .batch_execute("CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap")
-        .unwrap();
+    client.run(TRAPS);
+    client.run("CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap");
     // SQL bodies keep what their names were resolved to.
     let caught = "SELECT d.objid::regprocedure::text FROM pg_depend d
         WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'n'
@@ -33,39 +31,32 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
           AND d.refobjid >= 16384";
     let caught: Vec<String> = client.query(caught, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     assert_eq!(caught, [""; 0]);
-    client
-        .batch_execute(
-            "CREATE TABLE log (id trap.sno) PARTITION BY RANGE (id);
+    client.run(
+        "CREATE TABLE log (id trap.sno) PARTITION BY RANGE (id);
              SELECT * FROM trap.sno_maintain_partitions('log', '1 day', retention => '1 day');",
-        )
-        .unwrap();
+    );
 }
 
 /// Functions that return another type than the library makes would hand out its memory.
 #[test]
 fn another_type_of_the_same_name() {
     let server = Server::builder().start();
-    server
-        .connect()
-        .batch_execute("CREATE ROLE alice LOGIN; CREATE SCHEMA own AUTHORIZATION alice; GRANT CREATE ON DATABASE postgres TO alice")
-        .unwrap();
+    server.run("CREATE ROLE alice LOGIN; CREATE SCHEMA own AUTHORIZATION alice; GRANT CREATE ON DATABASE postgres TO alice");
     let mut client = server.connect_as("alice");
-    client.batch_execute("CREATE DOMAIN own.sno AS text").unwrap();
+    client.run("CREATE DOMAIN own.sno AS text");
     let refused = error(&mut client, "CREATE EXTENSION sno_compat SCHEMA own");
     assert_eq!(refused.code().code(), "42710");
     assert_eq!(refused.message(), "type \"sno\" of the chosen schema is not that of the extension sno");
-    client.batch_execute("DROP DOMAIN own.sno; CREATE EXTENSION sno_compat SCHEMA own").unwrap();
-    client.batch_execute("SELECT own.uid60_to_sno('AZI9gACAQD', 0)").unwrap();
+    client.run("DROP DOMAIN own.sno; CREATE EXTENSION sno_compat SCHEMA own");
+    client.run("SELECT own.uid60_to_sno('AZI9gACAQD', 0)");
 }
 
 /// Whoever may query a view need not be allowed to use the schema that the extension is in.
 #[test]
 fn conditions_on_time_for_users_without_the_schema() {
     let server = Server::builder().extension(false).start();
-    server
-        .connect()
-        .batch_execute(
-            "CREATE SCHEMA ext; CREATE EXTENSION sno SCHEMA ext;
+    server.run(
+        "CREATE SCHEMA ext; CREATE EXTENSION sno SCHEMA ext;
              SET search_path = public, ext;
              CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1));
              CREATE INDEX ON log (id) WHERE id >= '2026-01-01Z'::timestamptz;
@@ -73,10 +64,9 @@ fn conditions_on_time_for_users_without_the_schema() {
              CREATE VIEW recent AS SELECT * FROM log WHERE id >= now() - interval '1 hour';
              CREATE ROLE reader LOGIN;
              GRANT SELECT ON log, recent TO reader;",
-        )
-        .unwrap();
+    );
     let mut client = server.connect_as("reader");
     for query in ["SELECT count(*) FROM recent", "SELECT count(*) FROM log"] {
-        assert_eq!(client.query_one(query, &[]).unwrap().get::<_, i64>(0), 100, "{query}");
+        assert_eq!(client.one::<i64>(query), 100, "{query}");
     }
 }

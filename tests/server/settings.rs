@@ -1,7 +1,7 @@
 //! Settings fail closed: whatever a server can't honour stops `sno_new`, and never means another prefix.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, error, major_version, one, plan, run, skip, text};
+use sno_tests::{Mode, Server, Sql as _, error, major_version, plan, skip, text};
 
 use super::USE_UP_SHARED_MEMORY;
 
@@ -20,7 +20,7 @@ fn assert_refused(client: &mut Client, message: &str, detail: &str) {
 }
 
 fn partition(client: &mut Client) -> i32 {
-    client.query_one("SELECT sno_partition(sno_new(1)) >> 8", &[]).unwrap().get(0)
+    client.one("SELECT sno_partition(sno_new(1)) >> 8")
 }
 
 /// What [`partition`] is of a server that was given no prefix.
@@ -59,14 +59,14 @@ fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
         assert_eq!(partition(&mut client), 5);
         server.configure("sno.partition_prefix", "x");
         server.reload();
-        client.batch_execute("SELECT 1").unwrap();
+        client.run("SELECT 1");
         let message = "invalid value for parameter \"sno.partition_prefix\": \"x\"";
         let detail = "Expected a number, or a number and its bits, as in \"42/8\", or \"auto\".";
         assert_refused(&mut client, message, detail);
         assert_refused(&mut server.connect(), message, detail);
         server.configure("sno.partition_prefix", "6");
         server.reload();
-        client.batch_execute("SELECT 1").unwrap();
+        client.run("SELECT 1");
         assert_eq!(partition(&mut client), 6);
     }
 }
@@ -76,7 +76,7 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
     for preload in [false, true] {
         let server = Server::builder().preload(preload).start();
         let mut client = server.connect();
-        client.batch_execute("LOAD 'sno'").unwrap();
+        client.run("LOAD 'sno'");
         for (setting, detail) in [
             ("sno.partition_prefix = '256'", "A prefix of 8 bits is at most 255."),
             ("sno.sequence_range = '0-2'", "A pool has at least 4 sequence numbers."),
@@ -86,9 +86,9 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
             assert_eq!(error.detail(), Some(detail));
         }
         assert_eq!(partition(&mut client), default_partition(&server));
-        client.batch_execute("ALTER SYSTEM SET sno.partition_prefix = '42'").unwrap();
+        client.run("ALTER SYSTEM SET sno.partition_prefix = '42'");
         server.reload();
-        client.batch_execute("SELECT 1").unwrap();
+        client.run("SELECT 1");
         assert_eq!(partition(&mut client), 42);
         server.restart(Mode::Fast);
         assert_eq!(partition(&mut server.connect()), 42);
@@ -105,9 +105,9 @@ fn a_session_can_not_choose_the_prefix() {
         "ALTER ROLE bob SET sno.partition_prefix = '7'",
         "ALTER DATABASE other SET sno.sequence_range = '0-99'",
     ] {
-        server.connect().batch_execute(command).unwrap();
+        server.run(command);
     }
-    server.connect_to("other").batch_execute("CREATE EXTENSION sno").unwrap();
+    server.connect_to("other").run("CREATE EXTENSION sno");
     let detail = "It belongs to the server, and was set for a session, a role or a database.";
     let prefix = "parameter \"sno.partition_prefix\" could not be set to \"7\"";
     let range = "parameter \"sno.sequence_range\" could not be set to \"0-99\"";
@@ -123,7 +123,7 @@ fn a_session_can_not_choose_the_prefix() {
         let message = format!("parameter \"{name}\" could not be set to \"{value}\"");
         assert_refused(&mut server.connect_with(&format!("-c {name}={value}")), &message, detail);
         let mut client = server.connect();
-        client.batch_execute(&format!("SET {name} = '{value}'")).unwrap();
+        client.run(&format!("SET {name} = '{value}'"));
         assert_refused(&mut client, &message, detail);
     }
     // For a role, for a database.
@@ -131,22 +131,22 @@ fn a_session_can_not_choose_the_prefix() {
     assert_refused(&mut server.connect_to("other"), range, detail);
     // By SET, before the library is there to object.
     let mut client = server.connect();
-    client.batch_execute("SET sno.partition_prefix = 7").unwrap();
+    client.run("SET sno.partition_prefix = 7");
     assert_refused(&mut client, prefix, detail);
     // No reload of the file covers it up. RESET takes it back.
     server.reload();
-    client.batch_execute("SELECT 1").unwrap();
+    client.run("SELECT 1");
     assert_refused(&mut client, prefix, detail);
-    client.batch_execute("RESET sno.partition_prefix").unwrap();
+    client.run("RESET sno.partition_prefix");
     assert_eq!(partition(&mut client), 5);
     // The server's own value does no harm.
     let mut client = server.connect();
-    client.batch_execute("SET sno.partition_prefix = 5").unwrap();
+    client.run("SET sno.partition_prefix = 5");
     assert_eq!(partition(&mut client), 5);
     // What came with the connection stays with it.
     let mut client = server.connect_with("-c sno.partition_prefix=7");
     for command in ["RESET sno.partition_prefix", "RESET ALL", "DISCARD ALL"] {
-        client.batch_execute(command).unwrap();
+        client.run(command);
         assert_refused(&mut client, prefix, detail);
     }
 
@@ -192,7 +192,7 @@ fn what_a_session_takes_back_leaves_no_trace() {
                             let _ = client.batch_execute("ROLLBACK TO load");
                         }
                         "?" => (),
-                        command => client.batch_execute(command).unwrap(),
+                        command => client.run(command),
                     }
                 }
                 assert_eq!(partition(&mut client), own, "{commands:?}");
@@ -206,25 +206,25 @@ fn what_is_taken_out_of_the_configuration_is_the_default_again() {
     for preload in [false, true] {
         let server = Server::builder().preload(preload).start();
         let mut admin = server.connect();
-        admin.batch_execute("LOAD 'sno'").unwrap();
+        admin.run("LOAD 'sno'");
         // One that has met the library before, and one that meets it at the end.
         let mut early = server.connect();
         assert_eq!(partition(&mut early), default_partition(&server));
         let mut late = server.connect();
         for round in 0..4 {
             if round % 2 == 0 {
-                admin.batch_execute("ALTER SYSTEM SET sno.partition_prefix = '42'").unwrap();
-                admin.batch_execute("ALTER SYSTEM SET sno.sequence_range = '0-99'").unwrap();
+                admin.run("ALTER SYSTEM SET sno.partition_prefix = '42'");
+                admin.run("ALTER SYSTEM SET sno.sequence_range = '0-99'");
             } else {
                 server.configure("sno.partition_prefix", "42");
                 server.configure("sno.sequence_range", "0-99");
             }
             server.reload();
-            late.batch_execute("SELECT 1").unwrap();
+            late.run("SELECT 1");
             assert_eq!((partition(&mut early), partition(&mut server.connect())), (42, 42));
             if round % 2 == 0 {
-                admin.batch_execute("ALTER SYSTEM RESET sno.partition_prefix").unwrap();
-                admin.batch_execute("ALTER SYSTEM RESET sno.sequence_range").unwrap();
+                admin.run("ALTER SYSTEM RESET sno.partition_prefix");
+                admin.run("ALTER SYSTEM RESET sno.sequence_range");
             } else {
                 server.unconfigure("sno.partition_prefix");
                 server.unconfigure("sno.sequence_range");
@@ -242,7 +242,7 @@ fn a_function_can_not_choose_the_prefix() {
     let server = Server::builder().conf("sno.partition_prefix", "5").start();
     let function = "CREATE FUNCTION seventh() RETURNS sno LANGUAGE plpgsql SET sno.partition_prefix = '7'
                     AS 'BEGIN RETURN sno_new(); END'";
-    server.connect().batch_execute(function).unwrap();
+    server.run(function);
     // Once with a library that is loaded by the function, and then with one that is there already.
     let mut client = server.connect();
     for state in ["22023", "55P02"] {
@@ -297,20 +297,20 @@ fn names_of_settings_are_the_same_in_upper_case() {
 fn anyone_sets_how_long_to_wait() {
     for preload in [false, true] {
         let server = Server::builder().preload(preload).start();
-        server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
+        server.run("CREATE ROLE alice LOGIN");
         let wait = |client: &mut Client| -> String {
-            client.query_one("SELECT max_clock_wait::text FROM sno_generator()", &[]).unwrap().get(0)
+            client.one("SELECT max_clock_wait::text FROM sno_generator()")
         };
         // Before the library is there, and after.
         let mut alice = server.connect_as("alice");
-        alice.batch_execute("SET sno.max_clock_wait = '1s'").unwrap();
+        alice.run("SET sno.max_clock_wait = '1s'");
         assert_eq!(wait(&mut alice), "00:00:01");
-        alice.batch_execute("SET sno.max_clock_wait = '2s'; SELECT sno_new(1)").unwrap();
+        alice.run("SET sno.max_clock_wait = '2s'; SELECT sno_new(1)");
         assert_eq!(wait(&mut alice), "00:00:02");
-        alice.batch_execute("RESET sno.max_clock_wait").unwrap();
+        alice.run("RESET sno.max_clock_wait");
         assert_eq!(wait(&mut alice), "00:00:10");
         let mut alice = server.connect_as("alice");
-        alice.batch_execute("SELECT sno_new(1); SET sno.max_clock_wait = '1s'").unwrap();
+        alice.run("SELECT sno_new(1); SET sno.max_clock_wait = '1s'");
         assert_eq!(wait(&mut alice), "00:00:01");
         assert_eq!(error(&mut alice, "SET sno.max_clock_wait = -1").code().code(), "22023");
     }
@@ -331,38 +331,35 @@ fn a_preloaded_library_refuses_such_sessions_at_once() {
 #[test]
 fn parallel_workers_refuse_with_their_leader() {
     let server = Server::builder().conf("sno.partition_prefix", "5").start();
-    server
-        .connect()
-        .batch_execute("CREATE TABLE t AS SELECT generate_series(1, 100000) n; ANALYZE t")
-        .unwrap();
+    server.run("CREATE TABLE t AS SELECT generate_series(1, 100000) n; ANALYZE t");
     let parallel =
         "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
                     SET parallel_leader_participation = off";
     let query = "SELECT count(*), count(DISTINCT sno_new(1)) FROM t WHERE sno_partition(sno_new(1)) >> 8 = 5";
 
     let mut client = server.connect();
-    client.batch_execute(parallel).unwrap();
+    client.run(parallel);
     assert!(plan(&mut client, "COSTS off", query).contains("Workers Planned"));
     let row = client.query_one(query, &[]).unwrap();
     assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (100_000, 100_000));
 
     let mut client = server.connect_with("-c sno.partition_prefix=7");
-    client.batch_execute(parallel).unwrap();
+    client.run(parallel);
     let error = error(&mut client, query);
     assert_eq!(error.code().code(), "22023", "{error}");
     assert_eq!(error.message(), "parameter \"sno.partition_prefix\" could not be set to \"7\"");
     // What has nothing to do with it goes on, in workers that have loaded the library, too.
-    assert_eq!(client.query_one("SELECT count(*) FROM t", &[]).unwrap().get::<_, i64>(0), 100_000);
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM t"), 100_000);
 
     // Of a leader that has not loaded the library itself.
     let query = "SELECT count(sno_new(1)) FROM t";
     for value in ["7", "auto"] {
         let mut client = server.connect();
-        client.batch_execute(parallel).unwrap();
-        client.batch_execute(&format!("SET sno.partition_prefix = '{value}'")).unwrap();
+        client.run(parallel);
+        client.run(&format!("SET sno.partition_prefix = '{value}'"));
         assert_eq!(sno_tests::error(&mut client, query).code().code(), "22023");
-        client.batch_execute("RESET sno.partition_prefix").unwrap();
-        client.batch_execute(query).unwrap();
+        client.run("RESET sno.partition_prefix");
+        client.run(query);
     }
 }
 
@@ -374,9 +371,9 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         return skip("the generators live in dynamic shared memory, which grows, from PostgreSQL 17 on");
     }
     // Any role can do it.
-    server.connect().batch_execute("CREATE ROLE mallory LOGIN").unwrap();
+    server.run("CREATE ROLE mallory LOGIN");
     server.restart(Mode::Fast);
-    server.connect_as("mallory").batch_execute(USE_UP_SHARED_MEMORY).unwrap();
+    server.connect_as("mallory").run(USE_UP_SHARED_MEMORY);
     let mut client = server.connect();
     for _ in 0..2 {
         let error = error(&mut client, "SELECT sno_new(1)");
@@ -390,13 +387,13 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
 
     // The first session that uses the library takes the memory, even if it makes no ID.
     server.restart(Mode::Fast);
-    server.connect().batch_execute("SELECT '2222222222222222'::sno").unwrap();
-    server.connect_as("mallory").batch_execute(USE_UP_SHARED_MEMORY).unwrap();
-    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    server.run("SELECT '2222222222222222'::sno");
+    server.connect_as("mallory").run(USE_UP_SHARED_MEMORY);
+    server.run("SELECT sno_new(1)");
 
     let server = builder.preload(true).start();
-    server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
-    server.connect().batch_execute("SELECT sno_new(1)").unwrap();
+    server.run(USE_UP_SHARED_MEMORY);
+    server.run("SELECT sno_new(1)");
 }
 
 /// What is reserved is not taken from what others may use.
@@ -404,7 +401,7 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
 fn preloading_leaves_the_spare_memory_to_others() {
     let [without, with] = [false, true].map(|preload| -> i64 {
         let server = Server::builder().extension(false).preload(preload).start();
-        one(&mut server.connect(), "SELECT size FROM pg_shmem_allocations WHERE name IS NULL")
+        server.connect().one("SELECT size FROM pg_shmem_allocations WHERE name IS NULL")
     });
     // The whole is rounded up to pages of 8 kB.
     assert!((without - with).abs() <= 8192, "{without} bytes without, {with} with it");
@@ -415,11 +412,11 @@ fn a_reload_counts_for_ids_of_given_times() {
     let server = Server::builder().conf("sno.partition_prefix", "5").start();
     let mut client = server.connect();
     let given = "SELECT sno_partition(sno_new(1, now())) >> 8";
-    assert_eq!(one::<i32>(&mut client, given), 5);
+    assert_eq!(client.one::<i32>(given), 5);
     for (value, expected) in [("6", Ok(6)), ("x", Err("22023"))] {
         server.configure("sno.partition_prefix", value);
         server.reload();
-        run(&mut client, "SELECT 1");
+        client.run("SELECT 1");
         let result = client.query_one(given, &[]).map(|row| row.get::<_, i32>(0));
         let code = result.as_ref().map_err(|error| error.code().unwrap().code());
         assert_eq!(code.copied(), expected);

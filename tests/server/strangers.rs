@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::{env, fs};
 
-use sno_tests::{Server, text};
+use sno_tests::{Server, Sql as _, text};
 
 use super::regress;
 
@@ -62,7 +62,7 @@ fn random_queries_bring_no_server_down() {
         .conf("sno_compat.snowflake_si_machine", "12")
         .start();
     let mut client = server.connect();
-    client.batch_execute(SCHEMA).unwrap();
+    client.run(SCHEMA);
     let assertions = text(&mut client, "SHOW debug_assertions");
     let before = server.log().len();
     let output = Command::new("timeout")
@@ -80,5 +80,5 @@ fn random_queries_bring_no_server_down() {
     }
     let statements = log.matches("STATEMENT:").count();
     assert!(server.recoveries() == 0 && statements > 10, "{statements} statements with an error\n{shown}");
-    client.batch_execute("SELECT sno_new(1)").unwrap();
+    client.run("SELECT sno_new(1)");
 }

@@ -1,17 +1,7 @@
 //! `sno_new` from many connections at once: never the same ID, in order, at the right time, in the right
 //! partition.
 
-use sno_tests::{Ids, Server, draw, in_parallel};
-
-#[test]
-fn a_server_that_preloads_nothing_generates_at_once() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    let preloaded: String = client.query_one("SHOW shared_preload_libraries", &[]).unwrap().get(0);
-    assert_eq!(preloaded, "");
-    let metabyte: i32 = client.query_one("SELECT sno_metabyte(sno_new(1))", &[]).unwrap().get(0);
-    assert_eq!(metabyte, 1);
-}
+use sno_tests::{Ids, Server, Sql as _, draw, in_parallel};
 
 #[test]
 fn sixty_four_connections_draw_six_million_ids_and_none_twice() {
@@ -50,7 +40,7 @@ fn the_partition_is_the_prefix_and_the_pid() {
         let server = Server::builder().conf("sno.partition_prefix", prefix).start();
         let mut all: Ids = in_parallel(20, |_| {
             let mut client = server.connect();
-            let pid: i32 = client.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+            let pid: i32 = client.one("SELECT pg_backend_pid()");
             let mut ids = server.ids();
             ids.query(&mut client, "SELECT sno_new(1) FROM generate_series(1, 1000)").unwrap();
             let partition = (first + pid % span) as u16;
@@ -73,11 +63,8 @@ fn the_sequence_stays_in_its_range() {
     // 16,000 IDs in pools of 64: at least 250 ticks, and hardly more while everyone draws.
     let [first, last] = [all.iter().min(), all.iter().max()].map(|id| id.unwrap().tick().get());
     assert!(last - first >= 249, "{} ticks", last - first);
-    let overflows: i64 = server
-        .connect()
-        .query_one("SELECT sum(overflows)::bigint FROM sno_generators WHERE waited > '0'", &[])
-        .unwrap()
-        .get(0);
+    let overflows: i64 =
+        server.connect().one("SELECT sum(overflows)::bigint FROM sno_generators WHERE waited > '0'");
     assert!(overflows > 0);
 }
 

@@ -1,17 +1,26 @@
 //! What a server answers: one value, a plan, an error.
 
-use postgres::{Client, SimpleQueryMessage::Row, error::DbError, types::FromSql};
+use postgres::{Client, GenericClient, SimpleQueryMessage::Row, error::DbError, types::FromSql};
 
-/// Runs SQL that has to succeed.
-#[track_caller]
-pub fn run(client: &mut Client, sql: &str) {
-    client.batch_execute(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+/// SQL that has to succeed.
+pub trait Sql {
+    /// Runs some statements.
+    fn run(&mut self, sql: &str);
+
+    /// The first value that a query returns.
+    fn one<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T;
 }
 
-/// The first value that a query returns.
-#[track_caller]
-pub fn one<T: for<'a> FromSql<'a>>(client: &mut Client, query: &str) -> T {
-    client.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
+impl<C: GenericClient> Sql for C {
+    #[track_caller]
+    fn run(&mut self, sql: &str) {
+        self.batch_execute(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+    }
+
+    #[track_caller]
+    fn one<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T {
+        self.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
+    }
 }
 
 /// The first value that a query returns, as text.

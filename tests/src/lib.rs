@@ -15,13 +15,13 @@ mod skips;
 mod system;
 mod witness;
 
-pub use answers::{code, error, major_version, one, plan, run, text};
+pub use answers::{Sql, code, error, major_version, plan, text};
 pub use catalog::catalog;
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel};
 pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
 pub use random::Random;
 pub use server::{Builder, Mode, Server};
-pub use skips::skip;
+pub use skips::{skip, skip_on_this_machine};
 pub use sno_core;
 pub use system::{as_server, give_to_server, program};

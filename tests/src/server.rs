@@ -13,7 +13,7 @@ use postgres::{Client, Config, NoTls};
 use sno_core::{Prefix, record::Record};
 use tempfile::TempDir;
 
-use crate::{Ids, answers, system, witness::Witness};
+use crate::{Ids, Sql as _, system, witness::Witness};
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +41,10 @@ fn preloaded_library() -> PathBuf {
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     settings: Vec<(String, String)>,
-    preload: bool,
     faketime: bool,
     disk: bool,
     extension: bool,
+    /// Empty for those that `dev/staged` has prepared.
     programs: PathBuf,
     initdb: Vec<String>,
     arguments: Vec<String>,
@@ -70,9 +70,8 @@ impl Builder {
 
     /// Whether `shared_preload_libraries` names the extension.
     #[must_use]
-    pub fn preload(mut self, preload: bool) -> Self {
-        self.preload = preload;
-        self
+    pub fn preload(self, preload: bool) -> Self {
+        if preload { self.conf("shared_preload_libraries", "sno") } else { self }
     }
 
     /// Whether [`Server::set_clock`] can move the server's clock.
@@ -140,13 +139,10 @@ impl Builder {
     pub fn start(self) -> Server {
         let postgres = system::program(self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
-        let mut server = Server::new(self.faketime, self.programs.clone());
-        server.disk = self.disk;
-        server.environment = self.environment;
-        server.arguments = self.arguments;
-        server.under = self.under;
+        let mut server = Server::new(self);
+        let options = server.options.clone();
         let template = system::temporary().join("template");
-        let mut make = if template.is_dir() && self.programs.as_os_str().is_empty() {
+        let mut make = if template.is_dir() && options.programs.as_os_str().is_empty() {
             let mut copy = std::process::Command::new("cp");
             copy.arg("-a").arg(&template).arg(&server.data).current_dir("/");
             if let Some((user, group)) = system::server_identity() {
@@ -154,7 +150,7 @@ impl Builder {
             }
             copy
         } else {
-            let mut initdb = system::server_command(self.programs.join("initdb"));
+            let mut initdb = system::server_command(options.programs.join("initdb"));
             initdb.args([
                 "--no-sync",
                 "--username=postgres",
@@ -162,7 +158,7 @@ impl Builder {
                 "--encoding=UTF8",
                 "--locale=C",
             ]);
-            initdb.args(&self.initdb).arg("--pgdata").arg(&server.data);
+            initdb.args(&options.initdb).arg("--pgdata").arg(&server.data);
             initdb
         };
         let output = make.output().expect("initdb");
@@ -181,10 +177,7 @@ impl Builder {
         ] {
             server.configure(name, value);
         }
-        if self.preload {
-            server.configure("shared_preload_libraries", "sno");
-        }
-        for (name, value) in &self.settings {
+        for (name, value) in &options.settings {
             server.configure(name, value);
         }
         // For all servers of a run: SNO_CONF='debug_discard_caches=1'.
@@ -195,7 +188,7 @@ impl Builder {
         {
             server.configure(name, value);
         }
-        if self.tcp {
+        if options.tcp {
             server.port = system::free_port();
             server.configure("listen_addresses", "127.0.0.1");
             let rules = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
@@ -203,7 +196,7 @@ impl Builder {
         }
         server.place_socket();
         server.start();
-        if self.extension {
+        if options.extension {
             server.connect().batch_execute("CREATE EXTENSION sno").expect("CREATE EXTENSION sno");
         }
         server
@@ -238,14 +231,8 @@ fn micros_now() -> i64 {
 pub struct Server {
     postmaster: Mutex<Option<Child>>,
     data: PathBuf,
-    faketime: bool,
-    disk: bool,
-    /// Empty for those that `dev/staged` has prepared.
-    programs: PathBuf,
+    options: Builder,
     port: u16,
-    environment: Vec<(String, String)>,
-    arguments: Vec<String>,
-    under: Vec<String>,
     witness: Arc<Witness>,
     clock: Mutex<Clock>,
     // Last, since fields are dropped in order: the folder goes after the server.
@@ -259,7 +246,7 @@ impl Server {
         Builder { extension: true, ..Builder::default() }
     }
 
-    fn new(faketime: bool, programs: PathBuf) -> Self {
+    fn new(options: Builder) -> Self {
         system::raise_file_limit();
         // Nobody else on this machine can enter the folder, and so nobody can connect: everybody is trusted.
         let home =
@@ -269,18 +256,13 @@ impl Server {
         let server = Self {
             postmaster: Mutex::new(None),
             data,
-            faketime,
-            disk: false,
-            programs,
+            options,
             port: 5432,
-            environment: Vec::new(),
-            arguments: Vec::new(),
-            under: Vec::new(),
             witness: Arc::default(),
             clock: Mutex::default(),
             home,
         };
-        if faketime {
+        if server.options.faketime {
             fs::write(server.clock_path(), [0; 8]).expect("the clock");
             system::give_to_server(&server.clock_path());
             server.set_clock("+0");
@@ -325,29 +307,29 @@ impl Server {
         let mut postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
         assert!(postmaster.is_none(), "the server runs already");
         let log = system::appending(&self.log_path());
-        let postgres = system::program(self.programs.join("postgres"));
-        let mut program = self.under.iter().map(PathBuf::from).chain([postgres]);
+        let postgres = system::program(self.options.programs.join("postgres"));
+        let mut program = self.options.under.iter().map(PathBuf::from).chain([postgres]);
         let mut command = system::server_command(program.next().expect("a program"));
         command
             .args(program)
             .arg("-D")
             .arg(&self.data)
-            .args(&self.arguments)
+            .args(&self.options.arguments)
             // Otherwise a client finds backtraces in the DETAIL of errors of PostgreSQL's.
             .env_remove("RUST_BACKTRACE")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(self.options.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the log"))
             .stderr(log)
             // Ctrl-C is for the tests; the server hears of it when they end.
             .process_group(0);
-        if self.faketime || self.disk {
+        if self.options.faketime || self.options.disk {
             command.env("LD_PRELOAD", preloaded_library());
         }
-        if self.faketime {
+        if self.options.faketime {
             command.env("SNO_CLOCK", self.clock_path());
         }
-        if self.disk {
+        if self.options.disk {
             command.env("SNO_DISK", "1");
         }
         // SIGQUIT is an immediate shutdown: quick, and nothing stays behind.
@@ -505,7 +487,7 @@ impl Server {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        if self.disk {
+        if self.options.disk {
             self.lose_what_was_not_synced();
         }
         self.ended();
@@ -605,7 +587,7 @@ impl Server {
 
     #[track_caller]
     fn write_clock(&self, clock: &Clock) {
-        assert!(self.faketime, "this server's clock is the machine's: say faketime(true)");
+        assert!(self.options.faketime, "this server's clock is the machine's: say faketime(true)");
         let number = clock.held.map_or((clock.offset * 1e6) as i64 * 2, |held| held * 2 + 1);
         // In place, since the server's processes have it mapped, and in one step.
         let file = fs::File::options().write(true).open(self.clock_path());
@@ -616,7 +598,7 @@ impl Server {
     /// can't be moved.
     pub fn hold_clock(&self) {
         let mut clock = self.clock.lock().unwrap();
-        if !self.faketime || clock.held.is_some() {
+        if !self.options.faketime || clock.held.is_some() {
             return;
         }
         let held = self.witness.last().unwrap_or_else(|| micros_now() + (clock.offset * 1e6) as i64);
@@ -698,13 +680,13 @@ impl Server {
     /// Runs SQL that has to succeed, in a session of its own.
     #[track_caller]
     pub fn run(&self, sql: &str) {
-        answers::run(&mut self.connect(), sql);
+        self.connect().run(sql);
     }
 
     /// What `psql` makes of some SQL that is typed in: unaligned, rows only, stopping at the first error.
     #[must_use]
     pub fn psql(&self, sql: &str) -> Output {
-        let mut psql = system::client_command(self.programs.join("psql"))
+        let mut psql = system::client_command(self.options.programs.join("psql"))
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.connection_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -767,12 +749,18 @@ impl Server {
         format!("The end of the server's log:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"))
     }
 
+    /// A server of the same programs, whose clock can be moved if this one's can.
+    fn sibling(&self) -> Server {
+        let Builder { faketime, programs, .. } = self.options.clone();
+        Self::new(Builder { faketime, programs, ..Builder::default() })
+    }
+
     /// A hot standby of this server that follows it; it is up when this returns.
     #[must_use]
     #[track_caller]
     pub fn standby(&self) -> Server {
-        let standby = Self::new(self.faketime, self.programs.clone());
-        let output = system::server_command(self.programs.join("pg_basebackup"))
+        let standby = self.sibling();
+        let output = system::server_command(self.options.programs.join("pg_basebackup"))
             .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"])
             .args(["--dbname", &self.connection_string(), "--pgdata"])
             .arg(&standby.data)
@@ -788,7 +776,7 @@ impl Server {
     #[must_use]
     #[track_caller]
     pub fn copy(&self) -> Server {
-        let copy = Self::new(self.faketime, self.programs.clone());
+        let copy = self.sibling();
         let output = std::process::Command::new("cp").arg("-a").args([&self.data, &copy.data]).output();
         let output = output.expect("cp");
         assert!(output.status.success(), "cp: {}", String::from_utf8_lossy(&output.stderr));
@@ -801,7 +789,7 @@ impl Server {
     /// `pg_dump`, `pg_restore`.
     #[must_use]
     pub fn command(&self, program: &str) -> std::process::Command {
-        let mut command = system::server_command(self.programs.join(program));
+        let mut command = system::server_command(self.options.programs.join(program));
         command
             .env("PGHOST", self.home.path())
             .env("PGPORT", self.port.to_string())
