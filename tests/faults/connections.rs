@@ -1,11 +1,10 @@
 //! Many connections at once: PIDs that fold onto shared generators, and PIDs that come again.
 
+use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Server, in_parallel, skip_on_this_machine};
+use sno_tests::{Ids, Server, in_parallel, skip_on_this_machine, wait_until};
 
 use crate::{pick, tally, text};
 
@@ -58,11 +57,7 @@ fn a_process_id_that_comes_again() {
     for _ in 0..pick(5, 50) {
         ids.query(&mut client, DRAW).unwrap();
         drop(client);
-        let began = Instant::now();
-        while Path::new(&format!("/proc/{first}")).exists() {
-            assert!(began.elapsed() < Duration::from_secs(20), "process {first} does not end");
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("the process ends", || !Path::new(&format!("/proc/{first}")).exists());
         // Other processes may start at any time, and take the number.
         client = (0..500)
             .find_map(|_| {

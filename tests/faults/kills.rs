@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use sno_tests::{Server, Sql as _, in_parallel, skip_on_this_machine};
+use sno_tests::{SIGQUIT, Server, skip_on_this_machine};
 
 use crate::{load, pick, tally};
 
@@ -82,56 +82,28 @@ fn the_writer_of_the_marks_is_killed() {
     tally::prove(ids);
 }
 
-/// Backends go on with their queries when only the postmaster is killed, and no second server starts beside them.
+/// The postmaster first, and the rest a moment later.
 #[test]
-fn backends_outlive_the_postmaster() {
-    const EACH: usize = 1500;
-    // So small a pool that a query takes seconds, however fast the machine is.
-    let server =
-        Server::builder().conf("sno.partition_prefix", "3/16").conf("sno.sequence_range", "0-3").start();
-    let draw = format!("SELECT sno_new(1) FROM generate_series(1, {EACH})");
-    let mut drawn = in_parallel(5, |number| {
-        let mut ids = server.ids();
-        let mut client = server.connect();
-        if number < 4 {
-            // The end of the query is the end of the session, and that may hide the last rows from the client.
-            if let Err(error) = ids.query(&mut client, &draw) {
-                assert!(error.code().is_none_or(|code| code.code() == "57P01"), "{error}");
-            }
-            return (ids, Duration::ZERO);
-        }
-        let query = format!(
-            "SELECT coalesce(array_agg(pid), '{{}}') FROM pg_stat_activity
-             WHERE state = 'active' AND query LIKE 'COPY ({draw})%'"
-        );
-        let (mut pids, began) = (Vec::<i32>::new(), Instant::now());
-        while pids.len() < 4 {
-            assert!(began.elapsed() < Duration::from_secs(20), "{} draw", pids.len());
-            thread::sleep(Duration::from_millis(5));
-            pids = client.one(&query);
-        }
-        server.kill_postmaster();
-        let killed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        tally::fault("kill -9 of the postmaster alone");
-        let error = server.try_start().unwrap_err();
-        assert!(error.contains("pre-existing shared memory block"), "{error}");
-        let left = server.processes();
-        assert!(pids.iter().all(|pid| left.contains(pid)), "of {pids:?} there are {left:?}");
-        (ids, killed)
-    });
-    let (mut all, killed) = drawn.pop().unwrap();
-    for (ids, _) in drawn {
-        let last = ids.iter().last().unwrap().tick().unix_micros();
-        assert!(last > killed.as_micros() as i64, "{} IDs, all from before", ids.len());
-        all.append(ids);
+fn the_postmaster_alone_is_killed() {
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
+    let mut ids = server.ids();
+    for _ in 0..pick(1, 5) {
+        let (drawn, errors) =
+            load::run(&server, 4, "SELECT sno_new(1) FROM generate_series(1, 300000)", "", |load| {
+                load.wait(1);
+                server.kill_postmaster();
+                tally::fault("kill -9 of the postmaster alone");
+                // The rest follows, as the operating system's service manager would have it, in its own time.
+                thread::sleep(Duration::from_millis(300));
+                for pid in load.pids(0) {
+                    server.kill_backend(pid, SIGQUIT);
+                }
+                server.kill_all();
+            });
+        load::only(&errors, &load::DOWN);
+        ids.append(drawn);
+        server.start();
+        ids.query(&mut server.connect(), load::DRAW).unwrap();
     }
-    // Without a query they end by themselves.
-    let began = Instant::now();
-    while !server.processes().is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", server.processes());
-        thread::sleep(Duration::from_millis(20));
-    }
-    server.start();
-    all.query(&mut server.connect(), &draw).unwrap();
-    tally::prove(all);
+    tally::prove(ids);
 }

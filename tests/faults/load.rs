@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sno_tests::postgres::NoTls;
-use sno_tests::{Ids, Server, Stop};
-
-/// The longest that a load may stand still before the test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+use sno_tests::{Ids, Server, Stop, wait_until};
 
 /// What the body of a [`run`] sees of its load.
 pub(crate) struct Load<'a> {
@@ -29,25 +26,16 @@ impl Load<'_> {
         self.drawn.load(Relaxed)
     }
 
-    /// Waits until that many more IDs are drawn; how long that took.
+    /// Waits until that many more IDs are drawn.
     #[track_caller]
-    pub(crate) fn wait(&self, more: u64) -> Duration {
-        let (began, goal) = (Instant::now(), self.drawn() + more);
-        while self.drawn() < goal {
-            assert!(began.elapsed() < PATIENCE, "no IDs for {PATIENCE:?}: {:?}", self.errors());
-            thread::sleep(Duration::from_millis(2));
-        }
-        began.elapsed()
+    pub(crate) fn wait(&self, more: u64) {
+        let goal = self.drawn() + more;
+        wait_until("IDs are drawn", || self.drawn() >= goal);
     }
 
     /// The PIDs of the backends of all connections, beginning with one of them. Some may be of backends that are gone.
     pub(crate) fn pids(&self, first: usize) -> Vec<i32> {
         (0..self.pids.len()).map(|n| self.pids[(first + n) % self.pids.len()].load(Relaxed) as i32).collect()
-    }
-
-    /// The errors that came so far.
-    pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
-        self.errors.lock().unwrap().clone()
     }
 
     fn draw(&self, connection: usize, query: &str, options: &str) -> Ids {

@@ -10,7 +10,7 @@ use sno_tests::sno_core::{
     TickType as _,
     record::{LENGTH, Record},
 };
-use sno_tests::{Ids, Mode, Server, Sql as _, give_to_server};
+use sno_tests::{Ids, Mode, Server, Sql as _, give_to_server, wait_until};
 
 use crate::{code, error, load, tally};
 
@@ -224,11 +224,8 @@ fn missing() {
             // Removed while it is in use: the next writer makes it anew, with all that it has to say.
             fs::remove_file(server.marks()).unwrap();
             tally::fault("marks that were removed");
-            let began = Instant::now();
-            while fs::metadata(server.marks()).map_or(0, |file| file.len()) != 2 * LENGTH as u64 {
-                assert!(began.elapsed() < Duration::from_secs(30), "nobody makes the file anew");
-                thread::sleep(Duration::from_millis(10));
-            }
+            let length = || fs::metadata(server.marks()).map_or(0, |file| file.len());
+            wait_until("the file is made anew", || length() == 2 * LENGTH as u64);
             server.restart(mode);
             load.wait(1000);
         }

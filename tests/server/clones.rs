@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sno_tests::{Builder, Ids, Mode, Server, give_to_server};
+use sno_tests::{Builder, Ids, Mode, Server, Sql as _, give_to_server, wait_until};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
@@ -53,7 +53,7 @@ fn a_promotion_is_told_once() {
 fn a_promotion_of_a_standby_that_has_no_marks_is_told() {
     let primary = builder().start();
     let standby = primary.standby();
-    primary.connect().batch_execute("CREATE TABLE t AS SELECT sno_new() AS id").unwrap();
+    primary.run("CREATE TABLE t AS SELECT sno_new() AS id");
     primary.wait_replayed(&standby);
     assert!(!standby.marks().exists());
     primary.stop(Mode::Fast);
@@ -96,7 +96,7 @@ fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
     assert_eq!((count(&copy, COPIED), count(&copy, PROMOTED)), (1, 0), "{}", copy.log());
     for mode in [Mode::Fast, Mode::Crash] {
         server.start();
-        server.connect().batch_execute("SELECT sno_new()").unwrap();
+        server.run("SELECT sno_new()");
         assert_eq!((count(&server, COPIED), count(&server, PROMOTED)), (0, 0), "{}", server.log());
         server.stop(mode);
     }
@@ -118,10 +118,10 @@ fn copies_with_other_numbers_are_nothing_to_tell() {
     let server = server.start();
     let generate = |server: &Server| {
         for (_, function, ..) in systems {
-            server.connect().batch_execute(&format!("SELECT {function}")).unwrap();
+            server.run(&format!("SELECT {function}"));
         }
     };
-    server.connect().batch_execute("CREATE EXTENSION sno_compat").unwrap();
+    server.run("CREATE EXTENSION sno_compat");
     generate(&server);
     server.stop(Mode::Fast);
     for other_numbers in [false, true] {
@@ -164,11 +164,8 @@ fn a_restored_backup_is_told_once() {
     give_to_server(&signal);
     restored.configure("restore_command", "false");
     restored.start();
-    let (mut client, began) = (restored.connect(), Instant::now());
-    while client.query_one("SELECT pg_is_in_recovery()", &[]).unwrap().get(0) {
-        assert!(began.elapsed() < Duration::from_secs(60), "{}", restored.log());
-        thread::sleep(Duration::from_millis(20));
-    }
+    let mut client = restored.connect();
+    wait_until("the recovery has ended", || !client.one::<bool>("SELECT pg_is_in_recovery()"));
     draw(&restored, &mut ids);
     assert_eq!((count(&restored, PROMOTED), count(&restored, COPIED)), (1, 0), "{}", restored.log());
 
@@ -192,9 +189,9 @@ fn a_commit_from_a_clock_far_ahead_does_not_count_after_a_crash() {
     draw(&server, &mut Ids::new());
     thread::sleep(Duration::from_millis(2100));
     server.set_clock("+3600");
-    server.connect().batch_execute("CREATE TABLE t (n integer)").unwrap();
+    server.run("CREATE TABLE t (n integer)");
     server.set_clock("+0");
     server.restart(Mode::Crash);
     let mut client = server.connect_with("-c sno.max_clock_wait=0");
-    client.batch_execute("SELECT sno_new(1) FROM t; SELECT sno_new(1)").unwrap();
+    client.run("SELECT sno_new(1) FROM t; SELECT sno_new(1)");
 }

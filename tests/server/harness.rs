@@ -31,19 +31,6 @@ fn a_server_starts_stops_and_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_backend_takes_the_sessions_with_it_and_the_server_comes_back() {
-    let server = plain().start();
-    let mut victim = server.connect();
-    for round in 1..=3 {
-        let pid: i32 = victim.one("SELECT pg_backend_pid()");
-        server.crash_backend(pid);
-        assert_eq!(server.recoveries(), round);
-        assert!(victim.query_one("SELECT 1", &[]).is_err());
-        victim = server.connect();
-    }
-}
-
-#[test]
 fn the_clock_can_be_moved() {
     let server = plain().faketime(true).start();
     let mut session = server.connect();

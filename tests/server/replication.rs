@@ -1,9 +1,6 @@
 //! Several servers that write, and where their rows meet: a primary key on the ID alone, and no conflict ever.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use sno_tests::{Ids, Server, Sql as _, in_parallel, major_version, skip, text};
+use sno_tests::{Ids, Server, Sql as _, in_parallel, major_version, skip, text, wait_until};
 
 const TABLE: &str = "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
 
@@ -49,19 +46,8 @@ fn content(server: &Server) -> String {
 /// Waits until a query says what it should.
 #[track_caller]
 fn wait(server: &Server, query: &str, expected: &str) {
-    let (began, mut client) = (Instant::now(), server.connect());
-    loop {
-        let found = text(&mut client, query);
-        if found == expected {
-            return;
-        }
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "{query}: {found}, not {expected}\n{}",
-            server.log()
-        );
-        thread::sleep(Duration::from_millis(50));
-    }
+    let mut client = server.connect();
+    wait_until(&format!("{expected} from {query}"), || text(&mut client, query) == expected);
 }
 
 fn insert(server: &Server, rows: u32) {

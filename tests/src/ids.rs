@@ -3,12 +3,13 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use postgres::Client;
 use sno_core::Sno;
 
-use crate::{Server, witness::Witness};
+use crate::{Server, server::PATIENCE, witness::Witness};
 
 /// How the file format of binary `COPY` begins: its signature, no flags, no extension.
 pub const COPY_HEADER: [u8; 19] = *b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -175,6 +176,16 @@ pub struct Stop<'a>(pub &'a AtomicBool);
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
+    }
+}
+
+/// Waits until something is so, and fails if that takes longer than a minute: generous, since machines can be busy.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "not after {PATIENCE:?}: {what}");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -13,7 +13,7 @@ use postgres::{Client, Config, NoTls};
 use sno_core::{Prefix, record::Record};
 use tempfile::TempDir;
 
-use crate::{Ids, Sql as _, system, witness::Witness};
+use crate::{Ids, Sql as _, system, wait_until, witness::Witness};
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub enum Mode {
     Crash,
 }
 
-/// The longest that anything may take here before the test fails: generous, since machines can be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest that anything may take here before the test fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The library that stands between a server and its clock and its disk. Cargo puts it beside the tests.
 fn preloaded_library() -> PathBuf {
@@ -197,7 +197,7 @@ impl Builder {
         server.place_socket();
         server.start();
         if options.extension {
-            server.connect().batch_execute("CREATE EXTENSION sno").expect("CREATE EXTENSION sno");
+            server.run("CREATE EXTENSION sno");
         }
         server
     }
@@ -506,13 +506,9 @@ impl Server {
     pub fn reload(&self) {
         let mut client = self.connect();
         let query = "SELECT pg_conf_load_time()::text";
-        let before: String = client.query_one(query, &[]).expect("the load time").get(0);
-        client.batch_execute("SELECT pg_reload_conf()").expect("a reload");
-        let began = Instant::now();
-        while self.connect().query_one(query, &[]).expect("the load time").get::<_, String>(0) == before {
-            assert!(began.elapsed() < PATIENCE, "no reload after {PATIENCE:?}:\n{}", self.log_tail());
-            thread::sleep(Duration::from_millis(5));
-        }
+        let before: String = client.one(query);
+        client.run("SELECT pg_reload_conf()");
+        wait_until("a reload", || self.connect().one::<String>(query) != before);
     }
 
     /// The postmaster's process ID.
@@ -541,11 +537,7 @@ impl Server {
         }
         // All others get killed now, and nobody can connect yet.
         self.hold_clock();
-        let began = Instant::now();
-        while self.recoveries() == before {
-            assert!(began.elapsed() < PATIENCE, "the server did not notice:\n{}", self.log_tail());
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("the server has noticed", || self.recoveries() > before);
         self.witness.ends(&self.marks(), highest);
         self.witness.starts();
         self.wait_ready();
@@ -703,7 +695,7 @@ impl Server {
     #[track_caller]
     pub fn auto_prefix(&self) -> Prefix {
         let query = "SELECT system_identifier FROM pg_control_system()";
-        let identifier: i64 = self.connect().query_one(query, &[]).expect("the identifier").get(0);
+        let identifier: i64 = self.connect().one(query);
         Prefix::from_system_identifier(identifier as u64)
     }
 
@@ -800,26 +792,16 @@ impl Server {
     /// Waits until a standby has replayed everything that this server has written so far.
     #[track_caller]
     pub fn wait_replayed(&self, standby: &Server) {
-        let position: String = self
-            .connect()
-            .query_one("SELECT pg_current_wal_flush_lsn()::text", &[])
-            .expect("a position")
-            .get(0);
+        let position: String = self.connect().one("SELECT pg_current_wal_flush_lsn()::text");
         let query = format!("SELECT pg_last_wal_replay_lsn() >= '{position}'");
-        let began = Instant::now();
         let mut client = standby.connect();
-        while !client.query_one(&query, &[]).expect("a position").get::<_, bool>(0) {
-            assert!(began.elapsed() < PATIENCE, "the standby did not follow:\n{}", standby.log_tail());
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the standby has followed", || client.one(&query));
     }
 
     /// Makes a standby a server of its own, and waits until it is.
     #[track_caller]
     pub fn promote(&self) {
-        let promoted: bool =
-            self.connect().query_one("SELECT pg_promote(true, 60)", &[]).expect("a promotion").get(0);
-        assert!(promoted, "not promoted:\n{}", self.log_tail());
+        assert!(self.connect().one::<bool>("SELECT pg_promote(true, 60)"), "not promoted");
     }
 }
 
