@@ -792,6 +792,14 @@ CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'the ID whose characters are the bytes of a uuid';
 
+CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_to_uuidv7(sno) IS 'a uuid of version 7 with the fields of an ID';
+
+CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uuidv7_to_sno(uuid) IS 'the ID that sno_to_uuidv7 turned into a uuid';
+
 CREATE CAST (sno AS bytea) WITH FUNCTION sno_to_bytea(sno);
 COMMENT ON CAST (sno AS bytea) IS 'the ten bytes';
 CREATE CAST (bytea AS sno) WITH FUNCTION sno_from_bytea(bytea);

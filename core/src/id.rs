@@ -204,6 +204,40 @@ impl Sno {
         Some(Self(bytes))
     }
 
+    /// A UUID of version 7 with all fields of the ID, and in the order of the IDs:
+    ///
+    /// ```text
+    ///  48 bits                  4    12                       2    29                    33
+    /// ┌────────────────────────┬────┬────────────────────────┬────┬─────────────────────┬───────┐
+    /// │ Unix milliseconds      │ 7  │ tick-tock, metabyte,   │ 10 │ partition's last 13 │ zeros │
+    /// │ of the tick            │    │ partition's first 3    │    │ bits, sequence      │       │
+    /// └────────────────────────┴────┴────────────────────────┴────┴─────────────────────┴───────┘
+    /// ```
+    #[inline]
+    pub const fn to_uuidv7(self) -> [u8; 16] {
+        let number = self.number();
+        let millis = (self.tick().unix_micros() / 1000) as u128;
+        let (high, low) = (number >> 29 & 0xfff, number & 0x1fff_ffff);
+        (millis << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low << 33).to_be_bytes()
+    }
+
+    /// The ID of a UUID of [`to_uuidv7`](Self::to_uuidv7); `None` for any other UUID.
+    ///
+    /// ```
+    /// use sno_core::Sno;
+    ///
+    /// let id = Sno::literal("9q7k4op826n2g222");
+    /// assert_eq!(Sno::from_uuidv7(id.to_uuidv7()), Some(id));
+    /// assert_eq!(Sno::from_uuidv7([0; 16]), None);
+    /// ```
+    pub fn from_uuidv7(uuid: [u8; 16]) -> Option<Self> {
+        let number = u128::from_be_bytes(uuid);
+        let tick = Tick::floor((number >> 80) as i64 * 1000).ok()?;
+        let (high, low) = (number >> 64 & 0xfff, number >> 33 & 0x1fff_ffff);
+        let id = Self::from_number((tick.get() as u128) << 41 | high << 29 | low);
+        (id.to_uuidv7() == uuid).then_some(id)
+    }
+
     /// An ID as a constant.
     ///
     /// ```

@@ -59,6 +59,22 @@ proptest! {
     }
 
     #[test]
+    fn uuidv7_and_back_in_the_same_order(a in ids(), b in ids(), same in 0..=10_usize, bit in 0..128_u32) {
+        let mut b = b.to_bytes();
+        b[..same].copy_from_slice(&a.to_bytes()[..same]);
+        let b = Sno::from_bytes(b);
+        let uuid = a.to_uuidv7();
+        prop_assert_eq!(uuid.cmp(&b.to_uuidv7()), a.cmp(&b));
+        prop_assert_eq!(Sno::from_uuidv7(uuid), Some(a));
+        prop_assert_eq!((uuid[6] >> 4, uuid[8] >> 6), (7, 0b10));
+        let millis = u64::from_be_bytes(uuid[..8].try_into().unwrap()) >> 16;
+        prop_assert_eq!(millis as i64 * 1000, a.tick().unix_micros());
+        // Any bit that is changed makes another ID, or none.
+        let other = (u128::from_be_bytes(uuid) ^ 1 << bit).to_be_bytes();
+        prop_assert!(Sno::from_uuidv7(other).is_none_or(|id| id != a && id.to_uuidv7() == other));
+    }
+
+    #[test]
     fn neighbours(id in prop_oneof![ids(), Just(Sno::MIN), Just(Sno::MAX)]) {
         match id.successor() {
             Some(next) => {
@@ -129,6 +145,23 @@ fn bounds_saturate() {
     assert_eq!(Sno::upper_bound(i64::MAX), Sno::MAX);
     assert_eq!(Sno::lower_bound(Tick::MIN.unix_micros()), Sno::MIN);
     assert_eq!(Sno::upper_bound(Tick::MAX.unix_micros()), Sno::MAX);
+}
+
+#[test]
+fn uuids_that_hold_no_id() {
+    let uuid = |text: &str| u128::from_str_radix(&text.replace('-', ""), 16).unwrap().to_be_bytes();
+    let id = Sno::literal("9q7k4op826n2g222");
+    assert_eq!(id.to_uuidv7(), uuid("01a1fd71-2dcc-7009-940e-000000000000"));
+    for other in [
+        "01a1fd71-2dcc-4009-940e-000000000000", // version 4
+        "01a1fd71-2dcc-7009-d40e-000000000000", // another variant
+        "01a1fd71-2dcd-7009-940e-000000000000", // a millisecond between two ticks
+        "01a1fd71-2dcc-7009-940e-000000000001", // random bits
+        "00000000-0000-7000-8000-000000000000", // 1970
+        "ffffffff-fffc-7000-8000-000000000000", // 10889
+    ] {
+        assert_eq!(Sno::from_uuidv7(uuid(other)), None, "{other}");
+    }
 }
 
 #[test]

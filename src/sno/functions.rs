@@ -25,6 +25,17 @@ pg_function! {
         })
     }
 
+    /// `sno_to_uuidv7(sno) → uuid`: a version 7 with the fields of the ID.
+    fn sno_to_uuidv7(id: Sno) -> Uuid {
+        Uuid(id.to_uuidv7())
+    }
+
+    /// `uuidv7_to_sno(uuid) → sno`
+    fn uuidv7_to_sno(uuid: Uuid) -> Result<Sno, Error> {
+        let detail = "It is not a result of sno_to_uuidv7.";
+        Sno::from_uuidv7(uuid.0).ok_or_else(|| Error::uuid("sno", &uuid.0, detail))
+    }
+
     /// `sno_brin_distance(sno, sno) → double precision`: the distance of two IDs, in ticks. `minmax_multi` merges the
     /// ranges that are closest to each other.
     fn sno_brin_distance(left: Sno, right: Sno) -> f64 {

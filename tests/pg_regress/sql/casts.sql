@@ -18,6 +18,13 @@ CREATE TABLE ids AS
 SELECT count(*) FROM ids WHERE id::bytea::sno <> id OR id::uuid::sno <> id OR id::text::sno <> id;
 SELECT count(*) FROM (SELECT rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY id::uuid) b FROM ids) r WHERE a <> b;
 
+-- As a uuid of version 7: with the milliseconds of the ID, there and back, and in the same order.
+SELECT id, sno_to_uuidv7(id), uuidv7_to_sno(sno_to_uuidv7(id)) = id AS same
+FROM (VALUES ('9q7k4op826n2g222'::sno), ('2222222222222222'), ('xxxxxxxxxxxxxxxx'), (NULL)) v(id);
+SELECT count(*) FROM ids WHERE uuidv7_to_sno(sno_to_uuidv7(id)) <> id OR sno_to_uuidv7(id)::text !~ '^.{14}7.{4}[89ab]'
+    OR ('x' || left(replace(sno_to_uuidv7(id)::text, '-', ''), 12))::bit(48)::bigint <> extract(epoch FROM sno_time(id)) * 1000;
+SELECT count(*) FROM (SELECT rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY sno_to_uuidv7(id)) b FROM ids) r WHERE a <> b;
+
 -- A bytea long enough to be compressed or stored apart is detoasted, then refused.
 CREATE TABLE wide (b bytea);
 INSERT INTO wide VALUES (decode(repeat('00', 100000), 'hex'));
