@@ -1,13 +1,13 @@
-// Drizzle: a column type for IDs, whose values are strings.
+// Drizzle, with the column type of the package sno.
 'use strict'
 
 const assert = require('assert')
 const { Pool } = require('pg')
 const { drizzle } = require('drizzle-orm/node-postgres')
-const { pgTable, customType, text } = require('drizzle-orm/pg-core')
+const { pgTable, text } = require('drizzle-orm/pg-core')
 const { asc, eq, gt, gte, inArray, sql } = require('drizzle-orm')
-
-const sno = customType({ dataType: () => 'sno' })
+const { lowerBound } = require('sno')
+const { sno } = require('sno/drizzle')
 
 const events = pgTable('events', {
   id: sno('id').primaryKey().default(sql`sno_new(1)`),
@@ -31,7 +31,7 @@ async function main () {
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
   const recent = await db.select().from(events)
-    .where(gte(events.id, sql`sno_lower(${hourAgo.toISOString()})`)).orderBy(asc(events.id))
+    .where(gte(events.id, lowerBound(hourAgo))).orderBy(asc(events.id))
   assert.strictEqual(recent.length, 3)
 
   const page = await db.select().from(events).where(gt(events.id, event.id)).orderBy(asc(events.id)).limit(2)

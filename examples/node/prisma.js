@@ -8,8 +8,9 @@ const os = require('os')
 const path = require('path')
 const { Pool } = require('pg')
 const { PrismaPg } = require('@prisma/adapter-pg')
+const { lowerBound } = require('sno')
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Generates the client of the model into a folder. */
 function generate (folder) {
@@ -28,14 +29,22 @@ async function main (folder) {
   const { PrismaClient } = generate(folder)
   // The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
   const pool = new Pool()
-  await pool.query('CREATE TABLE events (id uuid PRIMARY KEY DEFAULT sno_new(1)::uuid, payload text)')
+  await pool.query('CREATE TABLE events (id uuid PRIMARY KEY DEFAULT sno_to_uuidv7(sno_new(1)), payload text)')
   await pool.query('CREATE TABLE notes (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
   await pool.end()
   const prisma = new PrismaClient({ adapter: new PrismaPg({}) })
 
+  const hourAgo = new Date(Date.now() - 3600 * 1000)
+  await prisma.notes.create({ data: {} })
+  const recent = await prisma.notes.findMany({ where: { id: { gte: lowerBound(hourAgo) } } })
+  assert.strictEqual(recent.length, 1)
+  await prisma.notes.deleteMany()
+  // A bound that is a uuid is made by the server.
+  const [{ bound }] = await prisma.$queryRaw`SELECT sno_to_uuidv7(sno_lower(${hourAgo}::timestamptz)) AS bound`
+
   for (const [model, text, lower] of [
-    [prisma.events, ID, 'sno_lower($1::timestamptz)::uuid::text'],
-    [prisma.notes, /^[2-9a-x]{16}$/, 'sno_lower($1::timestamptz)::text']
+    [prisma.events, UUID, bound],
+    [prisma.notes, /^[2-9a-x]{16}$/, lowerBound(hourAgo)]
   ]) {
     const first = await model.create({ data: { payload: 'first' } })
     assert.match(first.id, text)
@@ -43,10 +52,7 @@ async function main (folder) {
     assert.deepStrictEqual(await model.findUnique({ where: { id: first.id } }), first)
     assert.strictEqual((await model.findMany({ where: { id: { in: [first.id] } } })).length, 1)
 
-    // A bound, which is made by the server, and then rows from it on.
-    const hourAgo = new Date(Date.now() - 3600 * 1000)
-    const [{ bound }] = await prisma.$queryRawUnsafe(`SELECT ${lower} AS bound`, hourAgo)
-    const recent = await model.findMany({ where: { id: { gte: bound } }, orderBy: { id: 'asc' } })
+    const recent = await model.findMany({ where: { id: { gte: lower } }, orderBy: { id: 'asc' } })
     assert.deepStrictEqual(recent.map(row => row.payload), ['first', 'second', 'third'])
 
     const page = await model.findMany({ where: { id: { gt: first.id } }, orderBy: { id: 'asc' }, take: 1 })

@@ -3,6 +3,7 @@
 
 const assert = require('assert')
 const { Sequelize, DataTypes, Op } = require('sequelize')
+const { lowerBound } = require('sno')
 
 class SNO extends DataTypes.ABSTRACT {
   static key = 'SNO'
@@ -33,7 +34,7 @@ async function main () {
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
   const recent = await Event.findAll({
-    where: { id: { [Op.gte]: Sequelize.fn('sno_lower', hourAgo.toISOString()) } },
+    where: { id: { [Op.gte]: lowerBound(hourAgo) } },
     order: ['id']
   })
   assert.strictEqual(recent.length, 3)

@@ -2,7 +2,8 @@
 'use strict'
 
 const assert = require('assert')
-const { DataSource, EntitySchema, In, MoreThan, Raw } = require('typeorm')
+const { lowerBound } = require('sno')
+const { DataSource, EntitySchema, In, MoreThan, MoreThanOrEqual } = require('typeorm')
 
 const Event = new EntitySchema({
   name: 'Event',
@@ -38,7 +39,7 @@ async function main () {
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
   const recent = await events.find({
-    where: { id: Raw(column => `${column} >= sno_lower(:hourAgo)`, { hourAgo }) },
+    where: { id: MoreThanOrEqual(lowerBound(hourAgo)) },
     order: { id: 'ASC' }
   })
   assert.strictEqual(recent.length, 3)

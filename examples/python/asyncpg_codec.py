@@ -5,12 +5,8 @@ from datetime import datetime, timedelta, timezone
 
 import asyncpg
 
+import sno.asyncpg
 from sno import Sno
-
-
-async def register_sno(connection):
-    """Teaches a connection the type; as a pool's `init` it does so for each of its connections."""
-    await connection.set_type_codec("sno", encoder=bytes, decoder=Sno, format="binary", schema="public")
 
 
 async def main():
@@ -20,18 +16,18 @@ async def main():
     assert await connection.fetchval("SELECT array_agg(id) FROM unnest($1::sno[]) id", [text]) == [text]
     await connection.close()
 
-    async with asyncpg.create_pool(init=register_sno, min_size=1, max_size=2) as pool:
+    async with asyncpg.create_pool(init=sno.asyncpg.register, min_size=1, max_size=2) as pool:
         await pool.execute("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
 
         id = await pool.fetchval("INSERT INTO events (payload) VALUES ($1) RETURNING id", "first")
         await pool.fetchval("SELECT payload FROM events WHERE id = $1", id)
         await pool.fetch("SELECT payload FROM events WHERE id = ANY($1)", [id])
 
-        assert isinstance(id, Sno) and id.metabyte == 1, id
+        assert isinstance(id, Sno) and id.fields.metabyte == 1, id
         assert abs(datetime.now(timezone.utc) - id.time) < timedelta(minutes=1), id.time
         row = await pool.fetchrow("SELECT id, id::text, id::bytea, NULL::sno FROM events WHERE id = $1", id)
-        assert tuple(row) == (id, str(id), id.raw, None), row
-        old = [Sno(bytes([0, 0, 0, 0, 2, 7, 0, 0, 0, number])) for number in range(5)]
+        assert tuple(row) == (id, str(id), bytes(id), None), row
+        old = [Sno.make(datetime(2010, 1, 2, tzinfo=timezone.utc), sequence=number) for number in range(5)]
         await pool.copy_records_to_table("events", records=[(each, "old") for each in old])
         found = await pool.fetchval("SELECT array_agg(id ORDER BY id) FROM events WHERE id = ANY($1)", old)
         assert found == old, found
@@ -41,7 +37,7 @@ async def main():
         found = await pool.fetch("SELECT id FROM events WHERE id >= $1::timestamptz", hour_ago)
         assert [row["id"] for row in found] == [id], found
 
-        seen, last = [], Sno(bytes(10))
+        seen, last = [], Sno("2" * 16)
         while rows := await pool.fetch("SELECT id FROM events WHERE id > $1 ORDER BY id LIMIT 4", last):
             last = rows[-1]["id"]
             seen += [row["id"] for row in rows]

@@ -1,39 +1,27 @@
-"""SQLAlchemy, 1.4 and later, with psycopg 2 or 3."""
+"""SQLAlchemy 2, with psycopg 3."""
 
 import sys
 from datetime import datetime, timedelta, timezone
 
-from sqlalchemy import Column, Text, create_engine, func, select, text
-from sqlalchemy.orm import Session, declarative_base
-from sqlalchemy.types import UserDefinedType
+from sqlalchemy import MetaData, create_engine, func, select, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from sno import Sno
+from sno.sqlalchemy import SnoType
 
 
-class SnoType(UserDefinedType):
-    cache_ok = True
-
-    def get_col_spec(self, **kw):
-        return "sno"
-
-    def bind_processor(self, dialect):
-        return lambda id: None if id is None else str(id)
-
-    def result_processor(self, dialect, coltype):
-        return lambda id: None if id is None else Sno.parse(id)
-
-
-Base = declarative_base()
+class Base(DeclarativeBase):
+    type_annotation_map = {Sno: SnoType}
 
 
 class Event(Base):
     __tablename__ = "events"
-    id = Column(SnoType, primary_key=True, server_default=text("sno_new(1)"))
-    payload = Column(Text)
+    id: Mapped[Sno] = mapped_column(primary_key=True, server_default=text("sno_new(1)"))
+    payload: Mapped[str | None]
 
 
 # The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
-engine = create_engine(sys.argv[1] if len(sys.argv) > 1 else "postgresql+psycopg2://")
+engine = create_engine(sys.argv[1] if len(sys.argv) > 1 else "postgresql+psycopg://")
 Base.metadata.create_all(engine)
 
 with Session(engine) as session:
@@ -42,10 +30,10 @@ with Session(engine) as session:
     session.commit()
 
     id = event.id
-    assert isinstance(id, Sno) and id.metabyte == 1, id
+    assert isinstance(id, Sno) and id.fields.metabyte == 1, id
     assert abs(datetime.now(timezone.utc) - id.time) < timedelta(minutes=1), id.time
 
-    old = [Sno(bytes([0, 0, 0, 0, 2, 7, 0, 0, 0, number])) for number in range(5)]
+    old = [Sno.make(datetime(2010, 1, 2, tzinfo=timezone.utc), sequence=number) for number in range(5)]
     session.add_all(Event(id=each, payload="old") for each in old)
     session.commit()
     session.expunge_all()
@@ -57,7 +45,7 @@ with Session(engine) as session:
 
     # A range of time.
     hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
-    recent = select(Event).where(Event.id >= func.sno_lower(hour_ago)).order_by(Event.id)
+    recent = select(Event).where(Event.id >= Sno.lower_bound(hour_ago)).order_by(Event.id)
 
     assert [event.id for event in session.scalars(recent)] == [id]
 
@@ -65,8 +53,13 @@ with Session(engine) as session:
     def page_after(last):
         return session.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(4)).all()
 
-    seen, last = [], Sno(bytes(10))
+    seen, last = [], Sno("2" * 16)
     while page := page_after(last):
         last = page[-1].id
         seen += [event.id for event in page]
     assert seen == [*old, id], seen
+
+# What a database tells of a table, as migrations read it.
+metadata = MetaData()
+metadata.reflect(engine)
+assert isinstance(metadata.tables["events"].c.id.type, SnoType), metadata.tables

@@ -1,0 +1,31 @@
+declare const sno: unique symbol
+
+/** An ID: a string of 16 characters. JSON, URLs and drivers take it as it is, and `<` compares times. */
+export type Sno = string & { readonly [sno]: true }
+
+export interface Fields {
+  /** The start of a tick of 4 ms. */
+  time: Date
+  tickTock: boolean
+  /** The byte of the application, 0 to 255. */
+  metabyte: number
+  /** Which server made the ID, and which of its generators: 0 to 65535. */
+  partition: number
+  sequence: number
+}
+
+/** The text as an ID; a RangeError says what is wrong with it if it is not one. */
+export function parse (text: string): Sno
+export function isSno (value: unknown): value is Sno
+/** When the ID was made, to 4 ms. */
+export function time (id: string): Date
+export function fields (id: string): Fields
+/** The ID of these fields. For new rows, let the server make IDs: this one is not unique. */
+export function make (fields: { time: Date } & Partial<Fields>): Sno
+/** The smallest ID at or after a time: `id >= lowerBound(t)` is `sno_time(id) >= t`. */
+export function lowerBound (time: Date): Sno
+/** The largest ID at or before a time: `id <= upperBound(t)` is `sno_time(id) <= t`. */
+export function upperBound (time: Date): Sno
+/** The ten bytes, as `id::bytea` has them. */
+export function toBytes (id: string): Uint8Array
+export function fromBytes (bytes: Uint8Array): Sno

@@ -1,0 +1,12 @@
+interface Types {
+  setTypeParser (oid: number, parse: (text: string) => unknown): void
+  getTypeParser (oid: number): (text: string) => unknown
+}
+
+interface Client {
+  query (text: string): Promise<{ rows: any[] }>
+}
+
+/** Reads sno[] as arrays: for one client, or with `pg.types` for all that connect to this database. */
+export function register (client: Client & Types): Promise<void>
+export function register (client: Client, types: Types): Promise<void>

@@ -1,0 +1,30 @@
+// What TypeScript makes of the package: tsc --strict. It is compiled, not run.
+import { fields, fromBytes, isSno, lowerBound, make, parse, time, toBytes, upperBound, type Sno } from 'sno'
+import { mask, unmask } from 'sno/mask'
+import { register } from 'sno/pg'
+import { sno } from 'sno/drizzle'
+import { gte } from 'drizzle-orm'
+import { pgTable, text } from 'drizzle-orm/pg-core'
+import pg from 'pg'
+
+const id: Sno = parse('9q7k4op826n2g222')
+// @ts-expect-error A text is no ID before it is parsed.
+const wrong: Sno = '9q7k4op826n2g222'
+const unknown: unknown = wrong
+export const checked: Sno | null = isSno(unknown) ? unknown : null
+export const at: Date[] = [time(id), time('9q7k4op826n2g222'), fields(id).time]
+export const ids: Sno[] = [lowerBound(new Date()), upperBound(new Date()), make({ time: new Date(), metabyte: 1 })]
+export const back: Sno = fromBytes(toBytes(id))
+export const masked: string = mask(id, new Uint8Array(16), 'orders')
+export const unmasked: Sno = unmask(masked, new Uint8Array(16))
+export const json: string = JSON.stringify({ id, later: id < back })
+
+const events = pgTable('events', { id: sno('id').primaryKey(), payload: text('payload') })
+export type Event = typeof events.$inferSelect
+export const key = (event: Event): Sno => event.id
+export const recent = gte(events.id, lowerBound(new Date()))
+
+export async function connect (): Promise<void> {
+  await register(new pg.Pool(), pg.types)
+  await register(new pg.Client())
+}

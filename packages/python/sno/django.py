@@ -1,0 +1,63 @@
+"""Django 5: a field for models, its default in the database, and a converter for URLs.
+
+    class Event(models.Model):
+        id = SnoField(primary_key=True, db_default=SnoNew(1))
+"""
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.urls.converters import StringConverter
+
+from sno import Sno
+
+
+class SnoField(models.Field):
+    """A column of the type sno."""
+
+    description = "ID of the type sno"
+    default_error_messages = {"invalid": "“%(value)s” is not a valid ID."}
+    empty_strings_allowed = False
+
+    def db_type(self, connection):
+        return "sno"
+
+    def from_db_value(self, value, expression, connection):
+        return None if value is None else Sno(value)
+
+    def to_python(self, value):
+        if value is None:
+            return None
+        try:
+            return Sno(str(value))
+        except ValueError:
+            raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": value})
+
+    def get_prep_value(self, value):
+        value = super().get_prep_value(value)
+        return value if value is None or hasattr(value, "resolve_expression") else Sno(value)
+
+    def formfield(self, **kwargs):
+        return super().formfield(**{"max_length": 16, **kwargs})
+
+
+class SnoNew(models.Func):
+    """The server makes the ID, with a metabyte: for `db_default`."""
+
+    function = "sno_new"
+    arity = 1
+    output_field = SnoField()
+
+    def __init__(self, metabyte=0, **extra):
+        super().__init__(models.Value(metabyte), **extra)
+
+    def __repr__(self):
+        return f"SnoNew({self.source_expressions[0].value})"
+
+
+class SnoConverter(StringConverter):
+    """IDs in URLs, after `register_converter(SnoConverter, "sno")`: `path("events/<sno:id>/", view)`."""
+
+    regex = "[2-9a-x]{16}"
+
+    def to_python(self, value):
+        return Sno(value)

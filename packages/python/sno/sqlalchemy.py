@@ -1,0 +1,32 @@
+"""SQLAlchemy 2: the type of a column."""
+
+from sqlalchemy.dialects.postgresql.base import ischema_names
+from sqlalchemy.types import UserDefinedType
+
+from sno import Sno
+
+
+class SnoType(UserDefinedType[Sno]):
+    """A column of the type sno, whose values are `Sno`."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **kw):
+        return "sno"
+
+    @property
+    def python_type(self):
+        return Sno
+
+    def bind_processor(self, dialect):
+        return lambda id: None if id is None else Sno(id)
+
+    def literal_processor(self, dialect):
+        return lambda id: f"'{Sno(id)}'"
+
+    def result_processor(self, dialect, coltype):
+        return lambda id: None if id is None else Sno(id)
+
+
+# What is reflected from a database.
+ischema_names["sno"] = SnoType
