@@ -38,13 +38,10 @@ extern "C-unwind" fn _PG_init() {
         &compat::uid60::generate::MEMORY,
         &compat::uniqueid::generate::MEMORY,
     ];
-    pg::settings::on_change(|| {
-        sno::generate::forget();
-        compat::forget();
-    });
+    generator::settings::define();
+    sno::planner::rewrite::install();
     sno::settings::define();
     compat::settings::define();
-    sno::planner::rewrite::install();
     generator::shared::reserve(&MEMORY);
     // Of the other schemes a session may need none, so their memory is taken at their first use.
     sno::generate::MEMORY.attach_at_load();

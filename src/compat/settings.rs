@@ -6,10 +6,13 @@ use sno_core::compat::{
     uniqueid::{Cluster, Form, GeneratorBits},
 };
 
-use crate::pg::settings::{Setting, reserve_prefix};
+use crate::pg::settings::{Prefix, Setting};
+
+static SNO_COMPAT: Prefix = Prefix::new(c"sno_compat");
 
 /// Of a Snowflake-SI site.
-pub(crate) static BASE_CLOCK: Setting = Setting::new(
+pub(crate) static BASE_CLOCK: Setting<BaseClock> = Setting::new(
+    &SNO_COMPAT,
     c"sno_compat.snowflake_si_base_clock",
     c"",
     c"Sets the time from which Snowflake-SI IDs count their milliseconds.",
@@ -17,7 +20,8 @@ pub(crate) static BASE_CLOCK: Setting = Setting::new(
     "Snowflake-SI ID",
 );
 /// Of a Snowflake-SI server.
-pub(crate) static MACHINE: Setting = Setting::new(
+pub(crate) static MACHINE: Setting<Machine> = Setting::new(
+    &SNO_COMPAT,
     c"sno_compat.snowflake_si_machine",
     c"0/5",
     c"Sets this server's number in Snowflake-SI IDs, and how many bits it takes.",
@@ -25,7 +29,8 @@ pub(crate) static MACHINE: Setting = Setting::new(
     "Snowflake-SI ID",
 );
 /// Of a uid60 server.
-pub(crate) static WORKERS: Setting = Setting::new(
+pub(crate) static WORKERS: Setting<Workers> = Setting::new(
+    &SNO_COMPAT,
     c"sno_compat.uid60_workers",
     c"0-511",
     c"Sets the first and the last worker number of this server in uid60 IDs.",
@@ -33,7 +38,8 @@ pub(crate) static WORKERS: Setting = Setting::new(
     "uid60",
 );
 /// Of a uniqueid server.
-pub(crate) static CLUSTER: Setting = Setting::new(
+pub(crate) static CLUSTER: Setting<Cluster> = Setting::new(
+    &SNO_COMPAT,
     c"sno_compat.uniqueid_cluster",
     c"0",
     c"Sets this server's number in uniqueid IDs, 0 to 15.",
@@ -41,7 +47,8 @@ pub(crate) static CLUSTER: Setting = Setting::new(
     "uniqueid",
 );
 /// Of a uniqueid server.
-pub(crate) static FORM: Setting = Setting::new(
+pub(crate) static FORM: Setting<Form> = Setting::new(
+    &SNO_COMPAT,
     c"sno_compat.uniqueid_form",
     c"spread",
     c"Sets how new uniqueid IDs store their time.",
@@ -49,7 +56,8 @@ pub(crate) static FORM: Setting = Setting::new(
     "uniqueid",
 );
 /// Of a uniqueid server.
-pub(crate) static GENERATOR_BITS: Setting = Setting::new(
+pub(crate) static GENERATOR_BITS: Setting<GeneratorBits> = Setting::new(
+    &SNO_COMPAT,
     c"sno_compat.uniqueid_generator_bits",
     c"6",
     c"Sets how many bits generators have in uniqueid IDs, 6 to 11.",
@@ -59,13 +67,5 @@ pub(crate) static GENERATOR_BITS: Setting = Setting::new(
 
 /// Defines the settings, when the library is loaded.
 pub(crate) fn define() {
-    let defined = [
-        BASE_CLOCK.load::<BaseClock>(),
-        MACHINE.load::<Machine>(),
-        WORKERS.load::<Workers>(),
-        CLUSTER.load::<Cluster>(),
-        FORM.load::<Form>(),
-        GENERATOR_BITS.load::<GeneratorBits>(),
-    ];
-    reserve_prefix(c"sno_compat", &defined);
+    SNO_COMPAT.load(&[&BASE_CLOCK, &MACHINE, &WORKERS, &CLUSTER, &FORM, &GENERATOR_BITS]);
 }

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::Ordering::Acquire;
 
-use sno_core::compat::snowflake_si::BaseClock;
-
 use crate::{
     compat::{
         settings::BASE_CLOCK,
@@ -25,7 +23,7 @@ pg_function! {
     fn sno_compat_generators() -> Result<Vec<Row<8>>, Error> {
         let mut rows = Vec::new();
         // Without a base clock, ticks can't be converted to times.
-        if let Ok(base) = BASE_CLOCK.get::<BaseClock>() {
+        if let Ok(base) = BASE_CLOCK.get() {
             add_rows(&mut rows, "snowflake_si", SnowflakeSiScheme(base), &snowflake_si::MEMORY)?;
         }
         add_rows(&mut rows, "uid60", Uid60Scheme, &uid60::MEMORY)?;

@@ -2,11 +2,11 @@
 //!
 //! [`sno_core::Marks`] explains the marks, [`sno_core::record`] the file format. The file is read and written as follows:
 //!
-//! * The first generation after a start [resumes](resume): it reads the file, writes what it read once more, since this may not
+//! * The first generation after a start [resumes](MarksFile::resume): it reads the file, writes what it read once more, since this may not
 //!   be on disk yet, and all generators start at these marks.
-//! * A backend that enters a tick within a second of its tick-tock side's mark [renews](renew_early) the mark, two seconds
+//! * A backend that enters a tick within a second of its tick-tock side's mark [renews](MarksFile::renew_early) the mark, two seconds
 //!   ahead of the clock. So there is at most one write a second, and the other backends do not wait for it.
-//! * A backend that may not enter a tick because of the mark [renews](renew) it, or waits for the backend that does.
+//! * A backend that may not enter a tick because of the mark [renews](MarksFile::renew) it, or waits for the backend that does.
 //!
 //! A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
 //! on disk. The file is overwritten in place, so it needs disk space only when it is created.
@@ -30,7 +30,7 @@ use std::{
 
 use pgrx::pg_sys;
 use sno_core::{
-    Marks, TickType,
+    Marks, SequenceRange, TickType,
     record::{self, Origin, Record},
 };
 
@@ -47,88 +47,167 @@ use crate::{
 /// The file's length in bytes: two records.
 const FILE_LENGTH: u64 = 2 * record::LENGTH as u64;
 
-/// For how long other backends leave an early renewal to the backend that has claimed it, in milliseconds.
-const CLAIM: u64 = 200;
+/// For how long other backends leave an early renewal to the backend that has leased it, in milliseconds.
+const RENEWAL_LEASE_MS: u64 = 200;
 
 /// How much later than the last commit in the log another one can be, in microseconds: a backend takes the time before it
 /// writes its commit, and may be held up in between.
-const COMMITS_OUT_OF_ORDER: i64 = 2_000_000;
+const COMMIT_SKEW_US: i64 = 2_000_000;
 
 /// The first and the longest wait between attempts to lock the file, in microseconds.
-const BACKOFF: [u64; 2] = [500, 50_000];
+const BACKOFF_MIN_US: u64 = 500;
+const BACKOFF_MAX_US: u64 = 50_000;
 
-/// Reads the file and starts all generators at its marks. It does nothing if another backend has done so.
-pub(crate) fn resume<S: Scheme, const N: usize>(scheme: S, shared: &Shared<S::Tick, N>) -> Result<(), Error> {
-    let file = open::<S>()?;
-    let mut backoff = Backoff::default();
-    while !try_lock::<S>(&file)? {
-        backoff.wait();
-    }
-    if shared.ready.load(Acquire) {
-        return Ok(());
-    }
-    let now = scheme.now().map_err(errors::clock_outside_epoch::<S>)?;
-    let mut content = Vec::new();
-    // The limit is for files that are not ours, such as a device without an end.
-    (&file)
-        .take(FILE_LENGTH)
-        .read_to_end(&mut content)
-        .map_err(|error| errors::marks_io(S::MARKS, "read", &error))?;
-    let here = origin(scheme, &file)?;
-    let record = match Record::newest(&content) {
-        Some(record) => record,
-        // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash of
-        // the machine may leave zeros.
-        None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
-            system_identifier: system_identifier(),
-            limits: [S::Tick::MIN; 2],
-            serial: 0,
-            current: false,
-            origin: here.clone(),
-        },
-        None => return Err(errors::marks_corrupted(S::MARKS)),
-    };
-    let floor = [
-        // Without marks of this cluster, its IDs are not later than now.
-        (record.serial == 0 || record.system_identifier != system_identifier()).then_some(now),
-        last_of_old_primary(scheme),
-    ];
-    let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
-    let notice = copy_notice(scheme, &record, &here);
-    let mut serial = record.serial;
-    if serial > 0 {
-        // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
-        write_record::<S>(&file, &record)?;
-    }
-    if limits != record.limits {
-        // What raised them is not known any more after the next start.
-        serial += 1;
-        let raised = Record {
-            serial,
-            limits,
-            current: record.current,
-            system_identifier: system_identifier(),
-            origin: here,
+/// The file of a scheme's marks, for a backend and its settings.
+#[derive(Clone, Copy)]
+pub(crate) struct MarksFile<S: Scheme, const SLOTS: usize> {
+    pub(crate) scheme: S,
+    pub(crate) shared: &'static Shared<S::Tick, SLOTS>,
+    /// The first and the last partition of the server, and its sequence numbers.
+    pub(crate) partitions: [u16; 2],
+    pub(crate) range: SequenceRange,
+}
+
+impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
+    /// Reads the file and starts all generators at its marks. It does nothing if another backend has done so.
+    pub(crate) fn resume(self) -> Result<(), Error> {
+        let Self { scheme, shared, .. } = self;
+        let file = open::<S>()?;
+        let mut backoff = Backoff::default();
+        while !try_lock::<S>(&file)? {
+            backoff.wait();
+        }
+        if shared.ready.load(Acquire) {
+            return Ok(());
+        }
+        let now = scheme.floor(Timestamp::now().unix_micros()).map_err(errors::clock_outside_epoch::<S>)?;
+        let mut content = Vec::new();
+        (&file)
+            .take(FILE_LENGTH)
+            .read_to_end(&mut content)
+            .map_err(|error| errors::marks_io(S::MARKS, "read", &error))?;
+        let here = self.origin(&file)?;
+        let record = match Record::newest(&content) {
+            Some(record) => record,
+            // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash
+            // of the machine may leave zeros.
+            None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
+                system_identifier: system_identifier(),
+                limits: [S::Tick::MIN; 2],
+                serial: 0,
+                current: false,
+                origin: here.clone(),
+            },
+            None => return Err(errors::marks_corrupted(S::MARKS)),
         };
-        write_record::<S>(&file, &raised)?;
+        let floor = [
+            // Without marks of this cluster, its IDs are not later than now.
+            (record.serial == 0 || record.system_identifier != system_identifier()).then_some(now),
+            last_of_old_primary(scheme),
+        ];
+        let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
+        let notice = copy_notice(scheme, &record, &here);
+        let mut serial = record.serial;
+        if serial > 0 {
+            // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
+            write_record::<S>(&file, &record)?;
+        }
+        if limits != record.limits {
+            // What raised them is not known any more after the next start.
+            serial += 1;
+            let raised = Record {
+                serial,
+                limits,
+                current: record.current,
+                system_identifier: system_identifier(),
+                origin: here,
+            };
+            write_record::<S>(&file, &raised)?;
+        }
+        if let Some(notice) = notice {
+            notice.log();
+        }
+        shared.marks.restore(limits, record.current);
+        shared.serial.store(serial, Relaxed);
+        shared.resumed.store(now.get(), Relaxed);
+        for slot in &shared.slots {
+            slot.resume(&shared.marks);
+        }
+        shared.ready.store(true, Release);
+        // The earliest time at which the clock can have been when the mark was written.
+        let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Tick>::AHEAD);
+        let micros = scheme.unix_micros(S::Tick::from_bits(last)) - scheme.unix_micros(now);
+        if record.system_identifier == system_identifier() && micros > 0 {
+            errors::clock_went_back_while_down::<S>(micros).log();
+        }
+        Ok(())
     }
-    if let Some(notice) = notice {
-        notice.log();
+
+    /// The origin of records that are written to this file now.
+    fn origin(self, file: &File) -> Result<Origin, Error> {
+        let [first, last] = self.partitions;
+        Ok(Origin {
+            // SAFETY: reads a number that does not change after recovery, and nothing is generated during recovery.
+            wal_timeline: unsafe { pg_sys::GetWALInsertionTimeLine() },
+            file: file.metadata().map_err(|error| errors::marks_io(S::MARKS, "stat", &error))?.ino(),
+            partitions: first..=last,
+            sequences: self.range.lower()..=self.range.upper(),
+        })
     }
-    shared.marks.restore(limits, record.current);
-    shared.serial.store(serial, Relaxed);
-    shared.resumed.store(now.get(), Relaxed);
-    for slot in &shared.slots {
-        slot.resume(&shared.marks);
+
+    /// Raises the mark of a side to at least `now`: writes it, or waits for the backend that does.
+    pub(crate) fn renew(self, tick_tock: bool, now: S::Tick) -> Result<(), Error> {
+        let file = open::<S>()?;
+        let mut backoff = Backoff::default();
+        while self.shared.marks.limit(tick_tock) < now {
+            if try_lock::<S>(&file)? {
+                self.write(&file, tick_tock, now)?;
+            } else {
+                backoff.wait();
+            }
+        }
+        Ok(())
     }
-    shared.ready.store(true, Release);
-    // The earliest time at which the clock can have been when the mark was written.
-    let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Tick>::AHEAD);
-    let micros = scheme.unix_micros(S::Tick::from_bits(last)) - scheme.unix_micros(now);
-    if record.system_identifier == system_identifier() && micros > 0 {
-        errors::clock_went_back_while_down::<S>(micros).log();
+
+    /// Raises the mark of a side before a backend has to wait for it, unless another backend is doing so. An error is only
+    /// logged, since another attempt follows before the mark is reached.
+    pub(crate) fn renew_early(self, tick_tock: bool, now: S::Tick) {
+        let millis = self.scheme.unix_micros(now) as u64 / 1000;
+        let lease = self.shared.renewing.load(Relaxed);
+        // A lease further ahead than this is from before the clock stepped back.
+        if (millis..=millis + RENEWAL_LEASE_MS).contains(&lease) {
+            return;
+        }
+        let next = millis + RENEWAL_LEASE_MS;
+        if self.shared.renewing.compare_exchange(lease, next, Relaxed, Relaxed).is_err() {
+            return;
+        }
+        let result = open::<S>()
+            .and_then(|file| if try_lock::<S>(&file)? { self.write(&file, tick_tock, now) } else { Ok(()) });
+        if let Err(error) = result {
+            error.log();
+        }
     }
-    Ok(())
+
+    /// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The caller
+    /// holds the lock.
+    fn write(self, file: &File, tick_tock: bool, now: S::Tick) -> Result<(), Error> {
+        let shared = self.shared;
+        if !shared.marks.due(tick_tock, now) {
+            return Ok(());
+        }
+        let record = Record {
+            serial: shared.serial.load(Relaxed) + 1,
+            limits: shared.marks.ahead(tick_tock, now),
+            current: shared.marks.current(),
+            system_identifier: system_identifier(),
+            origin: self.origin(file)?,
+        };
+        write_record::<S>(file, &record)?;
+        shared.serial.store(record.serial, Relaxed);
+        shared.marks.raise(record.limits);
+        Ok(())
+    }
 }
 
 /// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its settings
@@ -146,40 +225,13 @@ fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) ->
     is_copy.then(|| errors::copied::<S>(origin, here))
 }
 
-/// The origin of records that are written to this file now.
-fn origin<S: Scheme>(scheme: S, file: &File) -> Result<Origin, Error> {
-    let number = file.metadata().map_err(|error| errors::marks_io(S::MARKS, "stat", &error))?.ino();
-    // SAFETY: reads a number that does not change after recovery, and nothing is generated during recovery.
-    let wal_timeline = unsafe { pg_sys::GetWALInsertionTimeLine() };
-    scheme.origin(wal_timeline, number)
-}
-
 /// The tick up to which the old primary's IDs were made, after a promotion: two seconds after the last commit that recovery
 /// replayed, since the last one in the log need not be the latest one. `None` without a promotion since the server's
 /// start: after recovery from a crash there is no such time, and the marks are up to date.
 fn last_of_old_primary<S: Scheme>(scheme: S) -> Option<S::Tick> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
-    if time.0 == 0 { None } else { scheme.ceil(time.unix_micros() + COMMITS_OUT_OF_ORDER).ok() }
-}
-
-/// Raises the mark of a side to at least `now`: writes it, or waits for the backend that does.
-pub(crate) fn renew<S: Scheme, const N: usize>(
-    scheme: S,
-    shared: &Shared<S::Tick, N>,
-    tick_tock: bool,
-    now: S::Tick,
-) -> Result<(), Error> {
-    let file = open::<S>()?;
-    let mut backoff = Backoff::default();
-    while shared.marks.limit(tick_tock) < now {
-        if try_lock::<S>(&file)? {
-            write(scheme, shared, &file, tick_tock, now)?;
-        } else {
-            backoff.wait();
-        }
-    }
-    Ok(())
+    if time.0 == 0 { None } else { scheme.ceil(time.unix_micros() + COMMIT_SKEW_US).ok() }
 }
 
 /// Waits for another writer, in microseconds: briefly at first, since a write is short, then twice as long each time.
@@ -187,39 +239,14 @@ struct Backoff(u64);
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self(BACKOFF[0])
+        Self(BACKOFF_MIN_US)
     }
 }
 
 impl Backoff {
     fn wait(&mut self) {
         nap(Event::Marks, self.0);
-        self.0 = (self.0 * 2).min(BACKOFF[1]);
-    }
-}
-
-/// Raises the mark of a side before a backend has to wait for it, unless another backend is doing so. An error is only
-/// logged, since another attempt follows before the mark is reached.
-pub(crate) fn renew_early<S: Scheme, const N: usize>(
-    scheme: S,
-    shared: &Shared<S::Tick, N>,
-    tick_tock: bool,
-    now: S::Tick,
-) {
-    let millis = scheme.unix_micros(now) as u64 / 1000;
-    let claim = shared.renewing.load(Relaxed);
-    // A claim further ahead than this is from before the clock stepped back.
-    if (millis..=millis + CLAIM).contains(&claim) {
-        return;
-    }
-    if shared.renewing.compare_exchange(claim, millis + CLAIM, Relaxed, Relaxed).is_err() {
-        return;
-    }
-    let result = open::<S>().and_then(|file| {
-        if try_lock::<S>(&file)? { write(scheme, shared, &file, tick_tock, now) } else { Ok(()) }
-    });
-    if let Err(error) = result {
-        error.log();
+        self.0 = (self.0 * 2).min(BACKOFF_MAX_US);
     }
 }
 
@@ -242,31 +269,6 @@ fn try_lock<S: Scheme>(file: &File) -> Result<bool, Error> {
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(errors::marks_io(S::MARKS, "lock", &error)),
     }
-}
-
-/// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The caller
-/// holds the lock.
-fn write<S: Scheme, const N: usize>(
-    scheme: S,
-    shared: &Shared<S::Tick, N>,
-    file: &File,
-    tick_tock: bool,
-    now: S::Tick,
-) -> Result<(), Error> {
-    if !shared.marks.due(tick_tock, now) {
-        return Ok(());
-    }
-    let record = Record {
-        serial: shared.serial.load(Relaxed) + 1,
-        limits: shared.marks.ahead(tick_tock, now),
-        current: shared.marks.current(),
-        system_identifier: system_identifier(),
-        origin: origin(scheme, file)?,
-    };
-    write_record::<S>(file, &record)?;
-    shared.serial.store(record.serial, Relaxed);
-    shared.marks.raise(record.limits);
-    Ok(())
 }
 
 /// Writes a record, and waits until it is on disk.

@@ -1,13 +1,15 @@
 //! The properties of an ID scheme that its generators need.
 
-use sno_core::{Clock, OutOfEpoch, TickType, record::Origin};
+use sno_core::{Clock, OutOfEpoch, TickType};
 
-use crate::pg::errors::Error;
+use crate::pg::datum::Timestamp;
 
 /// An ID scheme: how its generators tell the time, and its names in messages.
-pub(crate) trait Scheme: Clock<Self::Tick> + Copy + 'static {
+pub(crate) trait Scheme: Copy + 'static {
     /// Its ticks.
     type Tick: TickType;
+    /// What its generators read the time from.
+    type Clock: Clock<Self::Tick> + Copy;
 
     /// The name of the type or the scheme: `sno`.
     const NAME: &'static str;
@@ -21,16 +23,28 @@ pub(crate) trait Scheme: Clock<Self::Tick> + Copy + 'static {
     const SPAN: &'static str;
     /// The beginning and the end of these times, in a few words.
     const ENDS: [&'static str; 2];
-
     /// The setting that has to differ between servers.
     const SETTING: &'static str;
 
-    /// The origin of records that this server writes, by its present settings.
-    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error>;
+    /// The clock of a session.
+    fn clock(self) -> Self::Clock;
+
+    /// The tick of a Unix time in microseconds.
+    fn floor(self, unix_micros: i64) -> Result<Self::Tick, OutOfEpoch>;
 
     /// The first tick that starts at a Unix time in microseconds or later.
     fn ceil(self, unix_micros: i64) -> Result<Self::Tick, OutOfEpoch>;
 
     /// The start of a tick, as a Unix time in microseconds.
     fn unix_micros(self, tick: Self::Tick) -> i64;
+}
+
+/// The system's clock, in the ticks of a scheme.
+#[derive(Clone, Copy)]
+pub(crate) struct SystemClock<S>(pub(crate) S);
+
+impl<S: Scheme> Clock<S::Tick> for SystemClock<S> {
+    fn now(&self) -> Result<S::Tick, OutOfEpoch> {
+        self.0.floor(Timestamp::now().unix_micros())
+    }
 }

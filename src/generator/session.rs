@@ -2,24 +2,27 @@
 
 use std::{
     cell::Cell,
+    ops::RangeInclusive,
     sync::atomic::Ordering::{Acquire, Relaxed},
     time::Instant,
 };
 
-use pgrx::GucSetting;
-use sno_core::{ClaimError, Marks, SequenceRange, Slot, Stamp, TickType};
+use sno_core::{ClaimError, SequenceRange, Slot, Stamp, TickType};
 
 use crate::{
     generator::{
-        errors, marks,
+        errors,
+        marks::MarksFile,
         scheme::Scheme,
+        settings::max_clock_wait,
         shared::{Memory, Shared},
     },
     pg::{
         backend_local::BackendLocal,
         datum::Timestamp,
-        errors::Error,
+        errors::{Error, guard},
         server::is_in_recovery,
+        settings,
         wait::{Event, nap},
     },
 };
@@ -28,17 +31,14 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(crate) struct Session<S: Scheme, const SLOTS: usize> {
     slot: &'static Slot<S::Tick>,
-    marks: &'static Marks<S::Tick>,
-    /// The shared memory of the scheme.
-    pub(crate) shared: &'static Shared<S::Tick, SLOTS>,
+    clock: S::Clock,
+    marks: MarksFile<S, SLOTS>,
     /// The number that tells generators apart in IDs: a partition, a worker or a generator.
     pub(crate) number: u16,
-    range: SequenceRange,
-    scheme: S,
 }
 
-/// A backend's session, or none.
-pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<T>>>);
+/// A backend's session, if one has started since a setting changed.
+pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<(u32, T)>>>);
 
 impl<T: Copy> SessionCell<T> {
     /// Without a session.
@@ -47,20 +47,18 @@ impl<T: Copy> SessionCell<T> {
         Self(unsafe { BackendLocal::new(Cell::new(None)) })
     }
 
-    /// The session, if one has started.
+    /// The session, if there is one.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<T> {
-        self.0.get()
+        self.0
+            .get()
+            .filter(|(generation, _)| *generation == settings::generation())
+            .map(|(_, session)| session)
     }
 
     /// Replaces the session.
     pub(crate) fn set(&self, session: T) {
-        self.0.set(Some(session));
-    }
-
-    /// Ends the session, so that the next call reads the settings again.
-    pub(crate) fn forget(&self) {
-        self.0.set(None);
+        self.0.set(Some((settings::generation(), session)));
     }
 
     /// The session, which is started if there is none.
@@ -75,7 +73,7 @@ impl<T: Copy> SessionCell<T> {
 }
 
 impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
-    /// Starts a session: after this, IDs may be made.
+    /// Starts a session of a server with these partitions: after this, IDs may be made.
     ///
     /// # Errors
     ///
@@ -83,63 +81,92 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     pub(crate) fn start(
         scheme: S,
         memory: &'static Memory<S, SLOTS>,
+        partitions: RangeInclusive<u16>,
         number: u16,
         range: SequenceRange,
     ) -> Result<Self, Error> {
         refuse_recovery::<S>()?;
         let shared = memory.attach()?;
+        let partitions = [*partitions.start(), *partitions.end()];
+        let marks = MarksFile { scheme, shared, partitions, range };
         if !shared.ready.load(Acquire) {
-            marks::resume(scheme, shared)?;
+            marks.resume()?;
         }
-        let slot = &shared.slots[number as usize % SLOTS];
-        Ok(Self { slot, marks: &shared.marks, shared, number, range, scheme })
+        Ok(Self { slot: &shared.slots[number as usize % SLOTS], clock: scheme.clock(), marks, number })
+    }
+
+    /// The shared memory of the scheme.
+    pub(crate) fn shared(self) -> &'static Shared<S::Tick, SLOTS> {
+        self.marks.shared
     }
 
     /// The same session with another number, and so perhaps another slot.
     #[must_use]
     pub(crate) fn with_number(self, number: u16) -> Self {
-        Self { slot: &self.shared.slots[number as usize % SLOTS], number, ..self }
+        Self { slot: &self.shared().slots[number as usize % SLOTS], number, ..self }
     }
 
-    /// Claims the next stamp, without waiting.
     #[inline(always)]
-    pub(crate) fn claim(&self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
-        self.slot.claim(&self.scheme, self.range, self.marks)
+    fn claim(self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
+        self.slot.claim(&self.clock, self.marks.range, &self.marks.shared.marks)
     }
 
-    /// The work that is due once a tick: notes the partition, and renews the mark if it is due.
-    pub(crate) fn upkeep(&self, stamp: Stamp<S::Tick>) {
+    /// Claims the next stamp, unless it has to wait or to raise a mark first.
+    ///
+    /// # Safety
+    /// Called in the outermost frame, which has nothing to drop.
+    #[inline(always)]
+    pub(crate) unsafe fn try_next(self) -> Option<Stamp<S::Tick>> {
+        let stamp = self.claim().ok()?;
+        if stamp.entered {
+            // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
+            unsafe { self.guarded_on_new_tick(stamp) };
+        }
+        Some(stamp)
+    }
+
+    /// # Safety
+    /// As for [`guard`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn guarded_on_new_tick(self, stamp: Stamp<S::Tick>) {
+        // SAFETY: no frame above has anything to drop.
+        unsafe { guard(|| Ok(self.on_new_tick(stamp))) }
+    }
+
+    /// Runs when this claim entered a tick: notes the partition, renews the mark if due, logs a clock step.
+    fn on_new_tick(self, stamp: Stamp<S::Tick>) {
         if stamp.stepped_back {
             self.log_backward_step(stamp);
         }
         self.slot.note_partition(self.number);
-        if self.marks.due(stamp.tick_tock, stamp.tick) {
-            marks::renew_early(self.scheme, self.shared, stamp.tick_tock, stamp.tick);
+        if self.shared().marks.due(stamp.tick_tock, stamp.tick) {
+            self.marks.renew_early(stamp.tick_tock, stamp.tick);
         }
     }
 
     /// Logs a backward step of the clock: one message, even if several generators switch sides.
     #[cold]
-    fn log_backward_step(&self, stamp: Stamp<S::Tick>) {
+    fn log_backward_step(self, stamp: Stamp<S::Tick>) {
         let from = match self.slot.is_used() {
             true => self.slot.departed(!stamp.tick_tock),
             // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
-            false => S::Tick::from_bits(self.shared.resumed.load(Relaxed)),
+            false => S::Tick::from_bits(self.shared().resumed.load(Relaxed)),
         };
         if from > stamp.tick {
-            let micros = self.scheme.unix_micros(from) - self.scheme.unix_micros(stamp.tick);
-            errors::clock_stepped_back::<S>(micros).log();
+            let scheme = self.marks.scheme;
+            errors::clock_stepped_back::<S>(scheme.unix_micros(from) - scheme.unix_micros(stamp.tick)).log();
         }
     }
 
     /// Claims the next stamp, and waits if it has to.
-    pub(crate) fn next(&self) -> Result<Stamp<S::Tick>, Error> {
+    pub(crate) fn next(self) -> Result<Stamp<S::Tick>, Error> {
         let mut clock_wait = ClockWait::default();
         loop {
             match self.claim() {
                 Ok(stamp) => {
                     if stamp.entered {
-                        self.upkeep(stamp);
+                        self.on_new_tick(stamp);
                     }
                     return Ok(stamp);
                 }
@@ -152,22 +179,21 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
                     // The view shows what is waited for, even if no ID was made yet.
                     self.slot.note_partition(self.number);
                     let micros = self.micros_until(until);
-                    clock_wait.permit::<S>(self.scheme.unix_micros(until), micros)?;
+                    clock_wait.permit::<S>(self.marks.scheme.unix_micros(until), micros)?;
                     self.wait(Event::Clock, micros);
                 }
-                Err(ClaimError::MarkReached { tick_tock, tick }) => {
-                    marks::renew(self.scheme, self.shared, tick_tock, tick)?
-                }
+                Err(ClaimError::MarkReached { tick_tock, tick }) => self.marks.renew(tick_tock, tick)?,
                 Err(ClaimError::OutOfEpoch(error)) => return Err(errors::clock_outside_epoch::<S>(error)),
             }
         }
     }
 
-    fn micros_until(&self, tick: S::Tick) -> u64 {
-        u64::try_from(self.scheme.unix_micros(tick) - Timestamp::now().unix_micros()).unwrap_or(0)
+    fn micros_until(self, tick: S::Tick) -> u64 {
+        let start = self.marks.scheme.unix_micros(tick);
+        u64::try_from(start - Timestamp::now().unix_micros()).unwrap_or(0)
     }
 
-    fn wait(&self, event: Event, micros: u64) {
+    fn wait(self, event: Event, micros: u64) {
         let since = Instant::now();
         nap(event, micros);
         self.slot.note_wait(since.elapsed().as_micros() as u64);
@@ -193,12 +219,4 @@ impl ClockWait {
         }
         Ok(())
     }
-}
-
-/// The setting `sno.max_clock_wait`, in milliseconds.
-pub(crate) static MAX_CLOCK_WAIT: GucSetting<i32> = GucSetting::<i32>::new(10_000);
-
-/// The longest wait for a clock that went back, in microseconds.
-pub(crate) fn max_clock_wait() -> u64 {
-    MAX_CLOCK_WAIT.get() as u64 * 1000
 }

@@ -11,9 +11,9 @@
 //! | `slots`, `marks`, `serial`, `resumed` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any backend, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a backend that has written the marks file | under the marks file's lock |
-//! | `renewing`, `counter` | any backend | at any time |
+//! | `renewing`, `extra` | any backend | at any time |
 //!
-//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a claim
+//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a lease
 //! in `renewing` expires.
 //!
 //! # Where it is allocated
@@ -52,10 +52,10 @@ pub(crate) struct Shared<T: TickType, const SLOTS: usize> {
     pub(crate) marks: Marks<T>,
     /// The number of the last record in the marks file.
     pub(crate) serial: AtomicU64,
-    /// The Unix time in milliseconds until which a backend has claimed the early renewal of a mark.
+    /// The Unix time in milliseconds until which a backend has leased the early renewal of a mark.
     pub(crate) renewing: AtomicU64,
-    /// A counter for other purposes: of IDs of given times for `sno`, of leased workers for uid60.
-    pub(crate) counter: AtomicU64,
+    /// `sno`: IDs of given times made so far; uid60: workers leased so far.
+    pub(crate) extra: AtomicU64,
     /// The generators.
     pub(crate) slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.

@@ -13,78 +13,110 @@
 //! * Once a setting is defined, PostgreSQL refuses all values but the server's.
 
 use std::{
-    cell::Cell,
     ffi::{CStr, CString, c_char, c_void},
+    marker::PhantomData,
+    panic::AssertUnwindSafe,
     str::FromStr,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed},
 };
 
-use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting, pg_sys};
-
-use crate::pg::{
-    backend_local::BackendLocal,
-    errors::{Error, sentence},
+use pgrx::{
+    GucContext, GucFlags, GucRegistry, GucSetting, PgSqlErrorCode as SqlState, PgTryBuilder,
+    pg_sys::{self, GucSource, config_string},
 };
+
+use crate::pg::errors::{Error, sentence};
 
 /// The library may be loaded during a parallel operation, by its leader or a worker. Without this flag PostgreSQL would
 /// then drop the values of placeholders.
 pub(crate) const IN_PARALLEL: GucFlags = GucFlags::from_bits_retain(pg_sys::GUC_ALLOW_IN_PARALLEL as i32);
 
 /// The last of the sources that only the server has: the default, its files, its command line.
-const SERVER: pg_sys::GucSource::Type = pg_sys::GucSource::PGC_S_ARGV;
+const LAST_SERVER_SOURCE: GucSource::Type = GucSource::PGC_S_ARGV;
 
-/// A setting that only the server may set, with a text that is parsed.
-pub(crate) struct Setting {
+/// The prefix of an extension's settings. Once all of them are defined it is reserved: there are no more placeholders.
+pub(crate) struct Prefix {
+    name: &'static CStr,
+    undefined: AtomicUsize,
+}
+
+impl Prefix {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self { name, undefined: AtomicUsize::new(0) }
+    }
+
+    /// Defines all settings with this prefix, when the library is loaded. Those that can't be defined yet are defined when
+    /// they are needed: in a parallel worker all, since the values of its leader come later.
+    pub(crate) fn load(&self, settings: &[&'static dyn Define]) {
+        self.undefined.store(settings.len(), Relaxed);
+        // SAFETY: reads a static of PostgreSQL's.
+        if !unsafe { pg_sys::InitializingParallelWorker } {
+            for setting in settings {
+                let _ = setting.define();
+            }
+        }
+    }
+}
+
+/// A setting that only the server may set, with a text that stands for a `T`.
+pub(crate) struct Setting<T> {
+    prefix: &'static Prefix,
     name: &'static CStr,
     text: GucSetting<Option<CString>>,
     short: &'static CStr,
     long: &'static CStr,
     /// What is generated with it: `sno`.
-    generates: &'static str,
+    id_name: &'static str,
     defined: AtomicBool,
+    value: PhantomData<fn() -> T>,
 }
 
-impl Setting {
+impl<T: FromStr<Err: ToString>> Setting<T> {
     /// A setting with its name, its default and its description.
     pub(crate) const fn new(
+        prefix: &'static Prefix,
         name: &'static CStr,
         default: &'static CStr,
         short: &'static CStr,
         long: &'static CStr,
-        generates: &'static str,
+        id_name: &'static str,
     ) -> Self {
-        let text = GucSetting::<Option<CString>>::new(Some(default));
-        Self { name, text, short, long, generates, defined: AtomicBool::new(false) }
+        let (text, defined) = (GucSetting::<Option<CString>>::new(Some(default)), AtomicBool::new(false));
+        Self { prefix, name, text, short, long, id_name, defined, value: PhantomData }
     }
 
-    /// The parsed value, or the error that generation fails with.
-    pub(crate) fn get<T: FromStr<Err: ToString>>(&'static self) -> Result<T, Error> {
-        self.define::<T>()?;
-        let (name, text) = (self.name.to_string_lossy(), self.text.get().unwrap_or_default());
-        let value = text.to_string_lossy().parse();
-        value.map_err(|error: T::Err| Error::setting(&name, text.to_bytes(), error, self.generates))
+    /// The value, or the error that generation fails with.
+    pub(crate) fn get(&'static self) -> Result<T, Error> {
+        self.define()?;
+        let text = self.text.get().unwrap_or_default();
+        text.to_string_lossy().parse().map_err(|error: T::Err| {
+            Error::setting(&self.name.to_string_lossy(), text.to_bytes(), error, self.id_name)
+        })
     }
+}
 
-    /// Defines it when the library is loaded; returns whether that was possible. In a parallel worker it is not, since the
-    /// values of its leader come later.
-    pub(crate) fn load<T: FromStr<Err: ToString>>(&'static self) -> bool {
-        // SAFETY: reads a static of PostgreSQL's.
-        let worker = unsafe { pg_sys::InitializingParallelWorker };
-        !worker && self.define::<T>().is_ok()
-    }
-
+/// A setting of any type.
+pub(crate) trait Define: Sync {
     /// Defines it, once in each process, unless a value that is not the server's is in force.
-    fn define<T: FromStr<Err: ToString>>(&'static self) -> Result<(), Error> {
+    fn define(&'static self) -> Result<(), Error>;
+}
+
+impl<T: FromStr<Err: ToString>> Define for Setting<T> {
+    fn define(&'static self) -> Result<(), Error> {
         if self.defined.load(Relaxed) {
             return Ok(());
         }
-        let before = State::of(self.name);
-        if let Some(value) = before.foreign {
-            return Err(Error::setting_not_honoured(&self.name.to_string_lossy(), value.to_bytes()));
+        let name = self.name.to_string_lossy();
+        // SAFETY: the record is read at once.
+        if let Some(value) = unsafe { record(self.name).and_then(|record| foreign_value(record)) } {
+            return Err(Error::setting_not_honoured(&name, value.to_bytes()));
         }
-        let defining = Defining::begin();
+        // SAFETY: the record is read at once.
+        let source = || unsafe { record(self.name).map(|record| record.gen_.reset_source) };
+        let before = source();
+        DEFINING.store(true, Relaxed);
         // SAFETY: the hooks catch their panics.
-        unsafe {
+        PgTryBuilder::new(AssertUnwindSafe(|| unsafe {
             GucRegistry::define_string_guc_with_hooks(
                 self.name,
                 self.short,
@@ -95,89 +127,70 @@ impl Setting {
                 Some(check::<T>),
                 Some(changed),
                 None,
-            );
+            )
+        }))
+        .finally(|| DEFINING.store(false, Relaxed))
+        .execute();
+        if before.is_some() && source() != before {
+            // PostgreSQL has dropped the server's value.
+            return Err(Error::new(
+                SqlState::ERRCODE_OUT_OF_MEMORY,
+                format!("out of memory for parameter \"{name}\""),
+            ));
         }
-        drop(defining);
-        // If PostgreSQL has dropped the server's value, for lack of memory, the setting does not count as defined.
-        self.defined.store(State::of(self.name).source == before.source, Relaxed);
+        self.defined.store(true, Relaxed);
+        if self.prefix.undefined.fetch_sub(1, Relaxed) == 1 {
+            // SAFETY: a plain call, which copies the text.
+            unsafe { pg_sys::MarkGUCPrefixReserved(self.prefix.name.as_ptr()) };
+        }
         Ok(())
     }
 }
 
-/// Reserves the prefix, if all settings are defined: no placeholder may have it from now on.
-pub(crate) fn reserve_prefix(prefix: &CStr, defined: &[bool]) {
-    if defined.iter().all(|&defined| defined) {
-        // SAFETY: a plain call, which copies the text.
-        unsafe { pg_sys::MarkGUCPrefixReserved(prefix.as_ptr()) };
-    }
-}
-
-/// The state of a setting of ours, or of its placeholder.
-struct State {
-    /// The source of the value that a `RESET` restores.
-    source: pg_sys::GucSource::Type,
-    /// The value in force, if it was not set by the server.
-    foreign: Option<CString>,
-}
-
-impl State {
-    fn of(name: &CStr) -> Self {
-        // SAFETY: our settings are texts, as are all placeholders, and the record is read at once.
-        unsafe {
-            let Some(record) = record(name).cast::<pg_sys::config_string>().as_ref() else {
-                return Self { source: pg_sys::GucSource::PGC_S_DEFAULT, foreign: None };
-            };
-            let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_owned());
-            let (value, reset) = (text(*record.variable), text(record.reset_val));
-            let source = record.gen_.reset_source;
-            let foreign = if source > SERVER {
-                Some(reset.unwrap_or_default())
-            } else {
-                // A session may set the same value as the server's.
-                value.filter(|value| record.gen_.source > SERVER && reset.as_ref() != Some(value))
-            };
-            Self { source, foreign }
+/// The value in force, if the server has not set it.
+///
+/// # Safety
+/// The record of a setting that exists.
+unsafe fn foreign_value(record: &config_string) -> Option<CString> {
+    // SAFETY: texts, or null.
+    unsafe {
+        let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_owned());
+        let (value, reset) = (text(*record.variable), text(record.reset_val));
+        if record.gen_.reset_source > LAST_SERVER_SOURCE {
+            return Some(reset.unwrap_or_default());
         }
+        // A session may set the same value as the server's.
+        value.filter(|value| record.gen_.source > LAST_SERVER_SOURCE && reset.as_ref() != Some(value))
     }
 }
 
-/// PostgreSQL's record of a setting, or null. Names are the same in lower and upper case.
-unsafe fn record(name: &CStr) -> *mut pg_sys::config_generic {
+/// PostgreSQL's record of a setting of ours or of its placeholder, which is a text, too. Names are the same in lower and upper
+/// case.
+///
+/// # Safety
+/// The record is not used after another one is defined.
+unsafe fn record<'a>(name: &CStr) -> Option<&'a config_string> {
     // SAFETY: as many records as PostgreSQL says, which don't change meanwhile.
     #[cfg(feature = "pg15")]
     unsafe {
         let count = pg_sys::GetNumConfigOptions() as usize;
-        let records = std::slice::from_raw_parts(pg_sys::get_guc_variables(), count);
-        let found = records
-            .iter()
-            .find(|record| CStr::from_ptr((***record).name).to_bytes().eq_ignore_ascii_case(name.to_bytes()));
-        found.copied().unwrap_or_default()
+        let mut records = std::slice::from_raw_parts(pg_sys::get_guc_variables(), count).iter();
+        let name = name.to_bytes();
+        records
+            .find(|&&record| CStr::from_ptr((*record).name).to_bytes().eq_ignore_ascii_case(name))
+            .and_then(|record| record.cast::<config_string>().as_ref())
     }
     // SAFETY: a plain call, which makes no placeholder and raises no error.
     #[cfg(not(feature = "pg15"))]
     unsafe {
         pg_sys::find_option(name.as_ptr(), false, true, pg_sys::PGERROR as i32)
+            .cast::<config_string>()
+            .as_ref()
     }
 }
 
 /// Whether a setting is being defined. Without preloading, this happens during a command.
 static DEFINING: AtomicBool = AtomicBool::new(false);
-
-/// Resets [`DEFINING`] when it is dropped, so also if PostgreSQL raises an error meanwhile.
-struct Defining;
-
-impl Defining {
-    fn begin() -> Self {
-        DEFINING.store(true, Relaxed);
-        Self
-    }
-}
-
-impl Drop for Defining {
-    fn drop(&mut self) {
-        DEFINING.store(false, Relaxed);
-    }
-}
 
 /// Refuses an invalid value in a command, such as `ALTER SYSTEM`, where the user sees the error. At a start or a reload, a
 /// refusal would leave another value in force.
@@ -185,7 +198,7 @@ impl Drop for Defining {
 unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     value: *mut *mut c_char,
     _extra: *mut *mut c_void,
-    _source: pg_sys::GucSource::Type,
+    _source: GucSource::Type,
 ) -> bool {
     // SAFETY: PostgreSQL passes a text, and frees the copy of the detail.
     unsafe {
@@ -200,14 +213,15 @@ unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     }
 }
 
-// SAFETY: for the functions of this file.
-static ON_CHANGE: BackendLocal<Cell<fn()>> = unsafe { BackendLocal::new(Cell::new(|| ())) };
+/// How often a setting has got a value in this process.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Sets the function that is called whenever a setting has a new value.
-pub(crate) fn on_change(function: fn()) {
-    ON_CHANGE.set(function);
+/// A number that is another one after a setting got a value.
+#[inline(always)]
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Relaxed)
 }
 
 unsafe extern "C-unwind" fn changed(_value: *const c_char, _extra: *mut c_void) {
-    (ON_CHANGE.get())();
+    GENERATION.fetch_add(1, Relaxed);
 }

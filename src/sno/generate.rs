@@ -1,13 +1,12 @@
 //! `sno_new`: generation of IDs.
 //!
 //! The fast path is one claim in shared memory, in [`new`] itself: no lock, and no calls but those for the clock and
-//! the allocation. What happens at most once a tick or once a session is in [`upkeep`] and [`generate`], inside pgrx's
-//! guard.
+//! the allocation. What happens at most once a tick or once a session is inside pgrx's guard.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
-use sno_core::{Clock, Fields, OutOfEpoch, Sno, Stamp, Tick, TickClock, record::Origin};
+use sno_core::{Fields, OutOfEpoch, Sno, Tick, TickClock};
 
 use crate::{
     generator::{
@@ -34,6 +33,7 @@ pub(crate) struct SnoScheme;
 
 impl Scheme for SnoScheme {
     type Tick = Tick;
+    type Clock = &'static TickClock;
 
     const NAME: &'static str = "sno";
     const FUNCTION: &'static str = "sno_new()";
@@ -43,9 +43,15 @@ impl Scheme for SnoScheme {
     const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
     const SETTING: &'static str = "sno.partition_prefix";
 
-    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
-        let Settings { prefix, range } = Settings::current()?;
-        Ok(Origin::new(wal_timeline, file, prefix, range))
+    fn clock(self) -> &'static TickClock {
+        // SAFETY: for the functions of this module.
+        static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
+
+        &CLOCK
+    }
+
+    fn floor(self, unix_micros: i64) -> Result<Tick, OutOfEpoch> {
+        Tick::floor(unix_micros)
     }
 
     fn ceil(self, unix_micros: i64) -> Result<Tick, OutOfEpoch> {
@@ -54,21 +60,6 @@ impl Scheme for SnoScheme {
 
     fn unix_micros(self, tick: Tick) -> i64 {
         tick.unix_micros()
-    }
-}
-
-// SAFETY: for the functions of this module.
-static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
-
-impl Clock for SnoScheme {
-    #[inline(always)]
-    fn now(&self) -> Result<Tick, OutOfEpoch> {
-        CLOCK.now()
-    }
-
-    #[inline(always)]
-    fn is_current(&self, tick: Tick) -> bool {
-        CLOCK.is_current(tick)
     }
 }
 
@@ -86,12 +77,6 @@ static SESSION: SessionCell<Session> = SessionCell::new();
 /// The settings for IDs of given times, once the session has checked that it may generate.
 static BACKFILL: SessionCell<Settings> = SessionCell::new();
 
-/// Makes the next call read the settings again.
-pub(crate) fn forget() {
-    SESSION.forget();
-    BACKFILL.forget();
-}
-
 /// The partition of this backend.
 pub(crate) fn own_partition(settings: &Settings) -> u16 {
     settings.prefix.partition(process_id())
@@ -99,7 +84,8 @@ pub(crate) fn own_partition(settings: &Settings) -> u16 {
 
 fn start() -> Result<Session, Error> {
     let settings = Settings::current()?;
-    Session::start(SnoScheme, &MEMORY, own_partition(&settings), settings.range)
+    let Settings { prefix, range } = settings;
+    Session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
 }
 
 functions! {
@@ -115,30 +101,11 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
         if let (Some(session), Ok(byte)) = (SESSION.get(), u8::try_from(metabyte))
-            && let Ok(stamp) = session.claim()
+            && let Some(stamp) = session.try_next()
         {
-            if stamp.entered {
-                upkeep(session, stamp);
-            }
             return stamp.id(byte, session.number).into_datum();
         }
         guard(|| generate(metabyte)).into_datum()
-    }
-}
-
-/// The work that is due once a tick.
-///
-/// # Safety
-/// Called in the outermost frame, which has nothing to drop.
-#[cold]
-#[inline(never)]
-unsafe fn upkeep(session: Session, stamp: Stamp<Tick>) {
-    // SAFETY: no frame above has anything to drop.
-    unsafe {
-        guard(|| {
-            session.upkeep(stamp);
-            Ok(())
-        });
     }
 }
 
@@ -160,7 +127,7 @@ pg_function! {
             refuse_recovery::<SnoScheme>()?;
             Settings::current()
         })?;
-        let number = MEMORY.attach()?.counter.fetch_add(1, Relaxed);
+        let number = MEMORY.attach()?.extra.fetch_add(1, Relaxed);
         let sequence = range.lower() + (number % u64::from(range.size())) as u16;
         Ok(Fields { tick, tick_tock: false, metabyte, partition: prefix.reserved(), sequence }.into())
     }

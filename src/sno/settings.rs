@@ -2,20 +2,17 @@
 
 use std::str::FromStr;
 
-use pgrx::{GucContext, GucFlags, GucRegistry};
 use sno_core::{Prefix, PrefixError, SequenceRange};
 
-use crate::{
-    generator::session::MAX_CLOCK_WAIT,
-    pg::{
-        errors::Error,
-        server::system_identifier,
-        settings::{IN_PARALLEL, Setting, reserve_prefix},
-    },
-    sno::planner::rewrite::ENABLED,
+use crate::pg::{
+    errors::Error,
+    server::system_identifier,
+    settings::{self, Setting},
 };
 
-static PREFIX: Setting = Setting::new(
+static SNO: settings::Prefix = settings::Prefix::new(c"sno");
+static PREFIX: Setting<PrefixSetting> = Setting::new(
+    &SNO,
     c"sno.partition_prefix",
     c"auto",
     c"Sets the upper bits of every partition: this server's own number, and how many bits it takes.",
@@ -23,7 +20,8 @@ static PREFIX: Setting = Setting::new(
       \"auto\" takes 12 bits from the system identifier, which are the same for two servers once in 4096 times.",
     "sno",
 );
-static RANGE: Setting = Setting::new(
+static RANGE: Setting<SequenceRange> = Setting::new(
+    &SNO,
     c"sno.sequence_range",
     c"0-65535",
     c"Sets the first and the last sequence number of a generator in each tick of 4 ms.",
@@ -70,23 +68,5 @@ impl FromStr for PrefixSetting {
 
 /// Defines the settings, when the library is loaded.
 pub(crate) fn define() {
-    GucRegistry::define_int_guc(
-        c"sno.max_clock_wait",
-        c"Sets the longest time that sno_new() waits for a clock that went back twice.",
-        c"Zero makes it fail at once.",
-        &MAX_CLOCK_WAIT,
-        0,
-        i32::MAX,
-        GucContext::Userset,
-        GucFlags::UNIT_MS | IN_PARALLEL,
-    );
-    GucRegistry::define_bool_guc(
-        c"sno.enable_time_conditions",
-        c"Enables the planner's use of indexes on IDs for conditions and orders on sno_time().",
-        c"Queries have the same results without it.",
-        &ENABLED,
-        GucContext::Userset,
-        IN_PARALLEL,
-    );
-    reserve_prefix(c"sno", &[PREFIX.load::<PrefixSetting>(), RANGE.load::<SequenceRange>()]);
+    SNO.load(&[&PREFIX, &RANGE]);
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Acquire;
 use sno_core::SlotState;
 
 use crate::{
-    generator::session::max_clock_wait,
+    generator::settings::max_clock_wait,
     pg::{
         datum::{Timestamp, interval},
         errors::Error,

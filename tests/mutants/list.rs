@@ -82,7 +82,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks are renewed only when they are reached",
         file: "src/generator/session.rs",
-        from: "        if self.marks.due(stamp.tick_tock, stamp.tick) {",
+        from: "        if self.shared().marks.due(stamp.tick_tock, stamp.tick) {",
         to: "        if false {",
         suites: &[DISK],
     },
@@ -96,8 +96,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "generators are in the memory of their backends",
         file: "src/generator/session.rs",
-        from: "        let slot = &shared.slots[number as usize % SLOTS];",
-        to: "        let slot = Box::leak(Box::default());",
+        from: "        Ok(Self { slot: &shared.slots[number as usize % SLOTS],",
+        to: "        Ok(Self { slot: Box::leak(Box::default()),",
         suites: &[CONNECTIONS],
     },
     Mutant {
@@ -131,8 +131,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the last commit in the log counts as the latest",
         file: "src/generator/marks.rs",
-        from: "const COMMITS_OUT_OF_ORDER: i64 = 2_000_000;",
-        to: "const COMMITS_OUT_OF_ORDER: i64 = 0;",
+        from: "const COMMIT_SKEW_US: i64 = 2_000_000;",
+        to: "const COMMIT_SKEW_US: i64 = 0;",
         suites: &[STANDBY],
     },
     Mutant {
@@ -159,8 +159,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "whoever waited for the first session sets the generators again",
         file: "src/generator/marks.rs",
-        from: "    if shared.ready.load(Acquire) {\n        return Ok(());",
-        to: "    if false {\n        return Ok(());",
+        from: "        if shared.ready.load(Acquire) {\n            return Ok(());",
+        to: "        if false {\n            return Ok(());",
         suites: &[STARTS],
     },
     Mutant {
@@ -227,17 +227,17 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[WAITS],
     },
     Mutant {
-        name: "a reload does not reach IDs of given times",
-        file: "src/sno/generate.rs",
-        from: "    BACKFILL.forget();\n",
+        name: "a reload does not reach a session that generates",
+        file: "src/pg/settings.rs",
+        from: "    GENERATION.fetch_add(1, Relaxed);\n",
         to: "",
         suites: &[SETTINGS],
     },
     Mutant {
         name: "a setting of a session counts",
         file: "src/pg/settings.rs",
-        from: "        if let Some(value) = before.foreign {",
-        to: "        if let Some(value) = before.foreign.filter(|_| false) {",
+        from: ".and_then(|record| foreign_value(record)) } {",
+        to: ".and_then(|record| foreign_value(record)).filter(|_| false) } {",
         suites: &[SETTINGS],
     },
     Mutant {

@@ -1,22 +1,21 @@
 //! `snowflake_si_new`. The server is one machine, and a machine has one generator.
 
 use sno_core::{
-    Clock, OutOfEpoch,
+    OutOfEpoch,
     compat::{
         SnowflakeSi,
-        snowflake_si::{BaseClock, Machine, Millis},
+        snowflake_si::{BaseClock, Millis},
     },
-    record::Origin,
 };
 
 use crate::{
     compat::settings::{BASE_CLOCK, MACHINE},
     generator::{
-        scheme::Scheme,
+        scheme::{Scheme, SystemClock},
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{datum::Timestamp, errors::Error, fmgr::pg_function},
+    pg::{errors::Error, fmgr::pg_function},
 };
 
 /// The scheme Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock was
@@ -24,14 +23,9 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(crate) struct SnowflakeSiScheme(pub(crate) BaseClock);
 
-impl Clock<Millis> for SnowflakeSiScheme {
-    fn now(&self) -> Result<Millis, OutOfEpoch> {
-        self.0.epoch().floor(Timestamp::now().unix_micros())
-    }
-}
-
 impl Scheme for SnowflakeSiScheme {
     type Tick = Millis;
+    type Clock = SystemClock<Self>;
 
     const NAME: &'static str = "Snowflake-SI";
     const FUNCTION: &'static str = "snowflake_si_new()";
@@ -45,10 +39,12 @@ impl Scheme for SnowflakeSiScheme {
     ];
     const SETTING: &'static str = "sno_compat.snowflake_si_machine";
 
-    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
-        let pool = MACHINE.get::<Machine>()?.pool();
-        // A server has one generator. Its IDs differ from those of other servers by the machine, which is in the pool.
-        Ok(Origin { wal_timeline, file, partitions: 0..=0, sequences: pool.lower()..=pool.upper() })
+    fn clock(self) -> SystemClock<Self> {
+        SystemClock(self)
+    }
+
+    fn floor(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
+        self.0.epoch().floor(unix_micros)
     }
 
     fn ceil(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
@@ -69,8 +65,9 @@ type Session = session::Session<SnowflakeSiScheme, 1>;
 pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 fn start() -> Result<Session, Error> {
-    let (base, machine): (BaseClock, Machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
-    Session::start(SnowflakeSiScheme(base), &MEMORY, machine.number(), machine.pool())
+    let (base, machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
+    // The server has one generator. Its IDs differ from those of other servers by the machine, which is in the pool.
+    Session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
 }
 
 pg_function! {

@@ -1,37 +1,31 @@
 //! `uid60_new`: a backend leases a worker number for an hour, and uses the generator of that number.
 
 use sno_core::{
-    Clock, OutOfEpoch,
+    Clock as _, OutOfEpoch,
     compat::{
         Uid60,
         uid60::{EPOCH, Lease, Seconds, Workers},
     },
-    record::Origin,
 };
 
 use crate::{
     compat::settings::WORKERS,
     generator::{
         errors,
-        scheme::Scheme,
+        scheme::{Scheme, SystemClock},
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{datum::Timestamp, errors::Error, fmgr::pg_function, server::random},
+    pg::{errors::Error, fmgr::pg_function, server::random},
 };
 
 /// The scheme uid60, for its generators.
 #[derive(Clone, Copy)]
 pub(crate) struct Uid60Scheme;
 
-impl Clock<Seconds> for Uid60Scheme {
-    fn now(&self) -> Result<Seconds, OutOfEpoch> {
-        EPOCH.floor(Timestamp::now().unix_micros())
-    }
-}
-
 impl Scheme for Uid60Scheme {
     type Tick = Seconds;
+    type Clock = SystemClock<Self>;
 
     const NAME: &'static str = "uid60";
     const FUNCTION: &'static str = "uid60_new()";
@@ -42,9 +36,12 @@ impl Scheme for Uid60Scheme {
     const ENDS: [&'static str; 2] = ["2018-03-01", "2154-04-07"];
     const SETTING: &'static str = "sno_compat.uid60_workers";
 
-    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
-        let partitions = WORKERS.get::<Workers>()?.numbers();
-        Ok(Origin { wal_timeline, file, partitions, sequences: 0..=1023 })
+    fn clock(self) -> SystemClock<Self> {
+        SystemClock(self)
+    }
+
+    fn floor(self, unix_micros: i64) -> Result<Seconds, OutOfEpoch> {
+        EPOCH.floor(unix_micros)
     }
 
     fn ceil(self, unix_micros: i64) -> Result<Seconds, OutOfEpoch> {
@@ -56,10 +53,10 @@ impl Scheme for Uid60Scheme {
     }
 }
 
-/// The number of generators: half as many as workers. Two workers with one generator never make the same ID.
+/// The number of generators: a worker's number modulo 256 picks one. Two workers with one generator never make the same ID.
 pub(crate) const SLOTS: usize = 256;
 
-/// The server's generators; `counter` counts the leases of workers.
+/// The server's generators; `extra` counts the leases of workers.
 pub(crate) static MEMORY: Memory<Uid60Scheme, SLOTS> = Memory::new(c"sno_compat uid60 generators", 18 * 1024);
 
 /// This backend's generator, and the lease of its worker number.
@@ -75,14 +72,14 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
-        let generator = session::Session::start(Uid60Scheme, &MEMORY, 0, Uid60::POOL)?;
-        let now = Uid60Scheme.now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
+        let generator = session::Session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
+        let now = SystemClock(Uid60Scheme).now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
 
     /// A session with a lease of the next worker number.
     fn lease(generator: session::Session<Uid60Scheme, SLOTS>, workers: Workers, now: Seconds) -> Self {
-        let lease = workers.lease(&generator.shared.counter, now);
+        let lease = workers.lease(&generator.shared().extra, now);
         Self { generator: generator.with_number(lease.worker()), workers, lease }
     }
 }

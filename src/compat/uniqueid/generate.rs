@@ -1,36 +1,30 @@
 //! `uniqueid_new`: the generator of this backend's PID, and the form that a setting chooses.
 
 use sno_core::{
-    Clock, OutOfEpoch,
+    OutOfEpoch,
     compat::{
         Epoch, UniqueId,
-        uniqueid::{Cluster, Form, GeneratorBits, Millis},
+        uniqueid::{Cluster, Form, Millis},
     },
-    record::Origin,
 };
 
 use crate::{
     compat::settings::{CLUSTER, FORM, GENERATOR_BITS},
     generator::{
-        scheme::Scheme,
+        scheme::{Scheme, SystemClock},
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{datum::Timestamp, errors::Error, fmgr::pg_function, server::process_id},
+    pg::{errors::Error, fmgr::pg_function, server::process_id},
 };
 
 /// The scheme uniqueid, for its generators.
 #[derive(Clone, Copy)]
 pub(crate) struct UniqueIdScheme;
 
-impl Clock<Millis> for UniqueIdScheme {
-    fn now(&self) -> Result<Millis, OutOfEpoch> {
-        Epoch::UNIX.floor(Timestamp::now().unix_micros())
-    }
-}
-
 impl Scheme for UniqueIdScheme {
     type Tick = Millis;
+    type Clock = SystemClock<Self>;
 
     const NAME: &'static str = "uniqueid";
     const FUNCTION: &'static str = "uniqueid_new()";
@@ -41,9 +35,12 @@ impl Scheme for UniqueIdScheme {
     const ENDS: [&'static str; 2] = ["1970", "2109-05-15"];
     const SETTING: &'static str = "sno_compat.uniqueid_cluster";
 
-    fn origin(self, wal_timeline: u32, file: u64) -> Result<Origin, Error> {
-        let cluster = CLUSTER.get::<Cluster>()?.get();
-        Ok(Origin { wal_timeline, file, partitions: cluster..=cluster, sequences: 0..=63 })
+    fn clock(self) -> SystemClock<Self> {
+        SystemClock(self)
+    }
+
+    fn floor(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
+        Epoch::UNIX.floor(unix_micros)
     }
 
     fn ceil(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
@@ -75,9 +72,11 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 impl Session {
     fn start() -> Result<Self, Error> {
-        let (cluster, form): (Cluster, Form) = (CLUSTER.get()?, FORM.get()?);
-        let number = GENERATOR_BITS.get::<GeneratorBits>()?.generator(process_id());
-        let generator = session::Session::start(UniqueIdScheme, &MEMORY, number, UniqueId::POOL)?;
+        let (cluster, form) = (CLUSTER.get()?, FORM.get()?);
+        let number = GENERATOR_BITS.get()?.generator(process_id());
+        let server = cluster.get();
+        let generator =
+            session::Session::start(UniqueIdScheme, &MEMORY, server..=server, number, UniqueId::POOL)?;
         Ok(Self { generator, cluster, form })
     }
 

@@ -21,7 +21,7 @@
 use std::ptr;
 
 use pgrx::{
-    GucSetting,
+    GucContext, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, JoinExpr, List, Node, NodeTag, NullTest, Oid, OpExpr,
         PlannerInfo, Query, RelOptInfo, SortGroupClause, TargetEntry,
@@ -34,6 +34,7 @@ use crate::{
         datum::{Argument as _, Timestamp},
         nodes::nodes,
         raw,
+        settings::IN_PARALLEL,
     },
     sno::{
         fields::sno_time,
@@ -43,13 +44,21 @@ use crate::{
 };
 
 /// The setting `sno.enable_time_conditions`.
-pub(crate) static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
+static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 
 /// The hook of another library, which ours replaces and calls.
 static mut NEXT: pg_sys::get_relation_info_hook_type = None;
 
-/// Installs the hook, when the library is loaded.
+/// Defines the setting and installs the hook, when the library is loaded.
 pub(crate) fn install() {
+    GucRegistry::define_bool_guc(
+        c"sno.enable_time_conditions",
+        c"Enables the planner's use of indexes on IDs for conditions and orders on sno_time().",
+        c"Queries have the same results without it.",
+        &ENABLED,
+        GucContext::Userset,
+        IN_PARALLEL,
+    );
     // SAFETY: a library is loaded by one thread.
     unsafe {
         NEXT = pg_sys::get_relation_info_hook;

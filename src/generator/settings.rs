@@ -1,0 +1,27 @@
+//! The setting of all generators.
+
+use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
+
+use crate::pg::settings::IN_PARALLEL;
+
+/// In milliseconds.
+static MAX_CLOCK_WAIT: GucSetting<i32> = GucSetting::<i32>::new(10_000);
+
+/// The longest wait for a clock that went back, in microseconds.
+pub(crate) fn max_clock_wait() -> u64 {
+    MAX_CLOCK_WAIT.get() as u64 * 1000
+}
+
+/// Defines it, when the library is loaded.
+pub(crate) fn define() {
+    GucRegistry::define_int_guc(
+        c"sno.max_clock_wait",
+        c"Sets the longest time that sno_new() waits for a clock that went back twice.",
+        c"Zero makes it fail at once.",
+        &MAX_CLOCK_WAIT,
+        0,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_MS | IN_PARALLEL,
+    );
+}
