@@ -86,11 +86,13 @@ impl Prefix {
         }
     }
 
-    /// The partition with all ones under the prefix, for IDs of given times. Unless the prefix has 16 bits, no process
-    /// has it.
-    pub const fn reserved(self) -> u16 {
-        let (first, ones) = self.parts();
-        first | ones
+    /// The partition with all ones under the prefix, which no process has, for IDs of given times. `None` under a prefix of
+    /// 16 bits, whose only partition is the processes'.
+    pub const fn reserved(self) -> Option<u16> {
+        match self.parts() {
+            (_, 0) => None,
+            (first, ones) => Some(first | ones),
+        }
     }
 }
 
@@ -315,14 +317,14 @@ mod tests {
         let prefix = |text: &str| text.parse::<Prefix>().unwrap();
         assert_eq!(prefix("42").partition(254), 42 * 256 + 254);
         assert_eq!(prefix("42").partition(255), 42 * 256);
-        assert_eq!(prefix("42").reserved(), 42 * 256 + 255);
+        assert_eq!(prefix("42").reserved(), Some(42 * 256 + 255));
         assert_eq!(prefix("42/12").partition(14), 42 * 16 + 14);
         assert_eq!(prefix("42/12").partition(15), 42 * 16);
-        assert_eq!(prefix("42/12").reserved(), 42 * 16 + 15);
+        assert_eq!(prefix("42/12").reserved(), Some(42 * 16 + 15));
         assert_eq!(prefix("42/15").partition(4_194_303), 84);
-        assert_eq!(prefix("42/15").reserved(), 85);
+        assert_eq!(prefix("42/15").reserved(), Some(85));
         assert_eq!(prefix("42/16").partition(4_194_303), 42);
-        assert_eq!(prefix("42/16").reserved(), 42);
+        assert_eq!(prefix("42/16").reserved(), None);
     }
 
     /// Neighbours in time or in the process ID have different prefixes, nearly as often as random numbers.
@@ -356,7 +358,7 @@ mod tests {
     fn no_process_takes_the_reserved_partition() {
         for bits in 8..16 {
             let prefix = Prefix::new(1, bits).unwrap();
-            assert!((0..100_000).all(|pid| prefix.partition(pid) != prefix.reserved()));
+            assert!((0..100_000).all(|pid| Some(prefix.partition(pid)) != prefix.reserved()));
         }
     }
 

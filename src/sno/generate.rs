@@ -5,8 +5,11 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use pgrx::pg_sys::{Datum, FunctionCallInfo};
-use sno_core::{Fields, OutOfEpoch, Sno, Tick, TickClock};
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{Datum, FunctionCallInfo},
+};
+use sno_core::{Fields, OutOfEpoch, Prefix, SequenceRange, Sno, Tick, TickClock};
 
 use crate::{
     generator::{
@@ -74,8 +77,8 @@ type Session = session::Session<SnoScheme, SLOTS>;
 
 static SESSION: SessionCell<Session> = SessionCell::new();
 
-/// The settings for IDs of given times, once the session has checked that it may generate.
-static BACKFILL: SessionCell<Settings> = SessionCell::new();
+/// For IDs of given times: their partition and their sequence numbers, once the session has checked that it may generate.
+static BACKFILL: SessionCell<(u16, SequenceRange)> = SessionCell::new();
 
 /// The partition of this backend.
 pub(crate) fn own_partition(settings: &Settings) -> u16 {
@@ -123,12 +126,23 @@ pg_function! {
     fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
         let metabyte = fields::metabyte(metabyte)?;
         let tick = fields::tick(at)?;
-        let Settings { prefix, range } = BACKFILL.get_or_start(|| {
+        let (partition, range) = BACKFILL.get_or_start(|| {
             refuse_recovery::<SnoScheme>()?;
-            Settings::current()
+            let Settings { prefix, range } = Settings::current()?;
+            Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
         })?;
         let number = MEMORY.attach()?.extra.fetch_add(1, Relaxed);
         let sequence = range.lower() + (number % u64::from(range.size())) as u16;
-        Ok(Fields { tick, tick_tock: false, metabyte, partition: prefix.reserved(), sequence }.into())
+        Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
     }
+}
+
+/// A prefix that leaves no partition for IDs of given times: they would equal those of the clock.
+fn no_reserved_partition(prefix: Prefix) -> Error {
+    Error::new(
+        SqlState::ERRCODE_INVALID_PARAMETER_VALUE,
+        "cannot generate IDs of given times under a partition prefix of 16 bits",
+    )
+    .detail(format!("They need a partition of their own, and the prefix {prefix} has only one."))
+    .hint("Set \"sno.partition_prefix\" to one of at most 15 bits.")
 }

@@ -250,8 +250,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "IDs of given times are in a live partition",
         file: "src/sno/generate.rs",
-        from: "partition: prefix.reserved()",
-        to: "partition: prefix.partition(0)",
+        from: "prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?",
+        to: "prefix.reserved().map(|_| prefix.partition(0)).ok_or_else(|| no_reserved_partition(prefix))?",
         suites: &[UNIQUENESS, REGRESS],
     },
     Mutant {

@@ -1,7 +1,7 @@
 //! `sno_new` from many connections at once: never the same ID, in order, at the right time, in the right
 //! partition.
 
-use sno_tests::{Ids, Server, Sql as _, draw, in_parallel};
+use sno_tests::{Ids, Server, Sql as _, draw, error, in_parallel};
 
 #[test]
 fn sixty_four_connections_draw_six_million_ids_and_none_twice() {
@@ -83,4 +83,26 @@ fn ids_of_a_given_time_never_equal_live_ones() {
     all.assert_distinct();
     let ported = all.iter().filter(|id| id.partition() == 3 * 256 + 255).count();
     assert_eq!(ported, 40_000);
+}
+
+#[test]
+fn without_a_partition_of_their_own_there_are_no_ids_of_given_times() {
+    let server = Server::builder().conf("sno.partition_prefix", "42/15").start();
+    let mut client = server.connect();
+    client.batch_execute("SELECT sno_new(1), sno_new(1, now())").unwrap();
+    server.configure("sno.partition_prefix", "42/16");
+    server.reload();
+    // The session of before, and a new one.
+    for client in [&mut client, &mut server.connect()] {
+        client.batch_execute("SELECT 1").unwrap();
+        let error = error(client, "SELECT sno_new(1, now())");
+        assert_eq!(error.code().code(), "22023");
+        assert_eq!(error.message(), "cannot generate IDs of given times under a partition prefix of 16 bits");
+        assert_eq!(
+            error.detail(),
+            Some("They need a partition of their own, and the prefix 42/16 has only one.")
+        );
+        assert_eq!(error.hint(), Some("Set \"sno.partition_prefix\" to one of at most 15 bits."));
+        client.batch_execute("SELECT sno_new(1)").unwrap();
+    }
 }
