@@ -251,7 +251,7 @@ impl Backoff {
 }
 
 fn open<S: Scheme>() -> Result<File, Error> {
-    OpenOptions::new()
+    let file = OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
@@ -259,7 +259,13 @@ fn open<S: Scheme>() -> Result<File, Error> {
         // As for PostgreSQL's own files. The postmaster's umask decides whether the group has access.
         .mode(0o660)
         .open(S::MARKS)
-        .map_err(|error| errors::marks_io(S::MARKS, "open", &error))
+        .map_err(|error| errors::marks_io(S::MARKS, "open", &error))?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(file),
+        // A read from a pipe would wait, and not even a shutdown could end that.
+        Ok(_) => Err(errors::marks_io(S::MARKS, "open", &io::Error::other("not a regular file"))),
+        Err(error) => Err(errors::marks_io(S::MARKS, "stat", &error)),
+    }
 }
 
 /// Closing the file releases the lock, and so does the end of the process.

@@ -1,7 +1,8 @@
-//! The file of the marks: unwritable, on a full disk, torn, missing, blank, another server's.
+//! The file of the marks: unwritable, no file, on a full disk, torn, missing, blank, another server's.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -82,25 +83,47 @@ fn unwritable() {
     tally::prove(ids);
 }
 
-/// `/dev/full` stands for a disk that is full when the file has to be made anew.
+/// A read from a pipe waits for ever, and what is written to a device is lost.
 #[test]
-fn a_full_disk_while_the_server_runs() {
+fn no_regular_file() {
     let server = server();
+    server.stop(Mode::Fast);
+    for device in [None, Some("/dev/null"), Some("/dev/zero")] {
+        match device {
+            Some(device) => symlink(device, server.marks()).unwrap(),
+            None => {
+                let made = Command::new("mkfifo").arg(server.marks()).status().unwrap();
+                assert!(made.success());
+                give_to_server(&server.marks());
+            }
+        }
+        tally::fault("marks that can't be written");
+        server.start();
+        let error = error(&mut server.connect(), "SELECT sno_new(1)");
+        assert_eq!(error.code().code(), "58030", "{device:?}");
+        assert_eq!(error.message(), "could not open file \"sno.marks\": not a regular file", "{device:?}");
+        server.stop(Mode::Fast);
+        fs::remove_file(server.marks()).unwrap();
+    }
+    server.start();
     let mut ids = server.ids();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    server.excuse_marks();
-    fs::remove_file(server.marks()).unwrap();
-    symlink("/dev/full", server.marks()).unwrap();
+    tally::prove(ids);
+}
+
+#[test]
+fn a_full_disk_while_the_server_runs() {
+    let server = disk();
+    let mut ids = server.ids();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    server.fail_disk("pwrite64 28");
     tally::fault("disks that are full");
     let error = run_out(&server, &mut ids);
     assert_eq!(error.code().code(), "53100");
     assert_eq!(error.message(), "could not write file \"sno.marks\": No space left on device (os error 28)");
-    // A start does not read such a file for ever.
     server.restart(Mode::Immediate);
-    let mut client = server.connect();
-    client.run("SET statement_timeout = '5s'");
-    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
-    fs::remove_file(server.marks()).unwrap();
+    assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "53100");
+    server.fail_disk("");
     ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);
 }
