@@ -139,6 +139,8 @@ fn a_session_can_not_choose_the_prefix() {
     assert_refused(&mut client, prefix, detail);
     client.run("RESET sno.partition_prefix");
     assert_eq!(partition(&mut client), 5);
+    // Now that all settings are defined, no other name may begin like theirs.
+    assert_eq!(error(&mut client, "SET sno.typo = 7").code().code(), "42602");
     // The server's own value does no harm.
     let mut client = server.connect();
     client.run("SET sno.partition_prefix = 5");
