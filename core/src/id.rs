@@ -179,7 +179,7 @@ impl Sno {
     /// The length is not 16 bytes, or a byte is not one of `2` to `9` and `a` to `x`.
     #[inline]
     pub fn parse_bytes(text: &[u8]) -> Result<Self, ParseError> {
-        base32::decode(text).map(Self)
+        base32::parse(text).map(Self)
     }
 
     /// The ID of 20 hexadecimal digits in upper or lower case, two for each of its ten bytes; `None` if the length or a
@@ -254,7 +254,7 @@ impl Sno {
         let Some((chars, [])) = text.as_bytes().split_first_chunk() else {
             panic!("length of a sno is not 16 bytes");
         };
-        match base32::word::decode(*chars) {
+        match base32::decode(*chars) {
             Ok(bytes) => Self(bytes),
             Err(_) => panic!("a character of a sno is not one of 2-9 and a-x"),
         }

@@ -125,7 +125,7 @@ pub use fixed_length::FixedLength;
 #[cfg(target_has_atomic = "64")]
 pub use generator::Generator;
 pub use id::{Fields, Sno};
-pub use partition::{Prefix, PrefixError, SequenceRange, SequenceRangeError};
+pub use partition::{InvalidValue, Prefix, SequenceRange};
 #[cfg(target_has_atomic = "64")]
 pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{OutOfEpoch, Tick};

@@ -26,15 +26,32 @@ impl Prefix {
     /// # Errors
     ///
     /// Fewer than 8 or more than 16 bits, or a value that does not fit them.
-    pub const fn new(value: u16, bits: u8) -> Result<Self, PrefixError> {
-        if bits < 8 || bits > 16 {
-            return Err(PrefixError::Bits);
-        }
-        if value as u32 >> bits != 0 {
-            return Err(PrefixError::Value { bits });
-        }
-        Ok(Self { value, bits })
+    pub const fn new(value: u16, bits: u8) -> Result<Self, InvalidValue> {
+        Self::checked(value as u32, bits as u32)
     }
+
+    const fn checked(value: u32, bits: u32) -> Result<Self, InvalidValue> {
+        let expected = match bits {
+            8 => "a prefix of 8 bits is at most 255",
+            9 => "a prefix of 9 bits is at most 511",
+            10 => "a prefix of 10 bits is at most 1023",
+            11 => "a prefix of 11 bits is at most 2047",
+            12 => "a prefix of 12 bits is at most 4095",
+            13 => "a prefix of 13 bits is at most 8191",
+            14 => "a prefix of 14 bits is at most 16383",
+            15 => "a prefix of 15 bits is at most 32767",
+            16 => "a prefix of 16 bits is at most 65535",
+            _ => "a prefix has 8 to 16 bits",
+        };
+        if bits < 8 || bits > 16 || value >> bits != 0 {
+            return Err(InvalidValue { expected });
+        }
+        Ok(Self { value: value as u16, bits: bits as u8 })
+    }
+
+    /// Of a text that is not one or two numbers.
+    pub const SYNTAX: InvalidValue =
+        InvalidValue { expected: "expected a number, or a number and its bits, as in \"42/8\"" };
 
     /// The prefix of 12 bits for a server that was given none, made of an identifier of 64 bits: PostgreSQL's system
     /// identifier, which `initdb` makes of the time and its process ID.
@@ -110,17 +127,13 @@ impl fmt::Display for Prefix {
 }
 
 impl FromStr for Prefix {
-    type Err = PrefixError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, PrefixError> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let (value, bits) = text.split_once('/').unwrap_or((text, "8"));
-        let bits = match number(bits) {
-            Some(bits @ 8..=16) => bits as u8,
-            Some(_) => return Err(PrefixError::Bits),
-            None => return Err(PrefixError::Syntax),
-        };
-        let value = number(value).ok_or(PrefixError::Syntax)?;
-        Self::new(value.try_into().map_err(|_| PrefixError::Value { bits })?, bits)
+        let [value, bits] = [value, bits].map(number);
+        let (Some(value), Some(bits)) = (value, bits) else { return Err(Self::SYNTAX) };
+        Self::checked(value, bits)
     }
 }
 
@@ -137,32 +150,19 @@ pub(crate) fn number(text: &str) -> Option<u32> {
     }
 }
 
-/// Why a text or a pair of numbers is not a [`Prefix`].
+/// Why a text or a number is not a value of its type: the message says what is expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum PrefixError {
-    /// Not a number, or two with a slash between them.
-    Syntax,
-    /// Fewer than 8 or more than 16 bits.
-    Bits,
-    /// A value that does not fit its bits.
-    Value {
-        /// How many bits it has.
-        bits: u8,
-    },
+pub struct InvalidValue {
+    pub(crate) expected: &'static str,
 }
 
-impl fmt::Display for PrefixError {
+impl fmt::Display for InvalidValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax => f.write_str("expected a number, or a number and its bits, as in \"42/8\""),
-            Self::Bits => f.write_str("a prefix has 8 to 16 bits"),
-            Self::Value { bits } => write!(f, "a prefix of {bits} bits is at most {}", (1u32 << bits) - 1),
-        }
+        f.write_str(self.expected)
     }
 }
 
-impl core::error::Error for PrefixError {}
+impl core::error::Error for InvalidValue {}
 
 /// The pool of sequence numbers that a generator draws from in each tick, both ends included.
 ///
@@ -182,9 +182,9 @@ impl SequenceRange {
     /// # Errors
     ///
     /// Fewer than four numbers.
-    pub const fn new(lower: u16, upper: u16) -> Result<Self, SequenceRangeError> {
+    pub const fn new(lower: u16, upper: u16) -> Result<Self, InvalidValue> {
         if (upper as u32) < lower as u32 + Self::MIN_SIZE - 1 {
-            return Err(SequenceRangeError::Size);
+            return Err(InvalidValue { expected: "a pool has at least 4 sequence numbers" });
         }
         Ok(Self { lower, upper })
     }
@@ -237,44 +237,18 @@ impl fmt::Display for SequenceRange {
 }
 
 impl FromStr for SequenceRange {
-    type Err = SequenceRangeError;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, SequenceRangeError> {
-        let (lower, upper) = text.split_once('-').ok_or(SequenceRangeError::Syntax)?;
-        let [lower, upper] = [lower, upper].map(number);
-        let (Some(lower), Some(upper)) = (lower, upper) else {
-            return Err(SequenceRangeError::Syntax);
-        };
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let bounds = text.split_once('-').and_then(|(lower, upper)| number(lower).zip(number(upper)));
+        let expected = "expected the first and the last number, as in \"0-65535\"";
+        let (lower, upper) = bounds.ok_or(InvalidValue { expected })?;
         let (Ok(lower), Ok(upper)) = (lower.try_into(), upper.try_into()) else {
-            return Err(SequenceRangeError::Bound);
+            return Err(InvalidValue { expected: "a sequence number is at most 65535" });
         };
         Self::new(lower, upper)
     }
 }
-
-/// Why a text or a pair of numbers is not a [`SequenceRange`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SequenceRangeError {
-    /// Not two numbers with a hyphen between them.
-    Syntax,
-    /// A number over 65535.
-    Bound,
-    /// Fewer than four numbers.
-    Size,
-}
-
-impl fmt::Display for SequenceRangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Syntax => "expected the first and the last number, as in \"0-65535\"",
-            Self::Bound => "a sequence number is at most 65535",
-            Self::Size => "a pool has at least 4 sequence numbers",
-        })
-    }
-}
-
-impl core::error::Error for SequenceRangeError {}
 
 #[cfg(test)]
 mod tests {
@@ -287,29 +261,27 @@ mod tests {
         assert_eq!(parse("42/8"), Ok((42, 8)));
         assert_eq!(parse(" 4095 / 12 "), Ok((4095, 12)));
         assert_eq!(parse("65535/16"), Ok((65535, 16)));
-        assert_eq!(parse("256"), Err(PrefixError::Value { bits: 8 }));
-        assert_eq!(parse("4096/12"), Err(PrefixError::Value { bits: 12 }));
-        assert_eq!(parse("65536/16"), Err(PrefixError::Value { bits: 16 }));
-        assert_eq!(parse("99999999999999999999/16"), Err(PrefixError::Value { bits: 16 }));
-        assert_eq!(parse("0/7"), Err(PrefixError::Bits));
-        assert_eq!(parse("0/17"), Err(PrefixError::Bits));
-        for text in ["", "/", "/8", "x", "1/", "1/8/8", "-1", "+1", "1.0", "0x2a", "1 2", "٤٢"] {
-            assert_eq!(parse(text), Err(PrefixError::Syntax), "{text:?}");
-        }
         assert_eq!(Prefix::default(), "0/8".parse().unwrap());
         assert_eq!("42".parse::<Prefix>().unwrap().to_string(), "42/8");
-    }
-
-    #[test]
-    fn messages() {
-        let message = |text: &str| text.parse::<Prefix>().unwrap_err().to_string();
-        assert_eq!(message("x"), "expected a number, or a number and its bits, as in \"42/8\"");
-        assert_eq!(message("1/7"), "a prefix has 8 to 16 bits");
-        assert_eq!(message("4096/12"), "a prefix of 12 bits is at most 4095");
-        let message = |text: &str| text.parse::<SequenceRange>().unwrap_err().to_string();
-        assert_eq!(message("x"), "expected the first and the last number, as in \"0-65535\"");
-        assert_eq!(message("0-65536"), "a sequence number is at most 65535");
-        assert_eq!(message("0-2"), "a pool has at least 4 sequence numbers");
+        let message = |text: &str| parse(text).unwrap_err().to_string();
+        for bits in 8..=16 {
+            let max = (1 << bits) - 1;
+            assert_eq!(parse(&format!("{max}/{bits}")), Ok((max as u16, bits)));
+            let expected = format!("a prefix of {bits} bits is at most {max}");
+            assert_eq!(message(&format!("{}/{bits}", max + 1)), expected);
+        }
+        assert_eq!(message("256"), "a prefix of 8 bits is at most 255");
+        assert_eq!(message("99999999999999999999/16"), "a prefix of 16 bits is at most 65535");
+        for text in ["0/7", "0/17", "0/264", "0/99999999999999999999", "99999/17"] {
+            assert_eq!(message(text), "a prefix has 8 to 16 bits");
+        }
+        for text in ["", "/", "/8", "x", "1/", "1/8/8", "-1", "+1", "1.0", "0x2a", "1 2", "٤٢"] {
+            assert_eq!(
+                message(text),
+                "expected a number, or a number and its bits, as in \"42/8\"",
+                "{text:?}"
+            );
+        }
     }
 
     #[test]
@@ -368,12 +340,17 @@ mod tests {
         assert_eq!(parse("0-65535"), Ok((0, 65535)));
         assert_eq!(parse(" 8 - 11 "), Ok((8, 11)));
         assert_eq!(parse("65532-65535"), Ok((65532, 65535)));
-        assert_eq!(parse("8-10"), Err(SequenceRangeError::Size));
-        assert_eq!(parse("10-8"), Err(SequenceRangeError::Size));
-        assert_eq!(parse("65535-65535"), Err(SequenceRangeError::Size));
-        assert_eq!(parse("0-65536"), Err(SequenceRangeError::Bound));
+        let message = |text: &str| parse(text).unwrap_err().to_string();
+        for text in ["8-10", "10-8", "65535-65535"] {
+            assert_eq!(message(text), "a pool has at least 4 sequence numbers", "{text:?}");
+        }
+        assert_eq!(message("0-65536"), "a sequence number is at most 65535");
         for text in ["", "-", "7", "1-", "-1", "-1-9", "1-2-3", "a-b", "1..9"] {
-            assert_eq!(parse(text), Err(SequenceRangeError::Syntax), "{text:?}");
+            assert_eq!(
+                message(text),
+                "expected the first and the last number, as in \"0-65535\"",
+                "{text:?}"
+            );
         }
         assert_eq!(SequenceRange::default().to_string(), "0-65535");
         assert_eq!(SequenceRange::default().size(), 65_536);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use sno_core::{Prefix, PrefixError, SequenceRange};
+use sno_core::{Prefix, SequenceRange};
 
 use crate::pg::{
     errors::Error,
@@ -60,7 +60,7 @@ impl FromStr for PrefixSetting {
             return Ok(Self::Auto);
         }
         text.parse().map(Self::Given).map_err(|error| match error {
-            PrefixError::Syntax => format!("{error}, or \"auto\""),
+            Prefix::SYNTAX => format!("{error}, or \"auto\""),
             _ => error.to_string(),
         })
     }

@@ -27,8 +27,7 @@ pub use snowflake_si::SnowflakeSi;
 pub use uid60::Uid60;
 pub use uniqueid::UniqueId;
 
-use core::fmt;
-
+pub use crate::InvalidValue;
 use crate::{Fields, OutOfEpoch, Sno, Tick, TickType};
 
 /// The time from which a scheme counts its ticks.
@@ -127,20 +126,6 @@ fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<S
     let (partition, sequence) = ((rest >> 16) as u16, rest as u16);
     Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }
-
-/// Why a value is not an ID or the value of a setting: its message says what is expected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InvalidValue {
-    expected: &'static str,
-}
-
-impl fmt::Display for InvalidValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.expected)
-    }
-}
-
-impl core::error::Error for InvalidValue {}
 
 /// A number in the text of a setting. All settings have less than 16 bits, so a larger number is `u16::MAX`, which is
 /// out of range.
