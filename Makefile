@@ -4,11 +4,11 @@
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
 PG ?= 15
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS TIMESCALEDB REPOSITORY
 
 .DEFAULT_GOAL := all
 .PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package dist
-.PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus
+.PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus test-timescaledb
 .PHONY: test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
@@ -49,7 +49,10 @@ test-replication: ## replicate between servers, in both directions with pglogica
 test-citus: ## run the page about Citus on three servers, where Citus is at hand: CITUS=/path/to/its/source
 	@dev/test-citus
 
-test-drivers: ## run the examples of every driver and ORM, which are installed if need be
+test-timescaledb: ## run the page about TimescaleDB, where that is at hand: PG=18 TIMESCALEDB=/where/it/was/installed
+	@dev/test-timescaledb
+
+test-drivers: ## run the libraries' tests and the examples of every driver and ORM, which are installed if need be
 	@dev/test-drivers
 
 test-faults: ## run the long form of the fault suite: some minutes, hundreds of millions of IDs

@@ -1,6 +1,5 @@
 """SQLAlchemy 2, with psycopg 3."""
 
-import sys
 from datetime import datetime, timedelta, timezone
 
 from sqlalchemy import MetaData, create_engine, func, select, text
@@ -21,7 +20,7 @@ class Event(Base):
 
 
 # The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
-engine = create_engine(sys.argv[1] if len(sys.argv) > 1 else "postgresql+psycopg://")
+engine = create_engine("postgresql+psycopg://")
 Base.metadata.create_all(engine)
 
 with Session(engine) as session:

@@ -153,8 +153,16 @@ fn every_block_about_drivers_is_part_of_a_program() {
     }
     let same = ["js", "java", "go", "prisma"].map(|language| (language, language));
     let languages = [("python", "py"), ("ruby", "rb"), ("rust", "rs")].into_iter().chain(same);
-    for (name, least) in [("drivers.md", 30), ("orms.md", 18), ("cdc.md", 2), ("masking.md", 1)] {
-        let (page, mut count) = (page(name), 0);
+    for (name, least) in [
+        ("docs/drivers.md", 30),
+        ("docs/orms.md", 14),
+        ("docs/cdc.md", 2),
+        ("docs/masking.md", 1),
+        ("packages/python/README.md", 2),
+        ("packages/js/README.md", 2),
+    ] {
+        let page = fs::read_to_string(root().join(name)).unwrap();
+        let mut count = 0;
         for (language, extension) in languages.clone() {
             for Block { sql: block, .. } in blocks(&page, language) {
                 let is_part = programs.iter().any(|(of, text)| of == extension && contains(text, block));
@@ -187,6 +195,9 @@ fn every_link_leads_somewhere() {
         "core/README.md",
         "cli/README.md",
         "bench/README.md",
+        "packages/go/README.md",
+        "packages/js/README.md",
+        "packages/python/README.md",
     ];
     files.extend(others.map(|name| root.join(name)));
     let (mut count, mut errors) = (0, String::new());

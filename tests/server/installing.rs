@@ -84,6 +84,8 @@ fn one_version_everywhere() {
     let meta = read("META.json");
     let (meta, _) = meta.split_once("meta-spec").unwrap();
     assert_eq!(meta.matches(&format!("\"version\": \"{now}\"")).count(), 3);
+    assert!(read("packages/js/package.json").contains(&format!("\"version\": \"{now}\"")));
+    assert!(read("packages/python/pyproject.toml").contains(&format!("\nversion = \"{now}\"")));
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
 }
 

@@ -1,4 +1,4 @@
-// GORM: IDs as strings.
+// GORM: IDs as values of the package sno.
 package main
 
 import (
@@ -7,19 +7,21 @@ import (
 	"os"
 	"time"
 
+	"sno"
+
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 )
 
 type Event struct {
-	ID      string `gorm:"type:sno;primaryKey;default:sno_new(1)"`
+	ID      sno.ID `gorm:"type:sno;primaryKey;default:sno_new(1)"`
 	Payload string
 }
 
 // Since finds the events since a time.
 func Since(db *gorm.DB, at time.Time) (events []Event, err error) {
-	err = db.Where("id >= sno_lower(?)", at).Order("id").Find(&events).Error
+	err = db.Where("id >= ?", sno.LowerBound(at)).Order("id").Find(&events).Error
 	return events, err
 }
 
@@ -49,16 +51,16 @@ func main() {
 
 	first := Event{Payload: "first"}
 	must(db.Create(&first).Error)
-	check(len(first.ID) == 16, first)
+	check(first.ID != sno.ID{} && first.ID.Fields().Metabyte == 1, first)
 	more := []Event{{Payload: "second"}, {Payload: "third"}}
 	must(db.Create(&more).Error)
-	check(more[0].ID > first.ID && more[1].ID > more[0].ID, more)
+	check(more[0].ID.Compare(first.ID) > 0 && more[1].ID.Compare(more[0].ID) > 0, more)
 
 	var found Event
 	must(db.First(&found, "id = ?", first.ID).Error)
 	check(found == first, found)
 	var some []Event
-	must(db.Where("id IN ?", []string{first.ID, more[1].ID}).Order("id").Find(&some).Error)
+	must(db.Where("id IN ?", []sno.ID{first.ID, more[1].ID}).Order("id").Find(&some).Error)
 	check(len(some) == 2 && some[1] == more[1], some)
 	must(db.Model(&found).Update("payload", "changed").Error)
 

@@ -1,4 +1,4 @@
-"""What needs no other package: IDs and their fields, held to the vectors of the core."""
+"""IDs and their fields, held to the vectors of the core."""
 
 import copy
 import csv
@@ -6,6 +6,7 @@ import json
 import pickle
 import unittest
 from datetime import datetime, timedelta, timezone
+from importlib.util import find_spec
 from pathlib import Path
 
 from sno import Fields, Sno
@@ -76,6 +77,19 @@ class SnoTest(unittest.TestCase):
         self.assertEqual((Sno.lower_bound(EPOCH), Sno.upper_bound(LAST.time)), (FIRST, LAST))
         for after in LAST.time + micro, datetime.max.replace(tzinfo=timezone.utc):
             self.assertEqual((Sno.lower_bound(after), Sno.upper_bound(after)), (LAST, LAST))
+
+    @unittest.skipUnless(find_spec("pydantic"), "needs the package pydantic")
+    def test_pydantic(self):
+        from pydantic import TypeAdapter, ValidationError
+
+        adapter = TypeAdapter(Sno)
+        id = adapter.validate_json('"9q7k4op826n2g222"')
+        self.assertIs(type(id), Sno)
+        self.assertEqual(adapter.dump_json(id), b'"9q7k4op826n2g222"')
+        self.assertEqual(adapter.json_schema(), {"type": "string", "pattern": "^[2-9a-x]{16}$"})
+        for wrong in '"9q7k4op826n2g22y"', '"short"', "5":
+            with self.assertRaises(ValidationError):
+                adapter.validate_json(wrong)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,3 @@
+module sno
+
+go 1.21

@@ -1,0 +1,172 @@
+// Package sno has the IDs of the PostgreSQL type sno, for database/sql, pgx and JSON. It needs no other package.
+package sno
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const alphabet = "23456789abcdefghijklmnopqrstuvwx"
+
+// epoch is 2010-01-01 00:00:00 UTC in milliseconds of the Unix clock; a tick is 4 ms, and an ID has 39 bits of them.
+const (
+	epoch    = 1262304000000
+	lastTick = 1<<39 - 1
+)
+
+// ID is ten bytes that sort by time, written as 16 characters. The zero ID is the smallest.
+type ID [10]byte
+
+// Fields are what an ID is made of.
+type Fields struct {
+	Time      time.Time // the start of a tick of 4 ms
+	TickTock  bool
+	Metabyte  uint8
+	Partition uint16
+	Sequence  uint16
+}
+
+// Parse reads the 16 characters of an ID.
+func Parse(text string) (id ID, err error) {
+	if len(text) != 16 {
+		return id, fmt.Errorf("invalid sno: length is %d bytes instead of 16", len(text))
+	}
+	for half := 0; half < 2; half++ {
+		var number uint64
+		for place := half * 8; place < half*8+8; place++ {
+			value := strings.IndexByte(alphabet, text[place])
+			if value < 0 {
+				return ID{}, fmt.Errorf("invalid sno: character %d is not one of 2-9 and a-x", place+1)
+			}
+			number = number<<5 | uint64(value)
+		}
+		id[half*5] = byte(number >> 32)
+		binary.BigEndian.PutUint32(id[half*5+1:], uint32(number))
+	}
+	return id, nil
+}
+
+// String is the 16 characters.
+func (id ID) String() string {
+	var text [16]byte
+	for half := 0; half < 2; half++ {
+		number := uint64(id[half*5])<<32 | uint64(binary.BigEndian.Uint32(id[half*5+1:]))
+		for place := half*8 + 7; place >= half*8; place-- {
+			text[place] = alphabet[number&31]
+			number >>= 5
+		}
+	}
+	return string(text[:])
+}
+
+// Compare is negative if the ID is the smaller one, zero if both are equal, else positive.
+func (id ID) Compare(other ID) int {
+	return bytes.Compare(id[:], other[:])
+}
+
+// Fields are all fields of the ID.
+func (id ID) Fields() Fields {
+	number := binary.BigEndian.Uint64(id[:])
+	return Fields{
+		Time:      time.UnixMilli(epoch + int64(number>>25)*4).UTC(),
+		TickTock:  number>>24&1 == 1,
+		Metabyte:  uint8(number >> 16),
+		Partition: uint16(number),
+		Sequence:  binary.BigEndian.Uint16(id[8:]),
+	}
+}
+
+// Time is when the ID was made, to 4 ms.
+func (id ID) Time() time.Time {
+	return id.Fields().Time
+}
+
+// Make is the ID of these fields. For new rows, let the server make IDs: this one is not unique.
+func Make(fields Fields) (id ID, err error) {
+	tick := floor(fields.Time)
+	if tick < 0 || tick > lastTick {
+		return id, errors.New("time out of range")
+	}
+	number := uint64(tick)<<25 | uint64(fields.Metabyte)<<16 | uint64(fields.Partition)
+	if fields.TickTock {
+		number |= 1 << 24
+	}
+	binary.BigEndian.PutUint64(id[:], number)
+	binary.BigEndian.PutUint16(id[8:], fields.Sequence)
+	return id, nil
+}
+
+// LowerBound is the smallest ID at or after a time: id >= LowerBound(t) is sno_time(id) >= t.
+func LowerBound(at time.Time) (id ID) {
+	tick := floor(at.Add(4*time.Millisecond - 1))
+	if tick > lastTick {
+		copy(id[:], bytes.Repeat([]byte{255}, 10))
+	} else if tick > 0 {
+		binary.BigEndian.PutUint64(id[:], uint64(tick)<<25)
+	}
+	return id
+}
+
+// UpperBound is the largest ID at or before a time: id <= UpperBound(t) is sno_time(id) <= t.
+func UpperBound(at time.Time) (id ID) {
+	if tick := floor(at); tick >= 0 {
+		copy(id[:], bytes.Repeat([]byte{255}, 10))
+		binary.BigEndian.PutUint64(id[:], uint64(min(tick, lastTick))<<25|(1<<25-1))
+	}
+	return id
+}
+
+// floor is the tick that a time falls into, counted from the epoch.
+func floor(at time.Time) int64 {
+	return (at.UnixMilli() - epoch) >> 2
+}
+
+// MarshalText writes the 16 characters, in JSON as well.
+func (id ID) MarshalText() ([]byte, error) {
+	return []byte(id.String()), nil
+}
+
+// UnmarshalText reads the 16 characters.
+func (id *ID) UnmarshalText(text []byte) (err error) {
+	*id, err = Parse(string(text))
+	return err
+}
+
+// Value makes an ID a parameter of database/sql.
+func (id ID) Value() (driver.Value, error) {
+	return id.String(), nil
+}
+
+// Scan makes an ID a result of database/sql; *ID and sql.Null[ID] are for NULL.
+func (id *ID) Scan(value any) error {
+	switch value := value.(type) {
+	case string:
+		return id.UnmarshalText([]byte(value))
+	case []byte:
+		if len(value) == len(id) {
+			return id.ScanBytes(value)
+		}
+		return id.UnmarshalText(value)
+	default:
+		return fmt.Errorf("invalid sno: %T", value)
+	}
+}
+
+// BytesValue makes an ID a parameter of pgx in binary, which bytea is as well.
+func (id ID) BytesValue() ([]byte, error) {
+	return id[:], nil
+}
+
+// ScanBytes makes an ID a result of pgx in binary.
+func (id *ID) ScanBytes(value []byte) error {
+	if len(value) != len(id) {
+		return fmt.Errorf("invalid sno: %d bytes instead of 10", len(value))
+	}
+	copy(id[:], value)
+	return nil
+}
