@@ -36,6 +36,7 @@ mod restarts;
 mod schemas;
 mod settings;
 mod strangers;
+mod timescaledb;
 mod uniqueness;
 mod upgrades;
 

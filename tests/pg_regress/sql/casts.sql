@@ -24,6 +24,8 @@ FROM (VALUES ('9q7k4op826n2g222'::sno), ('2222222222222222'), ('xxxxxxxxxxxxxxxx
 SELECT count(*) FROM ids WHERE uuidv7_to_sno(sno_to_uuidv7(id)) <> id OR sno_to_uuidv7(id)::text !~ '^.{14}7.{4}[89ab]'
     OR ('x' || left(replace(sno_to_uuidv7(id)::text, '-', ''), 12))::bit(48)::bigint <> extract(epoch FROM sno_time(id)) * 1000;
 SELECT count(*) FROM (SELECT rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY sno_to_uuidv7(id)) b FROM ids) r WHERE a <> b;
+SELECT uuidv7_to_sno('01a1fd71-2dcc-7009-940e-000000000001');
+SELECT uuidv7_to_sno('3971376b-346f-7038-3236-6e3267323232');
 
 -- A bytea long enough to be compressed or stored apart is detoasted, then refused.
 CREATE TABLE wide (b bytea);

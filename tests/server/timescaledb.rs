@@ -1,0 +1,185 @@
+//! The SQL of docs/timescaledb.md: `make test-timescaledb`, where TimescaleDB is at hand. What the page says of wrong results is
+//! TimescaleDB's; if one of them is right at last, the page has to change.
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, code, plan, text};
+
+use crate::docs::{blocks, page, psql};
+
+fn count(client: &mut Client, query: &str) -> usize {
+    text(client, &format!("SELECT count(*) FROM ({query}) rows")).parse().unwrap()
+}
+
+#[test]
+#[ignore = "needs TimescaleDB: make test-timescaledb"]
+fn the_page_about_timescaledb() {
+    let server = Server::builder()
+        .extension(false)
+        .conf("shared_preload_libraries", "timescaledb")
+        .conf("timescaledb.telemetry_level", "off")
+        .start();
+    let page = page("timescaledb.md");
+    let all = blocks(&page, "postgresql");
+    let run = |sql: &str| {
+        let printed = psql(&server, sql);
+        assert!(printed.status.success(), "{sql}\n{}", String::from_utf8_lossy(&printed.stderr));
+        String::from_utf8(printed.stdout).unwrap()
+    };
+    let [create, newest, setting, page_of_ids, columnstore] =
+        all.iter().map(|block| block.sql).collect::<Vec<_>>().try_into().expect("five blocks");
+    run(create);
+    let mut client = server.connect();
+
+    let chunks = "SELECT show_chunks('events')";
+    assert_eq!(count(&mut client, chunks), 30);
+    let duplicate = "INSERT INTO events (id) SELECT min(id) FROM events";
+    assert_eq!(code(&mut client, duplicate), "23505");
+    assert_eq!(
+        code(
+            &mut client,
+            "CREATE TABLE other (id sno PRIMARY KEY) WITH (tsdb.hypertable, tsdb.partition_column = 'id')"
+        ),
+        "22023"
+    );
+    let aggregate = "CREATE MATERIALIZED VIEW hours WITH (timescaledb.continuous) AS
+        SELECT time_bucket('1 hour', sno_time(id)) AS hour, count(*) FROM events GROUP BY 1";
+    assert_eq!(code(&mut client, aggregate), "0A000");
+
+    pruning(&mut client, newest);
+    wrong_results(&mut client);
+    run(setting);
+    assert_eq!(run(page_of_ids).matches("9q").count(), 3);
+    right_results(&mut server.connect());
+
+    run(columnstore);
+    let before = text(&mut client, "SELECT md5(string_agg(e::text, ',' ORDER BY id)) FROM events e");
+    run("CALL columnstore_old(0, '{\"table\": \"events\", \"after\": \"7 days\"}')");
+    let compressed =
+        "SELECT FROM timescaledb_information.chunks WHERE hypertable_name = 'events' AND is_compressed";
+    assert!(count(&mut client, compressed) > 0);
+    assert_eq!(text(&mut client, "SELECT md5(string_agg(e::text, ',' ORDER BY id)) FROM events e"), before);
+    assert_eq!(code(&mut client, duplicate), "23505");
+    client.batch_execute("INSERT INTO events SELECT id, 0, 0 FROM events LIMIT 1 ON CONFLICT (id) DO UPDATE SET value = -1").unwrap();
+    assert_eq!(count(&mut client, "SELECT FROM events WHERE value = -1"), 1);
+
+    run("SELECT drop_chunks('events', older_than => timestamptz '2026-11-08 00:00Z')");
+    assert_eq!(count(&mut client, chunks), 23);
+    assert_eq!(
+        text(&mut client, "SELECT (min(sno_time(id)) AT TIME ZONE 'UTC')::text FROM events"),
+        "2026-11-08 00:00:00"
+    );
+}
+
+/// How many chunks a plan reads.
+fn pruning(client: &mut Client, newest: &str) {
+    let mut chunks = |query: &str| {
+        let plan = plan(client, "COSTS off", query);
+        let mut names: Vec<&str> = plan
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| word.ends_with("_chunk"))
+            .collect();
+        names.sort();
+        names.dedup();
+        (names.len(), plan)
+    };
+    for condition in [
+        "id >= timestamptz '2026-11-29Z'",
+        "sno_between(id, '2026-11-01Z', '2026-11-03Z')",
+        "id BETWEEN timestamptz '2026-11-10Z' AND timestamptz '2026-11-11 12:00Z'",
+    ] {
+        let (count, plan) = chunks(&format!("SELECT * FROM events WHERE {condition}"));
+        assert_eq!(count, 2, "{condition}: {plan}");
+    }
+    let (count, plan) =
+        chunks("SELECT * FROM events WHERE id >= timestamptz '2026-11-29Z' - (random() * interval '1 s')");
+    assert_eq!(count, 30, "{plan}");
+    for condition in [
+        "sno_time(id) >= now() + interval '50 years'",
+        "id >= now() + interval '50 years' AND sno_time(id) >= now() + interval '50 years'",
+    ] {
+        let (_, plan) = chunks(&format!("SELECT * FROM events WHERE {condition}"));
+        assert!(plan.contains("Chunks excluded during startup: 30"), "{condition}: {plan}");
+    }
+    let (_, plan) = chunks(newest.trim_start_matches("EXPLAIN (COSTS OFF) "));
+    assert!(
+        plan.contains("Order: events.id DESC") && plan.contains("Chunks excluded during startup"),
+        "{plan}"
+    );
+}
+
+/// Ten IDs in each of four ticks, of which the third one begins a chunk: the same in a hypertable and in a table.
+const IDS: &str = "
+    CREATE TABLE plain AS SELECT sno_make(timestamptz '2026-11-10Z' + tick * interval '4 ms', 0, 0, n) AS id
+        FROM generate_series(-2, 1) tick, generate_series(1, 10) n;
+    CREATE TABLE ids (id sno PRIMARY KEY);
+    SELECT create_hypertable('ids', by_range('id', INTERVAL '1 day', partition_func => 'sno_time'));
+    INSERT INTO ids SELECT id FROM plain";
+
+/// What a condition finds in the table and in the hypertable.
+fn both(client: &mut Client, condition: &str) -> [usize; 2] {
+    ["plain", "ids"].map(|table| count(client, &format!("SELECT FROM {table} WHERE {condition}")))
+}
+
+fn wrong_results(client: &mut Client) {
+    client.batch_execute(IDS).unwrap();
+    let mut id = |place: usize| {
+        text(client, &format!("SELECT id::text FROM plain ORDER BY id OFFSET {place} LIMIT 1"))
+    };
+    // The sixth ID of the chunk's first tick, and two of its second one.
+    let [x, a, z] = [25, 32, 37].map(&mut id);
+    for (condition, found) in [
+        (format!("id < '{x}'"), [25, 20]),
+        (format!("id >= '{x}'"), [15, 20]),
+        (format!("id > '{a}' AND id < '{z}'"), [4, 0]),
+        (format!("id >= '{a}' AND id < '{z}'"), [5, 0]),
+        (format!("id > '{a}' AND id <= '{z}'"), [5, 0]),
+        // And these are right.
+        (format!("id <= '{x}'"), [26, 26]),
+        (format!("id > '{x}'"), [14, 14]),
+        (format!("id = '{x}'"), [1, 1]),
+        (format!("id IN ('{x}', '{a}')"), [2, 2]),
+    ] {
+        assert_eq!(both(client, &condition), found, "{condition}");
+    }
+    client.batch_execute("BEGIN").unwrap();
+    assert_eq!(client.execute(&format!("DELETE FROM ids WHERE id >= '{x}'"), &[]).unwrap(), 20);
+    client.batch_execute("ROLLBACK").unwrap();
+    // Times, at and around the ends of ticks.
+    for micros in (-12_000..=12_000).step_by(4_000).flat_map(|micros| [micros - 1, micros, micros + 1]) {
+        let time = format!("(timestamptz '2026-11-10Z' + interval '{micros} us')");
+        for condition in
+            ["id < T", "id <= T", "id > T", "id >= T", "sno_between(id, T, '2026-11-10 00:00:00.004Z')"]
+        {
+            let [plain, ids] = both(client, &condition.replace('T', &time));
+            assert_eq!(plain, ids, "{condition} {micros}");
+        }
+    }
+}
+
+/// What the page says that helps.
+fn right_results(client: &mut Client) {
+    let ids = client.query("SELECT id::text FROM plain ORDER BY id", &[]).unwrap();
+    for (place, row) in ids.iter().enumerate() {
+        let id: String = row.get(0);
+        for (condition, found) in [
+            ("id <= X AND id <> X", place),
+            ("id >= X", 40 - place),
+            ("id >= X AND id <> X", 39 - place),
+            ("id < (SELECT X::sno) AND sno_time(id) <= sno_time(X)", place),
+        ] {
+            assert_eq!(
+                both(client, &condition.replace('X', &format!("'{id}'"))),
+                [found; 2],
+                "{condition} {place}"
+            );
+        }
+        for (other, row) in ids.iter().enumerate().skip(place) {
+            let (condition, last): (_, String) = (format!("id >= '{id}' AND id <= "), row.get(0));
+            assert_eq!(
+                both(client, &format!("{condition}'{last}'")),
+                [other - place + 1; 2],
+                "{place} {other}"
+            );
+        }
+    }
+}
