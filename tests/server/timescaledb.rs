@@ -39,11 +39,17 @@ fn the_page_about_timescaledb() {
             &mut client,
             "CREATE TABLE other (id sno PRIMARY KEY) WITH (tsdb.hypertable, tsdb.partition_column = 'id')"
         ),
-        "22023"
+        "42809"
     );
     let aggregate = "CREATE MATERIALIZED VIEW hours WITH (timescaledb.continuous) AS
         SELECT time_bucket('1 hour', sno_time(id)) AS hour, count(*) FROM events GROUP BY 1";
     assert_eq!(code(&mut client, aggregate), "0A000");
+
+    assert_eq!(
+        text(&mut client, "SELECT format('%s %s', first(value, id), last(value, id)) FROM events"),
+        "0 4319"
+    );
+    assert_eq!(count(&mut client, "SELECT time_bucket('6 hours', sno_time(id)) FROM events GROUP BY 1"), 120);
 
     pruning(&mut client, newest);
     wrong_results(&mut client);
@@ -62,6 +68,13 @@ fn the_page_about_timescaledb() {
     client.batch_execute("INSERT INTO events SELECT id, 0, 0 FROM events LIMIT 1 ON CONFLICT (id) DO UPDATE SET value = -1").unwrap();
     assert_eq!(count(&mut client, "SELECT FROM events WHERE value = -1"), 1);
 
+    run("CALL add_columnstore_policy('events', after => INTERVAL '7 days')");
+    let job = "SELECT job_id::text FROM timescaledb_information.jobs WHERE hypertable_name = 'events'";
+    let job = text(&mut client, job);
+    assert_eq!(code(&mut client, &format!("CALL run_job({job})")), "20000");
+    run("CALL remove_columnstore_policy('events')");
+
+    run("SELECT add_retention_policy('events', drop_after => INTERVAL '100 years')");
     run("SELECT drop_chunks('events', older_than => timestamptz '2026-11-08 00:00Z')");
     assert_eq!(count(&mut client, chunks), 23);
     assert_eq!(
