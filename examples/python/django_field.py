@@ -21,6 +21,7 @@ settings.configure(
 django.setup()
 
 from django.db import connection, models  # noqa: E402
+from django.forms import modelform_factory  # noqa: E402
 
 from sno import Sno  # noqa: E402
 from sno.django import SnoField, SnoNew  # noqa: E402
@@ -65,6 +66,7 @@ assert found == [old[0], id], found
 assert list(recent.order_by("id")) == [event, *made]
 assert Event.objects.aggregate(models.Min("id"))["id__min"] == old[0]
 
+assert list(modelform_factory(Event, fields="__all__").base_fields) == ["payload"]
 event.payload = "changed"
 event.save()
 Comment.objects.create(event=event)
