@@ -3,6 +3,8 @@
 pub(crate) mod raw;
 
 pub(crate) mod backend_local;
+pub(crate) mod raw;
+
 pub(crate) mod datum;
 pub(crate) mod errors;
 pub(crate) mod fmgr;
