@@ -3,8 +3,6 @@
 pub(crate) mod raw;
 
 pub(crate) mod backend_local;
-pub(crate) mod raw;
-
 pub(crate) mod datum;
 pub(crate) mod errors;
 pub(crate) mod fmgr;
