@@ -11,7 +11,7 @@ use sno_tests::sno_core::{
     TickType as _,
     record::{LENGTH, Record},
 };
-use sno_tests::{Ids, Mode, Server, Sql as _, give_to_server, wait_until};
+use sno_tests::{Ids, Mode, Server, give_to_server, wait_until};
 
 use crate::{code, error, load, tally};
 

@@ -177,7 +177,7 @@ fn the_comparison_sees_every_kind_of_change() {
     for change in [
         "ALTER FUNCTION sno_time(sno) COST 2",
         "ALTER FUNCTION sno_time(sno) PARALLEL RESTRICTED",
-        "ALTER FUNCTION sno_time(sno) SUPPORT text_like_support",
+        "ALTER FUNCTION sno_time(sno) SUPPORT textlike_support",
         "ALTER FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) SET work_mem = '4MB'",
         "CREATE OR REPLACE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
              LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support
