@@ -131,7 +131,12 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     #[inline(never)]
     unsafe fn guarded_on_new_tick(self, stamp: Stamp<S::Tick>) {
         // SAFETY: no frame above has anything to drop.
-        unsafe { guard(|| Ok(self.on_new_tick(stamp))) }
+        unsafe {
+            guard(|| {
+                self.on_new_tick(stamp);
+                Ok(())
+            });
+        }
     }
 
     /// Runs when this claim entered a tick: notes the partition, renews the mark if due, logs a clock step.

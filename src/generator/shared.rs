@@ -233,6 +233,7 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
     }
 
     /// Calls a hook of another library. If it raises an error, that unwinds from here.
+    #[allow(ffi_unwind_calls, reason = "inside pgrx's boundary, with nothing to drop")]
     unsafe fn call(hook: Option<unsafe extern "C-unwind" fn()>) {
         if let Some(hook) = hook {
             // SAFETY: nothing in the closure needs dropping.

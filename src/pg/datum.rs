@@ -94,6 +94,7 @@ pub(crate) use {by_reference, by_value};
 /// # Safety
 /// As for the functions of [`raw`]: if there is no memory, PostgreSQL raises an error with `longjmp`.
 #[inline(always)]
+#[allow(ffi_unwind_calls, reason = "no frame up to PostgreSQL has anything to drop")]
 pub(crate) unsafe fn palloc_copy<T: Copy>(value: T) -> Datum {
     // palloc aligns to 8 bytes.
     const { assert!(align_of::<T>() <= 8) };

@@ -68,6 +68,7 @@ impl Error {
     /// # Safety
     /// `context` is the context node of a call, or null.
     #[cfg(not(feature = "pg15"))]
+    #[allow(ffi_unwind_calls, reason = "inside pgrx's boundary, with nothing to drop")]
     pub(crate) unsafe fn save(self, context: *mut pg_sys::Node) -> Result<(), Self> {
         use std::{ffi::CString, ptr};
 

@@ -81,12 +81,14 @@ unsafe fn bound(
 }
 
 /// The time of a `timestamp` in the session's time zone; an infinity if that is out of range.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 fn of_timestamp(micros: i64) -> Timestamp {
     // SAFETY: a plain call, which raises no error.
     Timestamp(unsafe { raw::timestamp2timestamptz_opt_overflow(micros, &mut 0) })
 }
 
 /// The time at which a `date` begins in the session's time zone; an infinity if that is out of range.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 fn of_date(date: i64) -> Timestamp {
     // SAFETY: a plain call, which raises no error. A date is a number of 32 bits.
     Timestamp(unsafe { raw::date2timestamptz_opt_overflow(date as i32, &mut 0) })
