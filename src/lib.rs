@@ -1,10 +1,11 @@
 //! The library of the extensions `sno` and `sno_compat` for PostgreSQL: IDs that sort by time and are made by the
 //! server without repeats.
 //!
-//! It connects PostgreSQL with [`sno_core`], which has the IDs and their generators. The SQL that declares its functions is
-//! in `sql/`. A module imports only from those before it here:
+//! It connects PostgreSQL with [`sno_core`], which has the IDs and their generators. The SQL that declares its
+//! functions is in `sql/`. A module imports only from those before it here:
 
-// An error of PostgreSQL's jumps over the frames of such a call. Each module or function that allows it says why it may.
+// An error of PostgreSQL's jumps over the frames of such a call. Each module or function that allows it says why it
+// may.
 #![deny(ffi_unwind_calls)]
 
 /// Interfaces of PostgreSQL: calls, datums, errors, settings, waits, caches. It does not depend on IDs.

@@ -16,8 +16,8 @@ pub trait Clock<T = Tick> {
 
     /// Whether this is the current tick, if that can be told at less cost than by [`now`](Self::now).
     ///
-    /// `true` means that [`now`](Self::now) would return this tick, unless the clock was stepped since its last reading. For
-    /// IDs to be unique, it need not be right. `false` means nothing.
+    /// `true` means that [`now`](Self::now) would return this tick, unless the clock was stepped since its last
+    /// reading. For IDs to be unique, it need not be right. `false` means nothing.
     #[inline]
     fn is_current(&self, tick: T) -> bool {
         let _ = tick;

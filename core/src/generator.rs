@@ -7,9 +7,10 @@ use crate::{ClaimError, Clock, Marks, SequenceRange, Slot, Sno, Tick};
 
 /// Makes IDs within one process, for any number of threads. It never makes the same ID twice.
 ///
-/// Two generators that run at the same time need different partitions, or pools without a common number. If they run one
-/// after the other, in one process or in two, the second one must start [after](Generator::after) the highest tick of the first
-/// one. That is what [`new`](Generator::new) does, unless the clock has stepped back since the first one started.
+/// Two generators that run at the same time need different partitions, or pools without a common number. If they run
+/// one after the other, in one process or in two, the second one must start [after](Generator::after) the highest tick
+/// of the first one. That is what [`new`](Generator::new) does, unless the clock has stepped back since the first one
+/// started.
 ///
 /// ```
 /// use sno_core::{Generator, SequenceRange};
@@ -28,17 +29,18 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator for a partition, with this pool of sequence numbers in each tick. It starts after the present tick of the
-    /// system's clock, so it may have to wait for 4 ms before its first ID, and [`try_generate`](Self::try_generate) fails in that
-    /// tick.
+    /// A generator for a partition, with this pool of sequence numbers in each tick. It starts after the present tick
+    /// of the system's clock, so it may have to wait for 4 ms before its first ID, and
+    /// [`try_generate`](Self::try_generate) fails in that tick.
     #[cfg(feature = "std")]
     pub fn new(partition: u16, range: SequenceRange) -> Self {
         // Outside the epoch it makes no ID.
         Self::after(partition, range, crate::SystemClock.now().unwrap_or_default())
     }
 
-    /// A generator whose IDs are all later than this tick: for a clock of your own, or to go on after the highest tick of
-    /// earlier IDs, which is not that of the last one if the clock has stepped back. [`Tick::MIN`] if there were none.
+    /// A generator whose IDs are all later than this tick: for a clock of your own, or to go on after the highest tick
+    /// of earlier IDs, which is not that of the last one if the clock has stepped back. [`Tick::MIN`] if there were
+    /// none.
     pub fn after(partition: u16, range: SequenceRange, tick: Tick) -> Self {
         let slot = Slot::default();
         slot.resume(&Marks::new([tick; 2], false));
@@ -49,7 +51,10 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// See [`ClaimError`]; it is never `MarkReached`.
+    /// Nothing was taken. After [`SequenceExhausted`](ClaimError::SequenceExhausted) and
+    /// [`ClockWentBack`](ClaimError::ClockWentBack), try again once the clock reads the tick in it;
+    /// [`OutOfEpoch`](ClaimError::OutOfEpoch) stays until the clock is set. It is never
+    /// [`MarkReached`](ClaimError::MarkReached).
     #[inline]
     pub fn try_generate(&self, clock: &impl Clock, metabyte: u8) -> Result<Sno, ClaimError> {
         let stamp = self.slot.claim(clock, self.range, &self.marks)?;

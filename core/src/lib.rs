@@ -40,13 +40,13 @@
 //! * To sort many IDs: an [`Abbreviation`] of 64 bits.
 //! * To make and read IDs of other schemes, or to convert those to [`Sno`]: the module `compat`, behind the feature of
 //!   that name.
-//! * To show IDs to those who are not to see when they were made, or how many there are: a `mask::Key`, behind the feature
-//!   `mask`.
+//! * To show IDs to those who are not to see when they were made, or how many there are: a `mask::Key`, behind the
+//!   feature `mask`.
 //!
 //! # Features
 //!
-//! * `std` (default): [`SystemClock`], [`TickClock`], [`Generator::new`], and [`Generator::generate`], which sleeps when it
-//!   has to wait.
+//! * `std` (default): [`SystemClock`], [`TickClock`], [`Generator::new`], and [`Generator::generate`], which sleeps
+//!   when it has to wait.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the [`record`] of the high-water marks in a file.
 //! * `compat`: four other ID schemes, and conversions from three of them to [`Sno`].

@@ -1,7 +1,8 @@
 //! Masked IDs: encrypted with a key, as 16 other characters of the same alphabet.
 //!
-//! An ID tells when and where it was made, and which of two is the older. Its mask tells none of this to those who don't
-//! have the key, and who has it gets the ID back. So a table can keep its time-sorted key, and a URL shows the mask.
+//! An ID tells when and where it was made, and which of two is the older. Its mask tells none of this to those who
+//! don't have the key, and who has it gets the ID back. So a table can keep its time-sorted key, and a URL shows the
+//! mask.
 //!
 //! ```
 //! use sno_core::{Sno, mask::Key};
@@ -14,9 +15,9 @@
 //! # Ok::<(), sno_core::mask::InvalidKey>(())
 //! ```
 //!
-//! The cipher is FF1 with AES, of NIST's Special Publication 800-38G, over the 16 characters as numerals of radix 32: `2`
-//! is 0, `x` is 31. The tweak is a *context*, such as the name of a table: the same ID has other masks in other contexts.
-//! A program in any language that has FF1 can mask and unmask, too.
+//! The cipher is FF1 with AES, of NIST's Special Publication 800-38G, over the 16 characters as numerals of radix 32:
+//! `2` is 0, `x` is 31. The tweak is a *context*, such as the name of a table: the same ID has other masks in other
+//! contexts. A program in any language that has FF1 can mask and unmask, too.
 //!
 //! A mask proves nothing. Every text of 16 characters is the mask of some ID, so who guesses one gets an ID that most
 //! likely does not exist. And the same ID has the same mask, within a key and a context.
@@ -84,8 +85,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// The mask is not 16 characters of the alphabet. That is all that can be told: with another key or another context it
-    /// is the mask of another ID.
+    /// The mask is not 16 characters of the alphabet. That is all that can be told: with another key or another context
+    /// it is the mask of another ID.
     ///
     /// # Panics
     ///
@@ -122,8 +123,8 @@ impl fmt::Display for InvalidKey {
 
 impl core::error::Error for InvalidKey {}
 
-/// The bytes of an ID as 16 numerals of five bits. `fpe` has numeral strings of any radix, with numbers of any length on
-/// the heap, which take ten times as long.
+/// The bytes of an ID as 16 numerals of five bits. `fpe` has numeral strings of any radix, with numbers of any length
+/// on the heap, which take ten times as long.
 struct Numerals([u8; 10]);
 
 impl NumeralString for Numerals {

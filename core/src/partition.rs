@@ -49,15 +49,15 @@ impl Prefix {
         Ok(Self { value: value as u16, bits: bits as u8 })
     }
 
-    /// Of a text that is not one or two numbers.
+    /// The error of a text that is not one number, or two with a slash between them.
     pub const SYNTAX: InvalidValue =
         InvalidValue { expected: "expected a number, or a number and its bits, as in \"42/8\"" };
 
     /// The prefix of 12 bits for a server that was given none, made of an identifier of 64 bits: PostgreSQL's system
     /// identifier, which `initdb` makes of the time and its process ID.
     ///
-    /// Two servers have the same one once in 4096 times, so it guards against accidents and guarantees nothing. It never
-    /// changes for an identifier.
+    /// Two servers have the same one once in 4096 times, so it guards against accidents and guarantees nothing. It
+    /// never changes for an identifier.
     ///
     /// ```
     /// use sno_core::Prefix;
@@ -103,8 +103,8 @@ impl Prefix {
         }
     }
 
-    /// The partition with all ones under the prefix, which no process has, for IDs of given times. `None` under a prefix of
-    /// 16 bits, whose only partition is the processes'.
+    /// The partition with all ones under the prefix, which no process has, for IDs of given times. `None` under a
+    /// prefix of 16 bits, whose only partition is the processes'.
     pub const fn reserved(self) -> Option<u16> {
         match self.parts() {
             (_, 0) => None,

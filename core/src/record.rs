@@ -10,8 +10,8 @@
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
-//! always holds marks that were not exceeded. Who reads a record after a start writes it again in its place, since its writer may
-//! have died before the sync: that changes no byte, so nothing is lost if this is interrupted.
+//! always holds marks that were not exceeded. Who reads a record after a start writes it again in its place, since its
+//! writer may have died before the sync: that changes no byte, so nothing is lost if this is interrupted.
 
 use core::{
     fmt::{self, Write as _},

@@ -9,20 +9,20 @@ use crate::{Clock, OutOfEpoch, Tick, counter};
 /// that tick [is current](Clock::is_current).
 ///
 /// A reading of the clock takes 23 ns, one of the counter 10 ns. In a row of claims the difference is larger, since a
-/// reading of the clock has to wait until the compare-and-swap of the claim before has finished: 38 ns and 13 ns a claim
-/// (an AMD EPYC at 2.6 GHz). On processors without a counter of constant speed, each claim reads the clock.
+/// reading of the clock has to wait until the compare-and-swap of the claim before has finished: 38 ns and 13 ns a
+/// claim (an AMD EPYC at 2.6 GHz). On processors without a counter of constant speed, each claim reads the clock.
 ///
 /// # Accuracy
 ///
 /// After a reading of the clock, claims stay in its tick until the counter says that the tick is over, less 1 %. If the
 /// clock is *stepped* in between, by hand or by a daemon, this is noticed at the end of the tick, within 4 ms. A clock
-/// that is slewed by less than 1 % stays within that: ntpd slews by 0.05 % at most. chronyd may slew by 8 %; until the next
-/// measurement, a second later, a tick can then be taken for the current one 0.3 ms too long.
+/// that is slewed by less than 1 % stays within that: ntpd slews by 0.05 % at most. chronyd may slew by 8 %; until the
+/// next measurement, a second later, a tick can then be taken for the current one 0.3 ms too long.
 ///
 /// The counter's speed is measured against the system's monotonic clock. It is used after two successive measurements
-/// agree to 0.4 %; if a later one differs by more, as in a virtual machine that was stopped or moved, the counter is not
-/// used until two agree again. If the counter goes back, the tick counts as over. That IDs are unique depends neither on
-/// the counter nor on the clock: see [`Slot`](crate::Slot).
+/// agree to 0.4 %; if a later one differs by more, as in a virtual machine that was stopped or moved, the counter is
+/// not used until two agree again. If the counter goes back, the tick counts as over. That IDs are unique depends
+/// neither on the counter nor on the clock: see [`Slot`](crate::Slot).
 #[derive(Debug, Default)]
 pub struct TickClock {
     /// The tick of the last reading.
@@ -49,7 +49,7 @@ impl Clock for TickClock {
         self.tick.set(tick);
         self.since.set(before);
         let rest = TICK - u64::from(since.subsec_nanos()) % TICK;
-        self.counts.set((self.speed.at(before) * rest as f64) as u64);
+        self.counts.set((self.speed.counts_per_ns(before) * rest as f64) as u64);
         Ok(tick)
     }
 
@@ -96,21 +96,22 @@ impl Default for Speed {
 
 impl Speed {
     /// The shortest time over which to measure: shorter ones are not exact enough.
-    const SHORT: Duration = Duration::from_millis(1);
+    const MIN_INTERVAL: Duration = Duration::from_millis(1);
     /// The largest relative difference of two measurements that agree.
-    const AGREE: f64 = 1.0 / 256.0;
+    const TOLERANCE: f64 = 1.0 / 256.0;
     /// The factor that keeps the trusted speed below the real one.
     const MARGIN: f64 = 1.0 - 1.0 / 100.0;
     /// Counts after which to measure again: at the speeds of present processors, a second at most on x86-64.
-    const AGAIN: u64 = 1 << 30;
+    const RECALIBRATE_AFTER: u64 = 1 << 30;
 
     const fn new() -> Self {
         Self { point: Cell::new(None), measured: Cell::new(0.0), trusted: Cell::new(0.0), due: Cell::new(0) }
     }
 
-    /// Counts per nanosecond, rather too few than too many; zero if not known. The counter is at `count`.
+    /// Counts per nanosecond: a lower bound, and 0.0 while two measurements have not agreed. It measures again when
+    /// that is due; the counter is at `count`.
     #[inline]
-    fn at(&self, count: u64) -> f64 {
+    fn counts_per_ns(&self, count: u64) -> f64 {
         if self.trusted.get() == 0.0 || count.wrapping_sub(self.due.get()) < 1 << 63 {
             self.measure();
         }
@@ -127,19 +128,19 @@ impl Speed {
         let taken = counter::read().wrapping_sub(before);
         if let Some((count, then)) = self.point.get() {
             let elapsed = now.duration_since(then);
-            if elapsed < Self::SHORT {
+            if elapsed < Self::MIN_INTERVAL {
                 return;
             }
             let counts = before.wrapping_sub(count);
             let speed = counts as f64 / elapsed.as_nanos() as f64;
             // If the process was interrupted between the two readings, the measurement is not exact.
             let exact = taken < counts / 512;
-            let agrees = exact && (speed / self.measured.get() - 1.0).abs() < Self::AGREE;
+            let agrees = exact && (speed / self.measured.get() - 1.0).abs() < Self::TOLERANCE;
             self.trusted.set(if agrees { speed.min(self.measured.get()) * Self::MARGIN } else { 0.0 });
             self.measured.set(if exact { speed } else { 0.0 });
         }
         self.point.set(Some((before, now)));
-        self.due.set(before.wrapping_add(Self::AGAIN));
+        self.due.set(before.wrapping_add(Self::RECALIBRATE_AFTER));
     }
 }
 
@@ -226,14 +227,14 @@ mod tests {
         if !counter::is_steady() {
             return;
         }
-        speed.at(counter::read());
+        speed.counts_per_ns(counter::read());
         assert_eq!(speed.trusted.get(), 0.0);
         std::thread::sleep(Duration::from_millis(5));
-        speed.at(counter::read());
+        speed.counts_per_ns(counter::read());
         assert_eq!(speed.trusted.get(), 0.0, "after one measurement");
         let found = (0..100).find(|_| {
             std::thread::sleep(Duration::from_millis(5));
-            speed.at(counter::read()) > 0.0
+            speed.counts_per_ns(counter::read()) > 0.0
         });
         assert!(found.is_some());
         // A little less than what was measured.
@@ -246,12 +247,12 @@ mod tests {
         let more = measured * then.elapsed().as_nanos() as f64 * 0.9;
         speed.point.set(Some((count.wrapping_sub(more as u64), then)));
         speed.due.set(0);
-        assert_eq!(speed.at(counter::read()), 0.0);
+        assert_eq!(speed.counts_per_ns(counter::read()), 0.0);
         // As if a machine had been stopped while its counter went on.
         let (count, then) = speed.point.get().unwrap();
         speed.point.set(Some((count.wrapping_sub(1 << 40), then)));
         speed.due.set(0);
         std::thread::sleep(Duration::from_millis(5));
-        assert_eq!(speed.at(counter::read()), 0.0);
+        assert_eq!(speed.counts_per_ns(counter::read()), 0.0);
     }
 }

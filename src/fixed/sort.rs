@@ -8,8 +8,8 @@ use sno_core::DistinctCounter;
 use crate::pg::{
     datum::Argument,
     fmgr::Args,
-    // Not pgrx's wrapper, since the address matters: by it PostgreSQL recognizes that its sorts for plain numbers can be
-    // used.
+    // Not pgrx's wrapper, since the address matters: by it PostgreSQL recognizes that its sorts for plain numbers can
+    // be used.
     raw::ssup_datum_unsigned_cmp,
 };
 
@@ -96,8 +96,8 @@ unsafe extern "C-unwind" fn abbreviate<T: Abbreviate>(original: Datum, ssup: Sor
     Datum::from(number)
 }
 
-/// Whether to sort without abbreviated keys, since nearly all are equal: fewer than one distinct key in 2000, PostgreSQL's
-/// limit for `uuid`. This does not happen with unique IDs, but with references to few rows.
+/// Whether to sort without abbreviated keys, since nearly all are equal: fewer than one distinct key in 2000,
+/// PostgreSQL's limit for `uuid`. This does not happen with unique IDs, but with references to few rows.
 unsafe extern "C-unwind" fn abort_abbreviation<T: Abbreviate>(in_memory: c_int, ssup: SortSupport) -> bool {
     // SAFETY: a sort of this type, with the state that `abbreviated` gave it.
     let sort = unsafe { &*(*ssup).ssup_extra.cast::<Sort<T::Abbreviation>>() };

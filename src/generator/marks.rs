@@ -1,21 +1,25 @@
 //! The file of an ID scheme's high-water marks, such as `sno.marks`, in the data directory.
 //!
-//! [`sno_core::Marks`] explains the marks, [`sno_core::record`] the file format. The file is read and written as follows:
+//! [`sno_core::Marks`] explains the marks, [`sno_core::record`] the file format. The file is read and written as
+//! follows:
 //!
-//! * The first generation after a start [resumes](MarksFile::resume): it reads the file, writes what it read once more, since this may not
-//!   be on disk yet, and all generators start at these marks.
-//! * A backend that enters a tick within a second of its tick-tock side's mark [renews](MarksFile::renew_early) the mark, two seconds
-//!   ahead of the clock. So there is at most one write a second, and the other backends do not wait for it.
-//! * A backend that may not enter a tick because of the mark [renews](MarksFile::renew) it, or waits for the backend that does.
+//! * The first generation after a start [resumes](MarksFile::resume): it reads the file, writes what it read once more,
+//!   since this may not be on disk yet, and all generators start at these marks.
+//! * A backend that enters a tick within a second of its tick-tock side's mark [renews](MarksFile::renew_early) the
+//!   mark, two seconds ahead of the clock. So there is at most one write a second, and the other backends do not wait
+//!   for it.
+//! * A backend that may not enter a tick because of the mark [renews](MarksFile::renew) it, or waits for the backend
+//!   that does.
 //!
 //! A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
 //! on disk. The file is overwritten in place, so it needs disk space only when it is created.
 //!
 //! # Copies
 //!
-//! A record also says where it was written: the timeline of the write-ahead log, and the inode number of the file. If one
-//! of them differs after a start, the data directory was promoted, restored or copied. The original server may still run
-//! and make the same IDs, and neither server can detect that. So a message in the server's log says what to check.
+//! A record also says where it was written: the timeline of the write-ahead log, and the inode number of the file. If
+//! one of them differs after a start, the data directory was promoted, restored or copied. The original server may
+//! still run and make the same IDs, and neither server can detect that. So a message in the server's log says what to
+//! check.
 
 use std::{
     ffi::c_int,
@@ -50,8 +54,8 @@ const FILE_LENGTH: u64 = 2 * record::LENGTH as u64;
 /// For how long other backends leave an early renewal to the backend that has leased it, in milliseconds.
 const RENEWAL_LEASE_MS: u64 = 200;
 
-/// How much later than the last commit in the log another one can be, in microseconds: a backend takes the time before it
-/// writes its commit, and may be held up in between.
+/// How much later than the last commit in the log another one can be, in microseconds: a backend takes the time before
+/// it writes its commit, and may be held up in between.
 const COMMIT_SKEW_US: i64 = 2_000_000;
 
 /// The first and the longest wait between attempts to lock the file, in microseconds.
@@ -89,8 +93,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         let here = self.origin(&file)?;
         let record = match Record::newest(&content) {
             Some(record) => record,
-            // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a crash
-            // of the machine may leave zeros.
+            // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a
+            // crash of the machine may leave zeros.
             None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
                 system_identifier: system_identifier(),
                 limits: [S::Tick::MIN; 2],
@@ -169,8 +173,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         Ok(())
     }
 
-    /// Raises the mark of a side before a backend has to wait for it, unless another backend is doing so. An error is only
-    /// logged, since another attempt follows before the mark is reached.
+    /// Raises the mark of a side before a backend has to wait for it, unless another backend is doing so. An error is
+    /// only logged, since another attempt follows before the mark is reached.
     pub(crate) fn renew_early(self, tick_tock: bool, now: S::Tick) {
         let millis = self.scheme.unix_micros(now) as u64 / 1000;
         let lease = self.shared.renewing.load(Relaxed);
@@ -189,8 +193,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         }
     }
 
-    /// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The caller
-    /// holds the lock.
+    /// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The
+    /// caller holds the lock.
     fn write(self, file: &File, tick_tock: bool, now: S::Tick) -> Result<(), Error> {
         let shared = self.shared;
         if !shared.marks.due(tick_tock, now) {
@@ -210,8 +214,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
     }
 }
 
-/// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its settings
-/// are different now, so that it can't make the same IDs as its original.
+/// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its
+/// settings are different now, so that it can't make the same IDs as its original.
 fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) -> Option<Error> {
     if record.serial == 0 {
         // A standby from before its primary made the first ID.
@@ -225,9 +229,9 @@ fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) ->
     is_copy.then(|| errors::copied::<S>(origin, here))
 }
 
-/// The tick up to which the old primary's IDs were made, after a promotion: two seconds after the last commit that recovery
-/// replayed, since the last one in the log need not be the latest one. `None` without a promotion since the server's
-/// start: after recovery from a crash there is no such time, and the marks are up to date.
+/// The tick up to which the old primary's IDs were made, after a promotion: two seconds after the last commit that
+/// recovery replayed, since the last one in the log need not be the latest one. `None` without a promotion since the
+/// server's start: after recovery from a crash there is no such time, and the marks are up to date.
 fn last_of_old_primary<S: Scheme>(scheme: S) -> Option<S::Tick> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });

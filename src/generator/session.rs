@@ -43,7 +43,7 @@ pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<(u32, T)>>>);
 impl<T: Copy> SessionCell<T> {
     /// Without a session.
     pub(crate) const fn new() -> Self {
-        // SAFETY: for statics of the functions that generate.
+        // SAFETY: sessions are statics of functions that are called by SQL alone.
         Self(unsafe { BackendLocal::new(Cell::new(None)) })
     }
 

@@ -2,8 +2,8 @@
 //!
 //! # Protocol
 //!
-//! The server has one [`Shared`] for each ID scheme, until it stops or restarts after a crash. All fields are atomic, and all
-//! zero bits are a valid value.
+//! The server has one [`Shared`] for each ID scheme, until it stops or restarts after a crash. All fields are atomic,
+//! and all zero bits are a valid value.
 //!
 //! | part | written by | when |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | `marks`, `serial` | a backend that has written the marks file | under the marks file's lock |
 //! | `renewing`, `extra` | any backend | at any time |
 //!
-//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a lease
-//! in `renewing` expires.
+//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
+//! lease in `renewing` expires.
 //!
 //! # Where it is allocated
 //!
@@ -37,8 +37,8 @@ use crate::{
     pg::errors::Error,
 };
 
-/// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field at
-/// the end needs no new version, since an old library leaves zeros there.
+/// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field
+/// at the end needs no new version, since an old library leaves zeros there.
 const LAYOUT: u32 = 1;
 
 /// The shared memory of a scheme's generators.
@@ -72,7 +72,8 @@ pub(crate) struct Memory<S: Scheme, const SLOTS: usize> {
 }
 
 impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
-    /// Memory of this name and this size in bytes. The size may be more than is used, for fields that a later version adds.
+    /// Memory of this name and this size in bytes. The size may be more than is used, for fields that a later version
+    /// adds.
     pub(crate) const fn new(name: &'static CStr, size: usize) -> Self {
         assert!(size_of::<Shared<S::Tick, SLOTS>>() <= size);
         Self { name, size, address: AtomicPtr::new(std::ptr::null_mut()) }
@@ -91,8 +92,8 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(errors::layout::<S>()) }
     }
 
-    /// Allocates the memory when the library is loaded, on PostgreSQL 15 and 16. There it comes from the spare space of the
-    /// main segment, which locks may have used up by the time of the first ID.
+    /// Allocates the memory when the library is loaded, on PostgreSQL 15 and 16. There it comes from the spare space of
+    /// the main segment, which locks may have used up by the time of the first ID.
     pub(crate) fn attach_at_load(&'static self) {
         // SAFETY: reads two flags. A process of a running server has the main segment.
         let running =
@@ -221,7 +222,7 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
     }
 
     unsafe extern "C-unwind" fn startup() {
-        // SAFETY: as above. This is the outermost frame.
+        // SAFETY: called by the postmaster, alone, in the outermost frame.
         unsafe {
             guard(|| {
                 call(STARTUP);

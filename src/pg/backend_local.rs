@@ -5,7 +5,7 @@ use std::ops::Deref;
 /// A static that one thread uses.
 pub(crate) struct BackendLocal<T>(T);
 
-// SAFETY: by the contract of `new`.
+// SAFETY: one thread uses it, as whoever calls `new` promises.
 unsafe impl<T> Sync for BackendLocal<T> {}
 
 impl<T> BackendLocal<T> {

@@ -28,8 +28,8 @@ impl Error {
         Self { state, report: Box::new(ErrorReport::new(state, message, "sno")) }
     }
 
-    /// With a message that ends with a user's text in quotes, or with its beginning: a copy of a very long text may fail, and
-    /// Rust aborts then.
+    /// With a message that ends with a user's text in quotes, or with its beginning: a copy of a very long text may
+    /// fail, and Rust aborts then.
     #[track_caller]
     pub(crate) fn quoting(state: SqlState, message: &str, text: &[u8]) -> Self {
         /// As in PostgreSQL's messages for COPY.
@@ -74,7 +74,7 @@ impl Error {
 
         use crate::pg::raw::soft;
 
-        // SAFETY: by the contract, a node.
+        // SAFETY: a node, if it is not null.
         if context.is_null() || unsafe { (*context).type_ } != pg_sys::NodeTag::T_ErrorSaveContext {
             return Err(self);
         }
@@ -200,8 +200,9 @@ pub(crate) fn sentence(reason: impl ToString) -> String {
     text + "."
 }
 
-/// A text for a message: as it is if it is ASCII, or in a UTF-8 database valid UTF-8. Of other texts each byte that is not
-/// ASCII is shown as `\xNN`: a client could not read it, since the message is converted from the database's encoding.
+/// A text for a message: as it is if it is ASCII, or in a UTF-8 database valid UTF-8. Of other texts each byte that is
+/// not ASCII is shown as `\xNN`: a client could not read it, since the message is converted from the database's
+/// encoding.
 fn printable(text: &[u8]) -> Cow<'_, str> {
     // SAFETY: reads the encoding of the database.
     let is_utf8 = unsafe { pg_sys::GetDatabaseEncoding() } == pg_sys::pg_enc::PG_UTF8 as c_int;

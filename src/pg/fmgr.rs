@@ -39,8 +39,8 @@ macro_rules! pg_function {
         ) -> pgrx::pg_sys::Datum {
             fn call($($arg: $type),*) -> $result $body
 
-            // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL declaration names; this is
-            // the outermost frame, and nothing in it needs dropping.
+            // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL declaration names;
+            // this is the outermost frame, and nothing in it needs dropping.
             unsafe {
                 let result = $crate::pg::errors::guard(|| {
                     // Some functions have no arguments.
@@ -128,8 +128,8 @@ pub(crate) trait IntoResult {
     /// The type of the value.
     type Value: Returned;
 
-    /// The value, or the error to raise. It is called inside the guard, in a call of a function that is declared in SQL with
-    /// such a result.
+    /// The value, or the error to raise. It is called inside the guard, in a call of a function that is declared in SQL
+    /// with such a result.
     fn into_result(self, fcinfo: FunctionCallInfo) -> Result<Self::Value, Error>;
 }
 

@@ -1,8 +1,9 @@
 //! PostgreSQL's functions without pgrx's wrappers.
 //!
-//! A wrapper turns an ERROR into a panic, which takes longer than many of these functions, and an error of a user's function
-//! loses its SQLSTATE and its context on the way. A raw call lets the error pass as a `longjmp`, so it has one rule: **no frame
-//! from the call up to PostgreSQL has a destructor to run or a `catch_unwind`.** That is also why a caller may not panic.
+//! A wrapper turns an ERROR into a panic, which takes longer than many of these functions, and an error of a user's
+//! function loses its SQLSTATE and its context on the way. A raw call lets the error pass as a `longjmp`, so it has one
+//! rule: **no frame from the call up to PostgreSQL has a destructor to run or a `catch_unwind`.** That is also why a
+//! caller may not panic.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -89,7 +90,8 @@ unsafe extern "C-unwind" {
     pub(crate) fn timestamp2timestamptz_opt_overflow(timestamp: i64, overflow: *mut c_int) -> i64;
     pub(crate) fn date2timestamptz_opt_overflow(date: i32, overflow: *mut c_int) -> i64;
 
-    /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users' code.
+    /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users'
+    /// code.
     pub(crate) fn estimate_expression_value(root: *mut PlannerInfo, node: *mut Node) -> *mut Node;
     pub(crate) fn examine_variable(
         root: *mut PlannerInfo,

@@ -1,15 +1,15 @@
 //! Settings that fail closed.
 //!
-//! If a setting has an invalid value when it is defined, PostgreSQL raises a WARNING and uses the default. Here the default
-//! may be the number of another server, so this must not happen:
+//! If a setting has an invalid value when it is defined, PostgreSQL raises a WARNING and uses the default. Here the
+//! default may be the number of another server, so this must not happen:
 //!
-//! * An invalid value in a command is an error of that command. An invalid value from elsewhere, such as a configuration
-//!   file, is accepted, and makes every generation fail until it is corrected.
-//! * Before the library is loaded, a setting is a *placeholder*, which anybody may set: with `SET` or `PGOPTIONS`, for a
-//!   role or a database. While such a value is in force, the setting is not defined and generation fails; each call
-//!   checks again. So PostgreSQL's own rules decide which value is in force after a `RESET` or a `ROLLBACK`, and parallel
-//!   workers get the placeholder of their leader. A value that came with the connection stays for the session: it has
-//!   replaced the server's value, which the session then can't know.
+//! * An invalid value in a command is an error of that command. An invalid value from elsewhere, such as a
+//!   configuration file, is accepted, and makes every generation fail until it is corrected.
+//! * Before the library is loaded, a setting is a *placeholder*, which anybody may set: with `SET` or `PGOPTIONS`, for
+//!   a role or a database. While such a value is in force, the setting is not defined and generation fails; each call
+//!   checks again. So PostgreSQL's own rules decide which value is in force after a `RESET` or a `ROLLBACK`, and
+//!   parallel workers get the placeholder of their leader. A value that came with the connection stays for the session:
+//!   it has replaced the server's value, which the session then can't know.
 //! * Once a setting is defined, PostgreSQL refuses all values but the server's.
 
 use std::{
@@ -45,8 +45,8 @@ impl Prefix {
         Self { name, undefined: AtomicUsize::new(0) }
     }
 
-    /// Defines all settings with this prefix, when the library is loaded. Those that can't be defined yet are defined when
-    /// they are needed: in a parallel worker all, since the values of its leader come later.
+    /// Defines all settings with this prefix, when the library is loaded. Those that can't be defined yet are defined
+    /// when they are needed: in a parallel worker all, since the values of its leader come later.
     pub(crate) fn load(&self, settings: &[&'static dyn Define]) {
         self.undefined.store(settings.len(), Relaxed);
         // SAFETY: reads a static of PostgreSQL's.
@@ -108,7 +108,7 @@ impl<T: FromStr<Err: ToString>> Define for Setting<T> {
         }
         let name = self.name.to_string_lossy();
         // SAFETY: the record is read at once.
-        if let Some(value) = unsafe { record(self.name).and_then(|record| foreign_value(record)) } {
+        if let Some(value) = unsafe { record(self.name).and_then(|record| session_value(record)) } {
             return Err(Error::setting_not_honoured(&name, value.to_bytes()));
         }
         // SAFETY: the record is read at once.
@@ -151,7 +151,7 @@ impl<T: FromStr<Err: ToString>> Define for Setting<T> {
 ///
 /// # Safety
 /// The record of a setting that exists.
-unsafe fn foreign_value(record: &config_string) -> Option<CString> {
+unsafe fn session_value(record: &config_string) -> Option<CString> {
     // SAFETY: texts, or null.
     unsafe {
         let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_owned());
@@ -164,8 +164,8 @@ unsafe fn foreign_value(record: &config_string) -> Option<CString> {
     }
 }
 
-/// PostgreSQL's record of a setting of ours or of its placeholder, which is a text, too. Names are the same in lower and upper
-/// case.
+/// PostgreSQL's record of a setting of ours or of its placeholder, which is a text, too. Names are the same in lower
+/// and upper case.
 ///
 /// # Safety
 /// The record is not used after another one is defined.
@@ -192,8 +192,8 @@ unsafe fn record<'a>(name: &CStr) -> Option<&'a config_string> {
 /// Whether a setting is being defined. Without preloading, this happens during a command.
 static DEFINING: AtomicBool = AtomicBool::new(false);
 
-/// Refuses an invalid value in a command, such as `ALTER SYSTEM`, where the user sees the error. At a start or a reload, a
-/// refusal would leave another value in force.
+/// Refuses an invalid value in a command, such as `ALTER SYSTEM`, where the user sees the error. At a start or a
+/// reload, a refusal would leave another value in force.
 #[pgrx::pg_guard]
 unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     value: *mut *mut c_char,

@@ -37,25 +37,25 @@ impl Event {
     }
 }
 
-/// Shorter waits, in microseconds, sleep to the microsecond, since a tick has only four milliseconds. Longer ones wait on
-/// the latch, to the millisecond; a cancel request sets it.
-const PRECISE: u64 = 10_000;
+/// Shorter waits sleep to the microsecond, since a tick has only four milliseconds. Longer ones wait on the latch, to
+/// the millisecond; a cancel request sets it.
+const USE_LATCH_FROM_US: u64 = 10_000;
 
-/// The longest wait in microseconds, so that a clock that was set right is noticed soon.
-const STEP: u64 = 1_000_000;
+/// The longest wait, so that a clock that was set right is noticed soon.
+const MAX_NAP_US: u64 = 1_000_000;
 
 /// Waits for this many microseconds, but at most one second. A cancelled query ends here with an error.
 pub(crate) fn nap(event: Event, micros: u64) {
     let info = event.info();
     // SAFETY: the backend's own latch and its own wait event, which is reset after the wait. A signal ends the sleep.
     unsafe {
-        if micros < PRECISE {
+        if micros < USE_LATCH_FROM_US {
             *pg_sys::my_wait_event_info = info;
             pg_sys::pg_usleep(micros as _);
             *pg_sys::my_wait_event_info = 0;
         } else {
             let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
-            let millis = micros.min(STEP).div_ceil(1000);
+            let millis = micros.min(MAX_NAP_US).div_ceil(1000);
             pg_sys::WaitLatch(pg_sys::MyLatch, wake as _, millis as _, info);
             pg_sys::ResetLatch(pg_sys::MyLatch);
         }

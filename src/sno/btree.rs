@@ -6,7 +6,8 @@ use sno_core::Sno;
 use crate::pg::{datum::Timestamp, fmgr::pg_function, raw::in_range_timestamptz_interval};
 
 pg_function! {
-    /// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: the function of `timestamptz`, for the times of IDs.
+    /// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: the function of `timestamptz`, for the times of
+    /// IDs.
     fn sno_in_range(value: Sno, base: Sno, offset: Datum, sub: Datum, less: Datum) -> Datum {
         let [value, base] = [value, base].map(|id| Timestamp::from(id.tick()).0.into());
         // SAFETY: the arguments that it takes.

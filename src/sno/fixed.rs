@@ -69,8 +69,8 @@ fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, ParseError> {
     text.strip_prefix(b"\\x").and_then(Sno::parse_hex).ok_or(error)
 }
 
-/// Whether a text is like a date, with a time of day or without, or one of PostgreSQL's special times: so much so that it
-/// is worth a HINT, which quotes it.
+/// Whether a text is like a date, with a time of day or without, or one of PostgreSQL's special times: so much so that
+/// it is worth a HINT, which quotes it.
 fn is_like_a_time(text: &str) -> bool {
     // Nothing that would have to be escaped.
     let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic() && !matches!(byte, b'\'' | b'\\');

@@ -47,7 +47,7 @@ impl Scheme for SnoScheme {
     const SETTING: &'static str = "sno.partition_prefix";
 
     fn clock(self) -> &'static TickClock {
-        // SAFETY: for the functions of this module.
+        // SAFETY: only a session reads it, in the thread that runs SQL.
         static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
 
         &CLOCK
@@ -77,7 +77,8 @@ type Session = session::Session<SnoScheme, SLOTS>;
 
 static SESSION: SessionCell<Session> = SessionCell::new();
 
-/// For IDs of given times: their partition and their sequence numbers, once the session has checked that it may generate.
+/// For IDs of given times: their partition and their sequence numbers, once the session has checked that it may
+/// generate.
 static BACKFILL: SessionCell<(u16, SequenceRange)> = SessionCell::new();
 
 /// The partition of this backend.

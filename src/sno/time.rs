@@ -1,5 +1,5 @@
-//! Comparisons of an ID with a time: with what `sno_time` shows, but for the first and the last ID, which count as earlier and
-//! later than any time.
+//! Comparisons of an ID with a time: with what `sno_time` shows, but for the first and the last ID, which count as
+//! earlier and later than any time.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::Sno;

@@ -236,8 +236,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a setting of a session counts",
         file: "src/pg/settings.rs",
-        from: ".and_then(|record| foreign_value(record)) } {",
-        to: ".and_then(|record| foreign_value(record)).filter(|_| false) } {",
+        from: ".and_then(|record| session_value(record)) } {",
+        to: ".and_then(|record| session_value(record)).filter(|_| false) } {",
         suites: &[SETTINGS],
     },
     Mutant {
