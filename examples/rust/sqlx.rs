@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use sno_core::Sno;
 use sqlx::postgres::PgPoolOptions;
-use sqlx::{FromRow, Row as _};
+use sqlx::{AssertSqlSafe, FromRow, Row as _};
 
 #[derive(FromRow, Debug, PartialEq)]
 struct Event {
@@ -84,8 +84,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert!(row.try_get::<Sno, _>("id").is_err());
 
     // With the extension in a schema that is not searched, results are read all the same. A parameter needs the search path.
-    let elsewhere = "CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere";
-    sqlx::raw_sql(elsewhere).execute(&pool).await?;
+    let elsewhere = format!(
+        "DROP TABLE events; DROP EXTENSION sno; CREATE SCHEMA elsewhere; CREATE EXTENSION sno SCHEMA elsewhere;
+         CREATE TABLE events (id elsewhere.sno, payload text); INSERT INTO events VALUES ('{id}', 'first')"
+    );
+    sqlx::raw_sql(AssertSqlSafe(elsewhere)).execute(&pool).await?;
     let mut session = PgPoolOptions::new().connect(&server).await?.acquire().await?;
     let query = "SELECT id, ARRAY[id] FROM events WHERE payload = 'first'";
     let found: (Sno, Vec<Sno>) = sqlx::query_as(query).fetch_one(&mut *session).await?;
