@@ -152,7 +152,7 @@ CREATE POLICY visible ON es USING (n < 1000);
 CREATE POLICY visible ON et USING (n < 1000);
 SET ROLE regress_sno_some;
 SELECT condition, rows, cost FROM queries, beside('SELECT FROM e WHERE ' || condition)
-WHERE (rows <> 'good' OR cost <> 'good') AND condition !~ 'clock|CASE|COALESCE|ANY|ALL' ORDER BY number;
+WHERE (rows <> 'good' OR cost <> 'good') AND condition !~ 'clock|CASE|COALESCE|ANY|ALL|OR n = 3' ORDER BY number;
 RESET ROLE;
 BEGIN;
 ALTER FUNCTION sno_lt NOT LEAKPROOF;
