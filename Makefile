@@ -7,9 +7,9 @@ PG ?= 15
 export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS TIMESCALEDB REPOSITORY
 
 .DEFAULT_GOAL := all
-.PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package dist
-.PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication test-citus test-timescaledb
-.PHONY: test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx
+.PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package release
+.PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication installcheck test-citus test-timescaledb
+.PHONY: test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx test-dependencies
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -40,6 +40,9 @@ test-sql: ## run what SQL sees: pg_regress, the documents, CREATE and ALTER EXTE
 test-index: ## check btree indexes of ten million rows, entry by entry
 	@SNO_INDEX_ROWS=10000000 dev/staged cargo tests --test server indexes::
 
+installcheck: ## run the files of pg_regress on the server of PGHOST and PGPORT, which has the extensions
+	@dev/installcheck $(FILES)
+
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and partitions of sno
 	@dev/test-upgrade
 
@@ -69,6 +72,9 @@ test-mutants-core: ## the same by cargo-mutants for the files of the core that t
 test-pgrx: ## package the extension with cargo pgrx, and test a server that has these files
 	@dev/test-pgrx
 
+test-dependencies: ## check licenses, sources and known advisories of what the packages depend on: CHECK='bans licenses sources'
+	@dev/test-dependencies $(CHECK)
+
 test-update: ## replace the library by that of a next version, which it derives, under sessions that go on
 	@dev/test-update
 
@@ -93,17 +99,17 @@ bench-instructions: ## count the instructions of calls and statements
 bench-check: ## fail if a call takes more of them than recorded
 	@dev/bench check
 
-package: ## make a Debian package for the server of PG, in target/packages
+package: ## build a Debian package for the server of PG, in target/packages
 	@dev/package
 
-packages: ## the same for each server of Debian's from 15 to 18 that is installed, with its headers
+packages: ## the same for each server from 15 to 18 that is installed from packages, with its headers
 	@dev/package all
 
-test-package: ## try that package on a clean Debian: install, CREATE EXTENSION, remove (as root)
-	@dev/test-package
+release: ## all that is published, from the last commit, in target/dist (as root): REPOSITORY=https://host/owner/name
+	@dev/release $(SERVERS)
 
-dist: ## make the source archive for PGXN, in target/packages
-	@dev/dist
+test-package: ## try the packages of  make release,  each on a clean Debian of its release (as root)
+	@dev/test-package $(SERVERS)
 
 pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
 	@dev/server $(@:pg%=%)

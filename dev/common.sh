@@ -38,6 +38,8 @@ export CARGO_TARGET_DIR=$PWD/target
 library_target=$PWD/target/pg$PG
 library=$library_target/release/libsno.so
 version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+# Where the project is on the web, as https://host/owner/name: a repository does not know its own address. What is published names it.
+repository=${REPOSITORY:-}
 
 # PostgreSQL refuses to run as root: then its servers run as this user, otherwise as whoever calls.
 if ((EUID == 0)); then server_user=${SNO_SERVER_USER:-postgres}; else server_user=$(id -un); fi
@@ -79,6 +81,14 @@ if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
     bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' green=$'\e[32m' yellow=$'\e[33m' cyan=$'\e[36m' plain=$'\e[0m'
 fi
 export bold dim red green yellow cyan plain
+
+# tool NAME [VERSION]: a command of Cargo's that is not part of Rust, in target/tools.
+tool() {
+    PATH=$CARGO_TARGET_DIR/tools/bin:$PATH
+    if ! cargo install --list --root "$CARGO_TARGET_DIR/tools" | grep -q "^$1 v${2:-}"; then
+        cargo install --locked --root "$CARGO_TARGET_DIR/tools" "$1" ${2:+--version "$2"} >&2
+    fi
+}
 
 say() { printf '%s\n' "$*"; }
 heading() { printf '\n%s== %s%s\n' "$bold$cyan" "$*" "$plain"; }
