@@ -1,22 +1,60 @@
-# PostgreSQL with the extensions sno and sno_compat: the official image, and the files of `make install` on top.
+# PostgreSQL with the extensions sno and sno_compat: the official image, and the files of `make install` on top. Or these files alone,
+# as an extension image for CloudNativePG.
 #
 #   docker build --build-arg PG=18 -t postgres-sno .
 #   docker run -e POSTGRES_PASSWORD=… postgres-sno postgres -c sno.partition_prefix=42
 #
-# PG is a tag of that image: 15, 16, 17 or 18.
+#   docker build --build-arg PG=18 --target extension -t sno:1.0.0-18-trixie .
+#
+# PG is 15, 16, 17 or 18 (18 for the extension image), SUITE a release of Debian that the official image has.
 ARG PG=18
+ARG SUITE=trixie
+ARG POSTGRES=postgres:${PG}-${SUITE}
+ARG RUST=rust:1-${SUITE}
 
-FROM postgres:${PG} AS build
+FROM ${RUST} AS rust
+
+FROM ${POSTGRES} AS build
 ARG PG
 RUN apt-get update && \
     apt-get install --yes --no-install-recommends \
-        ca-certificates clang curl gcc libc6-dev libclang-dev make "postgresql-server-dev-$PG"
-RUN curl --proto '=https' --tlsv1.2 --silent --show-error --fail https://sh.rustup.rs | \
-    sh -s -- -y --profile minimal
-ENV PATH=/root/.cargo/bin:$PATH
+        ca-certificates clang gcc libc6-dev libclang-dev make "postgresql-server-dev-$PG"
+COPY --from=rust /usr/local/rustup/ /usr/local/rustup/
+COPY --from=rust /usr/local/cargo/ /usr/local/cargo/
+ENV RUSTUP_HOME=/usr/local/rustup CARGO_HOME=/usr/local/cargo PATH=/usr/local/cargo/bin:$PATH
 COPY . /src
 WORKDIR /src
-RUN make PG="$PG" && make install PG="$PG" DESTDIR=/out STRIP=1
+RUN make PG="$PG" && make install PG="$PG" DESTDIR=/out STRIP=1 && \
+    mkdir /licenses && cp LICENSE /licenses/ && dev/licenses >/licenses/crates.txt
 
-FROM postgres:${PG}
+FROM scratch AS extension
+ARG PG
+ARG SUITE
+# What is built, from where and when.
+ARG VERSION=
+ARG REVISION=
+ARG CREATED=
+ARG REPOSITORY=
+COPY --from=build /out/usr/lib/postgresql/${PG}/lib/ /lib/
+COPY --from=build /out/usr/share/postgresql/${PG}/extension/ /share/extension/
+COPY --from=build /licenses/ /licenses/sno/
+USER 65532:65532
+LABEL org.opencontainers.image.created="${CREATED}" \
+    org.opencontainers.image.url="${REPOSITORY}" \
+    org.opencontainers.image.source="${REPOSITORY}" \
+    org.opencontainers.image.documentation="${REPOSITORY}" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}" \
+    org.opencontainers.image.vendor="The sno developers" \
+    org.opencontainers.image.authors="The sno developers" \
+    org.opencontainers.image.title="sno ${VERSION} for PostgreSQL ${PG} on ${SUITE}" \
+    org.opencontainers.image.description="Unique IDs of 10 bytes and 16 characters that sort by time" \
+    org.opencontainers.image.licenses="MIT" \
+    org.opencontainers.image.base.name="scratch" \
+    io.cloudnativepg.image.base.name="postgres:${PG}-${SUITE}" \
+    io.cloudnativepg.image.base.pgmajor="${PG}" \
+    io.cloudnativepg.image.base.os="${SUITE}" \
+    io.cloudnativepg.image.sql.version="${VERSION}"
+
+FROM ${POSTGRES}
 COPY --from=build /out/ /
