@@ -93,6 +93,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let query = "SELECT id, ARRAY[id] FROM events WHERE payload = 'first'";
     let found: (Sno, Vec<Sno>) = sqlx::query_as(query).fetch_one(&mut *session).await?;
     assert_eq!(found, (id, vec![id]));
+    // A session that has read one knows the type.
+    let mut session = PgPoolOptions::new().connect(&server).await?.acquire().await?;
     let query = "SELECT id FROM events WHERE id OPERATOR(elsewhere.=) $1";
     let found = sqlx::query_scalar::<_, Sno>(query).bind(id).fetch_one(&mut *session).await;
     assert!(matches!(found, Err(sqlx::Error::TypeNotFound { .. })), "{found:?}");
