@@ -60,8 +60,8 @@ test-drivers: ## run the libraries' tests and the examples of every driver and O
 
 test-faults: ## run the long form of the fault suite: some minutes, hundreds of millions of IDs
 	@dev/prerequisites
-	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=4 --skip alone::
-	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=1 alone::
+	@PROPTEST_CASES=1024 cargo tests --test model --test one_side
+	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=4
 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice (some 40 minutes)
 	@dev/test-mutants

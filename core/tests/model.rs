@@ -343,7 +343,9 @@ impl Server {
 
 /// Tries a law on random lives; returns how often their claims had to wait for the clock, and followed a backward step.
 fn try_on<S: Strategy>(lives: S, law: impl Fn(S::Value) -> Result<Server, TestCaseError>) -> (usize, usize) {
-    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
+    // A life takes long. `make test-faults` tries four times as many.
+    let default = ProptestConfig::default();
+    let config = ProptestConfig { cases: default.cases / 4, source_file: Some(file!()), ..default };
     let totals = Cell::new((0, 0));
     let result = TestRunner::new(config).run(&lives, |life| {
         let Server { waits, backward_steps, .. } = law(life)?;
@@ -371,7 +373,7 @@ fn no_life_brings_an_id_twice_or_a_needless_wait() {
         Ok(server)
     });
     // Lives without them would prove nothing.
-    assert!(waits > 100 && backward_steps > 100, "{waits} waits, {backward_steps} backward_steps");
+    assert!(waits > 25 && backward_steps > 25, "{waits} waits, {backward_steps} backward_steps");
 }
 
 #[test]
@@ -398,7 +400,7 @@ fn the_first_step_back_is_never_waited_for() {
         server.live(after)?;
         Ok(server)
     });
-    assert!(waits == 0 && backward_steps > 100, "{waits} waits, {backward_steps} backward_steps");
+    assert!(waits == 0 && backward_steps > 25, "{waits} waits, {backward_steps} backward_steps");
 }
 
 #[test]
@@ -413,5 +415,5 @@ fn a_server_that_restarts_once_needs_no_wait() {
         server.live(after)?;
         Ok(server)
     });
-    assert!(waits == 0 && backward_steps > 100, "{waits} waits, {backward_steps} backward_steps");
+    assert!(waits == 0 && backward_steps > 25, "{waits} waits, {backward_steps} backward_steps");
 }

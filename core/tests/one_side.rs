@@ -104,12 +104,14 @@ fn live<T: TickType>(pool: SequenceRange, start: u64, events: &[Event]) -> Resul
 
 fn try_on<T: TickType>(pool: SequenceRange, start: u64) {
     let waits = Cell::new(0);
-    let config = ProptestConfig { source_file: Some(file!()), ..ProptestConfig::default() };
+    // A life takes long. `make test-faults` tries four times as many.
+    let default = ProptestConfig::default();
+    let config = ProptestConfig { cases: default.cases / 4, source_file: Some(file!()), ..default };
     proptest!(config, |(events in events())| {
         waits.set(waits.get() + live::<T>(pool, start, &events)?);
     });
     // Lives without them would prove nothing.
-    assert!(waits.get() > 100, "{} waits", waits.get());
+    assert!(waits.get() > 25, "{} waits", waits.get());
 }
 
 #[test]
