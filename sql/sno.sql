@@ -495,7 +495,8 @@ BEGIN ATOMIC
            coalesce(sno_time(b.upper) + CASE WHEN b.upper > sno_lower(sno_time(b.upper)) THEN '4 ms'::interval ELSE '0'::interval END,
                'infinity'::timestamptz)
     FROM sno_partition_bounds(parent) b
-    ORDER BY b.lower NULLS FIRST;
+    -- As text, which has the same order: pg_upgrade restores this before it knows how to sort a sno.
+    ORDER BY b.lower::text COLLATE pg_catalog."C" NULLS FIRST;
 END;
 COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
 

@@ -2,6 +2,7 @@
 //! run it with `make test-upgrade`.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -60,12 +61,15 @@ fn to_a_newer_server_by_links() {
         .current_dir(new.socket_folder())
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}\n{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    if !output.status.success() {
+        let logs = Command::new("grep")
+            .arg("-rh")
+            .arg("ERROR")
+            .arg(new.data().join("pg_upgrade_output.d"))
+            .output()
+            .unwrap();
+        panic!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&logs.stdout));
+    }
     assert!(!new.marks().exists(), "pg_upgrade does not know of it");
     // The clock goes on meanwhile, as it does during any upgrade.
     thread::sleep(Duration::from_millis(20));
