@@ -60,18 +60,6 @@ impl Clock for TickClock {
     }
 }
 
-impl Clock for &TickClock {
-    #[inline]
-    fn now(&self) -> Result<Tick, OutOfEpoch> {
-        (**self).now()
-    }
-
-    #[inline]
-    fn is_current(&self, tick: Tick) -> bool {
-        (**self).is_current(tick)
-    }
-}
-
 /// Nanoseconds in a tick.
 const TICK: u64 = 1000 * Tick::MICROS;
 

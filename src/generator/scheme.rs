@@ -1,8 +1,8 @@
 //! The properties of an ID scheme that its generators need.
 
-use sno_core::{Clock, OutOfEpoch, TickType};
+use sno_core::{Clock, OutOfEpoch, Tick, TickClock, TickType};
 
-use crate::pg::datum::Timestamp;
+use crate::pg::{backend_local::BackendLocal, datum::Timestamp};
 
 /// An ID scheme: how its generators tell the time, and its names in messages.
 pub(crate) trait Scheme: Copy + 'static {
@@ -37,6 +37,25 @@ pub(crate) trait Scheme: Copy + 'static {
 
     /// The start of a tick, as a Unix time in microseconds.
     fn unix_micros(self, tick: Self::Tick) -> i64;
+}
+
+/// The backend's clock for the ticks of `sno`, which is read about once a tick.
+#[derive(Clone, Copy)]
+pub(crate) struct BackendClock;
+
+// SAFETY: only sessions read it, in the thread that runs SQL.
+static TICK_CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
+
+impl Clock for BackendClock {
+    #[inline(always)]
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        TICK_CLOCK.now()
+    }
+
+    #[inline(always)]
+    fn is_current(&self, tick: Tick) -> bool {
+        TICK_CLOCK.is_current(tick)
+    }
 }
 
 /// The system's clock, in the ticks of a scheme.

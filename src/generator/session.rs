@@ -37,7 +37,7 @@ pub(crate) struct Session<S: Scheme, const SLOTS: usize> {
     pub(crate) number: u16,
 }
 
-/// A backend's session, if one has started since a setting changed.
+/// A backend's session, with the generation of the settings that it started with.
 pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<(u32, T)>>>);
 
 impl<T: Copy> SessionCell<T> {
@@ -47,13 +47,11 @@ impl<T: Copy> SessionCell<T> {
         Self(unsafe { BackendLocal::new(Cell::new(None)) })
     }
 
-    /// The session, if there is one.
+    /// The session, if one has started since a setting changed.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<T> {
-        self.0
-            .get()
-            .filter(|(generation, _)| *generation == settings::generation())
-            .map(|(_, session)| session)
+        let (generation, session) = self.0.get()?;
+        (generation == settings::generation()).then_some(session)
     }
 
     /// Replaces the session.
@@ -109,34 +107,6 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     #[inline(always)]
     fn claim(self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
         self.slot.claim(&self.clock, self.marks.range, &self.marks.shared.marks)
-    }
-
-    /// Claims the next stamp, unless it has to wait or to raise a mark first.
-    ///
-    /// # Safety
-    /// Called in the outermost frame, which has nothing to drop.
-    #[inline(always)]
-    pub(crate) unsafe fn try_next(self) -> Option<Stamp<S::Tick>> {
-        let stamp = self.claim().ok()?;
-        if stamp.entered {
-            // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
-            unsafe { self.guarded_on_new_tick(stamp) };
-        }
-        Some(stamp)
-    }
-
-    /// # Safety
-    /// As for [`guard`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn guarded_on_new_tick(self, stamp: Stamp<S::Tick>) {
-        // SAFETY: no frame above has anything to drop.
-        unsafe {
-            guard(|| {
-                self.on_new_tick(stamp);
-                Ok(())
-            });
-        }
     }
 
     /// Runs when this claim entered a tick: notes the partition, renews the mark if due, logs a clock step.
@@ -202,6 +172,40 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         let since = Instant::now();
         nap(event, micros);
         self.slot.note_wait(since.elapsed().as_micros() as u64);
+    }
+}
+
+impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
+    /// Claims the next stamp, for the number of the session, unless the session has to start, to wait or to raise a mark.
+    ///
+    /// # Safety
+    /// Called in the outermost frame, which has nothing to drop.
+    #[inline(always)]
+    pub(crate) unsafe fn try_next(&self) -> Option<(Stamp<S::Tick>, u16)> {
+        let session = self.get()?;
+        let stamp = session.claim().ok()?;
+        if stamp.entered {
+            // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
+            unsafe { self.on_new_tick(stamp) };
+        }
+        Some((stamp, session.number))
+    }
+
+    /// # Safety
+    /// Called in the outermost frame, which has nothing to drop.
+    #[cold]
+    #[inline(never)]
+    unsafe fn on_new_tick(&self, stamp: Stamp<S::Tick>) {
+        // SAFETY: no frame above has anything to drop.
+        unsafe {
+            guard(|| {
+                // Read again, so that the caller need not keep a copy.
+                if let Some(session) = self.get() {
+                    session.on_new_tick(stamp);
+                }
+                Ok(())
+            });
+        }
     }
 }
 

@@ -9,16 +9,15 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{Datum, FunctionCallInfo},
 };
-use sno_core::{Fields, OutOfEpoch, Prefix, SequenceRange, Sno, Tick, TickClock};
+use sno_core::{Fields, OutOfEpoch, Prefix, SequenceRange, Sno, Tick};
 
 use crate::{
     generator::{
-        scheme::Scheme,
+        scheme::{BackendClock, Scheme},
         session::{self, SessionCell, refuse_recovery},
         shared::Memory,
     },
     pg::{
-        backend_local::BackendLocal,
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
         fmgr::{Args, functions, pg_function},
@@ -36,7 +35,7 @@ pub(crate) struct SnoScheme;
 
 impl Scheme for SnoScheme {
     type Tick = Tick;
-    type Clock = &'static TickClock;
+    type Clock = BackendClock;
 
     const NAME: &'static str = "sno";
     const FUNCTION: &'static str = "sno_new()";
@@ -46,11 +45,8 @@ impl Scheme for SnoScheme {
     const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
     const SETTING: &'static str = "sno.partition_prefix";
 
-    fn clock(self) -> &'static TickClock {
-        // SAFETY: only a session reads it, in the thread that runs SQL.
-        static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
-
-        &CLOCK
+    fn clock(self) -> BackendClock {
+        BackendClock
     }
 
     fn floor(self, unix_micros: i64) -> Result<Tick, OutOfEpoch> {
@@ -104,10 +100,10 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with one argument of type integer. No frame above has anything to drop.
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
-        if let (Some(session), Ok(byte)) = (SESSION.get(), u8::try_from(metabyte))
-            && let Some(stamp) = session.try_next()
+        if let Ok(byte) = u8::try_from(metabyte)
+            && let Some((stamp, partition)) = SESSION.try_next()
         {
-            return stamp.id(byte, session.number).into_datum();
+            return stamp.id(byte, partition).into_datum();
         }
         guard(|| generate(metabyte)).into_datum()
     }
