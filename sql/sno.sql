@@ -253,6 +253,31 @@ CREATE FUNCTION sno_new(metabyte integer, at timestamptz) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_new_at' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_new(integer, timestamptz) IS 'new ID of a given time, for rows from elsewhere';
 
+--
+-- The horizon
+--
+
+CREATE FUNCTION sno_horizon(margin interval DEFAULT '1 s') RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';
+
+CREATE FUNCTION sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION sno_horizon_holders() IS 'open transactions that have IDs';
+
+CREATE VIEW sno_horizon_holders AS
+    SELECT pid, gid, since FROM sno_horizon_holders() LEFT JOIN pg_prepared_xacts USING (transaction);
+GRANT SELECT ON sno_horizon_holders TO PUBLIC;
+COMMENT ON VIEW sno_horizon_holders IS 'open transactions that have IDs: sno_horizon() is before them';
+COMMENT ON COLUMN sno_horizon_holders.pid IS 'process of the transaction; null if it is prepared';
+COMMENT ON COLUMN sno_horizon_holders.gid IS 'identifier of the prepared transaction';
+COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID';
+
+--
+-- Monitoring
+--
+
 CREATE FUNCTION sno_generators(
         OUT slot integer, OUT partition integer, OUT last_time timestamptz, OUT tick_tock boolean,
         OUT sequence integer, OUT safe_time timestamptz, OUT drifts bigint, OUT overflows bigint,

@@ -47,6 +47,7 @@ extern "C-unwind" fn _PG_init() {
     sno::settings::define();
     compat::settings::define();
     generator::shared::reserve(&MEMORY);
+    sno::horizon::register();
     // Of the other schemes a session may need none, so their memory is taken at their first use.
     sno::generate::MEMORY.attach_at_load();
 }

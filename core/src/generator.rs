@@ -86,6 +86,7 @@ impl Generator {
                     sleep_until(until, Duration::from_millis(100))
                 }
                 Err(ClaimError::MarkReached { .. }) => unreachable!("the marks are unlimited"),
+                Err(ClaimError::TooEarly { .. }) => unreachable!("no tick is too early"),
             }
         }
     }

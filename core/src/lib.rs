@@ -97,6 +97,8 @@ mod counter;
 mod fixed_length;
 #[cfg(target_has_atomic = "64")]
 mod generator;
+#[cfg(target_has_atomic = "64")]
+mod horizon;
 mod id;
 #[cfg(feature = "mask")]
 pub mod mask;
@@ -124,6 +126,8 @@ pub use clock::SystemClock;
 pub use fixed_length::FixedLength;
 #[cfg(target_has_atomic = "64")]
 pub use generator::Generator;
+#[cfg(target_has_atomic = "64")]
+pub use horizon::{Announcement, Horizon};
 pub use id::{Fields, Sno};
 pub use partition::{InvalidValue, Prefix, SequenceRange};
 #[cfg(target_has_atomic = "64")]

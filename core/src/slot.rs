@@ -176,6 +176,11 @@ pub enum ClaimError<T = Tick> {
         /// What the clock reads: the least tick to raise the mark to.
         tick: T,
     },
+    /// The clock is before the tick from which the caller may claim.
+    TooEarly {
+        /// What the clock reads.
+        now: T,
+    },
     /// The clock is outside the times that ticks stand for, or in the last tick, all numbers of which are taken.
     OutOfEpoch(OutOfEpoch),
 }
@@ -186,6 +191,7 @@ impl<T> fmt::Display for ClaimError<T> {
             Self::SequenceExhausted { .. } => f.write_str("all sequence numbers of the tick are taken"),
             Self::ClockWentBack { .. } => f.write_str("clock went back"),
             Self::MarkReached { .. } => f.write_str("clock is after the high-water mark"),
+            Self::TooEarly { .. } => f.write_str("clock is before the first tick to claim from"),
             Self::OutOfEpoch(error) => error.fmt(f),
         }
     }
@@ -208,10 +214,26 @@ impl<T: TickType> Slot<T> {
         range: SequenceRange,
         marks: &Marks<T>,
     ) -> Result<Stamp<T>, ClaimError<T>> {
+        self.claim_from(T::MIN, clock, range, marks)
+    }
+
+    /// The same, but never in a tick before `low`: see [`Horizon::announce`](crate::Horizon::announce).
+    ///
+    /// # Errors
+    ///
+    /// Nothing was taken.
+    #[inline(always)]
+    pub fn claim_from(
+        &self,
+        low: T,
+        clock: &impl Clock<T>,
+        range: SequenceRange,
+        marks: &Marks<T>,
+    ) -> Result<Stamp<T>, ClaimError<T>> {
         let word = self.word.load(Acquire);
-        match self.claim_in_current_tick(word, clock, range) {
+        match self.claim_in_current_tick(word, low, clock, range) {
             Some(stamp) => Ok(stamp),
-            None => self.claim_by_reading(clock, range, marks),
+            None => self.claim_by_reading(low, clock, range, marks),
         }
     }
 
@@ -220,12 +242,13 @@ impl<T: TickType> Slot<T> {
     fn claim_in_current_tick(
         &self,
         word: u64,
+        low: T,
         clock: &impl Clock<T>,
         range: SequenceRange,
     ) -> Option<Stamp<T>> {
         let (tick, _, sequence) = unpack::<T>(word);
         let next = range.after(sequence)?;
-        if clock.is_current(tick) { self.take(word, next) } else { None }
+        if tick >= low && clock.is_current(tick) { self.take(word, next) } else { None }
     }
 
     /// Takes this number in the tick of a word; `None` if another caller was first.
@@ -239,6 +262,7 @@ impl<T: TickType> Slot<T> {
     /// The slow path, with a reading of the clock.
     fn claim_by_reading(
         &self,
+        low: T,
         clock: &impl Clock<T>,
         range: SequenceRange,
         marks: &Marks<T>,
@@ -251,6 +275,9 @@ impl<T: TickType> Slot<T> {
                 Ok(now) => now,
                 Err(error) => return Err(ClaimError::OutOfEpoch(error)),
             };
+            if now < low {
+                return Err(ClaimError::TooEarly { now });
+            }
             let error = if now == tick {
                 if let Some(next) = range.after(sequence) {
                     if let Some(stamp) = self.take(word, next) {

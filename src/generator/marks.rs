@@ -132,6 +132,7 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
             notice.log();
         }
         shared.marks.restore(limits, record.current);
+        shared.horizon.resume(limits[0].min(limits[1]));
         shared.serial.store(serial, Relaxed);
         shared.resumed.store(now.get(), Relaxed);
         for slot in &shared.slots {
@@ -161,13 +162,31 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
 
     /// Raises the mark of a side to at least `now`: writes it, or waits for the backend that does.
     pub(crate) fn renew(self, tick_tock: bool, now: S::Tick) -> Result<(), Error> {
+        let marks = &self.shared.marks;
+        self.write_while(|| (marks.limit(tick_tock) < now).then(|| marks.ahead(tick_tock, now)))
+    }
+
+    /// Raises the marks of both sides to at least `now`, unless they are at `tick` or above. No further, so that after a
+    /// restart one of the sides can be entered without a wait.
+    pub(crate) fn keep_above(self, tick: S::Tick, now: S::Tick) -> Result<(), Error> {
+        self.write_while(|| {
+            let limits = [false, true].map(|side| self.shared.marks.limit(side));
+            limits.iter().any(|limit| *limit < tick).then(|| limits.map(|limit| limit.max(now)))
+        })
+    }
+
+    /// Writes marks, or waits for the backend that does, as long as `needed` returns some.
+    fn write_while(self, needed: impl Fn() -> Option<[S::Tick; 2]>) -> Result<(), Error> {
+        if needed().is_none() {
+            return Ok(());
+        }
         let file = open::<S>()?;
         let mut backoff = Backoff::default();
-        while self.shared.marks.limit(tick_tock) < now {
-            if try_lock::<S>(&file)? {
-                self.write(&file, tick_tock, now)?;
-            } else {
+        while needed().is_some() {
+            if !try_lock::<S>(&file)? {
                 backoff.wait();
+            } else if let Some(limits) = needed() {
+                self.write(&file, limits)?;
             }
         }
         Ok(())
@@ -186,23 +205,23 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         if self.shared.renewing.compare_exchange(lease, next, Relaxed, Relaxed).is_err() {
             return;
         }
-        let result = open::<S>()
-            .and_then(|file| if try_lock::<S>(&file)? { self.write(&file, tick_tock, now) } else { Ok(()) });
+        let marks = &self.shared.marks;
+        let result = open::<S>().and_then(|file| {
+            let due = try_lock::<S>(&file)? && marks.due(tick_tock, now);
+            if due { self.write(&file, marks.ahead(tick_tock, now)) } else { Ok(()) }
+        });
         if let Err(error) = result {
             error.log();
         }
     }
 
-    /// Writes marks that are further ahead, waits until they are on disk, then raises the marks in shared memory. The
-    /// caller holds the lock.
-    fn write(self, file: &File, tick_tock: bool, now: S::Tick) -> Result<(), Error> {
+    /// Writes marks, waits until they are on disk, then raises the marks in shared memory. The caller
+    /// holds the lock.
+    fn write(self, file: &File, limits: [S::Tick; 2]) -> Result<(), Error> {
         let shared = self.shared;
-        if !shared.marks.due(tick_tock, now) {
-            return Ok(());
-        }
         let record = Record {
             serial: shared.serial.load(Relaxed) + 1,
-            limits: shared.marks.ahead(tick_tock, now),
+            limits,
             current: shared.marks.current(),
             system_identifier: system_identifier(),
             origin: self.origin(file)?,

@@ -2,7 +2,7 @@
 
 use sno_core::{Clock, OutOfEpoch, Tick, TickClock, TickType};
 
-use crate::pg::{backend_local::BackendLocal, datum::Timestamp};
+use crate::pg::{backend_local::BackendLocal, datum::Timestamp, errors::Error};
 
 /// An ID scheme: how its generators tell the time, and its names in messages.
 pub(crate) trait Scheme: Copy + 'static {
@@ -25,6 +25,8 @@ pub(crate) trait Scheme: Copy + 'static {
     const ENDS: [&'static str; 2];
     /// The setting that has to differ between servers.
     const SETTING: &'static str;
+    /// Whether transactions announce their IDs, for a [`Horizon`](sno_core::Horizon).
+    const ANNOUNCES: bool = false;
 
     /// The clock of a session.
     fn clock(self) -> Self::Clock;
@@ -37,6 +39,17 @@ pub(crate) trait Scheme: Copy + 'static {
 
     /// The start of a tick, as a Unix time in microseconds.
     fn unix_micros(self, tick: Self::Tick) -> i64;
+
+    /// The tick from which on this transaction may take IDs, by what it has announced.
+    #[inline(always)]
+    fn low(self) -> Self::Tick {
+        Self::Tick::MIN
+    }
+
+    /// Announces that this transaction takes IDs from `now` on; returns the tick from which on it may.
+    fn announce(self, now: Self::Tick) -> Result<Self::Tick, Error> {
+        Ok(now)
+    }
 }
 
 /// The backend's clock for the ticks of `sno`, which is read about once a tick.

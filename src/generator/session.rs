@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use sno_core::{ClaimError, SequenceRange, Slot, Stamp, TickType};
+use sno_core::{ClaimError, Clock as _, SequenceRange, Slot, Stamp, Tick, TickType};
 
 use crate::{
     generator::{
@@ -106,7 +106,8 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
 
     #[inline(always)]
     fn claim(self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
-        self.slot.claim(&self.clock, self.marks.range, &self.marks.shared.marks)
+        let low = self.marks.scheme.low();
+        self.slot.claim_from(low, &self.clock, self.marks.range, &self.marks.shared.marks)
     }
 
     /// Runs when this claim entered a tick: notes the partition, renews the mark if due, logs a clock step.
@@ -151,16 +152,27 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
                     self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Tick::PER_SECOND));
                 }
                 Err(ClaimError::ClockWentBack { until, .. }) => {
-                    // The view shows what is waited for, even if no ID was made yet.
-                    self.slot.note_partition(self.number);
-                    let micros = self.micros_until(until);
-                    clock_wait.permit::<S>(self.marks.scheme.unix_micros(until), micros)?;
-                    self.wait(Event::Clock, micros);
+                    self.wait_for_clock(&mut clock_wait, until)?
+                }
+                Err(ClaimError::TooEarly { now }) => {
+                    let low = self.marks.scheme.announce(now)?;
+                    if low > now {
+                        self.wait_for_clock(&mut clock_wait, low)?;
+                    }
                 }
                 Err(ClaimError::MarkReached { tick_tock, tick }) => self.marks.renew(tick_tock, tick)?,
                 Err(ClaimError::OutOfEpoch(error)) => return Err(errors::clock_outside_epoch::<S>(error)),
             }
         }
+    }
+
+    fn wait_for_clock(self, clock_wait: &mut ClockWait, until: S::Tick) -> Result<(), Error> {
+        // The view shows what is waited for, even if no ID was made yet.
+        self.slot.note_partition(self.number);
+        let micros = self.micros_until(until);
+        clock_wait.permit::<S>(self.marks.scheme.unix_micros(until), micros)?;
+        self.wait(Event::Clock, micros);
+        Ok(())
     }
 
     fn micros_until(self, tick: S::Tick) -> u64 {
@@ -206,6 +218,18 @@ impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
                 Ok(())
             });
         }
+    }
+}
+
+impl<S: Scheme<Tick = Tick>, const SLOTS: usize> Session<S, SLOTS> {
+    /// Advances the horizon to so many ticks before the present one. `open` returns the least tick that open transactions have
+    /// announced.
+    pub(crate) fn horizon(self, margin: u64, open: impl FnOnce() -> Option<Tick>) -> Result<Tick, Error> {
+        let now = self.clock.now().map_err(errors::clock_outside_epoch::<S>)?;
+        let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
+        let horizon = self.shared().horizon.advance(to, open);
+        self.marks.keep_above(horizon, now.max(horizon))?;
+        Ok(horizon)
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `slots` | any backend, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a backend that has written the marks file | under the marks file's lock |
 //! | `renewing`, `extra` | any backend | at any time |
+//! | `horizon`, announcements | any backend, by the protocol of [`Horizon`] | when `ready` |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
@@ -24,17 +25,18 @@
 
 use std::{
     ffi::{CStr, c_void},
+    ptr, slice,
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
 use pgrx::pg_sys;
-use sno_core::{Marks, Slot, TickType};
+use sno_core::{Announcement, Horizon, Marks, Slot, TickType};
 
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 use crate::pg::errors::guard;
 use crate::{
     generator::{errors, scheme::Scheme},
-    pg::errors::Error,
+    pg::{errors::Error, process::Process},
 };
 
 /// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field
@@ -60,23 +62,31 @@ pub(crate) struct Shared<T: TickType, const SLOTS: usize> {
     pub(crate) slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.
     pub(crate) resumed: AtomicU64,
+    /// Up to which ID readers have asked.
+    pub(crate) horizon: Horizon,
 }
 
 /// A scheme's shared memory, mapped in this process or not.
 pub(crate) struct Memory<S: Scheme, const SLOTS: usize> {
     /// Its name in PostgreSQL.
     name: &'static CStr,
-    size: usize,
     /// Its address in this process, or null.
     address: AtomicPtr<Shared<S::Tick, SLOTS>>,
 }
 
 impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
-    /// Memory of this name and this size in bytes. The size may be more than is used, for fields that a later version
-    /// adds.
-    pub(crate) const fn new(name: &'static CStr, size: usize) -> Self {
-        assert!(size_of::<Shared<S::Tick, SLOTS>>() <= size);
-        Self { name, size, address: AtomicPtr::new(std::ptr::null_mut()) }
+    /// The bytes of the generators, with room for fields that a later version adds. The announcements of all processes
+    /// follow.
+    const GENERATORS: usize = size_of::<Shared<S::Tick, SLOTS>>().next_multiple_of(1024);
+
+    /// Memory of this name.
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Its size in bytes.
+    fn size() -> usize {
+        Self::GENERATORS + if S::ANNOUNCES { size_of::<Announcement>() * Process::count() } else { 0 }
     }
 
     /// The server's generators. The first process to call this creates them.
@@ -92,6 +102,17 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(errors::layout::<S>()) }
     }
 
+    /// What the transactions of all processes have announced, by the [numbers](Process::number) of the processes.
+    pub(crate) fn announcements(&'static self) -> Result<&'static [Announcement], Error> {
+        const { assert!(S::ANNOUNCES) };
+        self.attach()?;
+        // SAFETY: the memory has room for as many, and was set to zeros, which are valid.
+        Ok(unsafe {
+            let first = self.address.load(Relaxed).byte_add(Self::GENERATORS);
+            slice::from_raw_parts(first.cast(), Process::count())
+        })
+    }
+
     /// Allocates the memory when the library is loaded, on PostgreSQL 15 and 16. There it comes from the spare space of
     /// the main segment, which locks may have used up by the time of the first ID.
     pub(crate) fn attach_at_load(&'static self) {
@@ -104,16 +125,15 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         }
     }
 
-    /// Initializes memory as a `Shared`. No other process has access to it yet.
+    /// Initializes memory as a `Shared` and announcements. No other process has access to it yet.
     ///
     /// # Safety
-    /// `address` points to as many bytes as a `Shared` has, aligned to a cache line.
+    /// `address` points to as many bytes as their size, aligned to a cache line.
     unsafe extern "C-unwind" fn create(address: *mut c_void) {
-        let address = address.cast::<Shared<S::Tick, SLOTS>>();
         // SAFETY: zero is a valid value of every part.
         unsafe {
-            address.write_bytes(0, 1);
-            (*address).layout.store(LAYOUT, Relaxed);
+            address.write_bytes(0, Self::size());
+            (*address.cast::<Shared<S::Tick, SLOTS>>()).layout.store(LAYOUT, Relaxed);
         }
     }
 
@@ -132,7 +152,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
                 other => other.rethrow(),
             }
         };
-        let (name, size) = (self.name, self.size);
+        let (name, size) = (self.name, Self::size());
         pgrx::PgTryBuilder::new(|| {
             let mut found = false;
             // SAFETY: the callback runs once, before the segment can be found by name.
@@ -151,7 +171,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         /// Its place in the array of PostgreSQL 15 and 16 (`lwlocknames.h`).
         const ADDIN_SHMEM_INIT_LOCK: usize = 21;
 
-        let (name, size) = (self.name, self.size);
+        let (name, size) = (self.name, Self::size());
         // SAFETY: the main segment is mapped in every process. The lock is held until the memory has its
         // value; if another error is raised, the end of the transaction releases it.
         unsafe {
@@ -165,7 +185,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
                 }
                 memory
             })
-            .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| std::ptr::null_mut())
+            .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| ptr::null_mut())
             .execute();
             if memory.is_null() {
                 // The error has reset this count, and LWLockRelease() takes one off it.
@@ -192,7 +212,7 @@ where
     Self: Sync,
 {
     fn size(&self) -> usize {
-        self.size
+        Self::size()
     }
 
     fn take(&self) -> Result<(), Error> {

@@ -173,6 +173,25 @@ pub(crate) fn interval(micros: u64) -> Datum {
     }
 }
 
+/// An `interval`, as an argument.
+#[derive(Clone, Copy)]
+pub(crate) struct Interval(pg_sys::Interval);
+
+impl Interval {
+    /// In microseconds, with days of 24 hours and months of 30 days, as PostgreSQL compares intervals. It saturates.
+    pub(crate) fn micros(self) -> i64 {
+        let days = i64::from(self.0.month) * 30 + i64::from(self.0.day);
+        self.0.time.saturating_add(days.saturating_mul(86_400_000_000))
+    }
+}
+
+impl Argument for Interval {
+    unsafe fn from_datum(datum: Datum) -> Self {
+        // SAFETY: the datum points to an interval.
+        Self(unsafe { *datum.cast_mut_ptr() })
+    }
+}
+
 /// A `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC; the smallest and the largest are the infinities.
 #[derive(Clone, Copy)]
 pub(crate) struct Timestamp(pub(crate) i64);

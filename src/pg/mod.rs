@@ -6,6 +6,7 @@ pub(crate) mod backend_local;
 pub(crate) mod datum;
 pub(crate) mod errors;
 pub(crate) mod fmgr;
+pub(crate) mod process;
 pub(crate) mod server;
 pub(crate) mod settings;
 pub(crate) mod wait;

@@ -3,7 +3,7 @@
 //! The fast path is one claim in shared memory, in [`new`] itself: no lock, and no calls but those for the clock and
 //! the allocation. What happens at most once a tick or once a session is inside pgrx's guard.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
@@ -21,6 +21,7 @@ use crate::{
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
         fmgr::{Args, functions, pg_function},
+        process::{Process, can_prepare},
         server::process_id,
     },
     sno::{
@@ -44,6 +45,7 @@ impl Scheme for SnoScheme {
     const SPAN: &'static str = SPAN;
     const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
     const SETTING: &'static str = "sno.partition_prefix";
+    const ANNOUNCES: bool = true;
 
     fn clock(self) -> BackendClock {
         BackendClock
@@ -60,6 +62,43 @@ impl Scheme for SnoScheme {
     fn unix_micros(self, tick: Tick) -> i64 {
         tick.unix_micros()
     }
+
+    #[inline(always)]
+    fn low(self) -> Tick {
+        LOW.get()
+    }
+
+    fn announce(self, now: Tick) -> Result<Tick, Error> {
+        if !LEADER_NOTICES.get() && can_prepare() {
+            return Err(Error::new(
+                SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot generate a sno in a parallel worker whose leader has not loaded the library",
+            )
+            .detail("If the leader prepared its transaction, sno_horizon() would not know of the ID.")
+            .hint("Add \"sno\" to \"session_preload_libraries\" or \"shared_preload_libraries\"."));
+        }
+        let (process, horizon) = (Process::own(), &MEMORY.attach()?.horizon);
+        let word = &MEMORY.announcements()?[process.number()];
+        LOW.set(horizon.announce(word, process.transaction(), now));
+        Ok(LOW.get())
+    }
+}
+
+/// The tick from which on the present transaction may take IDs: the last one there is if it has not announced any.
+// SAFETY: for the functions of this module.
+static LOW: BackendLocal<Cell<Tick>> = unsafe { BackendLocal::new(Cell::new(Tick::MAX)) };
+
+/// Whether the leader of this parallel worker notices that its transaction is prepared; true in other processes.
+// SAFETY: for the functions of this module, and set when the library is loaded.
+pub(crate) static LEADER_NOTICES: BackendLocal<Cell<bool>> = unsafe { BackendLocal::new(Cell::new(true)) };
+
+/// Called after the end of a transaction.
+pub(crate) fn forget_transaction() {
+    if LOW.replace(Tick::MAX) != Tick::MAX
+        && let Ok(announcements) = MEMORY.announcements()
+    {
+        announcements[Process::own().number()].clear();
+    }
 }
 
 /// The number of generators: as many as a partition's low byte has values, so that settings which lead to the same
@@ -67,9 +106,9 @@ impl Scheme for SnoScheme {
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.
-pub(crate) static MEMORY: Memory<SnoScheme, SLOTS> = Memory::new(c"sno generators", 20 * 1024);
+pub(crate) static MEMORY: Memory<SnoScheme, SLOTS> = Memory::new(c"sno generators");
 
-type Session = session::Session<SnoScheme, SLOTS>;
+pub(crate) type Session = session::Session<SnoScheme, SLOTS>;
 
 static SESSION: SessionCell<Session> = SessionCell::new();
 
@@ -80,6 +119,11 @@ static BACKFILL: SessionCell<(u16, SequenceRange)> = SessionCell::new();
 /// The partition of this backend.
 pub(crate) fn own_partition(settings: &Settings) -> u16 {
     settings.prefix.partition(process_id())
+}
+
+/// The session, which is started if there is none.
+pub(crate) fn session() -> Result<Session, Error> {
+    SESSION.get_or_start(start)
 }
 
 fn start() -> Result<Session, Error> {
@@ -113,7 +157,7 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
 #[cold]
 fn generate(metabyte: i32) -> Result<Sno, Error> {
     let metabyte = fields::metabyte(metabyte)?;
-    let session = SESSION.get_or_start(start)?;
+    let session = session()?;
     Ok(session.next()?.id(metabyte, session.number))
 }
 

@@ -12,5 +12,6 @@ pub(crate) mod planner;
 pub(crate) mod settings;
 
 pub(crate) mod generate;
+pub(crate) mod horizon;
 
 mod views;

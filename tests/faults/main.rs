@@ -12,6 +12,7 @@ mod tally;
 mod clock;
 mod connections;
 mod disk;
+mod horizon;
 mod input;
 mod kills;
 mod marks_file;

@@ -33,7 +33,9 @@ const STARTS: Suite = Suite("server", "restarts::");
 const UPGRADES: Suite = Suite("server", "upgrades::");
 const LAYOUT: Suite = Suite("server", "live_update::memory_of");
 const PARTITIONS: Suite = Suite("server", "partitions::");
+const HORIZON: Suite = Suite("server", "horizon::");
 const LOOM: Suite = Suite("loom", "");
+const LOOM_HORIZON: Suite = Suite("loom_horizon", "");
 const CORE: Suite = Suite("core", "");
 
 pub(crate) const MUTANTS: &[Mutant] = &[
@@ -351,5 +353,138 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "FROM pg_partitioned_table WHERE partrelid = parent\n",
         to: "FROM pg_partitioned_table WHERE false\n",
         suites: &[PARTITIONS],
+    },
+    Mutant {
+        name: "a transaction passes no fence after its announcement",
+        file: "core/src/horizon.rs",
+        from: "        word.lower(transaction, tick);\n        fence(SeqCst);",
+        to: "        word.lower(transaction, tick);",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a reader passes no fence after it has raised the floor",
+        file: "core/src/horizon.rs",
+        from: ".max(to.get());\n        fence(SeqCst);",
+        to: ".max(to.get());",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "the floor is not loaded again after the announcement",
+        file: "core/src/horizon.rs",
+        from: "        tick.max(floor())",
+        to: "        tick",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "words are loaded before the floor is raised",
+        file: "core/src/horizon.rs",
+        from: "        let floor = self.floor.fetch_max(",
+        to: "        let found = open();\n        let open = || found;\n        let floor = self.floor.fetch_max(",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a worker raises the tick that its leader has announced",
+        file: "core/src/horizon.rs",
+        from: ".map_or(new, |_| new.min(old))",
+        to: ".map_or(new, |_| new)",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "the tick of an earlier transaction stays",
+        file: "core/src/horizon.rs",
+        from: "unpack(old, transaction).map_or(new, |_| new.min(old))",
+        to: "if old == 0 { new } else { new.min(old) }",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a word says nothing about earlier transactions",
+        file: "core/src/horizon.rs",
+        from: "fetch_update(Release, Relaxed",
+        to: "fetch_update(Relaxed, Relaxed",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a cleared word says nothing about its transaction",
+        file: "core/src/horizon.rs",
+        from: "self.0.store(0, Release)",
+        to: "self.0.store(0, Relaxed)",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "who reads a word learns nothing else",
+        file: "core/src/horizon.rs",
+        from: "self.0.load(Acquire)",
+        to: "self.0.load(Relaxed)",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "the highest horizon says nothing about transactions",
+        file: "core/src/horizon.rs",
+        from: "fetch_max(least, AcqRel)",
+        to: "fetch_max(least, Relaxed)",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a claim reads an earlier tick than was announced",
+        file: "core/src/slot.rs",
+        from: "            if now < low {",
+        to: "            if low == T::MAX {",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a claim stays in an earlier tick than was announced",
+        file: "core/src/slot.rs",
+        from: "if tick >= low && clock",
+        to: "if low != T::MAX && clock",
+        suites: &[LOOM_HORIZON],
+    },
+    Mutant {
+        name: "the floor is ignored",
+        file: "core/src/horizon.rs",
+        from: "        tick.max(floor())",
+        to: "        now",
+        suites: &[LOOM_HORIZON, HORIZON],
+    },
+    Mutant {
+        name: "a word is cleared before the commit is visible",
+        file: "src/sno/horizon.rs",
+        from: "XactEvent::XACT_EVENT_COMMIT |",
+        to: "XactEvent::XACT_EVENT_PRE_COMMIT |",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "a parallel worker announces for itself",
+        file: "src/pg/process.rs",
+        from: "if leader.is_null() { pg_sys::MyProc }",
+        to: "if true { pg_sys::MyProc }",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "words end only when they are cleared",
+        file: "core/src/horizon.rs",
+        from: "word != 0 && transaction != 0 && word == pack(tick, transaction)",
+        to: "word != 0 && transaction | 1 != 0",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "prepared transactions are forgotten",
+        file: "src/sno/horizon.rs",
+        from: "        XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(prepare) },",
+        to: "        XactEvent::XACT_EVENT_PRE_PREPARE => (),",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "the marks are not at the horizon",
+        file: "src/generator/session.rs",
+        from: "        self.marks.keep_above(horizon, now.max(horizon))?;",
+        to: "        let _ = now;",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "one mark is not at the horizon",
+        file: "src/generator/marks.rs",
+        from: "limits.iter().any(|limit| *limit < tick)",
+        to: "limits.iter().all(|limit| *limit < tick)",
+        suites: &[HORIZON],
     },
 ];

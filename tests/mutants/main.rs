@@ -135,9 +135,9 @@ impl Tests {
                     "--",
                 ]);
             }
-            "loom" => {
+            "loom" | "loom_horizon" => {
                 command
-                    .args(["cargo", "test", "--package", "sno-core", "--release", "--test", "loom", "--"])
+                    .args(["cargo", "test", "--package", "sno-core", "--release", "--test", program, "--"])
                     .env("RUSTFLAGS", "--cfg loom")
                     .env("CARGO_PROFILE_RELEASE_LTO", "off")
                     .env("CARGO_TARGET_DIR", self.root.join("target/loom"));

@@ -157,6 +157,7 @@ fn every_block_about_drivers_is_part_of_a_program() {
         ("docs/drivers.md", 25),
         ("docs/orms.md", 14),
         ("docs/cdc.md", 2),
+        ("docs/order.md", 1),
         ("packages/python/README.md", 2),
         ("packages/js/README.md", 2),
     ] {

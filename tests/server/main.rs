@@ -19,6 +19,7 @@ mod encodings;
 mod estimates;
 mod foreign;
 mod harness;
+mod horizon;
 mod hostile;
 mod imports;
 mod indexes;

@@ -57,8 +57,7 @@ impl Scheme for SnowflakeSiScheme {
 }
 
 /// The server's generator.
-pub(crate) static MEMORY: Memory<SnowflakeSiScheme, 1> =
-    Memory::new(c"sno_compat Snowflake-SI generator", 1024);
+pub(crate) static MEMORY: Memory<SnowflakeSiScheme, 1> = Memory::new(c"sno_compat Snowflake-SI generator");
 
 type Session = session::Session<SnowflakeSiScheme, 1>;
 

@@ -57,7 +57,7 @@ impl Scheme for Uid60Scheme {
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators; `extra` counts the leases of workers.
-pub(crate) static MEMORY: Memory<Uid60Scheme, SLOTS> = Memory::new(c"sno_compat uid60 generators", 18 * 1024);
+pub(crate) static MEMORY: Memory<Uid60Scheme, SLOTS> = Memory::new(c"sno_compat uid60 generators");
 
 /// This backend's generator, and the lease of its worker number.
 #[derive(Clone, Copy)]

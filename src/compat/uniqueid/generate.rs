@@ -57,8 +57,7 @@ impl Scheme for UniqueIdScheme {
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.
-pub(crate) static MEMORY: Memory<UniqueIdScheme, SLOTS> =
-    Memory::new(c"sno_compat uniqueid generators", 18 * 1024);
+pub(crate) static MEMORY: Memory<UniqueIdScheme, SLOTS> = Memory::new(c"sno_compat uniqueid generators");
 
 /// This backend's generator, and the other fields of its IDs.
 #[derive(Clone, Copy)]

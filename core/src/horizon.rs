@@ -1,0 +1,198 @@
+//! The horizon: up to which tick all IDs are settled, although transactions are open that will commit later.
+//!
+//! An ID is taken before its transaction commits, so a smaller ID can become visible after a larger one. Below the horizon
+//! this does not happen any more: no ID is taken there, and whoever has taken one there has ended its transaction.
+//!
+//! # Protocol
+//!
+//! All share a *floor*, which only rises. Each transaction has an [`Announcement`]: a word with the tick of its first ID
+//! and with its own number, so that the word ends with the transaction.
+//!
+//! A transaction that will take its first ID [announces](Horizon::announce) it:
+//!
+//! 1. It stores in its word what the clock reads, or the floor if that is later.
+//! 2. It passes a fence.
+//! 3. It loads the floor again. It may take IDs from this floor on, but not from before its word.
+//!
+//! [`Slot::claim_from`](crate::Slot::claim_from) refuses all earlier ticks. If the clock steps back before them, the
+//! transaction announces once more, which lowers its word. Its other IDs need none of this.
+//!
+//! A reader [advances](Horizon::advance) the horizon:
+//!
+//! 1. It raises the floor to what the clock reads, less a margin.
+//! 2. It passes a fence.
+//! 3. It loads the words of all open transactions. The horizon is the least of them and of the floor.
+//!
+//! One of any two fences is first. If it is the reader's, the transaction finds the new floor, and takes no ID before it. If
+//! it is the transaction's, the reader finds its word, which is not after any of its IDs.
+//!
+//! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait for
+//! it.
+
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicU64, fence};
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU64, fence};
+
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+use crate::{Tick, TickType};
+
+/// The bits of a word that are left for the transaction's number.
+const NUMBER: u32 = u64::BITS - Tick::BITS;
+
+fn pack(tick: Tick, transaction: u32) -> u64 {
+    tick.get() << NUMBER | u64::from(transaction) & ((1 << NUMBER) - 1)
+}
+
+/// The tick of a word, if it is this transaction's. Zeros are nobody's: neither a word nor the number of a transaction.
+fn unpack(word: u64, transaction: u32) -> Option<Tick> {
+    let tick = Tick::from_bits(word >> NUMBER);
+    (word != 0 && transaction != 0 && word == pack(tick, transaction)).then_some(tick)
+}
+
+/// The tick from which on a transaction takes IDs, in memory that all processes share. Each process has one, for one
+/// transaction after another. Zeros are a valid value: nothing is announced.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Announcement(AtomicU64);
+
+impl Announcement {
+    /// What the transaction has announced whose number `transaction` returns; 0 is no transaction.
+    ///
+    /// Only the low 25 bits of the number are kept. If another transaction of the same process agrees in them, it counts as
+    /// the one that announced. This can hold the horizon back and do no other harm.
+    #[inline]
+    pub fn of(&self, transaction: impl FnOnce() -> u32) -> Option<Tick> {
+        // Most words are zeros, so that numbers, which are in many places, need not be loaded.
+        let word = self.0.load(Acquire);
+        if word == 0 { None } else { unpack(word, transaction()) }
+    }
+
+    /// Forgets what was announced by a transaction that has ended.
+    pub fn clear(&self) {
+        self.0.store(0, Release);
+    }
+
+    /// Lowers the tick of this transaction. Several processes can work on one. The word of an earlier one is replaced.
+    fn lower(&self, transaction: u32, tick: Tick) {
+        let new = pack(tick, transaction);
+        let lowered = |old| Some(unpack(old, transaction).map_or(new, |_| new.min(old)));
+        let _ = self.0.fetch_update(Release, Relaxed, lowered);
+    }
+}
+
+/// What all transactions and readers share. Zeros are a valid value.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Horizon {
+    floor: AtomicU64,
+    /// The highest that was returned.
+    highest: AtomicU64,
+}
+
+impl Horizon {
+    /// Starts after a restart, at a tick before which no ID will be taken. Only for a horizon that nobody uses yet.
+    ///
+    /// This is a floor and not yet the horizon: prepared transactions may have announced earlier ticks.
+    pub fn resume(&self, floor: impl TickType) {
+        self.floor.store(floor.get(), Relaxed);
+    }
+
+    /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the tick
+    /// from which it may take them: `now`, or later if readers have been told so.
+    pub fn announce(&self, word: &Announcement, transaction: u32, now: Tick) -> Tick {
+        let floor = || Tick::from_bits(self.floor.load(Relaxed));
+        // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
+        let tick = now.max(floor());
+        word.lower(transaction, tick);
+        fence(SeqCst);
+        tick.max(floor())
+    }
+
+    /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` finds one, or a later one that was
+    /// returned before. `to` is what the clock reads or earlier; `open` returns the least tick that open transactions have
+    /// announced.
+    ///
+    /// Every ID in an earlier tick is of a transaction that has ended before this returns, and no ID will be taken in an
+    /// earlier tick.
+    pub fn advance(&self, to: Tick, open: impl FnOnce() -> Option<Tick>) -> Tick {
+        let floor = self.floor.fetch_max(to.get(), Relaxed).max(to.get());
+        fence(SeqCst);
+        let least = open().map_or(floor, |tick| floor.min(tick.get()));
+        // What was returned once stays true. Who returns it here sees the same transactions ended.
+        Tick::from_bits(self.highest.fetch_max(least, AcqRel).max(least))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::{ClaimError, Marks, SequenceRange, Slot};
+
+    fn tick(number: u64) -> Tick {
+        Tick::new(number).unwrap()
+    }
+
+    #[test]
+    fn a_word_ends_with_its_transaction() {
+        let (horizon, word) = (Horizon::default(), Announcement::default());
+        assert_eq!([0, 7, 1 << 25].map(|number| word.of(|| number)), [None; 3]);
+        assert_eq!(horizon.announce(&word, 7, Tick::MAX), Tick::MAX);
+        assert_eq!(word.of(|| 7), Some(Tick::MAX));
+        assert_eq!([0, 6, 8].map(|number| word.of(|| number)), [None; 3]);
+        // Of the number, 25 bits are kept.
+        assert_eq!([7 + (1 << 24), 7 + (1 << 25)].map(|number| word.of(|| number)), [None, Some(Tick::MAX)]);
+        word.clear();
+        assert_eq!(word.of(|| 7), None);
+        horizon.announce(&word, 1 << 25, tick(100));
+        assert_eq!([0, 1 << 25].map(|number| word.of(|| number)), [None, Some(tick(100))]);
+    }
+
+    #[test]
+    fn a_transaction_announces_its_earliest_tick() {
+        let (horizon, word) = (Horizon::default(), Announcement::default());
+        for (transaction, now, announced) in [(7, 100, 100), (7, 90, 90), (7, 95, 90), (8, 95, 95)] {
+            assert_eq!(horizon.announce(&word, transaction, tick(now)), tick(now));
+            assert_eq!(word.of(|| transaction), Some(tick(announced)));
+        }
+        // A transaction that has to wait for the clock does not hold the horizon back.
+        horizon.advance(tick(110), || word.of(|| 8));
+        assert_eq!(horizon.announce(&word, 9, tick(50)), tick(110));
+        assert_eq!(word.of(|| 9), Some(tick(110)));
+    }
+
+    #[test]
+    fn the_horizon_is_the_least_and_never_goes_back() {
+        let horizon = Horizon::default();
+        for (to, open, found) in [
+            (100, None, 100),
+            (110, Some(105), 105),
+            (110, Some(102), 105),
+            (90, None, 110),
+            (120, Some(130), 120),
+        ] {
+            assert_eq!(horizon.advance(tick(to), || open.map(tick)), tick(found), "{to} {open:?}");
+        }
+    }
+
+    #[test]
+    fn after_a_restart_it_goes_on() {
+        let (horizon, word) = (Horizon::default(), Announcement::default());
+        horizon.resume(tick(100));
+        assert_eq!(horizon.announce(&word, 7, tick(50)), tick(100));
+        assert_eq!(horizon.advance(tick(50), || Some(tick(90))), tick(90));
+        assert_eq!(horizon.advance(tick(50), || None), tick(100));
+    }
+
+    #[test]
+    fn a_claim_refuses_earlier_ticks() {
+        let (slot, marks, range) = (Slot::default(), Marks::unlimited(), SequenceRange::default());
+        let claim = |low, now| slot.claim_from(tick(low), &|| Ok(tick(now)), range, &marks);
+        assert_eq!(claim(100, 100).unwrap().tick, tick(100));
+        assert_eq!(claim(101, 100), Err(ClaimError::TooEarly { now: tick(100) }));
+        assert_eq!(claim(100, 100).unwrap().sequence, 1);
+        assert_eq!(claim(99, 98), Err(ClaimError::TooEarly { now: tick(98) }));
+        assert_eq!(claim(98, 98).unwrap().tick, tick(98));
+    }
+}

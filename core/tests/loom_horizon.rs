@@ -1,0 +1,321 @@
+//! The horizon, in every interleaving of transactions and readers, weak memory included:
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom_horizon
+//! ```
+//!
+//! A reader asks for the horizon and then looks at what is visible. In the end, each row with a key below that horizon has
+//! to be among what it saw.
+#![cfg(loom)]
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::Mutex,
+};
+
+use loom::{
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU32, AtomicUsize,
+            Ordering::{AcqRel, Acquire, Relaxed, Release},
+        },
+    },
+    thread,
+};
+use sno_core::{Announcement, ClaimError, Clock, Horizon, Marks, OutOfEpoch, SequenceRange, Slot, Tick};
+
+struct Found {
+    horizon: u64,
+    visible: u32,
+    /// Whether a transaction held the horizon back.
+    held: bool,
+}
+
+/// What all threads of one execution share.
+struct World {
+    scene: Scene,
+    slot: Slot,
+    marks: Marks,
+    horizon: Horizon,
+    announcements: [Announcement; 2],
+    /// The number of each process's transaction, or 0. PostgreSQL sets it to 0 under the lock under which it makes the rows
+    /// visible, and which every snapshot takes; here this is a release.
+    transactions: [AtomicU32; 2],
+    /// The rows that are visible, as bits.
+    visible: AtomicU32,
+    /// Where in the script the clock is. To step and to read it hands on nothing else.
+    place: AtomicUsize,
+    /// The rows of transactions that commit, and the ticks of their keys.
+    drawn: Mutex<Vec<(u32, u64)>>,
+    /// What readers found: a horizon and the rows that they saw then.
+    found: Mutex<Vec<Found>>,
+    /// Whether the clock tells that a tick lasts; here it always does when it was the last that the process read.
+    lasting: bool,
+    /// Whether processes clear their words. If not, a word ends with the transaction's number alone.
+    clears: bool,
+}
+
+impl World {
+    fn step(&self) {
+        self.place.fetch_add(1, Relaxed);
+    }
+
+    fn clock(&self) -> u64 {
+        self.scene.script[self.place.load(Relaxed)]
+    }
+
+    fn read(&self) {
+        let to = Tick::new(self.clock() - self.scene.margin).unwrap();
+        let words = self.announcements.iter().zip(&self.transactions);
+        let open = || words.filter_map(|(word, transaction)| word.of(|| transaction.load(Acquire))).min();
+        let horizon = self.horizon.advance(to, open);
+        let (horizon, held) = (horizon.get(), horizon < to);
+        let visible = self.visible.load(Relaxed);
+        self.found.lock().unwrap().push(Found { horizon, visible, held });
+    }
+}
+
+/// A process that inserts rows.
+struct Process {
+    world: Arc<World>,
+    /// Whose word and number it uses.
+    number: usize,
+    transaction: Cell<u32>,
+    low: Cell<Tick>,
+    /// What it read last from the clock.
+    last: Cell<u64>,
+    rows: RefCell<Vec<(u32, u64)>>,
+}
+
+impl Clock for Process {
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        self.last.set(self.world.clock());
+        Ok(Tick::new(self.last.get()).unwrap())
+    }
+
+    fn is_current(&self, tick: Tick) -> bool {
+        self.world.lasting && self.last.get() == tick.get()
+    }
+}
+
+impl Process {
+    fn new(world: &Arc<World>, number: usize) -> Self {
+        Self {
+            world: world.clone(),
+            number,
+            transaction: Cell::new(0),
+            low: Cell::new(Tick::MAX),
+            last: Cell::new(world.scene.script[0]),
+            rows: RefCell::default(),
+        }
+    }
+
+    fn begin(&self, transaction: u32) {
+        self.transaction.set(transaction);
+        self.world.transactions[self.number].store(transaction, Release);
+    }
+
+    /// Takes an ID for a row, unless it would have to wait.
+    fn insert(&self, row: u32) {
+        let World { slot, marks, horizon, announcements, .. } = &*self.world;
+        loop {
+            match slot.claim_from(self.low.get(), self, SequenceRange::default(), marks) {
+                Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick.get())),
+                Err(ClaimError::TooEarly { now }) => {
+                    let low = horizon.announce(&announcements[self.number], self.transaction.get(), now);
+                    self.low.set(low);
+                    if low > now {
+                        return;
+                    }
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn commit(&self) {
+        let World { visible, transactions, announcements, drawn, clears, .. } = &*self.world;
+        let rows = self.rows.take();
+        visible.fetch_or(rows.iter().map(|(row, _)| 1 << row).sum(), AcqRel);
+        drawn.lock().unwrap().extend(rows);
+        transactions[self.number].store(0, Release);
+        self.low.set(Tick::MAX);
+        if *clears {
+            announcements[self.number].clear();
+        }
+    }
+}
+
+type Act = fn(&Process);
+
+#[derive(Clone, Copy)]
+struct Scene {
+    script: &'static [u64],
+    margin: u64,
+    processes: &'static [Act],
+    readers: &'static [fn(&World)],
+    /// How often threads may be interrupted in one execution; as often as can be if `None`.
+    interruptions: Option<usize>,
+}
+
+const PLAIN: Scene =
+    Scene { script: &[100, 101], margin: 0, processes: &[], readers: &[step_and_read], interruptions: None };
+
+/// What happened at all, in any execution: a test that never got where it wanted proves nothing.
+#[derive(Default, Debug)]
+struct Seen {
+    executions: usize,
+    /// Horizons that were held back by a transaction.
+    held: usize,
+    /// Rows below a horizon, and others.
+    below: usize,
+    above: usize,
+}
+
+impl Scene {
+    fn play(self) {
+        let mut seen = Seen::default();
+        for (lasting, clears) in [(false, true), (true, false)] {
+            self.play_with(lasting, clears, &mut seen);
+        }
+        println!("{seen:?}");
+        assert!(seen.held > 0 && seen.below > 0 && seen.above > 0, "{seen:?}");
+    }
+
+    fn play_with(self, lasting: bool, clears: bool, seen: &mut Seen) {
+        let counts = std::sync::Arc::new(Mutex::new(std::mem::take(seen)));
+        let counted = counts.clone();
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = builder.preemption_bound.or(self.interruptions);
+        builder.check(move || {
+            let world = Arc::new(World {
+                scene: self,
+                slot: Slot::default(),
+                marks: Marks::unlimited(),
+                horizon: Horizon::default(),
+                announcements: Default::default(),
+                transactions: Default::default(),
+                visible: AtomicU32::new(0),
+                place: AtomicUsize::new(0),
+                drawn: Mutex::default(),
+                found: Mutex::default(),
+                lasting,
+                clears,
+            });
+            // Of a process that has gone: the slot is in the first tick.
+            world.slot.claim(&Process::new(&world, 0), SequenceRange::default(), &world.marks).unwrap();
+            // Readers run last at first: of two operations, loom tries the other order if the second is the load.
+            let acts = self.processes.iter().enumerate().skip(1).map(|(number, act)| {
+                let world = world.clone();
+                thread::spawn(move || act(&Process::new(&world, number)))
+            });
+            let mut threads: Vec<_> = acts.collect();
+            for reader in self.readers {
+                let world = world.clone();
+                threads.push(thread::spawn(move || reader(&world)));
+            }
+            self.processes[0](&Process::new(&world, 0));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+
+            let (drawn, found) = (world.drawn.lock().unwrap(), world.found.lock().unwrap());
+            let mut seen = counted.lock().unwrap();
+            seen.executions += 1;
+            for Found { horizon, visible, held } in found.iter() {
+                seen.held += usize::from(*held);
+                for (row, tick) in drawn.iter() {
+                    let (below, is_seen) = (tick < horizon, visible >> row & 1 == 1);
+                    *if below { &mut seen.below } else { &mut seen.above } += 1;
+                    assert!(!below || is_seen, "row {row} of {drawn:?} is missed below {horizon}");
+                }
+            }
+        });
+        *seen = std::mem::take(&mut *counts.lock().unwrap());
+    }
+}
+
+fn step_and_read(world: &World) {
+    world.step();
+    world.read();
+}
+
+/// A transaction of one row, which has the number of the process.
+fn one_row(process: &Process) {
+    process.begin(1);
+    process.insert(process.number as u32);
+    process.commit();
+}
+
+/// A transaction of two rows, between which the clock steps.
+fn two_rows(process: &Process) {
+    process.begin(1);
+    process.insert(2);
+    process.world.step();
+    process.insert(3);
+    process.commit();
+}
+
+#[test]
+fn the_clock_goes_forward() {
+    Scene { processes: &[one_row, one_row], interruptions: Some(2), ..PLAIN }.play();
+}
+
+#[test]
+fn the_clock_steps_back_between_two_rows() {
+    Scene {
+        script: &[100, 99],
+        processes: &[one_row, two_rows],
+        readers: &[World::read],
+        interruptions: Some(2),
+        ..PLAIN
+    }
+    .play();
+}
+
+#[test]
+fn the_clock_steps_back_within_the_margin() {
+    Scene { script: &[100, 99, 102], margin: 1, processes: &[two_rows], ..PLAIN }.play();
+}
+
+#[test]
+fn the_clock_leaps_and_steps_back() {
+    let scene = Scene { script: &[100, 105, 95], processes: &[one_row, two_rows], ..PLAIN };
+    Scene { interruptions: Some(2), ..scene }.play();
+}
+
+#[test]
+fn one_transaction_after_another() {
+    fn two(process: &Process) {
+        for row in 0..2 {
+            process.begin(row + 1);
+            process.insert(row);
+            process.commit();
+        }
+    }
+    Scene { processes: &[two], interruptions: Some(4), ..PLAIN }.play();
+}
+
+#[test]
+fn two_readers() {
+    Scene { processes: &[one_row], readers: &[World::read, step_and_read], interruptions: Some(3), ..PLAIN }
+        .play();
+}
+
+/// A leader whose parallel worker takes the first ID, and has ended before the leader inserts the row.
+#[test]
+fn a_worker_announces_for_its_leader() {
+    fn leader(process: &Process) {
+        process.begin(1);
+        let world = process.world.clone();
+        let worker = thread::spawn(move || {
+            let worker = Process::new(&world, 0);
+            worker.transaction.set(1);
+            worker.insert(0);
+            worker.rows.take()
+        });
+        process.insert(1);
+        process.rows.borrow_mut().extend(worker.join().unwrap());
+        process.commit();
+    }
+    Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
+}

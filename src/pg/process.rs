@@ -1,0 +1,81 @@
+//! The processes that run SQL, and their transactions.
+
+use std::{
+    ffi::c_int,
+    ptr,
+    sync::atomic::{AtomicU32, Ordering::Acquire},
+};
+
+use pgrx::pg_sys::{self, PGPROC};
+
+/// A process that runs SQL, or the place of one.
+#[derive(Clone, Copy)]
+pub(crate) struct Process(*mut PGPROC);
+
+impl Process {
+    /// How many there can be. Known when shared memory is requested.
+    pub(crate) fn count() -> usize {
+        // SAFETY: reads a number that is set once.
+        unsafe { pg_sys::MaxBackends as usize }
+    }
+
+    /// All of them, in the order of their numbers.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        // SAFETY: PostgreSQL allocates as many, those of other purposes follow.
+        (0..Self::count()).map(|number| Self(unsafe { (*pg_sys::ProcGlobal).allProcs.add(number) }))
+    }
+
+    /// The process whose transaction this backend works for: itself, or the leader of a parallel worker.
+    pub(crate) fn own() -> Self {
+        // SAFETY: a backend has its own, and a worker keeps its leader until it ends.
+        unsafe {
+            let leader = (*pg_sys::MyProc).lockGroupLeader;
+            Self(if leader.is_null() { pg_sys::MyProc } else { leader })
+        }
+    }
+
+    /// Its number, from 0 up to the [count](Self::count).
+    pub(crate) fn number(self) -> usize {
+        // SAFETY: all are in one array.
+        unsafe { self.0.offset_from_unsigned((*pg_sys::ProcGlobal).allProcs) }
+    }
+
+    /// The number of its top-level transaction, which is never the same as of the one before; 0 if there is none.
+    ///
+    /// It is set to 0 under the lock under which a commit becomes visible, and which each snapshot takes. So a snapshot
+    /// that is taken after it was seen to have changed sees the commit.
+    pub(crate) fn transaction(self) -> u32 {
+        // SAFETY: the places stay where they are, and the number is written in one step.
+        unsafe {
+            #[cfg(any(feature = "pg15", feature = "pg16"))]
+            let number = &raw mut (*self.0).lxid;
+            #[cfg(any(feature = "pg17", feature = "pg18"))]
+            let number = &raw mut (*self.0).vxid.lxid;
+            AtomicU32::from_ptr(number).load(Acquire)
+        }
+    }
+
+    /// The process ID, or 0.
+    pub(crate) fn id(self) -> i32 {
+        // SAFETY: the places stay where they are. It may change at any time.
+        unsafe { ptr::read_volatile(&raw const (*self.0).pid) }
+    }
+}
+
+/// Whether transactions can be prepared on this server.
+pub(crate) fn can_prepare() -> bool {
+    unsafe extern "C" {
+        // A setting that pgrx does not bind.
+        static max_prepared_xacts: c_int;
+    }
+
+    // SAFETY: reads a number that is set once.
+    unsafe { max_prepared_xacts > 0 }
+}
+
+/// Whether this is a parallel worker that loads a library which its leader has not loaded. A worker begins with those of its
+/// leader.
+pub(crate) fn loads_what_its_leader_lacks() -> bool {
+    // SAFETY: reads two variables of this backend.
+    unsafe { pg_sys::ParallelWorkerNumber >= 0 && !pg_sys::InitializingParallelWorker }
+}

@@ -1,0 +1,231 @@
+//! Readers that follow the horizon, while transactions commit late, roll back, are prepared and killed, and the clock steps.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::{self, Client, NoTls};
+use sno_tests::{Mode, Server, Sql as _, Stop};
+
+use crate::random::Random;
+use crate::{pick, tally};
+
+/// How many rows each batch has, by its number.
+type Rows = BTreeMap<i32, i64>;
+
+const FIRST: &str = "2222222222222222";
+
+struct Feed<'a> {
+    server: &'a Server,
+    batches: AtomicI32,
+    written: AtomicI64,
+    stop: AtomicBool,
+}
+
+impl Feed<'_> {
+    /// Does something on one connection after another, until it is time to stop. What fails is tried again.
+    fn repeat(&self, mut work: impl FnMut(&mut Client) -> Result<(), postgres::Error>) {
+        while !self.stop.load(Relaxed) {
+            let Ok(mut client) = self.server.config().connect(NoTls) else {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            while !self.stop.load(Relaxed) && !client.is_closed() {
+                if work(&mut client).is_err() {
+                    let _ = client.batch_execute("ROLLBACK");
+                    thread::sleep(Duration::from_millis(2));
+                }
+            }
+        }
+    }
+
+    /// Transactions of all kinds, most of which last a while after their first ID.
+    fn write(&self, client: &mut Client, random: &mut Random) -> Result<(), postgres::Error> {
+        let batch = self.batches.fetch_add(1, Relaxed);
+        let rows = 1 + random.below(pick(300, 3000));
+        let insert = format!("INSERT INTO items (batch) SELECT {batch} FROM generate_series(1, {rows})");
+        let sleep = format!("SELECT pg_sleep({} / 1000.0)", random.below(30));
+        let sql = match random.below(8) {
+            0 => insert,
+            1 => format!("BEGIN; {insert}; {sleep}; ROLLBACK"),
+            2 => format!("BEGIN; SAVEPOINT s; {insert}; ROLLBACK TO s; {sleep}; {insert}; COMMIT"),
+            3 => {
+                client.batch_execute(&format!("BEGIN; {insert}; PREPARE TRANSACTION '{batch}'"))?;
+                client.batch_execute(&sleep)?;
+                finish(client)?;
+                String::new()
+            }
+            4 => format!(
+                "BEGIN; CREATE TEMP TABLE keys ON COMMIT DROP AS SELECT sno_new(1) AS id FROM source; {sleep};
+                 INSERT INTO items SELECT id, {batch} FROM keys; COMMIT"
+            ),
+            5 => {
+                let mut copy = client.copy_in("COPY items (batch) FROM STDIN")?;
+                for _ in 0..rows {
+                    // An error of the server comes at the end.
+                    let _ = writeln!(copy, "{batch}");
+                }
+                copy.finish()?;
+                String::new()
+            }
+            _ => format!("BEGIN; {insert}; {sleep}; COMMIT"),
+        };
+        client.batch_execute(&sql)?;
+        self.written.fetch_add(rows as i64, Relaxed);
+        Ok(())
+    }
+}
+
+/// Commits what is prepared, also what a crash has separated from its writer.
+fn finish(client: &mut Client) -> Result<(), postgres::Error> {
+    for row in client.query("SELECT gid FROM pg_prepared_xacts", &[])? {
+        // Others do the same.
+        let _ = client.batch_execute(&format!("COMMIT PREPARED '{}'", row.get::<_, String>(0)));
+    }
+    Ok(())
+}
+
+/// The next rows below the horizon.
+fn read(client: &mut Client, place: &mut String, seen: &mut Rows) -> Result<(), postgres::Error> {
+    let horizon: String = client.query_one("SELECT sno_horizon('0.2 s')::text", &[])?.get(0);
+    // After a restart it may be before that of before.
+    if horizon > *place {
+        let next = format!(
+            "SELECT batch, count(*) FROM items WHERE id >= '{place}' AND id < '{horizon}' GROUP BY 1"
+        );
+        for row in client.query(&next, &[])? {
+            *seen.entry(row.get(0)).or_default() += row.get::<_, i64>(1);
+        }
+        *place = horizon;
+    }
+    Ok(())
+}
+
+/// Runs writers and readers until so many rows are written, and does `fault` again and again meanwhile. Returns how many rows
+/// were missed by a reader that remembers the last ID.
+fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
+    server.connect().run("TRUNCATE items");
+    let feed =
+        Feed { server, batches: AtomicI32::new(0), written: AtomicI64::new(0), stop: AtomicBool::new(false) };
+    let (mut place, mut seen) = (FIRST.to_owned(), Rows::new());
+    let naive = thread::scope(|scope| {
+        let stop = Stop(&feed.stop);
+        for _ in 0..6 {
+            scope.spawn(|| {
+                let mut random = Random::seeded();
+                feed.repeat(|client| feed.write(client, &mut random));
+            });
+        }
+        scope.spawn(|| feed.repeat(|client| read(client, &mut place, &mut seen)));
+        let naive = scope.spawn(|| {
+            let (mut last, mut count) = (FIRST.to_owned(), 0);
+            feed.repeat(|client| {
+                let query = format!("SELECT count(*), max(id::text) FROM items WHERE id > '{last}'");
+                let row = client.query_one(&query, &[])?;
+                if let Some(id) = row.get(1) {
+                    last = id;
+                    count += row.get::<_, i64>(0);
+                }
+                Ok(())
+            });
+            count
+        });
+        let began = Instant::now();
+        while feed.written.load(Relaxed) < rows {
+            assert!(began.elapsed() < Duration::from_secs(600), "{} rows", feed.written.load(Relaxed));
+            fault();
+        }
+        drop(stop);
+        naive.join().unwrap()
+    });
+    let mut client = server.connect();
+    finish(&mut client).unwrap();
+    let last: String = client.one("SELECT max(id)::text FROM items");
+    while place <= last {
+        read(&mut client, &mut place, &mut seen).unwrap();
+    }
+    let all = client.query("SELECT batch, count(*) FROM items GROUP BY batch", &[]).unwrap();
+    let all: Rows = all.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let wrong: Vec<_> = all.iter().filter(|(batch, rows)| seen.get(batch) != Some(rows)).take(9).collect();
+    assert!(wrong.is_empty() && seen.len() == all.len(), "batches and their rows, not as read: {wrong:?}");
+    let total = all.values().sum::<i64>();
+    tally::count(total as u64);
+    println!("{total} rows read, of which a reader that remembers the last ID missed {}", total - naive);
+    total - naive
+}
+
+fn server() -> Server {
+    let server = Server::builder()
+        .faketime(true)
+        .conf("max_prepared_transactions", "20")
+        .conf("max_parallel_workers_per_gather", "2")
+        .conf("min_parallel_table_scan_size", "0")
+        .conf("parallel_setup_cost", "0")
+        .conf("parallel_tuple_cost", "0")
+        .conf("max_wal_size", "8GB")
+        .conf("session_preload_libraries", "sno")
+        .start();
+    server.set_clock("-60");
+    let mut client = server.connect();
+    client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), batch integer NOT NULL)");
+    client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 100) n; ANALYZE source");
+    client.run("SELECT sno_new(1)");
+    server.set_clock("+0");
+    server
+}
+
+#[test]
+fn readers_of_the_horizon_miss_nothing() {
+    let server = server();
+    let missed: i64 = (0..pick(1, 40))
+        .map(|_| run_feed(&server, pick(100_000, 5_000_000), || thread::sleep(Duration::from_millis(100))))
+        .sum();
+    // So it can happen here.
+    assert!(missed > 0);
+}
+
+/// Steps within the margin of 0.2 s, and larger ones.
+#[test]
+fn nor_when_the_clock_steps() {
+    let server = server();
+    let mut random = Random::seeded();
+    for _ in 0..pick(1, 10) {
+        run_feed(&server, pick(50_000, 2_000_000), || {
+            let millis = random.below(1000) as f64 - 500.0;
+            server.set_clock(&format!("{:+.3}", millis / 1000.0));
+            tally::fault("clock steps");
+            thread::sleep(Duration::from_millis(random.below(500)));
+        });
+    }
+}
+
+/// Crashes of backends, restarts of all kinds, each with a clock that steps.
+#[test]
+fn nor_when_servers_restart() {
+    let server = server();
+    let mut random = Random::seeded();
+    for _ in 0..pick(1, 10) {
+        run_feed(&server, pick(50_000, 1_000_000), || {
+            thread::sleep(Duration::from_millis(random.below(1000)));
+            let step = format!("{:+.3}", random.below(1000) as f64 / 1000.0 - 0.5);
+            match random.below(4) {
+                0 => {
+                    let pids = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'";
+                    let Ok(mut client) = server.config().connect(NoTls) else { return };
+                    let Ok(pids) = client.query(pids, &[]) else { return };
+                    drop(client);
+                    server.crash(1, pids.iter().map(|row| row.get(0)));
+                    tally::fault("kill -9 of a backend");
+                }
+                mode => {
+                    server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][mode as usize - 1]);
+                    server.set_clock(&step);
+                    server.start();
+                    tally::fault("restarts with a clock that steps");
+                }
+            }
+        });
+    }
+}

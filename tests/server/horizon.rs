@@ -1,0 +1,314 @@
+//! `sno_horizon()`: below it nothing is missing and nothing will come. What is done to it under load is in
+//! `../faults/horizon.rs`.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::Client;
+use sno_tests::{Mode, Server, Sql as _, code, error, text};
+
+use super::workers_started;
+
+const TABLE: &str = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
+
+/// The horizon without a margin, so that it is up to date.
+const NOW: &str = "SELECT sno_horizon('0')::text";
+
+/// Whether the present horizon is after all rows of the table.
+#[track_caller]
+fn settled(client: &mut Client) -> bool {
+    // A tick later, so that it can be after the last row.
+    thread::sleep(Duration::from_millis(8));
+    let horizon = text(client, NOW);
+    client.one(&format!("SELECT NOT EXISTS (SELECT FROM items WHERE id >= '{horizon}')"))
+}
+
+/// Who holds the horizon back: process IDs and the names of prepared transactions.
+fn holders(client: &mut Client) -> Vec<String> {
+    let rows = client.query("SELECT coalesce(gid, pid::text) FROM sno_horizon_holders ORDER BY since", &[]);
+    rows.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+fn pid(client: &mut Client) -> String {
+    text(client, "SELECT pg_backend_pid()")
+}
+
+#[test]
+fn transactions_that_have_ids_hold_it_back_until_they_end() {
+    let server = Server::builder().start();
+    let (mut writer, mut reader, mut other) = (server.connect(), server.connect(), server.connect());
+    reader.run(TABLE);
+    other.run("CREATE DATABASE other");
+    let mut elsewhere = server.connect_to("other");
+    // A reader, a writer without an ID, and one in another database.
+    other.run("CREATE TABLE t (n integer)");
+    other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM items; INSERT INTO t VALUES (1)");
+    elsewhere.run("BEGIN; CREATE TABLE t (n integer)");
+    let writer_pid = pid(&mut writer);
+    for (begin, end) in [
+        ("BEGIN; INSERT INTO items VALUES (DEFAULT, 1)", "COMMIT"),
+        ("BEGIN; INSERT INTO items VALUES (DEFAULT, 1)", "ROLLBACK"),
+        ("BEGIN; SAVEPOINT s; INSERT INTO items VALUES (DEFAULT, 1); ROLLBACK TO s", "COMMIT"),
+        ("BEGIN; SAVEPOINT s; INSERT INTO items VALUES (DEFAULT, 1); RELEASE s", "COMMIT"),
+        (
+            "BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT sno_new(1) FROM generate_series(1, 9); FETCH c",
+            "COMMIT",
+        ),
+        ("BEGIN; SELECT sno_new(1)", "SELECT 1 / 0"),
+    ] {
+        writer.run(begin);
+        thread::sleep(Duration::from_millis(8));
+        let first = text(&mut reader, NOW);
+        assert_eq!(holders(&mut reader), [&*writer_pid], "{begin}");
+        // It does not hold back what was there before.
+        let since = "SELECT (sno_time(sno_horizon('0')) = since)::text FROM sno_horizon_holders";
+        assert_eq!(text(&mut reader, since), "true", "{begin}");
+        other.run("SELECT 1");
+        thread::sleep(Duration::from_millis(8));
+        assert_eq!(text(&mut reader, NOW), first, "{begin}");
+        assert!(!reader.one::<bool>(&format!("SELECT EXISTS (SELECT FROM items WHERE id >= '{first}')")));
+        let _ = writer.batch_execute(end);
+        let _ = writer.batch_execute("ROLLBACK");
+        assert_eq!(holders(&mut reader), [""; 0], "{begin}; {end}");
+        assert!(settled(&mut reader) && text(&mut reader, NOW) > first, "{begin}; {end}");
+    }
+    // A session that is terminated, and a place of a process that another session takes.
+    writer.run("BEGIN; INSERT INTO items VALUES (DEFAULT, 2)");
+    reader.run(&format!("SELECT pg_terminate_backend({writer_pid}, 10000)"));
+    let mut next = server.connect();
+    next.run("BEGIN");
+    assert!(settled(&mut reader));
+    // A commit that is not visible yet, since it waits for a standby.
+    reader.run("SET synchronous_commit = local");
+    server.configure("synchronous_standby_names", "nobody");
+    reader.run("SELECT pg_reload_conf()");
+    thread::scope(|scope| {
+        let mut waiting = server.connect();
+        let waiting_pid = pid(&mut waiting);
+        scope.spawn(move || waiting.run("INSERT INTO items VALUES (DEFAULT, 4)"));
+        let waits = format!(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = {waiting_pid} AND wait_event = 'SyncRep')"
+        );
+        while !reader.one::<bool>(&waits) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(holders(&mut reader), [&*waiting_pid]);
+        reader.run(&format!("SELECT pg_cancel_backend({waiting_pid})"));
+    });
+    server.unconfigure("synchronous_standby_names");
+    reader.run("SELECT pg_reload_conf()");
+    // Each transaction of a procedure for itself.
+    next.run(
+        "ROLLBACK; CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN
+           INSERT INTO items VALUES (DEFAULT, 3); COMMIT; PERFORM pg_sleep(60);
+         END $$",
+    );
+    let sleeper = pid(&mut next);
+    thread::scope(|scope| {
+        scope.spawn(move || next.batch_execute("CALL p()"));
+        while reader.one::<i64>("SELECT count(*) FROM items WHERE n = 3") == 0 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(settled(&mut reader));
+        reader.run(&format!("SELECT pg_terminate_backend({sleeper}, 10000)"));
+    });
+}
+
+/// The margin is subtracted, in ticks of 4 ms, and the horizon never goes back.
+#[test]
+fn without_transactions_it_is_the_present_time_less_the_margin() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    // It starts at the marks that the server started at.
+    assert!(
+        client
+            .one::<bool>("SELECT sno_time(sno_horizon('1 hour')) > clock_timestamp() - interval '1 minute'")
+    );
+    server.advance_clock(7200.0);
+    for (call, millis) in [("'1 hour'", 3_600_000), ("", 1000), ("'0.1 s'", 100), ("'0'", 0)] {
+        let lag = format!(
+            "SELECT extract(epoch FROM clock_timestamp() - sno_time(h)) * 1000 BETWEEN {millis} AND {millis} + 100
+             FROM sno_horizon({call}) h"
+        );
+        let lower = format!("SELECT sno_horizon({call}) = sno_lower(sno_time(sno_horizon({call})))");
+        assert!(client.one::<bool>(&lag) && client.one::<bool>(&lower), "{call}");
+    }
+    assert!(client.one::<bool>("SELECT a <= b FROM sno_horizon('0') a, sno_horizon('1 day') b"));
+}
+
+/// A statement sees what was committed before it began, and the horizon is of a later time.
+#[test]
+fn horizon_and_rows_in_one_statement_miss_rows() {
+    let server = Server::builder().start();
+    let (mut reader, mut writer) = (server.connect(), server.connect());
+    reader.run(TABLE);
+    let query = "SELECT h::text || ' ' || (SELECT count(*) FROM items WHERE id < h)
+                 FROM (SELECT sno_horizon('0') AS h FROM pg_sleep(1)) AS horizon";
+    let trap = thread::scope(|scope| {
+        let trap = scope.spawn(|| text(&mut reader, query));
+        thread::sleep(Duration::from_millis(300));
+        writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
+        trap.join().unwrap()
+    });
+    let (horizon, count) = trap.split_once(' ').unwrap();
+    assert_eq!(count, "0");
+    assert_eq!(text(&mut reader, &format!("SELECT count(*) FROM items WHERE id < '{horizon}'")), "1");
+}
+
+const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
+    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
+
+/// The rows are its leader's, and so is the transaction, also if the leader itself has never called `sno_new`.
+#[test]
+fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
+    let server =
+        Server::builder().conf("log_min_messages", "debug1").conf("max_prepared_transactions", "0").start();
+    let mut reader = server.connect();
+    reader.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
+    reader.run("CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'",
+    );
+    for call in ["sno_new(1)", "hidden()"] {
+        let mut leader = server.connect();
+        leader.run(PARALLEL);
+        leader.run(&format!("BEGIN; CREATE TABLE items AS SELECT {call} AS id FROM source"));
+        let leader_pid = pid(&mut leader);
+        assert_ne!(workers_started(&server, leader_pid.parse().unwrap()), 0, "no workers");
+        thread::sleep(Duration::from_millis(8));
+        let horizon = text(&mut reader, NOW);
+        assert_eq!(holders(&mut reader), [&*leader_pid], "{call}");
+        assert!(leader.one::<bool>(&format!("SELECT min(id) >= '{horizon}' FROM items")), "{call}");
+        leader.run("COMMIT");
+        assert_eq!(holders(&mut reader), [""; 0], "{call}");
+        assert!(settled(&mut reader), "{call}");
+        reader.run("DROP TABLE items");
+    }
+    // It would not notice that it is prepared.
+    server.configure("max_prepared_transactions", "9");
+    server.restart(Mode::Fast);
+    let mut leader = server.connect();
+    leader.run(PARALLEL);
+    let hidden = "CREATE TABLE items AS SELECT hidden() AS id FROM source";
+    assert_eq!(code(&mut leader, hidden), "55000");
+    leader.run("LOAD 'sno'");
+    leader.run(hidden);
+}
+
+/// PostgreSQL keeps the lock of a prepared transaction, in memory and on disk.
+#[test]
+fn a_prepared_transaction_holds_it_back_over_restarts() {
+    let server = Server::builder().conf("max_prepared_transactions", "9").start();
+    let mut client = server.connect();
+    client.run(TABLE);
+    client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
+    // One of each kind: the ID of a worker, none, one that is rolled back, and one that is committed.
+    client.run(PARALLEL);
+    client.run(
+        "BEGIN; CREATE TABLE others AS SELECT sno_new(1) AS id FROM source; PREPARE TRANSACTION 'worker'",
+    );
+    client.run("BEGIN; CREATE TABLE t (n integer); PREPARE TRANSACTION 'none'");
+    for gid in ["rolled back", "committed"] {
+        client.run(&format!("BEGIN; INSERT INTO items VALUES (DEFAULT, 1); PREPARE TRANSACTION '{gid}'"));
+        thread::sleep(Duration::from_millis(8));
+    }
+    let horizon = text(&mut client, NOW);
+    for mode in [None, Some(Mode::Fast), Some(Mode::Immediate)] {
+        if let Some(mode) = mode {
+            server.restart(mode);
+            client = server.connect();
+        }
+        client.run("INSERT INTO items VALUES (DEFAULT, 2)");
+        assert_eq!(text(&mut client, NOW), horizon, "{mode:?}");
+        assert_eq!(holders(&mut client), ["worker", "rolled back", "committed"], "{mode:?}");
+    }
+    client.run("COMMIT PREPARED 'worker'");
+    assert!(client.one::<bool>(&format!("SELECT min(id) >= '{horizon}' FROM others")));
+    client.run("ROLLBACK PREPARED 'rolled back'");
+    let last = text(&mut client, NOW);
+    assert_eq!(holders(&mut client), ["committed"]);
+    client.run("COMMIT PREPARED 'committed'");
+    assert!(client.one::<bool>(&format!("SELECT min(id) >= '{last}' FROM items WHERE n = 1")));
+    assert!(settled(&mut client));
+}
+
+/// A step back within the margin costs nothing. After a larger one, whoever wants an ID waits for the rest.
+#[test]
+fn the_clock_steps_back() {
+    let server = Server::builder().faketime(true).start();
+    server.set_clock("-3600");
+    let (mut reader, mut writer) = (server.connect(), server.connect_with("-c sno.max_clock_wait=0"));
+    writer.run(TABLE);
+    writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
+    server.set_clock("+0");
+    let id = "INSERT INTO items VALUES (DEFAULT, 2) RETURNING id::text";
+    let before = text(&mut writer, id);
+    let horizon = text(&mut reader, "SELECT sno_horizon()::text");
+    server.set_clock("-0.9");
+    let within = text(&mut writer, id);
+    assert!(horizon < within && within < before);
+    server.set_clock("-30");
+    let refused = error(&mut writer, "INSERT INTO items VALUES (DEFAULT, 3)");
+    assert_eq!(refused.code().code(), "55000");
+    // It waits for the horizon, which has advanced meanwhile; and it does not pull it back.
+    assert_eq!(text(&mut reader, "SELECT sno_horizon()::text"), horizon);
+    server.set_clock("-3");
+    writer.run("SET sno.max_clock_wait = '10s'");
+    let began = Instant::now();
+    let after = text(&mut writer, id);
+    assert!(after > horizon && began.elapsed() > Duration::from_secs(1), "{:?}", began.elapsed());
+    // In the middle of a transaction, too.
+    writer.run("SET sno.max_clock_wait = 0; BEGIN; INSERT INTO items VALUES (DEFAULT, 4)");
+    server.set_clock("-6");
+    // A tick that lasts.
+    thread::sleep(Duration::from_millis(8));
+    assert_eq!(code(&mut writer, "INSERT INTO items VALUES (DEFAULT, 5)"), "55000");
+}
+
+#[test]
+fn no_restart_lets_ids_in_below_it() {
+    for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
+        let server = Server::builder().faketime(true).disk(mode == Mode::Crash).start();
+        server.set_clock("-3600");
+        server.connect().run("SELECT sno_new(1)");
+        server.set_clock("+0");
+        let mut horizon = text(&mut server.connect(), NOW);
+        // A restart over which the clock goes on needs no wait.
+        server.advance_clock(0.1);
+        server.connect().run("SELECT sno_new(1)");
+        server.restart(mode);
+        let mut client = server.connect_with("-c sno.max_clock_wait=0");
+        assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon, "{mode:?}");
+        horizon = text(&mut client, NOW);
+        server.stop(mode);
+        server.set_clock("-60");
+        server.start();
+        client = server.connect_with("-c sno.max_clock_wait=0");
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{mode:?}");
+        assert!(text(&mut client, NOW) >= horizon, "{mode:?}");
+        server.set_clock("+3");
+        assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon, "{mode:?}");
+    }
+}
+
+/// As docs/order.md says: the horizon of the primary counts on a standby that has replayed as much.
+#[test]
+fn on_a_standby_and_after_its_promotion() {
+    let server = Server::builder().conf("max_prepared_transactions", "9").start();
+    let mut writer = server.connect();
+    writer.run(TABLE);
+    let standby = server.standby();
+    writer.run("BEGIN; INSERT INTO items VALUES (DEFAULT, 1); PREPARE TRANSACTION 'open'");
+    let mut reader = standby.connect();
+    assert_eq!(code(&mut reader, "SELECT sno_horizon()"), "25006");
+    let before = text(&mut writer, NOW);
+    server.wait_replayed(&standby);
+    server.stop(Mode::Immediate);
+    standby.promote();
+    reader.run("INSERT INTO items VALUES (DEFAULT, 2)");
+    assert_eq!(holders(&mut reader), ["open"]);
+    let horizon = text(&mut reader, NOW);
+    reader.run("COMMIT PREPARED 'open'");
+    assert!(
+        reader.one::<bool>(&format!("SELECT min(id) >= greatest('{before}', '{horizon}'::sno) FROM items"))
+    );
+    assert!(settled(&mut reader));
+}
