@@ -101,7 +101,7 @@ impl Rules {
                             return None;
                         }
                     }
-                    Err(ClaimError::OutOfEpoch(_)) => return None,
+                    Err(ClaimError::TooEarly { .. } | ClaimError::OutOfEpoch(_)) => return None,
                 }
             }
         }
@@ -393,7 +393,7 @@ fn count(events: &[Event], seen: &mut Seen) {
             Err(ClaimError::SequenceExhausted { .. }) => seen.overflows += 1,
             Err(ClaimError::ClockWentBack { .. }) => seen.regressions += 1,
             Err(ClaimError::MarkReached { .. }) => seen.marks += 1,
-            Err(ClaimError::OutOfEpoch(_)) => (),
+            Err(ClaimError::TooEarly { .. } | ClaimError::OutOfEpoch(_)) => (),
         }
     }
 }

@@ -250,6 +250,7 @@ impl Server {
                 prop_assert!(self.free(slot, tick_tock, wanted.get()));
                 prop_assert!(wanted > self.marks.limit(tick_tock));
             }
+            Err(ClaimError::TooEarly { .. }) => prop_assert!(false, "no tick is too early"),
             Err(ClaimError::OutOfEpoch(error)) => {
                 let last_used_up = reading == Ok(Tick::MAX.get()) && highest >= self.range.upper();
                 prop_assert!(reading == Err(error) || last_used_up && error == OutOfEpoch::After);

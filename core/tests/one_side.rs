@@ -94,7 +94,7 @@ fn live<T: TickType>(pool: SequenceRange, start: u64, events: &[Event]) -> Resul
                     written = marks.ahead(tick_tock, wanted);
                     marks.raise(written);
                 }
-                Err(ClaimError::OutOfEpoch(error)) => return Err(TestCaseError::fail(error.to_string())),
+                Err(error) => return Err(TestCaseError::fail(error.to_string())),
             }
         }
     }

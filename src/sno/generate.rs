@@ -18,6 +18,7 @@ use crate::{
         shared::Memory,
     },
     pg::{
+        backend_local::BackendLocal,
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
         fmgr::{Args, functions, pg_function},

@@ -151,8 +151,8 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
     let wrong: Vec<_> = all.iter().filter(|(batch, rows)| seen.get(batch) != Some(rows)).take(9).collect();
     assert!(wrong.is_empty() && seen.len() == all.len(), "batches and their rows, not as read: {wrong:?}");
     let total = all.values().sum::<i64>();
-    tally::count(total as u64);
-    println!("{total} rows read, of which a reader that remembers the last ID missed {}", total - naive);
+    tally::count("rows read below horizons, each once", total as u64);
+    tally::count("rows that a reader missed who remembers the last ID", (total - naive) as u64);
     total - naive
 }
 

@@ -19,6 +19,10 @@ fn values(of: &str) -> impl Iterator<Item = &'static str> {
              '2024-02-29 12:00+00'; '2079-09-07 15:47:35.551999+00'; '2079-09-07 15:47:35.552+00';
              '294276-12-31 23:59:59.999999+00'; 'infinity'"
         }
+        "timestamp without time zone" => {
+            "NULL; '-infinity'; '4713-01-01 BC'; '2010-01-01 00:00'; '294276-12-31 23:59:59.999999'; 'infinity'"
+        }
+        "date" => "NULL; '-infinity'; '4713-01-01 BC'; '2010-01-01'; '5874897-12-31'; 'infinity'",
         "sno" => {
             r"NULL; '2222222222222222'; '2222222222222223'; '9q7k4op826n2g222'; 'xxxxxxxxxxxxxxxw'; 'xxxxxxxxxxxxxxxx';
               '\x00000000000000000000'; '\xffffffffffffffffffff'"
