@@ -92,14 +92,18 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
     /// The server's generators. The first process to call this creates them.
     pub(crate) fn attach(&'static self) -> Result<&'static Shared<S::Tick, SLOTS>, Error> {
         let mut address = self.address.load(Relaxed);
-        if address.is_null() {
-            address = self.map()?;
-            self.address.store(address, Relaxed);
-        }
         // SAFETY: the memory stays mapped until the process ends, was set to a valid value before another process could
         // find it, and is accessed only through atomics.
-        let shared = unsafe { &*address };
-        if shared.layout.load(Relaxed) == LAYOUT { Ok(shared) } else { Err(errors::layout::<S>()) }
+        unsafe {
+            if address.is_null() {
+                address = self.map()?;
+                if (*address).layout.load(Relaxed) != LAYOUT {
+                    return Err(errors::layout::<S>());
+                }
+                self.address.store(address, Relaxed);
+            }
+            Ok(&*address)
+        }
     }
 
     /// What the transactions of all processes have announced, by the [numbers](Process::number) of the processes.

@@ -329,15 +329,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a function is not parallel safe any more",
         file: "sql/sno.sql",
-        from: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
-        to: "RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;",
+        from: "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
+        to: "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;",
         suites: &[REGRESS, UPGRADES],
     },
     Mutant {
         name: "shared memory of another layout is used",
         file: "src/generator/shared.rs",
-        from: "if shared.layout.load(Relaxed) == LAYOUT {",
-        to: "if true {",
+        from: "if (*address).layout.load(Relaxed) != LAYOUT {",
+        to: "if false {",
         suites: &[LAYOUT],
     },
     Mutant {
