@@ -10,7 +10,7 @@ use crate::{
         datum::Timestamp,
         errors::{Error, sentence},
     },
-    sno::fields,
+    sno::id,
 };
 
 /// A value of another type that is not an ID.
@@ -31,8 +31,8 @@ pub(crate) fn into_sno(
     unix_micros: i64,
     convert: impl FnOnce(u8) -> Result<Sno, OutOfEpoch>,
 ) -> Result<Sno, Error> {
-    convert(fields::metabyte(metabyte)?)
-        .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), fields::SPAN))
+    convert(id::metabyte(metabyte)?)
+        .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), id::SPAN))
 }
 
 /// The value of an argument of type `text` that is an ASCII name; `what` is for the error.

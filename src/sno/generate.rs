@@ -26,7 +26,7 @@ use crate::{
         server::process_id,
     },
     sno::{
-        fields::{self, SPAN},
+        id::{self, SPAN},
         settings::Settings,
     },
 };
@@ -157,7 +157,7 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
 /// The slow path to an ID: it starts the session, and waits if it has to.
 #[cold]
 fn generate(metabyte: i32) -> Result<Sno, Error> {
-    let metabyte = fields::metabyte(metabyte)?;
+    let metabyte = id::metabyte(metabyte)?;
     let session = session()?;
     Ok(session.next()?.id(metabyte, session.number))
 }
@@ -166,8 +166,8 @@ pg_function! {
     /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number
     /// from a counter of its own.
     fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
-        let metabyte = fields::metabyte(metabyte)?;
-        let tick = fields::tick(at)?;
+        let metabyte = id::metabyte(metabyte)?;
+        let tick = id::tick(at)?;
         let (partition, range) = BACKFILL.get_or_start(|| {
             refuse_recovery::<SnoScheme>()?;
             let Settings { prefix, range } = Settings::current()?;

@@ -1,9 +1,7 @@
 //! The type `sno`. A file imports only from those before it here.
 
-mod btree;
-pub(crate) mod fields;
-mod fixed;
-mod functions;
+pub(crate) mod id;
+
 mod mask;
 mod time;
 

@@ -7,7 +7,7 @@ use sno_core::Sno;
 
 use crate::{
     pg::{datum::Returned as _, raw},
-    sno::functions::lt,
+    sno::id::lt,
 };
 
 /// The comparisons of btree but for `=`.

@@ -37,7 +37,7 @@ use crate::{
         settings::IN_PARALLEL,
     },
     sno::{
-        fields::sno_time,
+        id::sno_time,
         planner::operators::{Function, Operator, Operators, is_function},
         time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
     },

@@ -1,0 +1,292 @@
+//! The type `sno`, in the order in which one asks: input and output, comparison, sorting and hashing, btree and BRIN,
+//! casts, fields.
+//!
+//! The accepted texts:
+//!
+//! ```text
+//! sno   := 16 of "23456789abcdefghijklmnopqrstuvwx"
+//!        | "\\x" 20 of "0123456789abcdefABCDEF"
+//! ```
+//!
+//! The second is what drivers send when a program binds the ten raw bytes. Output is always the first.
+
+use pgrx::pg_sys::{self, Datum};
+use sno_core::{Abbreviation, Fields, FixedLength, ParseError, Sno, Tick};
+
+use crate::{
+    fixed::{
+        Fixed,
+        sort::{self, Abbreviate},
+        type_functions,
+    },
+    pg::{
+        datum::{Timestamp, Uuid, by_reference},
+        errors::{Error, check_range, sentence},
+        fmgr::{Row, pg_function},
+        raw::in_range_timestamptz_interval,
+    },
+};
+
+by_reference!(Sno);
+
+// Input, output, comparison, sort support, hash, casts to and from bytea.
+type_functions!(Sno, "sno", sort::abbreviated::<Sno>);
+
+impl Fixed for Sno {
+    #[inline(always)]
+    fn input(text: &[u8]) -> Result<Self, ParseError> {
+        match Self::parse_bytes(text) {
+            Ok(id) => Ok(id),
+            Err(error) => parse_digits(text, error),
+        }
+    }
+
+    fn invalid(text: &[u8], error: ParseError) -> Error {
+        let detail = if text.starts_with(b"\\x") {
+            "After \\x a sno has 20 hexadecimal digits.".to_owned()
+        } else if error.position().is_some() {
+            sentence(error)
+        } else {
+            "A sno is 16 characters, or \\x and 20 hexadecimal digits.".to_owned()
+        };
+        let error = Error::syntax(Self::NAME, text, detail);
+        // `id >= '2026-11-01'` is read as a comparison of IDs.
+        match str::from_utf8(text) {
+            Ok(text) if is_like_a_time(text) => {
+                error.hint(format!("To compare with a time, write its type: timestamptz '{text}'."))
+            }
+            _ => error,
+        }
+    }
+}
+
+/// Parses the second form. `error` is for a text that is of neither.
+#[cold]
+fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, ParseError> {
+    text.strip_prefix(b"\\x").and_then(Sno::parse_hex).ok_or(error)
+}
+
+/// Whether a text is like a date, with a time of day or without, or one of PostgreSQL's special times: so much so that
+/// it is worth a HINT, which quotes it.
+fn is_like_a_time(text: &str) -> bool {
+    // Nothing that would have to be escaped.
+    let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic() && !matches!(byte, b'\'' | b'\\');
+    if text.len() > 40 || !text.bytes().all(is_plain) {
+        return false;
+    }
+    let text = text.trim().trim_start_matches('-').to_ascii_lowercase();
+    if ["now", "today", "tomorrow", "yesterday", "infinity", "epoch"].contains(&text.as_str()) {
+        return true;
+    }
+    // A year, a month and a day, in any order: 2026-11-01, 11/1/2026, 1.11.2026.
+    let Some(sign) = text.chars().find(|sign| !sign.is_ascii_digit()) else { return false };
+    let parts: Vec<&str> = text.splitn(3, sign).collect();
+    let [first, second, rest] = parts[..] else { return false };
+    let third = rest.len() - rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+    matches!(sign, '-' | '/' | '.')
+        && (1..=4).contains(&first.len())
+        && second.bytes().all(|digit| digit.is_ascii_digit())
+        && (1..=2).contains(&second.len())
+        && (1..=4).contains(&third)
+}
+
+impl Abbreviate for Sno {
+    type Abbreviation = Abbreviation;
+
+    #[inline(always)]
+    fn anchor(self) -> Abbreviation {
+        Abbreviation::anchored_at(self)
+    }
+
+    #[inline(always)]
+    fn key(self, by: Abbreviation) -> u64 {
+        by.key(self)
+    }
+}
+
+pg_function! {
+    /// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: the function of `timestamptz`, for the times of
+    /// IDs.
+    fn sno_in_range(value: Sno, base: Sno, offset: Datum, sub: Datum, less: Datum) -> Datum {
+        let [value, base] = [value, base].map(|id| Timestamp::from(id.tick()).0.into());
+        // SAFETY: the arguments that it takes.
+        unsafe {
+            pg_sys::DirectFunctionCall5Coll(
+                Some(in_range_timestamptz_interval),
+                pg_sys::InvalidOid,
+                value,
+                base,
+                offset,
+                sub,
+                less,
+            )
+        }
+    }
+
+    /// `sno_brin_distance(sno, sno) → double precision`: the distance of two IDs, in ticks. `minmax_multi` merges the
+    /// ranges that are closest to each other.
+    fn sno_brin_distance(left: Sno, right: Sno) -> f64 {
+        left.distance(right)
+    }
+}
+
+/// Skip scans came with PostgreSQL 18.
+#[cfg(feature = "pg18")]
+mod skip {
+    use pgrx::pg_sys::{Datum, FunctionCallInfo, Relation};
+    use sno_core::Sno;
+
+    use crate::pg::{
+        datum::{Argument as _, Returned as _},
+        fmgr::{Args, functions},
+    };
+
+    /// PostgreSQL's `SkipSupportData`, which pgrx does not bind.
+    #[repr(C)]
+    struct SkipSupport {
+        low: Datum,
+        high: Datum,
+        decrement: unsafe extern "C-unwind" fn(Relation, Datum, *mut bool) -> Datum,
+        increment: unsafe extern "C-unwind" fn(Relation, Datum, *mut bool) -> Datum,
+    }
+
+    functions! {
+        /// `sno_skipsupport(internal) → void`
+        sno_skipsupport: fill;
+    }
+
+    unsafe fn fill(fcinfo: FunctionCallInfo) -> Datum {
+        // SAFETY: PostgreSQL passes this struct to fill. No frame above has anything to drop.
+        unsafe {
+            let place = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<SkipSupport>();
+            let (low, high) = (Sno::MIN.into_datum(), Sno::MAX.into_datum());
+            place.write(SkipSupport { low, high, decrement, increment });
+        }
+        Datum::null()
+    }
+
+    unsafe extern "C-unwind" fn decrement(_: Relation, id: Datum, overflow: *mut bool) -> Datum {
+        // SAFETY: the element is a sno, and the flag is to be written.
+        unsafe { neighbour(Sno::from_datum(id).predecessor(), overflow) }
+    }
+
+    unsafe extern "C-unwind" fn increment(_: Relation, id: Datum, overflow: *mut bool) -> Datum {
+        // SAFETY: the element is a sno, and the flag is to be written.
+        unsafe { neighbour(Sno::from_datum(id).successor(), overflow) }
+    }
+
+    unsafe fn neighbour(id: Option<Sno>, overflow: *mut bool) -> Datum {
+        // SAFETY: the caller's flag. No frame above has anything to drop.
+        unsafe {
+            *overflow = id.is_none();
+            id.map_or(Datum::null(), |id| id.into_datum())
+        }
+    }
+}
+
+pg_function! {
+    /// `sno_to_uuid(sno) → uuid`: the 16 characters as the 16 bytes, in the same order.
+    fn sno_to_uuid(id: Sno) -> Uuid {
+        Uuid(id.to_text())
+    }
+
+    /// `sno_from_uuid(uuid) → sno`
+    fn sno_from_uuid(uuid: Uuid) -> Result<Sno, Error> {
+        Sno::parse_bytes(&uuid.0).map_err(|error| {
+            // There are 16 bytes, so the error has a position.
+            let place = error.position().map_or(0, |position| position + 1);
+            let detail = format!("Byte {place} is not the code of one of the characters 2-9 and a-x.");
+            Error::uuid("sno", &uuid.0, detail)
+        })
+    }
+
+    /// `sno_to_uuidv7(sno) → uuid`: a version 7 with the fields of the ID.
+    fn sno_to_uuidv7(id: Sno) -> Uuid {
+        Uuid(id.to_uuidv7())
+    }
+
+    /// `uuidv7_to_sno(uuid) → sno`
+    fn uuidv7_to_sno(uuid: Uuid) -> Result<Sno, Error> {
+        let detail = "It is not a result of sno_to_uuidv7.";
+        Sno::from_uuidv7(uuid.0).ok_or_else(|| Error::uuid("sno", &uuid.0, detail))
+    }
+}
+
+/// The times that a sno holds, as a sentence for a DETAIL.
+pub(crate) const SPAN: &str =
+    "A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.";
+
+impl From<Tick> for Timestamp {
+    #[inline(always)]
+    fn from(tick: Tick) -> Self {
+        Self::from_unix_micros(tick.unix_micros())
+    }
+}
+
+/// The tick of a time, for an ID.
+pub(crate) fn tick(time: Timestamp) -> Result<Tick, Error> {
+    Tick::floor(time.unix_micros()).map_err(|_| Error::time("sno", time, SPAN))
+}
+
+/// The metabyte of an argument.
+pub(crate) fn metabyte(value: i32) -> Result<u8, Error> {
+    check_range("metabyte", value, u8::MAX.into()).map(|byte| byte as u8)
+}
+
+pg_function! {
+    /// `sno_time(sno) → timestamptz`: the start of the ID's tick.
+    fn sno_time(id: Sno) -> Timestamp {
+        Timestamp::from(id.tick())
+    }
+
+    /// `sno_tick_tock(sno) → boolean`
+    fn sno_tick_tock(id: Sno) -> bool {
+        id.tick_tock()
+    }
+
+    /// `sno_metabyte(sno) → integer`
+    fn sno_metabyte(id: Sno) -> i32 {
+        i32::from(id.metabyte())
+    }
+
+    /// `sno_partition(sno) → integer`
+    fn sno_partition(id: Sno) -> i32 {
+        i32::from(id.partition())
+    }
+
+    /// `sno_sequence(sno) → integer`
+    fn sno_sequence(id: Sno) -> i32 {
+        i32::from(id.sequence())
+    }
+
+    /// `sno_inspect(sno) → (time, tick_tock, metabyte, partition, sequence)`
+    fn sno_inspect(id: Sno) -> Row<5> {
+        let Fields { tick, tick_tock, metabyte, partition, sequence } = id.fields();
+        [
+            Timestamp::from(tick).into(),
+            tick_tock.into(),
+            i32::from(metabyte).into(),
+            i32::from(partition).into(),
+            i32::from(sequence).into(),
+        ]
+    }
+
+    /// `sno_make(timestamptz, integer, integer, integer, boolean) → sno`: the inverse of `sno_inspect`.
+    fn sno_make(
+        at: Timestamp, metabyte: i32, partition: i32, sequence: i32, tick_tock: bool
+    ) -> Result<Sno, Error> {
+        let fields = Fields {
+            tick: tick(at)?,
+            tick_tock,
+            metabyte: self::metabyte(metabyte)?,
+            partition: check_range("partition", partition, u16::MAX)?,
+            sequence: check_range("sequence", sequence, u16::MAX)?,
+        };
+        Ok(fields.into())
+    }
+
+    /// `sno_with_metabyte(sno, integer) → sno`
+    fn sno_with_metabyte(id: Sno, metabyte: i32) -> Result<Sno, Error> {
+        self::metabyte(metabyte).map(|metabyte| id.with_metabyte(metabyte))
+    }
+}
