@@ -10,6 +10,7 @@ BEGIN
         CONTINUE WHEN line ~ 'Index Cond: \(id IS NOT NULL\)';
         line := regexp_replace(line, ' \(returns \$\d\)', '');
         line := regexp_replace(line, '\(InitPlan 1\)\.col1', '$0', 'g');
+        line := regexp_replace(line, '\(InitPlan 2\)\.col1', '$1', 'g');
         line := regexp_replace(line, '\(\(id IS NOT NULL\) AND (\(.*\))\)$', '\1');
         RETURN NEXT regexp_replace(line, 'rows=(\d+)\.00', 'rows=\1', 'g');
     END LOOP;
