@@ -134,9 +134,9 @@ impl Range {
     }
 }
 
-/// How many other comparisons with the column are considered. The planner asks for each one of them, so the time would grow
-/// with the square of their number.
-const MAX_OTHERS: usize = 10;
+/// With more comparisons of the column in one list, each is estimated alone: the planner asks for each of them, so the time
+/// would grow with the square of their number.
+const MAX_COMPARISONS: usize = 10;
 
 impl Column {
     /// `F(k) / F(k - 1)` for a clause that has these operands.
@@ -153,10 +153,14 @@ impl Column {
                 Place::Listed(list) => list,
                 _ => nodes((*self.relation).baserestrictinfo),
             };
+            let comparisons = list.iter().filter(|&&node| self.clause_of(stripped(node)).is_some());
+            if comparisons.take(MAX_COMPARISONS + 1).count() > MAX_COMPARISONS {
+                return own;
+            }
             let mut before = Range::default();
             // The tightest of the known lower and upper bounds.
             let mut tightest: [Option<(Sno, Clause)>; 2] = [None; 2];
-            let (mut is_later, mut others) = (false, 0);
+            let mut is_later = false;
             for &node in list {
                 let node = stripped(node);
                 if has_operands(node, operands) {
@@ -164,10 +168,6 @@ impl Column {
                     continue;
                 }
                 let Some(other) = self.clause_of(node).filter(|other| other.is_constant()) else { continue };
-                others += 1;
-                if others > MAX_OTHERS {
-                    break;
-                }
                 let known = self.value(other);
                 let rank = |value, clause: Clause| (value == Value::Unknown, clause.is_upper());
                 let precedes = match place {
