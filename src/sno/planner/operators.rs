@@ -1,53 +1,60 @@
 //! The type's operators and functions in the catalogs, and expressions of them.
 
-use std::ffi::CStr;
+use std::{ffi::CStr, ptr};
 
-use pgrx::pg_sys::{self, CoercionForm, Datum, FmgrInfo, FunctionCallInfo, List, Node, Oid};
+use pgrx::pg_sys::{self, CoercionForm, Datum, FmgrInfo, FunctionCallInfo, Node, NodeTag, Oid};
 use sno_core::Sno;
 
 use crate::{
-    pg::{datum::Returned as _, raw},
+    pg::{
+        datum::{Argument as _, Returned as _, Timestamp},
+        raw,
+    },
     sno::id::lt,
 };
 
-/// The comparisons of btree but for `=`.
+/// The comparisons of btree.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Operator {
     Less,
     LessEqual,
+    Equal,
     GreaterEqual,
     Greater,
 }
 
 impl Operator {
-    const ALL: [Self; 4] = [Self::Less, Self::LessEqual, Self::GreaterEqual, Self::Greater];
+    const INEQUALITIES: [Self; 4] = [Self::Less, Self::LessEqual, Self::GreaterEqual, Self::Greater];
 
     pub(crate) fn is_less(self) -> bool {
         matches!(self, Self::Less | Self::LessEqual)
     }
 
     pub(crate) fn is_inclusive(self) -> bool {
-        matches!(self, Self::LessEqual | Self::GreaterEqual)
+        matches!(self, Self::LessEqual | Self::Equal | Self::GreaterEqual)
     }
 
     pub(crate) fn commutator(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessEqual => Self::GreaterEqual,
+            Self::Equal => Self::Equal,
             Self::GreaterEqual => Self::LessEqual,
             Self::Greater => Self::Less,
         }
     }
 
-    /// The comparison with this btree strategy; `None` for `=`, and for what is no strategy.
+    /// The comparison with this btree strategy; `None` for a number that is no strategy.
     pub(crate) fn of(strategy: i32) -> Option<Self> {
-        Self::ALL.into_iter().find(|operator| i32::from(operator.strategy()) == strategy)
+        let has_it = |operator: &Self| i32::from(operator.strategy()) == strategy;
+        Self::INEQUALITIES.into_iter().chain([Self::Equal]).find(has_it)
     }
 
     fn strategy(self) -> i16 {
         let strategy = match self {
             Self::Less => pg_sys::BTLessStrategyNumber,
             Self::LessEqual => pg_sys::BTLessEqualStrategyNumber,
+            Self::Equal => pg_sys::BTEqualStrategyNumber,
             Self::GreaterEqual => pg_sys::BTGreaterEqualStrategyNumber,
             Self::Greater => pg_sys::BTGreaterStrategyNumber,
         };
@@ -80,40 +87,10 @@ impl Operators {
         unsafe { raw::get_opfamily_member(self.family, self.sno, self.sno, operator.strategy()) }
     }
 
-    /// `=` in the catalogs.
-    pub(crate) unsafe fn equality(self) -> Oid {
-        let strategy = pg_sys::BTEqualStrategyNumber as i16;
-        // SAFETY: a look-up in the catalogs.
-        unsafe { raw::get_opfamily_member(self.family, self.sno, self.sno, strategy) }
-    }
-
-    /// All four, with their OIDs.
-    pub(crate) unsafe fn all(self) -> [(Oid, Operator); 4] {
+    /// `<`, `<=`, `>=` and `>`, with their OIDs.
+    pub(crate) unsafe fn inequalities(self) -> [(Oid, Operator); 4] {
         // SAFETY: look-ups in the catalogs.
-        Operator::ALL.map(|operator| (unsafe { self.oid(operator) }, operator))
-    }
-
-    /// A function of the library in the schema of another one: by its name and its arguments' types, if it still is this function.
-    pub(crate) unsafe fn function(
-        self,
-        neighbour: Oid,
-        name: &CStr,
-        arguments: &[Oid],
-        is: Function,
-    ) -> Option<Oid> {
-        // SAFETY: look-ups. In the catalog itself, since the usual look-up by name requires the USAGE privilege on the
-        // schema, which a user of a view need not have.
-        unsafe {
-            let found = raw::GetSysCacheOid(
-                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
-                pg_sys::Anum_pg_proc_oid as _,
-                name.as_ptr().into(),
-                raw::buildoidvector(arguments.as_ptr(), arguments.len() as i32).into(),
-                raw::get_func_namespace(neighbour).into(),
-                Datum::null(),
-            );
-            is_function(found, is).then_some(found)
-        }
+        Operator::INEQUALITIES.map(|operator| (unsafe { self.oid(operator) }, operator))
     }
 
     /// `left operator right`
@@ -128,22 +105,47 @@ impl Operators {
         }
     }
 
-    /// A constant, or null.
-    pub(crate) unsafe fn constant(self, id: Option<Sno>) -> *mut Node {
-        // SAFETY: a value of the type, passed by reference.
-        unsafe {
-            let datum = id.map_or(Datum::null(), |id| id.into_datum());
-            let (none, length) = (pg_sys::InvalidOid, size_of::<Sno>() as i32);
-            raw::makeConst(self.sno, -1, none, length, datum, id.is_none(), false).cast()
-        }
-    }
-
-    /// A call of a function whose result is of the type.
-    pub(crate) unsafe fn call(self, function: Oid, args: *mut List) -> *mut Node {
+    /// The ID that a function of the library has for a time, in an expression. The function is found in the schema of another
+    /// one, by its name and its arguments; the result is `None` if it is not this function of the library any more. If the
+    /// time is a constant, so is the result.
+    pub(crate) unsafe fn bound(
+        self,
+        neighbour: Oid,
+        (name, is, value): (&CStr, Function, impl Fn(i64) -> Option<Sno>),
+        time: *mut Node,
+        exclusive: Option<bool>,
+    ) -> Option<*mut Node> {
         let none = pg_sys::InvalidOid;
-        // SAFETY: the arguments of that function.
+        // SAFETY: an expression, told apart by its tag and its type, and a function that has such an argument.
         unsafe {
-            raw::makeFuncExpr(function, self.sno, args, none, none, CoercionForm::COERCE_EXPLICIT_CALL).cast()
+            let type_ = raw::exprType(time);
+            if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
+                let time = &*time.cast::<pg_sys::Const>();
+                let micros =
+                    (!time.constisnull).then(|| Timestamp::from_datum(time.constvalue).unix_micros());
+                let id = micros.and_then(value);
+                let datum = id.map_or(Datum::null(), |id| id.into_datum());
+                let length = size_of::<Sno>() as i32;
+                return Some(raw::makeConst(self.sno, -1, none, length, datum, id.is_none(), false).cast());
+            }
+            let types = [type_, pg_sys::BOOLOID];
+            let mut args = raw::lappend(ptr::null_mut(), time.cast());
+            if let Some(exclusive) = exclusive {
+                args = raw::lappend(args, raw::makeBoolConst(exclusive, false).cast());
+            }
+            // In the catalog itself, since the usual look-up by name requires the USAGE privilege on the schema, which a
+            // user of a view need not have.
+            let found = raw::GetSysCacheOid(
+                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
+                pg_sys::Anum_pg_proc_oid as _,
+                name.as_ptr().into(),
+                raw::buildoidvector(types.as_ptr(), (*args).length).into(),
+                raw::get_func_namespace(neighbour).into(),
+                Datum::null(),
+            );
+            let explicit = CoercionForm::COERCE_EXPLICIT_CALL;
+            is_function(found, is)
+                .then(|| raw::makeFuncExpr(found, self.sno, args, none, none, explicit).cast())
         }
     }
 }

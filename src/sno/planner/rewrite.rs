@@ -30,12 +30,7 @@ use pgrx::{
 use sno_core::Sno;
 
 use crate::{
-    pg::{
-        datum::{Argument as _, Timestamp},
-        nodes::nodes,
-        raw,
-        settings::IN_PARALLEL,
-    },
+    pg::{nodes::nodes, raw, settings::IN_PARALLEL},
     sno::{
         id::sno_time,
         planner::operators::{Function, Operator, Operators, is_function},
@@ -114,13 +109,6 @@ struct Key {
     /// The OID of `sno_time`.
     sno_time: Oid,
     operators: Operators,
-}
-
-/// The end of the IDs that satisfy a condition.
-#[derive(Clone, Copy)]
-enum End {
-    First,
-    Last,
 }
 
 impl Table {
@@ -251,18 +239,17 @@ impl Table {
             if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
                 return None;
             }
-            let Some(operator) = operator.map(|found| if commuted { found.commutator() } else { found })
-            else {
-                // A join by `=` is better left to hash and merge joins.
-                if !tables.is_null() || raw::contain_subplans(time) {
-                    return None;
-                }
-                let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
-                let second = Key { column: copy(key.column), ..key }.clause(End::Last, copy(time), false)?;
-                return Some((key.clause(End::First, time, false)?, Some(second)));
-            };
-            let end = if operator.is_less() { End::Last } else { End::First };
-            Some((key.clause(end, time, !operator.is_inclusive())?, None))
+            if operator != Operator::Equal {
+                let operator = if commuted { operator.commutator() } else { operator };
+                return Some((key.clause(operator, time)?, None));
+            }
+            // A join by `=` is better left to hash and merge joins.
+            if !tables.is_null() || raw::contain_subplans(time) {
+                return None;
+            }
+            let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
+            let second = Key { column: copy(key.column), ..key }.clause(Operator::LessEqual, copy(time))?;
+            Some((key.clause(Operator::GreaterEqual, time)?, Some(second)))
         }
     }
 
@@ -287,12 +274,12 @@ impl Table {
                 else {
                     continue;
                 };
-                let Some(Some(operator)) = time_operator(sort.sortop) else { return };
+                let Some(operator) = time_operator(sort.sortop) else { return };
                 let by_id = key.operators.oid(operator);
                 match nodes(query.sortClause).get(place + 1) {
                     None => {
                         sort.tleSortGroupRef = self.sort_reference(key.column);
-                        sort.eqop = key.operators.equality();
+                        sort.eqop = key.operators.oid(Operator::Equal);
                         sort.sortop = by_id;
                         sort.hashable = true;
                     }
@@ -380,65 +367,40 @@ impl Table {
     }
 }
 
-/// A comparison of two times, of which one is a `timestamptz`: `Some(None)` for `=`.
-#[allow(clippy::option_option)]
-unsafe fn time_operator(operator: Oid) -> Option<Option<Operator>> {
+/// A comparison of two times, of which one is a `timestamptz`.
+unsafe fn time_operator(operator: Oid) -> Option<Operator> {
     // SAFETY: look-ups in the catalogs.
-    let strategy = unsafe {
+    unsafe {
         let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
         let family = (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf;
-        raw::get_op_opfamily_strategy(operator, family)
-    };
-    if strategy as u32 == pg_sys::BTEqualStrategyNumber {
-        Some(None)
-    } else {
-        Operator::of(strategy).map(Some)
+        Operator::of(raw::get_op_opfamily_strategy(operator, family))
     }
 }
 
 impl Key {
-    /// `column >= first(time, exclusive)`, or `column <= last(time, exclusive)`.
-    unsafe fn clause(self, end: End, time: *mut Node, exclusive: bool) -> Option<*mut Node> {
-        let operator = match end {
-            End::First => Operator::GreaterEqual,
-            End::Last => Operator::LessEqual,
-        };
-        // SAFETY: the column, and a bound of its type.
-        unsafe { Some(self.operators.clause(operator, self.column, self.bound(end, time, exclusive)?)) }
-    }
-
-    unsafe fn bound(self, end: End, time: *mut Node, exclusive: bool) -> Option<*mut Node> {
-        // SAFETY: an expression, told apart by its tag and its type.
+    /// What `sno_time(column) operator time` becomes, for all operators but `=`.
+    unsafe fn clause(self, operator: Operator, time: *mut Node) -> Option<*mut Node> {
+        let exclusive = !operator.is_inclusive();
+        let first: [Function; 3] = [sno_first, sno_first_timestamp, sno_first_date];
+        let last: [Function; 3] = [sno_last, sno_last_timestamp, sno_last_date];
+        let (operator, name, [of_timestamptz, of_timestamp, of_date], value): (_, _, _, fn(_, _) -> _) =
+            if operator.is_less() {
+                (Operator::LessEqual, c"sno_last", last, Sno::last)
+            } else {
+                (Operator::GreaterEqual, c"sno_first", first, Sno::first)
+            };
+        // SAFETY: the column, and an expression whose type is looked at.
         unsafe {
-            let type_ = raw::exprType(time);
-            if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
-                let constant = &*time.cast::<pg_sys::Const>();
-                if constant.constisnull {
-                    return None;
-                }
-                let micros = Timestamp::from_datum(constant.constvalue).unix_micros();
-                return Some(self.operators.constant(match end {
-                    End::First => Sno::first(micros, exclusive),
-                    End::Last => Sno::last(micros, exclusive),
-                }));
-            }
-            let name = if matches!(end, End::First) { c"sno_first" } else { c"sno_last" };
-            let function: Function = match (end, type_) {
-                (End::First, pg_sys::TIMESTAMPTZOID) => sno_first,
-                (End::First, pg_sys::TIMESTAMPOID) => sno_first_timestamp,
-                (End::First, pg_sys::DATEOID) => sno_first_date,
-                (End::Last, pg_sys::TIMESTAMPTZOID) => sno_last,
-                (End::Last, pg_sys::TIMESTAMPOID) => sno_last_timestamp,
-                (End::Last, pg_sys::DATEOID) => sno_last_date,
+            let function = match raw::exprType(time) {
+                pg_sys::TIMESTAMPTZOID => of_timestamptz,
+                pg_sys::TIMESTAMPOID => of_timestamp,
+                pg_sys::DATEOID => of_date,
                 _ => return None,
             };
-            let function =
-                self.operators.function(self.sno_time, name, &[type_, pg_sys::BOOLOID], function)?;
-            let args = raw::lappend(ptr::null_mut(), time.cast());
-            Some(
-                self.operators
-                    .call(function, raw::lappend(args, raw::makeBoolConst(exclusive, false).cast())),
-            )
+            let value = |micros| value(micros, exclusive);
+            let bound =
+                self.operators.bound(self.sno_time, (name, function, value), time, Some(exclusive))?;
+            Some(self.operators.clause(operator, self.column, bound))
         }
     }
 }

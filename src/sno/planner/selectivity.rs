@@ -60,7 +60,7 @@ unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
             _ => None,
         };
         let selectivity = column.and_then(|(ids, statistics)| {
-            let operators = Operators::of(raw::exprType(ids))?.all();
+            let operators = Operators::of(raw::exprType(ids))?.inequalities();
             let column = Column { root, relation: statistics.rel, ids, statistics, operators };
             Some(column.selectivity(operands, column.clause(operator, left, right)?))
         });
@@ -141,7 +141,7 @@ const MAX_COMPARISONS: usize = 10;
 impl Column {
     /// `F(k) / F(k - 1)` for a clause that has these operands.
     unsafe fn selectivity(&self, operands: *mut List, clause: Clause) -> f64 {
-        // SAFETY: the planner's nodes; see `sno_ineqsel`.
+        // SAFETY: the planner's nodes; see `estimate`.
         unsafe {
             let value = self.value(clause);
             let own = self.clause_selectivity(clause, value);

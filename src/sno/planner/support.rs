@@ -7,7 +7,6 @@ use sno_core::Sno;
 
 use crate::{
     pg::{
-        datum::{Argument as _, Timestamp},
         fmgr::{Args, functions},
         nodes::nodes,
         raw,
@@ -21,19 +20,12 @@ use crate::{
     },
 };
 
-/// The ID that a time becomes: `sno_lower(time)` or `sno_upper(time)`.
-#[derive(Clone, Copy)]
-enum Bound {
-    Lower,
-    Upper,
-}
-
-/// The comparisons with a time: their functions, and what they become.
-const COMPARISONS: [([Function; 2], Operator, Bound); 4] = [
-    ([sno_lt_time, time_gt_sno], Operator::Less, Bound::Lower),
-    ([sno_le_time, time_ge_sno], Operator::LessEqual, Bound::Upper),
-    ([sno_ge_time, time_le_sno], Operator::GreaterEqual, Bound::Lower),
-    ([sno_gt_time, time_lt_sno], Operator::Greater, Bound::Upper),
+/// The comparisons with a time: their functions, and the operator that takes their place.
+const COMPARISONS: [([Function; 2], Operator); 4] = [
+    ([sno_lt_time, time_gt_sno], Operator::Less),
+    ([sno_le_time, time_ge_sno], Operator::LessEqual),
+    ([sno_ge_time, time_le_sno], Operator::GreaterEqual),
+    ([sno_gt_time, time_lt_sno], Operator::Greater),
 ];
 
 functions! {
@@ -67,12 +59,10 @@ unsafe fn compare(call: &FuncExpr, left: *mut Node, right: *mut Node) -> Option<
     unsafe {
         let function = address(call.funcid)?;
         let is_this = |known: &Function| *known as usize == function;
-        let &(functions, operator, bound) =
-            COMPARISONS.iter().find(|(functions, ..)| functions.iter().any(is_this))?;
-        let [first, _] = functions;
+        let &([first, _], operator) =
+            COMPARISONS.iter().find(|(functions, _)| functions.iter().any(is_this))?;
         let (id, time) = if is_this(&first) { (left, right) } else { (right, left) };
-        let operators = Operators::of(raw::exprType(id))?;
-        Some(operators.clause(operator, id, bound_of(call, operators, bound, time)?))
+        clause(call, operator, id, time)
     }
 }
 
@@ -84,36 +74,25 @@ unsafe fn between(call: &FuncExpr, id: *mut Node, since: *mut Node, until: *mut 
         if !matches!((*id).type_, NodeTag::T_Var | NodeTag::T_Param | NodeTag::T_Const) {
             return None;
         }
-        let operators = Operators::of(raw::exprType(id))?;
-        let [since, until] = [since, until].map(|time| bound_of(call, operators, Bound::Lower, time));
-        let since = operators.clause(Operator::GreaterEqual, id, since?);
-        let until = operators.clause(Operator::Less, raw::copyObjectImpl(id.cast()).cast(), until?);
-        Some(
-            raw::make_andclause(raw::lappend(raw::lappend(ptr::null_mut(), since.cast()), until.cast()))
-                .cast(),
-        )
+        let copy = raw::copyObjectImpl(id.cast()).cast();
+        let since = clause(call, Operator::GreaterEqual, id, since)?;
+        let until = clause(call, Operator::Less, copy, until)?;
+        let both = raw::lappend(raw::lappend(ptr::null_mut(), since.cast()), until.cast());
+        Some(raw::make_andclause(both).cast())
     }
 }
 
-/// `sno_lower(time)` or `sno_upper(time)`, of the extension that the function of a call belongs to.
-unsafe fn bound_of(
-    call: &FuncExpr,
-    operators: Operators,
-    bound: Bound,
-    time: *mut Node,
-) -> Option<*mut Node> {
-    let (name, function, value): (_, Function, fn(i64) -> Sno) = match bound {
-        Bound::Lower => (c"sno_lower", sno_lower, Sno::lower_bound),
-        Bound::Upper => (c"sno_upper", sno_upper, Sno::upper_bound),
+/// `id operator sno_lower(time)`, or `sno_upper(time)` where the IDs of that time are less than or equal to it.
+unsafe fn clause(call: &FuncExpr, operator: Operator, id: *mut Node, time: *mut Node) -> Option<*mut Node> {
+    let (name, function, value): (_, Function, fn(i64) -> Sno) = match operator {
+        Operator::LessEqual | Operator::Greater => (c"sno_upper", sno_upper, Sno::upper_bound),
+        _ => (c"sno_lower", sno_lower, Sno::lower_bound),
     };
-    // SAFETY: the argument is a timestamptz.
+    // SAFETY: an ID and a time, and a function of the same extension.
     unsafe {
-        if (*time).type_ == NodeTag::T_Const {
-            let time = &*time.cast::<pg_sys::Const>();
-            let id = (!time.constisnull).then(|| value(Timestamp::from_datum(time.constvalue).unix_micros()));
-            return Some(operators.constant(id));
-        }
-        let function = operators.function(call.funcid, name, &[pg_sys::TIMESTAMPTZOID], function)?;
-        Some(operators.call(function, raw::lappend(ptr::null_mut(), time.cast())))
+        let operators = Operators::of(raw::exprType(id))?;
+        let value = |micros| Some(value(micros));
+        let bound = operators.bound(call.funcid, (name, function, value), time, None)?;
+        Some(operators.clause(operator, id, bound))
     }
 }

@@ -80,7 +80,10 @@ fn thousands_of_conditions_are_planned_as_fast_as_on_a_timestamptz() {
         ("narrowing bounds", bounds(2000, narrowing)),
     ] {
         let [ours, theirs] = ["s", "t"].map(|table| planning_time(&mut client, table, &condition));
-        println!("{name}: {ours:?}, timestamptz {theirs:?}, {:.2}", ours.as_secs_f64() / theirs.as_secs_f64());
+        println!(
+            "{name}: {ours:?}, timestamptz {theirs:?}, {:.2}",
+            ours.as_secs_f64() / theirs.as_secs_f64()
+        );
         // Twice is the aim, and one more for a busy machine; a search for each condition takes a hundred times as long.
         assert!(ours < theirs * 3, "{name}: {ours:?}, timestamptz {theirs:?}");
     }
