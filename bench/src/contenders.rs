@@ -19,7 +19,7 @@ pub(crate) type List = &'static [(&'static str, &'static str, &'static str)];
 /// - `default`, with which a column is declared
 /// - `value`, the key of row `n`, made `at` a time
 /// - `moment`, the key of a row of `moments` (see [`FUNCTIONS`])
-/// - `timed`, if it tells its time; a table of other keys needs a column `created_at` for that
+/// - `timed`, the expression for its time; a table of other keys needs a column `created_at` for that
 /// - `lower`, the function for a bound of such keys, if they can't be compared with a time
 const KEYS: &[(&str, Words)] = &[
     (
@@ -29,7 +29,7 @@ const KEYS: &[(&str, Words)] = &[
             ("default", "DEFAULT sno_new(1)"),
             ("value", "sno_new(1, at)"),
             ("moment", "sno_make(at, 1, 42 << 8 | generator, sequence)"),
-            ("timed", ""),
+            ("timed", "sno_time(id)"),
         ],
     ),
     (
@@ -48,7 +48,7 @@ const KEYS: &[(&str, Words)] = &[
             // From PostgreSQL 18 on.
             ("default", "DEFAULT uuidv7()"),
             ("value", "uuidv7(at - clock_timestamp())"),
-            ("timed", ""),
+            ("timed", "uuid_extract_timestamp(id)"),
             ("lower", "uuidv7_lower"),
             (
                 "moment",
@@ -95,27 +95,33 @@ pub(crate) struct Contender {
     pub(crate) words: Vec<(&'static str, String)>,
 }
 
+/// A table of keys alone.
+const ALONE: Words =
+    &[("created_at", ""), ("at", ""), ("time", "id"), ("lower", ""), ("index", ""), ("t", "{key}_keys")];
+/// A table of keys, whose time is asked for by an expression.
+const EXPRESSED: Words = &[
+    ("created_at", ""),
+    ("at", ""),
+    ("time", "{timed}"),
+    ("lower", ""),
+    ("index", ""),
+    ("t", "{key}_timed"),
+];
+/// A table of keys with the time of each row.
+const DATED: Words = &[
+    ("created_at", ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()"),
+    ("at", ", at"),
+    ("time", "created_at"),
+    ("lower", ""),
+    ("index", "CREATE INDEX ON {t} (created_at)"),
+    ("t", "{key}_dated"),
+];
+
 impl Contender {
-    fn new(name: &str, suffix: &str, key: Words, created_at: bool) -> Self {
-        let table: Words = match created_at {
-            true => &[
-                ("created_at", ", created_at timestamptz NOT NULL DEFAULT clock_timestamp()"),
-                ("at", ", at"),
-                ("time", "created_at"),
-                ("lower", ""),
-                ("index", "CREATE INDEX ON {t} (created_at)"),
-                ("t", "{key}_dated"),
-            ],
-            false => &[
-                ("created_at", ""),
-                ("at", ""),
-                ("time", "id"),
-                ("lower", ""),
-                ("index", ""),
-                ("t", "{key}_keys"),
-            ],
-        };
-        let words = key.iter().chain(table).map(|(word, text)| (*word, (*text).to_owned()));
+    fn new(name: &str, suffix: &str, key: Words, table: Words) -> Self {
+        // A bound of such keys is for the keys themselves.
+        let key = key.iter().filter(|(word, _)| table != EXPRESSED || *word != "lower");
+        let words = table.iter().chain(key).map(|(word, text)| (*word, (*text).to_owned()));
         let key = ("key", name.replace(' ', "_").to_lowercase());
         Self { name: format!("{name}{suffix}"), words: words.chain([key]).collect() }
     }
@@ -143,6 +149,8 @@ pub(crate) enum Contenders {
     Keys(&'static str),
     /// The same in tables that know the time of a row.
     Dated(&'static str),
+    /// These, and those whose time is asked for by an expression.
+    Timed(&'static str),
     /// Both.
     DatedAndAlone(&'static str),
     /// These.
@@ -162,7 +170,7 @@ impl Contenders {
         let mut contenders = Vec::new();
         let (wanted, dated, alone) = match self {
             Self::Keys(word) => (word, false, true),
-            Self::Dated(word) => (word, true, false),
+            Self::Dated(word) | Self::Timed(word) => (word, true, false),
             Self::DatedAndAlone(word) => (word, true, true),
             Self::Listed(list) => {
                 for (name, it, with) in list.iter().filter(|(_, it, _)| works(it)) {
@@ -179,10 +187,15 @@ impl Contenders {
         for (name, key) in keys.iter().filter(|_| dated) {
             let timed = has(key, "timed").is_some();
             let suffix = if timed { "" } else { ", created_at with an index" };
-            contenders.push(Contender::new(name, suffix, key, !timed));
+            contenders.push(Contender::new(name, suffix, key, if timed { ALONE } else { DATED }));
+        }
+        for (name, key) in keys.iter().filter(|_| matches!(self, Self::Timed(_))) {
+            if let Some(expression) = has(key, "timed") {
+                contenders.push(Contender::new(name, &format!(", {expression}"), key, EXPRESSED));
+            }
         }
         for (name, key) in keys.iter().filter(|(_, key)| alone && !(dated && has(key, "timed").is_some())) {
-            contenders.push(Contender::new(name, if dated { " alone" } else { "" }, key, false));
+            contenders.push(Contender::new(name, if dated { " alone" } else { "" }, key, ALONE));
         }
         contenders.iter_mut().for_each(|contender| contender.words.extend(words.iter().cloned()));
         contenders

@@ -15,7 +15,7 @@ use sno_tests::{Mode, Server, as_server, program};
 
 use crate::contenders::{Contender, FUNCTIONS};
 use crate::results::{Run, Series, Unit};
-use crate::sections::SECTIONS;
+use crate::sections::{Measure, SECTIONS};
 
 /// What functions are called for.
 const COUNTED: &str = "
@@ -58,7 +58,7 @@ const TOLERANCE: f64 = 0.02;
 /// Counts for few rows and for many.
 pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
     let (few, mut many) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
-    for (many, few) in many.series.iter_mut().zip(few.series) {
+    for (many, few) in many.series.iter_mut().zip(few.series).filter(|(many, _)| many.section != "plans") {
         let count = (many.median - few.median) / (ROWS[1] - ROWS[0]) as f64;
         *many = series([&many.section, &many.figure, &many.contender], count);
     }
@@ -91,19 +91,31 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
         }
     }
 
-    // An index that is not used would be another task.
-    let mut statements = vec!["SET enable_seqscan = off".into(), "SET enable_bitmapscan = off".into()];
-    for name in ["insert", "copy", "sort"] {
+    // An index that is not used would be another task. What is not counted begins with a blank.
+    let mut statements = vec![" SET enable_seqscan = off".into(), " SET enable_bitmapscan = off".into()];
+    for name in ["insert", "copy", "sort", "plans"] {
         let section = SECTIONS.iter().find(|section| section.name == name).ok_or("no such section")?;
         let path = format!("SET search_path = {name}, public");
         all.run(&server, &format!("CREATE SCHEMA {name}; {path}; {}", section.setup))?;
-        statements.push(path.clone());
+        statements.push(format!(" {path}"));
         // Keys of one hour take the place of those of three years; the table of defaults is of one contender at a time.
         let counted = |title: &str| !title.ends_with("years") && !title.contains("default");
+        let mut words = all.words.clone();
+        for (word, query) in section.words {
+            let query = Contender { name: String::new(), words: words.clone() }.fill(query);
+            words.push((word, client.query_one(&query, &[])?.get(0)));
+        }
         for figure in section.figures.iter().filter(|figure| counted(figure.title)) {
-            for contender in figure.contenders.on(&mut client, &all.words) {
+            for contender in figure.contenders.on(&mut client, &words) {
                 contender.run(&server, &format!("{path}; {}; {}", figure.setup, figure.around[0]))?;
-                statements.push(contender.fill(figure.of));
+                let statement = contender.fill(figure.of);
+                if figure.measure == Measure::Planning {
+                    // What is kept for the session is there the second time.
+                    statements.push(format!(" EXPLAIN {statement}"));
+                    statements.push(format!("EXPLAIN {statement}"));
+                } else {
+                    statements.push(statement);
+                }
                 run.series.push(series([name, figure.title, &contender.name], 0.0));
             }
         }
@@ -118,7 +130,7 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
     // callgrind writes a profile after each statement; the last one is of what came after all of them: nothing.
     let profiles = callgrind(server.data(), &statements, &options)?;
     assert_eq!(profiles.len(), statements.len() + 1, "profiles of statements");
-    let counted = profiles.iter().zip(&statements).filter(|(_, statement)| !statement.starts_with("SET"));
+    let counted = profiles.iter().zip(&statements).filter(|(_, statement)| !statement.starts_with(' '));
     let total = |line: &str| line.strip_prefix("totals: ")?.parse().ok();
     let totals =
         counted.map(|(profile, _)| profile.lines().find_map(total).expect("a profile with its total"));
@@ -197,8 +209,11 @@ pub(crate) fn check(recorded: &Run, now: &Run) -> Result<(), Box<dyn Error>> {
 
 /// What a change of the extension can change: its functions, and statements with its keys.
 fn ours(run: &Run) -> BTreeMap<String, f64> {
-    let ours = run.series.iter().filter(|series| series.contender == "sno");
-    ours.map(|series| (format!("{}: {}", series.section, series.figure), series.median)).collect()
+    let name = |series: &Series| {
+        let way = series.contender.strip_prefix("sno")?;
+        Some((format!("{}: {}{way}", series.section, series.figure), series.median))
+    };
+    run.series.iter().filter_map(name).collect()
 }
 
 #[cfg(test)]

@@ -24,14 +24,14 @@ pub(crate) struct Size {
     rows: fn(&Section) -> usize,
     /// The least and the most rounds.
     rounds: (usize, usize),
-    /// Seconds for the rounds of all sections; half as much again if the least number of rounds needs it.
+    /// Seconds for the rounds of all sections; more if the least number of rounds needs it.
     seconds: f64,
     /// Seconds of a sample of pgbench's, or two transactions.
     sample: u32,
 }
 
 const FULL: Size =
-    Size { only: &[], rows: |section| section.rows, rounds: (3, 15), seconds: 800.0, sample: 3 };
+    Size { only: &[], rows: |section| section.rows, rounds: (5, 15), seconds: 800.0, sample: 3 };
 pub(crate) const SIZES: [(&str, Size); 4] = [
     ("full", FULL),
     ("quick", Size { rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
@@ -40,7 +40,7 @@ pub(crate) const SIZES: [(&str, Size); 4] = [
         Size {
             only: &["sort", "insert", "hour", "clients"],
             rows: |_| 10_000_000,
-            rounds: (2, 5),
+            rounds: (5, 5),
             seconds: 2400.0,
             ..FULL
         },
@@ -165,10 +165,8 @@ impl Session {
         let mut notes = vec![String::new(); contenders.len()];
         let (began, mut longest) = (Instant::now(), 0.0_f64);
         for round in 0..most {
-            // A machine that is too slow for the least number of rounds gets half as much time again.
-            let limit = if round < least { seconds * 1.5 } else { seconds };
             let now = began.elapsed().as_secs_f64();
-            if round > 0 && now + longest > limit {
+            if round >= least && now + longest > seconds {
                 break;
             }
             for turn in 0..contenders.len() {
