@@ -27,6 +27,7 @@ const WAITS: Suite = Suite("faults", "waits::");
 const SETTINGS: Suite = Suite("server", "settings::");
 const REGRESS: Suite = Suite("server", "regress::");
 const ESTIMATES: Suite = Suite("server", "estimates::");
+const CREATED_AT: Suite = Suite("server", "created_at::");
 const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
 const STARTS: Suite = Suite("server", "restarts::");
@@ -321,10 +322,38 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "NULL is a time",
-        file: "src/sno/planner/support.rs",
+        file: "src/sno/planner/operators.rs",
         from: "(!time.constisnull).then(",
         to: "true.then(",
         suites: &[REGRESS],
+    },
+    Mutant {
+        name: "a view's time is less than a bound and equal to it",
+        file: "src/sno/planner/rewrite.rs",
+        from: "let exclusive = !operator.is_inclusive();",
+        to: "let exclusive = false;",
+        suites: &[CREATED_AT],
+    },
+    Mutant {
+        name: "a view's time is compared with one of the same row by the index",
+        file: "src/sno/planner/rewrite.rs",
+        from: "raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables)",
+        to: "raw::contain_volatile_functions(time)",
+        suites: &[REGRESS, CREATED_AT],
+    },
+    Mutant {
+        name: "an order by a view's time and something else is one by ID and something else",
+        file: "src/sno/planner/rewrite.rs",
+        from: "match nodes(query.sortClause).get(place + 1) {",
+        to: "match None::<&*mut Node> {",
+        suites: &[REGRESS, CREATED_AT],
+    },
+    Mutant {
+        name: "an index on the time of an ID is not used any more",
+        file: "src/sno/planner/rewrite.rs",
+        from: "(!is_indexed).then_some(key)",
+        to: "Some(key).filter(|_| is_indexed || true)",
+        suites: &[REGRESS, CREATED_AT],
     },
     Mutant {
         name: "a function is not parallel safe any more",
