@@ -88,7 +88,7 @@ CREATE OPERATOR < (
     COMMUTATOR = >, NEGATOR = >=,
     RESTRICT = sno_ineqsel, JOIN = scalarltjoinsel
 );
-COMMENT ON OPERATOR < (sno, sno) IS 'less than: made earlier, or before it in the same 4 ms';
+COMMENT ON OPERATOR < (sno, sno) IS 'less than: generated earlier, or before it in the same 4 ms';
 
 CREATE OPERATOR <= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
@@ -102,7 +102,7 @@ CREATE OPERATOR > (
     COMMUTATOR = <, NEGATOR = <=,
     RESTRICT = sno_ineqsel, JOIN = scalargtjoinsel
 );
-COMMENT ON OPERATOR > (sno, sno) IS 'greater than: made later, or after it in the same 4 ms';
+COMMENT ON OPERATOR > (sno, sno) IS 'greater than: generated later, or after it in the same 4 ms';
 
 CREATE OPERATOR >= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
@@ -320,7 +320,7 @@ COMMENT ON FUNCTION sno_time_support(internal) IS 'planner support for the times
 
 CREATE FUNCTION sno_time(sno) RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was made, to 4 ms';
+COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was generated, to 4 ms';
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -332,7 +332,7 @@ COMMENT ON FUNCTION sno_metabyte(sno) IS 'the byte of the application';
 
 CREATE FUNCTION sno_partition(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_partition(sno) IS 'server and generator that made the ID';
+COMMENT ON FUNCTION sno_partition(sno) IS 'partition: the server and the generator of the ID';
 
 CREATE FUNCTION sno_sequence(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -350,7 +350,7 @@ CREATE FUNCTION sno_make(
         tick_tock boolean DEFAULT false
     ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of these fields';
+COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of a time, a metabyte of 0 to 255, a partition and a sequence number of 0 to 65535';
 
 CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -364,7 +364,7 @@ COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another
 
 CREATE FUNCTION sno_mask(id sno, key bytea, context text DEFAULT '') RETURNS text
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION sno_mask(sno, bytea, text) IS 'the ID encrypted with a key, as 16 characters of the same alphabet';
+COMMENT ON FUNCTION sno_mask(sno, bytea, text) IS 'the ID encrypted with a key of 16, 24 or 32 bytes, as 16 characters of the same alphabet';
 
 CREATE FUNCTION sno_unmask(masked text, key bytea, context text DEFAULT '') RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
@@ -447,42 +447,42 @@ COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'implementation of < operat
 CREATE OPERATOR < (
     LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = >, NEGATOR = >=
 );
-COMMENT ON OPERATOR < (sno, timestamptz) IS 'made before';
+COMMENT ON OPERATOR < (sno, timestamptz) IS 'generated before';
 
 CREATE OPERATOR >= (
     LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time, COMMUTATOR = <=, NEGATOR = <
 );
-COMMENT ON OPERATOR >= (sno, timestamptz) IS 'made then or later';
+COMMENT ON OPERATOR >= (sno, timestamptz) IS 'generated then or later';
 
 CREATE OPERATOR > (
     LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno, COMMUTATOR = <, NEGATOR = <=
 );
-COMMENT ON OPERATOR > (timestamptz, sno) IS 'after it was made';
+COMMENT ON OPERATOR > (timestamptz, sno) IS 'after it was generated';
 
 CREATE OPERATOR <= (
     LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno, COMMUTATOR = >=, NEGATOR = >
 );
-COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was made';
+COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was generated';
 
 CREATE OPERATOR <= (
     LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_le_time, COMMUTATOR = >=, NEGATOR = >
 );
-COMMENT ON OPERATOR <= (sno, timestamptz) IS 'made then or earlier';
+COMMENT ON OPERATOR <= (sno, timestamptz) IS 'generated then or earlier';
 
 CREATE OPERATOR > (
     LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_gt_time, COMMUTATOR = <, NEGATOR = <=
 );
-COMMENT ON OPERATOR > (sno, timestamptz) IS 'made after';
+COMMENT ON OPERATOR > (sno, timestamptz) IS 'generated after';
 
 CREATE OPERATOR >= (
     LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_ge_sno, COMMUTATOR = <=, NEGATOR = <
 );
-COMMENT ON OPERATOR >= (timestamptz, sno) IS 'not before it was made';
+COMMENT ON OPERATOR >= (timestamptz, sno) IS 'not before it was generated';
 
 CREATE OPERATOR < (
     LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_lt_sno, COMMUTATOR = >, NEGATOR = >=
 );
-COMMENT ON OPERATOR < (timestamptz, sno) IS 'before it was made';
+COMMENT ON OPERATOR < (timestamptz, sno) IS 'before it was generated';
 
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
     LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support
@@ -833,8 +833,8 @@ COMMENT ON CAST (bytea AS sno) IS 'from ten bytes';
 CREATE CAST (sno AS uuid) WITH FUNCTION sno_to_uuid(sno);
 COMMENT ON CAST (sno AS uuid) IS 'the 16 characters as 16 bytes, in the same order';
 CREATE CAST (uuid AS sno) WITH FUNCTION sno_from_uuid(uuid);
-COMMENT ON CAST (uuid AS sno) IS 'from a uuid that was made from a sno';
+COMMENT ON CAST (uuid AS sno) IS 'from a uuid that was converted from a sno';
 CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
-COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was made, to 4 ms';
+COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was generated, to 4 ms';
 CREATE CAST (timestamptz AS sno) WITH FUNCTION sno_lower(timestamptz);
-COMMENT ON CAST (timestamptz AS sno) IS 'smallest ID not made before';
+COMMENT ON CAST (timestamptz AS sno) IS 'smallest ID not generated before';

@@ -38,11 +38,11 @@ COMMENT ON FUNCTION snowflake_si_new() IS 'new unique Snowflake-SI ID';
 
 CREATE FUNCTION snowflake_si_time(id bigint, base_clock timestamptz DEFAULT snowflake_si_base_clock()) RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_time(bigint, timestamptz) IS 'when the Snowflake-SI ID was made, to the millisecond';
+COMMENT ON FUNCTION snowflake_si_time(bigint, timestamptz) IS 'when the Snowflake-SI ID was generated, to the millisecond';
 
 CREATE FUNCTION snowflake_si_machine(id bigint, machine_bits integer DEFAULT snowflake_si_machine_bits()) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_machine(bigint, integer) IS 'machine that made the Snowflake-SI ID';
+COMMENT ON FUNCTION snowflake_si_machine(bigint, integer) IS 'machine of the Snowflake-SI ID';
 
 CREATE FUNCTION snowflake_si_index(id bigint, machine_bits integer DEFAULT snowflake_si_machine_bits()) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -93,7 +93,7 @@ COMMENT ON FUNCTION uid60_new() IS 'new unique uid60';
 
 CREATE FUNCTION uid60_worker(uid60) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_worker(uid60) IS 'worker that made the uid60';
+COMMENT ON FUNCTION uid60_worker(uid60) IS 'worker of the uid60';
 
 CREATE FUNCTION uid60_sequence(uid60) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -160,11 +160,11 @@ COMMENT ON FUNCTION uniqueid_sequence(uniqueid) IS 'number within millisecond an
 
 CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'generator that made the uniqueid';
+COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'generator of the uniqueid';
 
 CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION uniqueid_cluster(uniqueid) IS 'where the uniqueid was made';
+COMMENT ON FUNCTION uniqueid_cluster(uniqueid) IS 'where the uniqueid was generated';
 
 CREATE FUNCTION uniqueid_form(uniqueid) RETURNS text
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -242,7 +242,7 @@ COMMENT ON FUNCTION gid_from_uuid(uuid) IS 'the gid whose 16 bytes a uuid has';
 CREATE CAST (gid AS uuid) WITHOUT FUNCTION;
 COMMENT ON CAST (gid AS uuid) IS 'the 16 bytes, in the same order';
 CREATE CAST (uuid AS gid) WITH FUNCTION gid_from_uuid(uuid);
-COMMENT ON CAST (uuid AS gid) IS 'from a uuid that was made from a gid';
+COMMENT ON CAST (uuid AS gid) IS 'from a uuid that was converted from a gid';
 
 --
 -- What the generators show

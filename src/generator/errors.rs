@@ -155,7 +155,7 @@ pub(crate) fn promoted<S: Scheme>(wal_timeline: u32) -> Error {
 fn duplicate_ids_hint<S: Scheme>() -> String {
     format!(
         "If the server that it was made from still generates, give one of them another \
-         \"{}\" now: both make the same IDs.",
+         \"{}\" now: both generate the same IDs.",
         S::SETTING
     )
 }

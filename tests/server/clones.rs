@@ -11,7 +11,7 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
 const COPIED: &str = "LOG:  data directory was copied after its last sno was generated";
 const HINT: &str = "HINT:  If the server that it was made from still generates, give one of them another \
-                    \"sno.partition_prefix\" now: both make the same IDs.";
+                    \"sno.partition_prefix\" now: both generate the same IDs.";
 
 fn builder() -> Builder {
     Server::builder().conf("sno.partition_prefix", "3/16")

@@ -2,7 +2,7 @@
 //!
 //! Each block of `sql` is run, in order, on a server for each file. If the next thing after it is a block of `text`,
 //! that is what psql prints for it. `…` stands for what differs from run to run: any text within a line, or any lines
-//! if it is alone on one. Widths of columns don't count.
+//! if it is alone on one. Widths of columns don't count. A block of `console` is an example: each word in it stands for any word.
 
 use std::fs;
 use std::io::Write as _;
@@ -18,6 +18,7 @@ use sno_tests::Server;
 pub(crate) struct Block<'a> {
     pub(crate) sql: &'a str,
     output: Option<&'a str>,
+    example: Option<&'a str>,
 }
 
 /// The blocks that are marked as SQL: `sql`, or `postgresql` for what needs more than a server with the extension.
@@ -28,8 +29,9 @@ pub(crate) fn blocks<'a>(markdown: &'a str, language: &str) -> Vec<Block<'a>> {
         .into_iter()
         .map(|rest| rest.split_once("```").expect("an end"))
         .map(|(sql, rest)| {
-            let output = rest.trim_start().strip_prefix("```text\n");
-            Block { sql, output: output.map(|text| text.split_once("```").expect("an end").0) }
+            let next =
+                |open| Some(rest.trim_start().strip_prefix(open)?.split_once("```").expect("an end").0);
+            Block { sql, output: next("```text\n"), example: next("```console\n") }
         })
         .collect()
 }
@@ -104,6 +106,20 @@ fn matches(expected: &[String], lines: &[String]) -> bool {
             lines.first().is_some_and(|line| line_matches(first, line)) && matches(after, &lines[1..])
         }
     }
+}
+
+/// A text with the same word in the place of every one.
+fn words(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    words
+        .map(|word| {
+            if word.starts_with(char::is_alphanumeric) {
+                format!("x{}", word.trim_start_matches(char::is_alphanumeric))
+            } else {
+                word.to_owned()
+            }
+        })
+        .collect()
 }
 
 fn lines(text: &str) -> Vec<String> {
@@ -238,7 +254,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         let text = fs::read_to_string(&file).unwrap();
         // The README makes its own extension, all others are read after it.
         let server = Server::builder().extension(!text.contains("CREATE EXTENSION sno;")).start();
-        for Block { sql, output } in blocks(&text, "sql") {
+        for Block { sql, output, example } in blocks(&text, "sql") {
             let printed = psql(&server, sql);
             let (out, err) =
                 (String::from_utf8_lossy(&printed.stdout), String::from_utf8_lossy(&printed.stderr));
@@ -250,6 +266,11 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
                 server.reload();
             }
             count += 1;
+            if let Some(example) = example
+                && lines(&words(example)) != lines(&words(&out))
+            {
+                errors += &format!("{}:\n{sql}\nprints\n{out}\nand not such as\n{example}\n", file.display());
+            }
             let Some(expected) = output else { continue };
             outputs += 1;
             if !matches(&lines(expected), &lines(&out)) {
@@ -266,8 +287,9 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
 fn the_comparison_tells_outputs_apart() {
     let text = "a\n```sql\nSELECT 1;\n```\n\n```text\n n\n---\n 1\n```\n```sql\nSELECT 2;\n```\nb\n```text\nc\n```\n";
     let blocks = blocks(text, "sql");
-    assert_eq!(blocks[0], Block { sql: "SELECT 1;\n", output: Some(" n\n---\n 1\n") });
-    assert_eq!(blocks[1], Block { sql: "SELECT 2;\n", output: None });
+    assert_eq!(blocks[0], Block { sql: "SELECT 1;\n", output: Some(" n\n---\n 1\n"), example: None });
+    assert_eq!(blocks[1], Block { sql: "SELECT 2;\n", output: None, example: None });
+    assert_eq!(words(" id\n----\n 9q7k (1 row)"), " x\n----\n x (x x)");
 
     let printed = "      id      | n \n--------------+---\n 9q7k4op8 | 17\n (1 row)\n";
     for (expected, same) in [
