@@ -8,7 +8,8 @@ use sno_tests::{Random, Server, postgres::Client, postgres::SimpleQueryMessage};
 /// Chosen once, so that a failure comes again.
 const SEED: u64 = 20_260_101;
 const QUERIES: usize = 2000;
-const ROWS: usize = 50_000;
+/// With the nulls, few enough for ANALYZE to read them all: with samples, the tables' statistics would differ.
+const ROWS: usize = 27_000;
 
 struct Conditions(Random);
 
