@@ -132,7 +132,7 @@ pub use id::{Fields, Sno};
 pub use partition::{InvalidValue, Prefix, SequenceRange};
 #[cfg(target_has_atomic = "64")]
 pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
-pub use tick::{OutOfEpoch, Tick};
+pub use tick::{Epoch, OutOfEpoch, Tick};
 #[cfg(feature = "std")]
 pub use tick_clock::TickClock;
 pub use tick_type::TickType;

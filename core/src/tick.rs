@@ -63,16 +63,8 @@ impl Tick {
     ///
     /// The time is before 2010-01-01 00:00:00 UTC or after the last tick.
     #[inline]
-    pub const fn floor(unix_micros: i64) -> Result<Self, OutOfEpoch> {
-        // Saturated at `i64::MIN`, the difference is still negative. It can't overflow at the other end.
-        let micros = unix_micros.saturating_sub(Self::EPOCH_UNIX_MICROS);
-        if micros < 0 {
-            return Err(OutOfEpoch::Before);
-        }
-        match Self::new(micros as u64 / Self::MICROS) {
-            Some(tick) => Ok(tick),
-            None => Err(OutOfEpoch::After),
-        }
+    pub fn floor(unix_micros: i64) -> Result<Self, OutOfEpoch> {
+        Epoch::SNO.floor(unix_micros)
     }
 
     /// The first tick that starts at a Unix time in microseconds or later.
@@ -81,14 +73,8 @@ impl Tick {
     ///
     /// The time is before 2010-01-01 00:00:00 UTC or after the start of the last tick.
     #[inline]
-    pub const fn ceil(unix_micros: i64) -> Result<Self, OutOfEpoch> {
-        match Self::floor(unix_micros) {
-            Ok(tick) if tick.unix_micros() < unix_micros => match Self::new(tick.0 + 1) {
-                Some(next) => Ok(next),
-                None => Err(OutOfEpoch::After),
-            },
-            other => other,
-        }
+    pub fn ceil(unix_micros: i64) -> Result<Self, OutOfEpoch> {
+        Epoch::SNO.ceil(unix_micros)
     }
 
     /// The tick that a Unix time falls into, given in seconds and nanoseconds (below 1,000,000,000) of the second.
@@ -116,6 +102,63 @@ impl Tick {
     #[inline]
     pub const fn unix_micros(self) -> i64 {
         (self.0 * Self::MICROS) as i64 + Self::EPOCH_UNIX_MICROS
+    }
+}
+
+/// The time from which a scheme counts its ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Epoch {
+    unix_micros: i64,
+}
+
+impl Epoch {
+    /// 1970-01-01 00:00:00 UTC.
+    pub const UNIX: Self = Self::at_unix_millis(0);
+
+    /// 2010-01-01 00:00:00 UTC, the epoch of `sno`.
+    pub const SNO: Self = Self::at_unix_millis(Tick::EPOCH_UNIX_SECONDS as i64 * 1000);
+
+    /// The epoch that starts this many milliseconds after 1970-01-01 00:00:00 UTC.
+    pub(crate) const fn at_unix_millis(millis: i64) -> Self {
+        Self { unix_micros: millis * 1000 }
+    }
+
+    const fn micros<T: TickType>() -> u64 {
+        1_000_000 / T::PER_SECOND
+    }
+
+    /// The tick that a Unix time in microseconds falls into.
+    ///
+    /// # Errors
+    ///
+    /// The time is before the epoch or after the last tick.
+    #[inline]
+    pub fn floor<T: TickType>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
+        // Saturated, the difference is still before the first or after the last tick.
+        match u64::try_from(unix_micros.saturating_sub(self.unix_micros)) {
+            Ok(micros) => T::new(micros / Self::micros::<T>()).ok_or(OutOfEpoch::After),
+            Err(_) => Err(OutOfEpoch::Before),
+        }
+    }
+
+    /// The first tick that starts at a Unix time in microseconds or later.
+    ///
+    /// # Errors
+    ///
+    /// The time is before the epoch or after the start of the last tick.
+    pub fn ceil<T: TickType>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
+        match self.floor::<T>(unix_micros) {
+            Ok(tick) if self.unix_micros(tick) < unix_micros => {
+                T::new(tick.get() + 1).ok_or(OutOfEpoch::After)
+            }
+            other => other,
+        }
+    }
+
+    /// The start of a tick, as a Unix time in microseconds.
+    #[inline]
+    pub fn unix_micros<T: TickType>(self, tick: T) -> i64 {
+        self.unix_micros + (tick.get() * Self::micros::<T>()) as i64
     }
 }
 

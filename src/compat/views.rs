@@ -46,7 +46,7 @@ fn add_rows<S: Scheme, const SLOTS: usize>(
     if !shared.ready.load(Acquire) {
         return Ok(());
     }
-    let time = |tick| Timestamp::from_unix_micros(scheme.unix_micros(tick));
+    let time = |tick| Timestamp::from_unix_micros(scheme.epoch().unix_micros(tick));
     rows.extend(shared.slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(slot, state)| {
         Some([
             varlena(name).into(),

@@ -84,7 +84,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         if shared.ready.load(Acquire) {
             return Ok(());
         }
-        let now = scheme.floor(Timestamp::now().unix_micros()).map_err(errors::clock_outside_epoch::<S>)?;
+        let now =
+            scheme.epoch().floor(Timestamp::now().unix_micros()).map_err(errors::clock_outside_epoch::<S>)?;
         let mut content = Vec::new();
         (&file)
             .take(FILE_LENGTH)
@@ -141,7 +142,7 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         shared.ready.store(true, Release);
         // The earliest time at which the clock can have been when the mark was written.
         let last = record.limits[record.current as usize].get().saturating_sub(Marks::<S::Tick>::AHEAD);
-        let micros = scheme.unix_micros(S::Tick::from_bits(last)) - scheme.unix_micros(now);
+        let micros = scheme.epoch().unix_micros(S::Tick::from_bits(last)) - scheme.epoch().unix_micros(now);
         if record.system_identifier == system_identifier() && micros > 0 {
             errors::clock_went_back_while_down::<S>(micros).log();
         }
@@ -195,7 +196,7 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
     /// Raises the mark of a side before a backend has to wait for it, unless another backend is doing so. An error is
     /// only logged, since another attempt follows before the mark is reached.
     pub(crate) fn renew_early(self, tick_tock: bool, now: S::Tick) {
-        let millis = self.scheme.unix_micros(now) as u64 / 1000;
+        let millis = self.scheme.epoch().unix_micros(now) as u64 / 1000;
         let lease = self.shared.renewing.load(Relaxed);
         // A lease further ahead than this is from before the clock stepped back.
         if (millis..=millis + RENEWAL_LEASE_MS).contains(&lease) {
@@ -254,7 +255,7 @@ fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) ->
 fn last_of_old_primary<S: Scheme>(scheme: S) -> Option<S::Tick> {
     // SAFETY: reads a time from shared memory; 0 if there was no recovery.
     let time = Timestamp(unsafe { pg_sys::GetLatestXTime() });
-    if time.0 == 0 { None } else { scheme.ceil(time.unix_micros() + COMMIT_SKEW_US).ok() }
+    if time.0 == 0 { None } else { scheme.epoch().ceil(time.unix_micros() + COMMIT_SKEW_US).ok() }
 }
 
 /// Waits for another writer, in microseconds: briefly at first, since a write is short, then twice as long each time.

@@ -1,6 +1,6 @@
 //! The properties of an ID scheme that its generators need.
 
-use sno_core::{Clock, OutOfEpoch, Tick, TickClock, TickType};
+use sno_core::{Clock, Epoch, OutOfEpoch, Tick, TickClock, TickType};
 
 use crate::pg::{backend_local::BackendLocal, datum::Timestamp, errors::Error};
 
@@ -31,14 +31,8 @@ pub(crate) trait Scheme: Copy + 'static {
     /// The clock of a session.
     fn clock(self) -> Self::Clock;
 
-    /// The tick of a Unix time in microseconds.
-    fn floor(self, unix_micros: i64) -> Result<Self::Tick, OutOfEpoch>;
-
-    /// The first tick that starts at a Unix time in microseconds or later.
-    fn ceil(self, unix_micros: i64) -> Result<Self::Tick, OutOfEpoch>;
-
-    /// The start of a tick, as a Unix time in microseconds.
-    fn unix_micros(self, tick: Self::Tick) -> i64;
+    /// The time from which its ticks are counted.
+    fn epoch(self) -> Epoch;
 
     /// The tick from which on this transaction may take IDs, by what it has announced.
     #[inline(always)]
@@ -77,6 +71,6 @@ pub(crate) struct SystemClock<S>(pub(crate) S);
 
 impl<S: Scheme> Clock<S::Tick> for SystemClock<S> {
     fn now(&self) -> Result<S::Tick, OutOfEpoch> {
-        self.0.floor(Timestamp::now().unix_micros())
+        self.0.epoch().floor(Timestamp::now().unix_micros())
     }
 }

@@ -131,7 +131,10 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         };
         if from > stamp.tick {
             let scheme = self.marks.scheme;
-            errors::clock_stepped_back::<S>(scheme.unix_micros(from) - scheme.unix_micros(stamp.tick)).log();
+            errors::clock_stepped_back::<S>(
+                scheme.epoch().unix_micros(from) - scheme.epoch().unix_micros(stamp.tick),
+            )
+            .log();
         }
     }
 
@@ -170,13 +173,13 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         // The view shows what is waited for, even if no ID was made yet.
         self.slot.note_partition(self.number);
         let micros = self.micros_until(until);
-        clock_wait.permit::<S>(self.marks.scheme.unix_micros(until), micros)?;
+        clock_wait.permit::<S>(self.marks.scheme.epoch().unix_micros(until), micros)?;
         self.wait(Event::Clock, micros);
         Ok(())
     }
 
     fn micros_until(self, tick: S::Tick) -> u64 {
-        let start = self.marks.scheme.unix_micros(tick);
+        let start = self.marks.scheme.epoch().unix_micros(tick);
         u64::try_from(start - Timestamp::now().unix_micros()).unwrap_or(0)
     }
 

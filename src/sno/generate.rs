@@ -9,7 +9,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{Datum, FunctionCallInfo},
 };
-use sno_core::{Fields, OutOfEpoch, Prefix, SequenceRange, Sno, Tick};
+use sno_core::{Epoch, Fields, Prefix, SequenceRange, Sno, Tick};
 
 use crate::{
     generator::{
@@ -52,16 +52,8 @@ impl Scheme for SnoScheme {
         BackendClock
     }
 
-    fn floor(self, unix_micros: i64) -> Result<Tick, OutOfEpoch> {
-        Tick::floor(unix_micros)
-    }
-
-    fn ceil(self, unix_micros: i64) -> Result<Tick, OutOfEpoch> {
-        Tick::ceil(unix_micros)
-    }
-
-    fn unix_micros(self, tick: Tick) -> i64 {
-        tick.unix_micros()
+    fn epoch(self) -> Epoch {
+        Epoch::SNO
     }
 
     #[inline(always)]

@@ -27,62 +27,10 @@ pub use snowflake_si::SnowflakeSi;
 pub use uid60::Uid60;
 pub use uniqueid::UniqueId;
 
-pub use crate::InvalidValue;
+pub use crate::{Epoch, InvalidValue};
 use crate::{Fields, OutOfEpoch, Sno, Tick, TickType};
 
-/// The time from which a scheme counts its ticks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Epoch {
-    unix_micros: i64,
-}
-
 impl Epoch {
-    /// 1970-01-01 00:00:00 UTC.
-    pub const UNIX: Self = Self::at_unix_millis(0);
-
-    /// The epoch that starts this many milliseconds after 1970-01-01 00:00:00 UTC.
-    pub(crate) const fn at_unix_millis(millis: i64) -> Self {
-        Self { unix_micros: millis * 1000 }
-    }
-
-    const fn micros<T: TickType>() -> u64 {
-        1_000_000 / T::PER_SECOND
-    }
-
-    /// The tick that a Unix time in microseconds falls into.
-    ///
-    /// # Errors
-    ///
-    /// The time is before the epoch or after the last tick.
-    #[inline]
-    pub fn floor<T: TickType>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
-        // Saturated, the difference is still before the first or after the last tick.
-        match u64::try_from(unix_micros.saturating_sub(self.unix_micros)) {
-            Ok(micros) => T::new(micros / Self::micros::<T>()).ok_or(OutOfEpoch::After),
-            Err(_) => Err(OutOfEpoch::Before),
-        }
-    }
-
-    /// The first tick that starts at a Unix time in microseconds or later.
-    ///
-    /// # Errors
-    ///
-    /// The time is before the epoch or after the start of the last tick.
-    pub fn ceil<T: TickType>(self, unix_micros: i64) -> Result<T, OutOfEpoch> {
-        match self.floor::<T>(unix_micros) {
-            Ok(tick) if self.unix_micros(tick) < unix_micros => {
-                T::new(tick.get() + 1).ok_or(OutOfEpoch::After)
-            }
-            other => other,
-        }
-    }
-
-    /// The start of a tick, as a Unix time in microseconds.
-    #[inline]
-    pub fn unix_micros<T: TickType>(self, tick: T) -> i64 {
-        self.unix_micros + (tick.get() * Self::micros::<T>()) as i64
-    }
-
     /// The smallest number with the first tick at or after a time, and with `shift` bits below the tick.
     fn lower<T: TickType>(self, unix_micros: i64, shift: u32) -> u64 {
         number(bound(self.ceil::<T>(unix_micros), false), shift)

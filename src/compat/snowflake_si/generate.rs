@@ -1,7 +1,7 @@
 //! `snowflake_si_new`. The server is one machine, and a machine has one generator.
 
 use sno_core::{
-    OutOfEpoch,
+    Epoch,
     compat::{
         SnowflakeSi,
         snowflake_si::{BaseClock, Millis},
@@ -43,16 +43,8 @@ impl Scheme for SnowflakeSiScheme {
         SystemClock(self)
     }
 
-    fn floor(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
-        self.0.epoch().floor(unix_micros)
-    }
-
-    fn ceil(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
-        self.0.epoch().ceil(unix_micros)
-    }
-
-    fn unix_micros(self, tick: Millis) -> i64 {
-        self.0.epoch().unix_micros(tick)
+    fn epoch(self) -> Epoch {
+        self.0.epoch()
     }
 }
 

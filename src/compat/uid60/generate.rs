@@ -1,7 +1,7 @@
 //! `uid60_new`: a backend leases a worker number for an hour, and uses the generator of that number.
 
 use sno_core::{
-    Clock as _, OutOfEpoch,
+    Clock as _, Epoch,
     compat::{
         Uid60,
         uid60::{EPOCH, Lease, Seconds, Workers},
@@ -40,16 +40,8 @@ impl Scheme for Uid60Scheme {
         SystemClock(self)
     }
 
-    fn floor(self, unix_micros: i64) -> Result<Seconds, OutOfEpoch> {
-        EPOCH.floor(unix_micros)
-    }
-
-    fn ceil(self, unix_micros: i64) -> Result<Seconds, OutOfEpoch> {
-        EPOCH.ceil(unix_micros)
-    }
-
-    fn unix_micros(self, tick: Seconds) -> i64 {
-        EPOCH.unix_micros(tick)
+    fn epoch(self) -> Epoch {
+        EPOCH
     }
 }
 

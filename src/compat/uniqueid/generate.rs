@@ -1,9 +1,9 @@
 //! `uniqueid_new`: the generator of this backend's PID, and the form that a setting chooses.
 
 use sno_core::{
-    OutOfEpoch,
+    Epoch,
     compat::{
-        Epoch, UniqueId,
+        UniqueId,
         uniqueid::{Cluster, Form, Millis},
     },
 };
@@ -39,16 +39,8 @@ impl Scheme for UniqueIdScheme {
         SystemClock(self)
     }
 
-    fn floor(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
-        Epoch::UNIX.floor(unix_micros)
-    }
-
-    fn ceil(self, unix_micros: i64) -> Result<Millis, OutOfEpoch> {
-        Epoch::UNIX.ceil(unix_micros)
-    }
-
-    fn unix_micros(self, tick: Millis) -> i64 {
-        Epoch::UNIX.unix_micros(tick)
+    fn epoch(self) -> Epoch {
+        Epoch::UNIX
     }
 }
 
