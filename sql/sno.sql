@@ -279,7 +279,7 @@ COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID';
 --
 
 CREATE FUNCTION sno_generators(
-        OUT slot integer, OUT partition integer, OUT last_time timestamptz, OUT tick_tock boolean,
+        OUT generator integer, OUT partition integer, OUT last_time timestamptz, OUT tick_tock boolean,
         OUT sequence integer, OUT safe_time timestamptz, OUT drifts bigint, OUT overflows bigint,
         OUT waited interval
     ) RETURNS SETOF record
@@ -287,11 +287,11 @@ CREATE FUNCTION sno_generators(
 COMMENT ON FUNCTION sno_generators() IS 'generators in use since the server started';
 
 CREATE VIEW sno_generators AS
-    SELECT slot, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited
+    SELECT generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited
     FROM sno_generators();
 GRANT SELECT ON sno_generators TO PUBLIC;
 COMMENT ON VIEW sno_generators IS 'generators in use since the server started';
-COMMENT ON COLUMN sno_generators.slot IS 'generator number: the low byte of its partitions';
+COMMENT ON COLUMN sno_generators.generator IS 'number of the generator: the low byte of its partitions';
 COMMENT ON COLUMN sno_generators.partition IS 'partition of its last ID';
 COMMENT ON COLUMN sno_generators.last_time IS 'time of its last ID';
 COMMENT ON COLUMN sno_generators.tick_tock IS 'tick-tock bit of its last ID';
@@ -302,7 +302,7 @@ COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequ
 COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for it, in total';
 
 CREATE FUNCTION sno_generator(
-        OUT slot integer, OUT partition integer, OUT prefix integer, OUT prefix_bits integer,
+        OUT generator integer, OUT partition integer, OUT prefix integer, OUT prefix_bits integer,
         OUT sequence_lower integer, OUT sequence_upper integer, OUT max_clock_wait interval,
         OUT last_time timestamptz, OUT tick_tock boolean, OUT sequence integer,
         OUT safe_time timestamptz, OUT drifts bigint, OUT overflows bigint, OUT waited interval

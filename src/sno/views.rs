@@ -31,7 +31,7 @@ fn state_columns(state: Option<SlotState>) -> Row<7> {
 }
 
 pg_function! {
-    /// `sno_generators() → setof (slot, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows,
+    /// `sno_generators() → setof (generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows,
     /// waited)`: one row per generator in use since the server started.
     fn sno_generators() -> Result<Vec<Row<9>>, Error> {
         let shared = MEMORY.attach()?;
@@ -55,7 +55,7 @@ pg_function! {
         Ok(rows.collect())
     }
 
-    /// `sno_generator() → (slot, partition, prefix, prefix_bits, sequence_lower, sequence_upper, max_clock_wait,
+    /// `sno_generator() → (generator, partition, prefix, prefix_bits, sequence_lower, sequence_upper, max_clock_wait,
     /// last_time, tick_tock, sequence, safe_time, drifts, overflows, waited)`: this backend's generator and settings.
     fn sno_generator() -> Result<Row<14>, Error> {
         let settings = Settings::current()?;

@@ -192,7 +192,7 @@ fn the_comparison_sees_every_kind_of_change() {
         "ALTER OPERATOR FAMILY sno_ops USING btree ADD OPERATOR 1 < (sno, timestamptz)",
         "ALTER TYPE sno SET (ANALYZE = array_typanalyze)",
         "CREATE OR REPLACE VIEW sno_generators AS
-             SELECT slot, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited, 1 AS more
+             SELECT generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited, 1 AS more
              FROM sno_generators()",
         "ALTER EXTENSION sno DROP CAST (sno AS uuid)",
         "CREATE FUNCTION more() RETURNS integer LANGUAGE SQL RETURN 1; ALTER EXTENSION sno ADD FUNCTION more()",

@@ -29,13 +29,13 @@ FROM (SELECT sno_new(7, '2020-01-01') AS id FROM generate_series(1, 65536)) ids;
 
 -- The session's own generator, and its line in the view.
 SET intervalstyle = 'postgres';
-SELECT slot = pg_backend_pid() % 255 AS slot, partition = slot AS partition, prefix, prefix_bits,
+SELECT generator = pg_backend_pid() % 255 AS generator, partition = generator AS partition, prefix, prefix_bits,
        sequence_lower, sequence_upper, max_clock_wait, tick_tock, drifts,
        last_time > now() - interval '1 minute' AS last_time, safe_time <= last_time AS safe_time,
        sequence >= 0 AS sequence, overflows >= 0 AS overflows, waited >= interval '0' AS waited
 FROM sno_generator();
-SELECT v = (g.slot, g.partition, g.last_time, g.tick_tock, g.sequence, g.safe_time, g.drifts, g.overflows, g.waited) AS same
-FROM sno_generator() g JOIN sno_generators v USING (slot);
+SELECT v = (g.generator, g.partition, g.last_time, g.tick_tock, g.sequence, g.safe_time, g.drifts, g.overflows, g.waited) AS same
+FROM sno_generator() g JOIN sno_generators v USING (generator);
 
 -- In a subtransaction that aborts, in a prepared statement, in COPY with the default.
 DO $$

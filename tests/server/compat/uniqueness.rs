@@ -39,7 +39,7 @@ fn uid60() {
     for client in &mut two {
         client.batch_execute("SELECT uid60_new()").unwrap();
     }
-    let generators = "SELECT count(DISTINCT slot) FROM sno_compat_generators WHERE system = 'uid60'";
+    let generators = "SELECT count(DISTINCT generator) FROM sno_compat_generators WHERE system = 'uid60'";
     let count: i64 = server.connect().query_one(generators, &[]).unwrap().get(0);
     assert_eq!(count, 2, "each worker number has a generator of its own");
     // 1024 a second and worker: this takes twenty seconds.
