@@ -1,4 +1,4 @@
-//! What consumers of logical decoding see: docs/cdc.md.
+//! What consumers of logical decoding see: "Change data capture" in docs/neighbours.md.
 
 use sno_tests::{Server, Sql as _, text};
 

@@ -1,10 +1,10 @@
-//! The SQL of docs/timescaledb.md: `make test-timescaledb`, where TimescaleDB is at hand. What the page says of wrong results is
-//! TimescaleDB's; if one of them is right at last, the page has to change.
+//! The SQL under "TimescaleDB" in docs/neighbours.md: `make test-timescaledb`, where TimescaleDB is at hand. What the page says
+//! of wrong results is TimescaleDB's; if one of them is right at last, the page has to change.
 
 use sno_tests::postgres::Client;
 use sno_tests::{Server, code, plan, text};
 
-use crate::docs::{blocks, page, psql};
+use crate::docs::{blocks, page, psql, section};
 
 fn count(client: &mut Client, query: &str) -> usize {
     text(client, &format!("SELECT count(*) FROM ({query}) rows")).parse().unwrap()
@@ -18,15 +18,15 @@ fn the_page_about_timescaledb() {
         .conf("shared_preload_libraries", "timescaledb")
         .conf("timescaledb.telemetry_level", "off")
         .start();
-    let page = page("timescaledb.md");
-    let all = blocks(&page, "postgresql");
+    let page = page("neighbours.md");
+    let all = blocks(section(&page, "TimescaleDB"), "postgresql");
     let run = |sql: &str| {
         let printed = psql(&server, sql);
         assert!(printed.status.success(), "{sql}\n{}", String::from_utf8_lossy(&printed.stderr));
         String::from_utf8(printed.stdout).unwrap()
     };
-    let [create, newest, setting, page_of_ids, columnstore] =
-        all.iter().map(|block| block.sql).collect::<Vec<_>>().try_into().expect("five blocks");
+    let [create, page_of_ids, newest, columnstore] =
+        all.iter().map(|block| block.sql).collect::<Vec<_>>().try_into().expect("four blocks");
     run(create);
     let mut client = server.connect();
 
@@ -53,9 +53,11 @@ fn the_page_about_timescaledb() {
 
     pruning(&mut client, newest);
     wrong_results(&mut client);
-    run(setting);
     assert_eq!(run(page_of_ids).matches("9q").count(), 3);
-    right_results(&mut server.connect());
+    let (setting, _) = page_of_ids.split_once('\n').unwrap();
+    let mut filtered_here = server.connect();
+    filtered_here.batch_execute(setting).unwrap();
+    right_results(&mut filtered_here);
 
     run(columnstore);
     let before = text(&mut client, "SELECT md5(string_agg(e::text, ',' ORDER BY id)) FROM events e");
