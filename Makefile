@@ -84,7 +84,7 @@ test-sanitizers: ## run the core under AddressSanitizer, and pg_regress on a ser
 test-sqlsmith: ## run random queries for five minutes; best on a server with assertions: PG=18
 	@dev/test-sqlsmith
 
-bench: ## measure what an ID costs, a quarter of an hour: docs/benchmarks.md
+bench: ## measure what an ID costs, a quarter of an hour: docs/which-key.md
 	@dev/bench full
 
 bench-quick: ## the same in two minutes, on smaller tables: target/bench

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::results::{Run, Runs, Series, three_digits};
+use crate::results::{Run, Runs, Series};
 use crate::summary::summary;
 
 /// Writes `results.md` into a folder, and the blocks of pages that belong to this folder:
@@ -13,8 +13,9 @@ use crate::summary::summary;
 pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<(), Box<dyn Error>> {
     let mut blocks = vec![("summary".to_owned(), summary(runs))];
     let label = folder.file_name().unwrap_or_default().to_string_lossy();
-    let mut tables =
-        String::from("# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest.\n");
+    let mut tables = String::from(
+        "# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest. [How to read them](../../README.md).\n",
+    );
     for (name, run) in runs {
         let prefix = if name == "full" { String::new() } else { format!("{name}-") };
         let conditions = conditions(name, run);
@@ -64,13 +65,13 @@ fn conditions(name: &str, run: &Run) -> String {
 }
 
 /// A row for each figure and a column for each contender, or the other way round if there is only one figure: medians,
-/// also as multiples of the first one's. With the spread of the samples, or without.
+/// and how many times worse they are than the first one. With the spread of the samples, or without.
 fn table(figures: &[&[Series]], spread: bool) -> String {
     let cell = |figure: &[Series], series: &Series| {
         let show = |value| series.unit.show(value);
         let mut cell = show(series.median);
         if series.contender != figure[0].contender {
-            cell += &format!(", {}", ratio(figure, series));
+            cell += &format!(", {}", figure[0].times_worse(series));
         }
         if spread && series.rounds > 1 {
             let [[low, high], [least, most]] = [series.quartiles.map(show), series.range.map(show)];
@@ -86,7 +87,10 @@ fn table(figures: &[&[Series]], spread: bool) -> String {
     for group in figures.chunk_by(|one, next| names(one) == names(next)) {
         let (figure, title) = (&group[0], group[0][0].figure.clone());
         let columns = if group.len() > 1 { names(figure) } else { vec![title] };
-        text += &(line("", columns.clone()) + "|---|" + &"---:|".repeat(columns.len()) + "\n");
+        text += &(line(if group.len() > 1 { "Figure" } else { "Key" }, columns.clone())
+            + "|---|"
+            + &"---:|".repeat(columns.len())
+            + "\n");
         if group.len() > 1 {
             text.extend(group.iter().map(|figure| line(&figure[0].figure, cells(figure))));
         } else {
@@ -95,8 +99,4 @@ fn table(figures: &[&[Series]], spread: bool) -> String {
         text += "\n";
     }
     text
-}
-
-fn ratio(figure: &[Series], series: &Series) -> String {
-    three_digits(series.median / figure[0].median) + "×"
 }

@@ -44,6 +44,17 @@ pub(crate) struct Series {
 }
 
 impl Series {
+    /// How much worse another one is than this one, whether more of the unit is better or worse; with `≈` in front if the two
+    /// count as equal, since the ranges between their quartiles overlap.
+    pub(crate) fn times_worse(&self, other: &Series) -> String {
+        let times = match self.unit {
+            Unit::PerSecond => self.median / other.median,
+            _ => other.median / self.median,
+        };
+        let is_equal = self.quartiles[0] <= other.quartiles[1] && other.quartiles[0] <= self.quartiles[1];
+        format!("{}{}×", if is_equal { "≈ " } else { "" }, three_digits(times))
+    }
+
     /// Of a contender in `[section, figure, contender]`.
     pub(crate) fn new(
         [section, figure, contender]: [&str; 3],
@@ -150,5 +161,16 @@ mod tests {
     fn a_series_knows_its_middle_and_its_ends() {
         let series = Series::new(["", "", ""], 1, Unit::Seconds, vec![5.0, 1.0, 4.0, 2.0]);
         assert_eq!((series.median, series.quartiles, series.range), (3.0, [1.75, 4.25], [1.0, 5.0]));
+    }
+
+    #[test]
+    fn more_than_once_is_always_worse() {
+        let series = |unit, samples: [f64; 3]| Series::new(["", "", ""], 1, unit, samples.to_vec());
+        for (unit, twice) in [(Unit::Seconds, "2.00×"), (Unit::PerSecond, "0.50×")] {
+            assert_eq!(series(unit, [1.0; 3]).times_worse(&series(unit, [2.0; 3])), twice);
+        }
+        let [one, near, far] =
+            [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0], [3.0, 4.0, 5.0]].map(|s| series(Unit::Bytes, s));
+        assert_eq!([one.times_worse(&near), one.times_worse(&far)], ["≈ 1.50×", "2.00×"]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! SQL has words in braces: `{rows}` and the server's `{data}` folder in all sections, [`Section::words`] in one, and
 //! those of a contender. A section works in a schema of its own, which goes away with all that is in it. How to read
-//! the figures stands in docs/benchmarks.md.
+//! the figures is in bench/README.md.
 
 use crate::contenders::Contenders::{self, *};
 use crate::contenders::List;

@@ -1,12 +1,12 @@
 //! The table of a page for those who choose: a line for each of some figures, a column for each kind of key.
 
-use crate::results::{Runs, Series, Unit, three_digits};
+use crate::results::{Runs, Series};
 
 /// The lines: a run, its section and figure, and what readers call it.
 const LINES: &str = "\
     scale; insert; One row of a bulk insert; bulk insert, one row
-    full; clients; Rows inserted, each by a statement of its own; inserts of 8 clients
-    full; durable; Rows inserted with fsync on, each by a statement of its own; the same, `fsync = on`
+    full; clients; Rows inserted, each by a statement of its own; inserts of 8 clients, `fsync = off`
+    full; durable; Rows inserted with fsync on, each by a statement of its own; inserts of 8 clients, `fsync = on`
     full; wal; WAL of a bulk insert, one row; WAL of a bulk insert, one row
     full; disk; The key, nothing else; table and index, the key alone
     full; disk; The key and the time of the row; table and indexes, the key and the time
@@ -16,13 +16,17 @@ const LINES: &str = "\
     full; clients; Rows looked up by key, each by a statement of its own; lookups of 8 clients
     scale; hour; Counting the last hour; count the last hour
     scale; hour; Reading the last hour's rows; read the last hour
-    full; generation; One key, net of the query around it; make a key";
+    scale; hour; The newest hundred; read the newest 100 rows
+    full; copy; COPY FROM, text, one row; `COPY` of a row with its key
+    full; copy; COPY FROM, text, the key by its default, one row; `COPY` of a row without its key
+    full; sort; ORDER BY of the key alone, keys of three years; `ORDER BY` of the key alone
+    full; generation; One key, net of the query around it; generate a key";
 
 /// What readers call a kind of key, and its names among the contenders.
 const COLUMNS: &[(&str, &[&str])] = &[
     ("`sno`", &["sno", "sno_new(1)"]),
     ("v7", &["uuid v7", "uuidv7()"]),
-    ("`bigint`", &["bigint", "bigint identity alone", "nextval"]),
+    ("`bigint`", &["bigint", "bigint identity", "bigint identity alone", "nextval"]),
     (
         "`bigint` + `created_at`",
         &["bigint, created_at with an index", "bigint identity, created_at with an index"],
@@ -31,11 +35,11 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("v4 + `created_at`", &["uuid v4, created_at with an index"]),
 ];
 
-/// The medians of the first kind of key, and those of the others as multiples.
+/// The medians of the first kind of key, and how many times worse the others are.
 pub(crate) fn summary(runs: &Runs) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     let mut text =
-        format!("| | {} | section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
+        format!("| Figure | {} | Section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
     for line in LINES.lines() {
         let parts: Vec<&str> = line.trim().split("; ").collect();
         let [run, section, figure, label] = parts[..] else { unreachable!("four parts") };
@@ -47,15 +51,14 @@ pub(crate) fn summary(runs: &Runs) -> String {
             .collect();
         let find = |names: &[&str]| series.iter().find(|series| names.contains(&series.contender.as_str()));
         let Some(first) = find(COLUMNS[0].1) else { continue };
-        let rate = if first.unit == Unit::PerSecond { " (more is better)" } else { "" };
         let cells = COLUMNS.iter().enumerate().map(|(number, (_, names))| match (number, find(names)) {
             (_, None) => String::new(),
             (0, Some(first)) => first.unit.show(first.median),
-            (_, Some(other)) => three_digits(other.median / first.median) + "×",
+            (_, Some(other)) => first.times_worse(other),
         });
         let cells: Vec<String> = cells.collect();
         let place = if run == "full" { section.to_owned() } else { format!("{run}-{section}") };
-        text += &format!("| {label}{rate} | {} | {place} |\n", cells.join(" | "));
+        text += &format!("| {label} | {} | {place} |\n", cells.join(" | "));
     }
     text
 }
