@@ -56,7 +56,9 @@ fn the_page_about_citus() {
         count += 1;
     }
     assert!(count >= 2, "{count} blocks");
-    COPIES.map(|statement| client.run(statement));
+    for statement in COPIES {
+        client.run(statement);
+    }
 
     let prefixes = "SELECT string_agg(result, ' ' ORDER BY result::integer)
         FROM run_command_on_all_nodes('SELECT prefix FROM sno_generator()')";

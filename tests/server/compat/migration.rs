@@ -1,4 +1,4 @@
-//! The recipe in `docs/compat.md`, step by step, while the table is read and written all the time; and that values
+//! The recipe in `docs/compat.md` and `docs/moving.md`, step by step, while the table is read and written all the time; and that values
 //! survive dumps, copies and soft errors.
 
 use std::{
@@ -11,14 +11,32 @@ use sno_tests::postgres::{Client, SimpleQueryMessage};
 use sno_tests::{Stop, major_version};
 
 use super::{builder, start};
-use crate::docs::{blocks, page, run_step};
+use crate::docs::{blocks, page, run_step, section};
 
-/// The steps of the recipe: every block of SQL from its heading to the next one.
+/// The steps: those of `docs/moving.md`, with what `docs/compat.md` says that is different.
 fn steps() -> Vec<String> {
-    let page = page("compat.md");
-    let recipe = page.split("\n## Moving a table").nth(1).expect("the heading");
-    let recipe = recipe.split("\n## ").next().unwrap();
-    blocks(recipe, "sql").iter().map(|block| block.sql.to_owned()).collect()
+    let [moving, compat] = ["moving.md", "compat.md"].map(page);
+    let compat = section(&compat, "Moving a table to `sno`");
+    let step = |part: &str| {
+        let blocks = blocks(&moving, "sql");
+        blocks.iter().find(|block| block.sql.contains(part)).expect(part).sql.to_owned()
+    };
+    let differences = blocks(compat, "postgresql");
+    let [updates, defaults] = differences[..] else { panic!("{differences:?}") };
+
+    let fill = step("CREATE PROCEDURE fill_orders");
+    let (start, rest) = fill.split_once("        UPDATE orders").expect("the batch");
+    let (_, end) = rest.split_once("        COMMIT").expect("the end of the batch");
+    let start = start.replace("bigint := 0", "uid60 := uid60_lower('-infinity')").replace("bigint", "uid60");
+    let fill = format!("{start}{}        COMMIT{end}", updates.sql);
+    let switch = step("DROP IDENTITY");
+    let switch = switch.lines().map(|line| if line.contains("DROP IDENTITY") { defaults.sql } else { line });
+    let switch = switch.collect::<Vec<_>>().join("\n");
+    let clean_up = step("DROP COLUMN old_id").replace(", DROP COLUMN created_at", "");
+
+    let own = blocks(compat, "sql").into_iter().map(|block| block.sql.to_owned());
+    let same = [fill, step("CREATE UNIQUE INDEX"), step("NOT VALID"), switch, clean_up];
+    own.chain(same).collect()
 }
 
 /// Inserts and looks up by what it got back, as an application does that knows nothing of the move.
@@ -57,7 +75,7 @@ fn write(client: &mut Client, done: &AtomicBool, writer: usize) -> usize {
 fn a_table_moves_to_sno_while_it_is_in_use() {
     let server = start(builder());
     let steps = steps();
-    assert!(steps.len() >= 5, "{} steps found", steps.len());
+    assert_eq!(steps.len(), 7);
     let run = |step: &str| run_step(&server, step);
     // The first step makes the table as it was; then the application starts.
     run(&steps[0]);
