@@ -1,6 +1,6 @@
 //! The table of a page for those who choose: a line for each of some figures, a column for each kind of key.
 
-use crate::results::{Runs, Series};
+use crate::results::{Runs, Series, Unit};
 
 /// The lines: a run, its section and figure, and what readers call it.
 const LINES: &str = "\
@@ -35,11 +35,12 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("v4 + `created_at`", &["uuid v4, created_at with an index"]),
 ];
 
-/// The medians of the first kind of key, and how many times worse the others are.
+/// The medians of the first kind of key, how many times worse the others are, and of how many rounds all that is.
 pub(crate) fn summary(runs: &Runs) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     let mut text =
         format!("| Figure | {} | Section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
+    let mut rounds = usize::MAX;
     for line in LINES.lines() {
         let parts: Vec<&str> = line.trim().split("; ").collect();
         let [run, section, figure, label] = parts[..] else { unreachable!("four parts") };
@@ -57,6 +58,9 @@ pub(crate) fn summary(runs: &Runs) -> String {
             (_, Some(other)) => first.times_worse(other),
         });
         let cells: Vec<String> = cells.collect();
+        if first.unit != Unit::Bytes {
+            rounds = rounds.min(first.rounds);
+        }
         let place = if run == "full" { section.to_owned() } else { format!("{run}-{section}") };
         text += &format!("| {label} | {} | {place} |\n", cells.join(" | "));
     }
