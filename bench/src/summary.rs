@@ -64,5 +64,5 @@ pub(crate) fn summary(runs: &Runs) -> String {
         let place = if run == "full" { section.to_owned() } else { format!("{run}-{section}") };
         text += &format!("| {label} | {} | {place} |\n", cells.join(" | "));
     }
-    text
+    if rounds == usize::MAX { text } else { text + &format!("\nMedians of at least {rounds} rounds.\n") }
 }
