@@ -53,6 +53,7 @@ fn the_page_about_timescaledb() {
 
     pruning(&mut client, newest);
     wrong_results(&mut client);
+    wrong_results_with_uuidv7(&mut client);
     assert_eq!(run(page_of_ids).matches("9q").count(), 3);
     let (setting, _) = page_of_ids.split_once('\n').unwrap();
     let mut filtered_here = server.connect();
@@ -183,6 +184,34 @@ fn wrong_results(client: &mut Client) {
             let [plain, ids] = both(client, &condition.replace('T', &time));
             assert_eq!(plain, ids, "{condition} {micros}");
         }
+    }
+}
+
+/// The same three with keys of version 7, which TimescaleDB splits by itself: ten in each of two milliseconds, of which the
+/// second one begins a chunk.
+fn wrong_results_with_uuidv7(client: &mut Client) {
+    client
+        .batch_execute(
+            "CREATE TABLE plain_v7 AS
+                 SELECT (lpad(to_hex(1794268800000 + ms), 12, '0') || '70008000' || lpad(n::text, 12, '0'))::uuid AS id
+                 FROM generate_series(-1, 0) ms, generate_series(1, 10) n;
+             CREATE TABLE v7 (id uuid PRIMARY KEY);
+             SELECT create_hypertable('v7', by_range('id', INTERVAL '1 day'));
+             INSERT INTO v7 SELECT id FROM plain_v7",
+        )
+        .unwrap();
+    let mut id = |place: usize| {
+        text(client, &format!("SELECT id::text FROM plain_v7 ORDER BY id OFFSET {place} LIMIT 1"))
+    };
+    let [x, z] = [14, 17].map(&mut id);
+    for (condition, found) in [
+        (format!("id < '{x}'"), [14, 10]),
+        (format!("id >= '{x}'"), [6, 10]),
+        (format!("id > '{x}' AND id < '{z}'"), [2, 0]),
+    ] {
+        let counts =
+            ["plain_v7", "v7"].map(|table| count(client, &format!("SELECT FROM {table} WHERE {condition}")));
+        assert_eq!(counts, found, "{condition}");
     }
 }
 
