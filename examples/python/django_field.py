@@ -1,4 +1,4 @@
-"""Django 5."""
+"""Django 5, with a URL for each event."""
 
 import os
 from datetime import datetime, timedelta, timezone
@@ -16,15 +16,21 @@ settings.configure(
     },
     INSTALLED_APPS=[],
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+    ROOT_URLCONF=__name__,
+    ALLOWED_HOSTS=["testserver"],
     USE_TZ=True,
 )
 django.setup()
 
 from django.db import connection, models  # noqa: E402
 from django.forms import modelform_factory  # noqa: E402
+from django.http import JsonResponse  # noqa: E402
+from django.shortcuts import get_object_or_404  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.urls import path, register_converter, reverse  # noqa: E402
 
 from sno import Sno  # noqa: E402
-from sno.django import SnoField, SnoNew  # noqa: E402
+from sno.django import SnoConverter, SnoField, SnoNew  # noqa: E402
 
 
 class Event(models.Model):
@@ -42,20 +48,29 @@ class Comment(models.Model):
         app_label = "example"
 
 
+def show(request, id):
+    found = get_object_or_404(Event, id=id)
+    return JsonResponse({"id": found.id, "payload": found.payload})
+
+
+register_converter(SnoConverter, "sno")
+urlpatterns = [path("events/<sno:id>/", show, name="event")]
+
 with connection.schema_editor() as editor:
     editor.create_model(Event)
     editor.create_model(Comment)
 
 event = Event.objects.create(payload="first")
 hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
-recent = Event.objects.filter(id__gte=Sno.lower_bound(hour_ago))
+recent = Event.objects.filter(id__gte=Sno.lower_bound(hour_ago)).order_by("id")
+page = Event.objects.filter(id__gt=event.id).order_by("id")[:50]
 
 id = event.id
 assert isinstance(id, Sno) and id.fields.metabyte == 1, id
 assert abs(datetime.now(timezone.utc) - id.time) < timedelta(minutes=1), id.time
 old = [Sno.make(datetime(2010, 1, 2, tzinfo=timezone.utc), sequence=number) for number in range(5)]
 Event.objects.bulk_create([Event(id=each, payload="old") for each in old])
-# Before Django 6 the objects that this returns lack the keys that the database made.
+# Before Django 6 the objects that this returns lack the keys that the database generated.
 Event.objects.bulk_create([Event(payload="many") for _ in range(2)])
 made = list(Event.objects.filter(payload="many").order_by("id"))
 assert len(made) == 2 and made[0].id > id, made
@@ -63,8 +78,15 @@ assert len(made) == 2 and made[0].id > id, made
 assert Event.objects.get(id=id).payload == Event.objects.get(id=str(id)).payload == "first"
 found = list(Event.objects.filter(id__in=[id, old[0]]).order_by("id").values_list("id", flat=True))
 assert found == [old[0], id], found
-assert list(recent.order_by("id")) == [event, *made]
+assert list(recent) == [event, *made]
+assert list(page) == made, page
 assert Event.objects.aggregate(models.Min("id"))["id__min"] == old[0]
+
+# In a URL: what is no ID is no page either, and the server is not asked.
+client = Client()
+assert client.get(reverse("event", args=[id])).json() == {"id": id, "payload": "first"}
+for missing in "x" * 16, "garbage", id.upper(), id + "2":
+    assert client.get(f"/events/{missing}/").status_code == 404, missing
 
 assert list(modelform_factory(Event, fields="__all__").base_fields) == ["payload"]
 event.payload = "changed"

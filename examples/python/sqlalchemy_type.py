@@ -19,6 +19,14 @@ class Event(Base):
     payload: Mapped[str | None]
 
 
+def find(session, key):
+    """The event of an ID in a URL; None, for a 404, if there is none."""
+    try:
+        return session.get(Event, Sno(key))
+    except ValueError:
+        return None
+
+
 # The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
 engine = create_engine("postgresql+psycopg://")
 Base.metadata.create_all(engine)
@@ -27,6 +35,9 @@ with Session(engine) as session:
     event = Event(payload="first")
     session.add(event)
     session.commit()
+    hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
+    recent = select(Event).where(Event.id >= Sno.lower_bound(hour_ago)).order_by(Event.id)
+    page = select(Event).where(Event.id > event.id).order_by(Event.id).limit(50)
 
     id = event.id
     assert isinstance(id, Sno) and id.fields.metabyte == 1, id
@@ -42,11 +53,13 @@ with Session(engine) as session:
     assert found == [old[0], id], found
     assert session.scalar(select(func.min(Event.id, type_=SnoType))) == old[0]
 
-    # A range of time.
-    hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
-    recent = select(Event).where(Event.id >= Sno.lower_bound(hour_ago)).order_by(Event.id)
-
     assert [event.id for event in session.scalars(recent)] == [id]
+    assert session.scalars(page).all() == []
+
+    # In a URL: what is no ID is a ValueError, and the server is not asked.
+    assert find(session, str(id)).payload == "first"
+    for missing in "x" * 16, "garbage", id.upper():
+        assert find(session, missing) is None, missing
 
     # Pages: the last ID of one is where the next one starts.
     def page_after(last):
