@@ -6,7 +6,7 @@ const { Pool } = require('pg')
 const { drizzle } = require('drizzle-orm/node-postgres')
 const { pgTable, text } = require('drizzle-orm/pg-core')
 const { asc, eq, gt, gte, inArray, sql } = require('drizzle-orm')
-const { lowerBound } = require('sno')
+const { isSno, lowerBound } = require('sno')
 const { sno } = require('sno/drizzle')
 
 const events = pgTable('events', {
@@ -25,16 +25,15 @@ async function main () {
   await db.insert(events).values([{ payload: 'second' }, { payload: 'third' }])
   assert.match(event.id, /^[2-9a-x]{16}$/)
 
-  const found = await db.select().from(events).where(eq(events.id, event.id))
-  assert.deepStrictEqual(found, [event])
-  assert.strictEqual((await db.select().from(events).where(inArray(events.id, [event.id]))).length, 1)
-
   const hourAgo = new Date(Date.now() - 3600 * 1000)
-  const recent = await db.select().from(events)
-    .where(gte(events.id, lowerBound(hourAgo))).orderBy(asc(events.id))
-  assert.strictEqual(recent.length, 3)
+  const [key, last] = [event.id, event.id]
+  const [found] = isSno(key) ? await db.select().from(events).where(eq(events.id, key)) : []
+  const recent = await db.select().from(events).where(gte(events.id, lowerBound(hourAgo))).orderBy(asc(events.id))
+  const page = await db.select().from(events).where(gt(events.id, last)).orderBy(asc(events.id)).limit(50)
 
-  const page = await db.select().from(events).where(gt(events.id, event.id)).orderBy(asc(events.id)).limit(2)
+  assert.deepStrictEqual(found, event)
+  assert.strictEqual((await db.select().from(events).where(inArray(events.id, [event.id]))).length, 1)
+  assert.strictEqual(recent.length, 3)
   assert.deepStrictEqual(page.map(event => event.payload), ['second', 'third'])
   await pool.end()
 }

@@ -8,7 +8,7 @@ const os = require('os')
 const path = require('path')
 const { Pool } = require('pg')
 const { PrismaPg } = require('@prisma/adapter-pg')
-const { lowerBound } = require('sno')
+const { isSno, lowerBound } = require('sno')
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -29,22 +29,30 @@ async function main (folder) {
   const { PrismaClient } = generate(folder)
   // The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
   const pool = new Pool()
-  await pool.query('CREATE TABLE events (id uuid PRIMARY KEY DEFAULT sno_to_uuidv7(sno_new(1)), payload text)')
-  await pool.query('CREATE TABLE notes (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
+  await pool.query('CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
+  await pool.query('CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT sno_to_uuidv7(sno_new(2)), payload text)')
   await pool.end()
   const prisma = new PrismaClient({ adapter: new PrismaPg({}) })
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
-  await prisma.notes.create({ data: {} })
-  const recent = await prisma.notes.findMany({ where: { id: { gte: lowerBound(hourAgo) } } })
-  assert.strictEqual(recent.length, 1)
-  await prisma.notes.deleteMany()
-  // A bound that is a uuid is made by the server.
+  const event = await prisma.events.create({ data: { payload: 'first' } })
+  await prisma.events.createMany({ data: [{ payload: 'second' }, { payload: 'third' }] })
+
+  const [key, last] = [event.id, event.id]
+  const found = isSno(key) ? await prisma.events.findUnique({ where: { id: key } }) : null
+  const recent = await prisma.events.findMany({ where: { id: { gte: lowerBound(hourAgo) } }, orderBy: { id: 'asc' } })
+  const page = await prisma.events.findMany({ where: { id: { gt: last } }, orderBy: { id: 'asc' }, take: 50 })
+
+  assert.deepStrictEqual(found, event)
+  assert.deepStrictEqual(recent.map(row => row.payload), ['first', 'second', 'third'])
+  assert.deepStrictEqual(page.map(row => row.payload), ['second', 'third'])
+  await prisma.events.deleteMany()
+  // The bound of a uuid comes from the server.
   const [{ bound }] = await prisma.$queryRaw`SELECT sno_to_uuidv7(sno_lower(${hourAgo}::timestamptz)) AS bound`
 
   for (const [model, text, lower] of [
-    [prisma.events, UUID, bound],
-    [prisma.notes, /^[2-9a-x]{16}$/, lowerBound(hourAgo)]
+    [prisma.orders, UUID, bound],
+    [prisma.events, /^[2-9a-x]{16}$/, lowerBound(hourAgo)]
   ]) {
     const first = await model.create({ data: { payload: 'first' } })
     assert.match(first.id, text)

@@ -3,7 +3,7 @@
 
 const assert = require('assert')
 const { Sequelize, DataTypes, Op } = require('sequelize')
-const { lowerBound } = require('sno')
+const { isSno, lowerBound } = require('sno')
 
 class SNO extends DataTypes.ABSTRACT {
   static key = 'SNO'
@@ -29,17 +29,16 @@ async function main () {
   const event = await Event.create({ payload: 'first' })
   await Event.bulkCreate([{ payload: 'second' }, { payload: 'third' }])
   assert.match(event.id, /^[2-9a-x]{16}$/)
-  assert.strictEqual((await Event.findByPk(event.id)).payload, 'first')
-  assert.strictEqual((await Event.findAll({ where: { id: [event.id] } })).length, 1)
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
-  const recent = await Event.findAll({
-    where: { id: { [Op.gte]: lowerBound(hourAgo) } },
-    order: ['id']
-  })
-  assert.strictEqual(recent.length, 3)
+  const [key, last] = [event.id, event.id]
+  const found = isSno(key) ? await Event.findByPk(key) : null
+  const recent = await Event.findAll({ where: { id: { [Op.gte]: lowerBound(hourAgo) } }, order: ['id'] })
+  const page = await Event.findAll({ where: { id: { [Op.gt]: last } }, order: ['id'], limit: 50 })
 
-  const page = await Event.findAll({ where: { id: { [Op.gt]: event.id } }, order: ['id'], limit: 2 })
+  assert.strictEqual(found.payload, 'first')
+  assert.strictEqual((await Event.findAll({ where: { id: [event.id] } })).length, 1)
+  assert.strictEqual(recent.length, 3)
   assert.deepStrictEqual(page.map(event => event.payload), ['second', 'third'])
   await sequelize.close()
 }

@@ -2,7 +2,7 @@
 'use strict'
 
 const assert = require('assert')
-const { lowerBound } = require('sno')
+const { isSno, lowerBound } = require('sno')
 const { DataSource, EntitySchema, In, MoreThan, MoreThanOrEqual } = require('typeorm')
 
 const Event = new EntitySchema({
@@ -25,26 +25,25 @@ async function main () {
     password: PGPASSWORD,
     entities: [Event]
   })
-  // TypeORM takes no type that it does not know.
+  // TypeORM refuses types that it does not know.
   source.driver.supportedDataTypes.push('sno')
   await source.initialize()
   await source.query('CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
   const events = source.getRepository(Event)
 
-  const { identifiers: [{ id }] } = await events.insert({ payload: 'first' })
+  const { identifiers: [event] } = await events.insert({ payload: 'first' })
   await events.insert([{ payload: 'second' }, { payload: 'third' }])
-  assert.match(id, /^[2-9a-x]{16}$/)
-  assert.strictEqual((await events.findOneBy({ id })).payload, 'first')
-  assert.strictEqual((await events.findBy({ id: In([id]) })).length, 1)
+  assert.match(event.id, /^[2-9a-x]{16}$/)
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
-  const recent = await events.find({
-    where: { id: MoreThanOrEqual(lowerBound(hourAgo)) },
-    order: { id: 'ASC' }
-  })
-  assert.strictEqual(recent.length, 3)
+  const [key, last] = [event.id, event.id]
+  const found = isSno(key) ? await events.findOneBy({ id: key }) : null
+  const recent = await events.find({ where: { id: MoreThanOrEqual(lowerBound(hourAgo)) }, order: { id: 'ASC' } })
+  const page = await events.find({ where: { id: MoreThan(last) }, order: { id: 'ASC' }, take: 50 })
 
-  const page = await events.find({ where: { id: MoreThan(id) }, order: { id: 'ASC' }, take: 2 })
+  assert.strictEqual(found.payload, 'first')
+  assert.strictEqual((await events.findBy({ id: In([event.id]) })).length, 1)
+  assert.strictEqual(recent.length, 3)
   assert.deepStrictEqual(page.map(event => event.payload), ['second', 'third'])
   await source.destroy()
 }

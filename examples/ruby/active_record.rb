@@ -1,4 +1,4 @@
-# ActiveRecord: IDs are strings. A migration, a model, ranges of time, pages.
+# ActiveRecord: IDs are strings. A type, a migration, a model, ranges of time, pages.
 
 require "active_record"
 
@@ -7,14 +7,23 @@ ActiveRecord::Base.establish_connection(
   username: ENV["PGUSER"], password: ENV["PGPASSWORD"]
 )
 
-# In Rails, config/initializers/sno.rb: without it, each connection warns of an unknown type.
-module SnoType
+# In Rails, config/initializers/sno.rb.
+class SnoType < ActiveModel::Type::String
+  def type = :sno
+
+  # A text that is no ID is NULL, as with a uuid in Rails: no row is found.
+  def cast_value(value) = value.to_s.match?(/\A[2-9a-x]{16}\z/) ? super : nil
+
+  def serialize(value) = cast(value)
+end
+
+module SnoAdapter
   def initialize_type_map(m = type_map)
     super
-    m.register_type("sno", ActiveModel::Type::String.new)
+    m.register_type("sno", SnoType.new)
   end
 end
-ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.prepend(SnoType)
+ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.prepend(SnoAdapter)
 ActiveRecord::ConnectionAdapters::PostgreSQLAdapter::NATIVE_DATABASE_TYPES[:sno] = { name: "sno" }
 
 class CreateEvents < ActiveRecord::Migration[6.1]
@@ -35,9 +44,21 @@ ActiveRecord::Migration.suppress_messages { CreateEvents.new.change }
 event = Event.create!(payload: "first")
 Event.create!([{ payload: "second" }, { payload: "third" }])
 raise event.id.inspect unless event.id.match?(/\A[2-9a-x]{16}\z/)
-raise "find" unless Event.find(event.id).payload == "first"
-raise "find many" unless Event.where(id: [event.id]).count == 1
-raise "since" unless Event.since(1.hour.ago).count == 3
 
-page = Event.where("id > ?", event.id).order(:id).limit(2)
+params, last = { id: event.id }, event.id
+found = Event.find(params[:id])
+recent = Event.since(1.hour.ago).order(:id)
+page = Event.where("id > ?", last).order(:id).limit(50)
+
+raise "find" unless found == event
+raise "find many" unless Event.where(id: [event.id]).count == 1
+raise "since" unless recent.count == 3
 raise "page" unless page.map(&:payload) == ["second", "third"]
+
+# What is no ID is not found, and the server has no error.
+["garbage", "x" * 16, event.id.upcase, "#{event.id}\n"].each do |missing|
+  Event.find(missing)
+  raise "found #{missing}"
+rescue ActiveRecord::RecordNotFound
+  raise "where" if Event.where(id: missing).exists? || Event.find_by(id: missing)
+end
