@@ -42,7 +42,7 @@ diesel::table! {
     }
 }
 
-#[derive(Queryable, Selectable, Debug, PartialEq)]
+#[derive(Queryable, Selectable, Debug, Clone, PartialEq)]
 #[diesel(table_name = events)]
 struct Event {
     id: Sno,
@@ -58,7 +58,7 @@ struct NewEvent<'a> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = std::env::args().nth(1).expect("the server's URL");
     let mut connection = PgConnection::establish(&url)?;
-    // What stands in a migration's up.sql.
+    // A migration's up.sql has this.
     diesel::sql_query("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text NOT NULL)")
         .execute(&mut connection)?;
 
@@ -67,23 +67,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .values(&new)
         .returning(Event::as_returning())
         .get_results(&mut connection)?;
-    let first = &inserted[0];
 
-    let found: Event = events::table.find(first.id).select(Event::as_select()).first(&mut connection)?;
-    assert_eq!(&found, first);
+    let new = NewEvent { payload: "fourth" };
+    let event: Event = diesel::insert_into(events::table).values(&new).get_result(&mut connection)?;
 
+    let (key, last) = (event.id.0.to_string(), inserted[0].id);
     let hour_ago = SystemTime::now() - Duration::from_secs(3600);
-    let bound =
-        sno_core::Sno::lower_bound(hour_ago.duration_since(SystemTime::UNIX_EPOCH)?.as_micros() as i64);
-    let recent: i64 = events::table.filter(events::id.ge(Sno(bound))).count().get_result(&mut connection)?;
-    assert_eq!(recent, 3);
 
-    let page: Vec<String> = events::table
-        .filter(events::id.gt(first.id))
-        .order(events::id)
-        .limit(2)
-        .select(events::payload)
-        .load(&mut connection)?;
-    assert_eq!(page, ["second", "third"]);
+    let micros = hour_ago.duration_since(SystemTime::UNIX_EPOCH)?.as_micros() as i64;
+    let bound = Sno(sno_core::Sno::lower_bound(micros));
+    let found: Event = events::table.find(Sno(key.parse()?)).first(&mut connection)?;
+    let recent: Vec<Event> =
+        events::table.filter(events::id.ge(bound)).order(events::id).load(&mut connection)?;
+    let page: Vec<Event> =
+        events::table.filter(events::id.gt(last)).order(events::id).limit(50).load(&mut connection)?;
+
+    assert_eq!(found, event);
+    assert_eq!(recent.len(), 4);
+    assert_eq!(page, [&inserted[1..], &[event]].concat());
+    // What is no ID is an error of the client's: the server is not asked.
+    assert!("garbage".parse::<sno_core::Sno>().is_err());
     Ok(())
 }

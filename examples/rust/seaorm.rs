@@ -3,6 +3,7 @@
 use sea_orm::entity::prelude::*;
 use sea_orm::sea_query::{Expr, Func};
 use sea_orm::{ConnectionTrait, Database, NotSet, QueryOrder, QuerySelect, Set};
+use sno_core::Sno;
 
 mod event {
     use sea_orm::entity::prelude::*;
@@ -39,27 +40,28 @@ async fn main() -> Result<(), DbErr> {
     let mut ids = Vec::new();
     for payload in ["first", "second", "third"] {
         let new = event::ActiveModel { id: NotSet, payload: Set(payload.to_owned()) };
-        ids.push(new.insert(&db).await?.id);
+        let event = new.insert(&db).await?;
+        ids.push(event.id);
     }
     assert_eq!(ids[0].len(), 16);
 
-    let found = event::Entity::find_by_id(ids[0].clone()).one(&db).await?.expect("the row");
-    assert_eq!(found.payload, "first");
-
-    let hour_ago = "now() - interval '1 hour'";
-    let lower = Func::cust("sno_lower").arg(Expr::cust(hour_ago));
-    let recent = event::Entity::find().filter(Expr::col(event::Column::Id).gte(lower)).count(&db).await?;
-    assert_eq!(recent, 3);
-
     // The pool's connections are several sessions: within 4 ms their IDs are not in the order of the calls.
+    let event = event::Entity::find_by_id(ids[0].clone()).one(&db).await?.expect("the row");
     ids.sort();
-    let after = Expr::val(ids[0].clone()).cast_as("sno");
-    let page = event::Entity::find()
-        .filter(Expr::col(event::Column::Id).gt(after))
-        .order_by_asc(event::Column::Id)
-        .limit(2)
-        .all(&db)
-        .await?;
+    let (key, last) = (event.id.clone(), ids[0].clone());
+
+    let found = match key.parse::<Sno>() {
+        Ok(_) => event::Entity::find_by_id(key).one(&db).await?,
+        Err(_) => None,
+    };
+    let lower = Func::cust("sno_lower").arg(Expr::cust("now() - interval '1 hour'"));
+    let recent = event::Entity::find().filter(Expr::col(event::Column::Id).gte(lower));
+    let after = Expr::val(last).cast_as("sno");
+    let page = event::Entity::find().filter(Expr::col(event::Column::Id).gt(after)).limit(50);
+
+    assert_eq!(found.as_ref(), Some(&event));
+    assert_eq!(recent.count(&db).await?, 3);
+    let page = page.order_by_asc(event::Column::Id).all(&db).await?;
     assert_eq!(page.iter().map(|event| &event.id).collect::<Vec<_>>(), [&ids[1], &ids[2]]);
     Ok(())
 }

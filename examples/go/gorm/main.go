@@ -19,10 +19,26 @@ type Event struct {
 	Payload string
 }
 
+// Find is the event of an ID in a URL. A text that is no ID is not found.
+func Find(db *gorm.DB, key string) (found Event, err error) {
+	id, err := sno.Parse(key)
+	if err != nil {
+		return found, gorm.ErrRecordNotFound
+	}
+	err = db.First(&found, "id = ?", id).Error
+	return found, err
+}
+
 // Since finds the events since a time.
-func Since(db *gorm.DB, at time.Time) (events []Event, err error) {
-	err = db.Where("id >= ?", sno.LowerBound(at)).Order("id").Find(&events).Error
-	return events, err
+func Since(db *gorm.DB, at time.Time) (recent []Event, err error) {
+	err = db.Order("id").Find(&recent, "id >= ?", sno.LowerBound(at)).Error
+	return recent, err
+}
+
+// After finds the next page.
+func After(db *gorm.DB, last sno.ID) (page []Event, err error) {
+	err = db.Order("id").Limit(50).Find(&page, "id > ?", last).Error
+	return page, err
 }
 
 func check(fact bool, what ...any) {
@@ -49,18 +65,19 @@ func main() {
 		"WHERE table_name = 'events' AND column_name = 'id'").Scan(&declared).Error)
 	check(declared == "USER-DEFINED sno_new(1)", declared)
 
-	first := Event{Payload: "first"}
-	must(db.Create(&first).Error)
-	check(first.ID != sno.ID{} && first.ID.Fields().Metabyte == 1, first)
+	event := Event{Payload: "first"}
+	err = db.Create(&event).Error
+	must(err)
+	check(event.ID != sno.ID{} && event.ID.Fields().Metabyte == 1, event)
 	more := []Event{{Payload: "second"}, {Payload: "third"}}
 	must(db.Create(&more).Error)
-	check(more[0].ID.Compare(first.ID) > 0 && more[1].ID.Compare(more[0].ID) > 0, more)
+	check(more[0].ID.Compare(event.ID) > 0 && more[1].ID.Compare(more[0].ID) > 0, more)
 
-	var found Event
-	must(db.First(&found, "id = ?", first.ID).Error)
-	check(found == first, found)
+	found, err := Find(db, event.ID.String())
+	must(err)
+	check(found == event, found)
 	var some []Event
-	must(db.Where("id IN ?", []sno.ID{first.ID, more[1].ID}).Order("id").Find(&some).Error)
+	must(db.Where("id IN ?", []sno.ID{event.ID, more[1].ID}).Order("id").Find(&some).Error)
 	check(len(some) == 2 && some[1] == more[1], some)
 	must(db.Model(&found).Update("payload", "changed").Error)
 
@@ -71,10 +88,15 @@ func main() {
 	must(err)
 	check(len(none) == 0, none)
 
-	var page []Event
-	must(db.Where("id > ?", first.ID).Order("id").Limit(2).Find(&page).Error)
+	page, err := After(db, event.ID)
+	must(err)
 	check(len(page) == 2 && page[0] == more[0], page)
 
+	// What is no ID: checked here it is not found, unchecked it is an error of the server.
+	for _, missing := range []string{"garbage", "9Q7K4OP826N2G222", "xxxxxxxxxxxxxxxx"} {
+		_, err = Find(db, missing)
+		check(errors.Is(err, gorm.ErrRecordNotFound), missing, err)
+	}
 	err = db.First(&found, "id = ?", "9Q7K4OP826N2G222").Error
 	check(err != nil && !errors.Is(err, gorm.ErrRecordNotFound), err)
 }
