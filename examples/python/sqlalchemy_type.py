@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta, timezone
 
 from sqlalchemy import MetaData, create_engine, func, select, text
+from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from sno import Sno
@@ -19,14 +20,6 @@ class Event(Base):
     payload: Mapped[str | None]
 
 
-def find(session, key):
-    """The event of an ID in a URL; None, for a 404, if there is none."""
-    try:
-        return session.get(Event, Sno(key))
-    except ValueError:
-        return None
-
-
 # The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
 engine = create_engine("postgresql+psycopg://")
 Base.metadata.create_all(engine)
@@ -35,10 +28,14 @@ with Session(engine) as session:
     event = Event(payload="first")
     session.add(event)
     session.commit()
+
+    key, last = str(event.id), event.id
+    found = session.get(Event, Sno(key))
     hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
     recent = select(Event).where(Event.id >= Sno.lower_bound(hour_ago)).order_by(Event.id)
-    page = select(Event).where(Event.id > event.id).order_by(Event.id).limit(50)
+    page = select(Event).where(Event.id > last).order_by(Event.id).limit(50)
 
+    assert found is event and session.get(Event, Sno("x" * 16)) is None
     id = event.id
     assert isinstance(id, Sno) and id.fields.metabyte == 1, id
     assert abs(datetime.now(timezone.utc) - id.time) < timedelta(minutes=1), id.time
@@ -49,17 +46,20 @@ with Session(engine) as session:
     session.expunge_all()
 
     assert session.get(Event, id).payload == "first"
-    found = session.scalars(select(Event.id).where(Event.id.in_([id, old[0]])).order_by(Event.id)).all()
-    assert found == [old[0], id], found
+    some = session.scalars(select(Event.id).where(Event.id.in_([id, old[0]])).order_by(Event.id)).all()
+    assert some == [old[0], id], some
     assert session.scalar(select(func.min(Event.id, type_=SnoType))) == old[0]
 
     assert [event.id for event in session.scalars(recent)] == [id]
     assert session.scalars(page).all() == []
 
-    # In a URL: what is no ID is a ValueError, and the server is not asked.
-    assert find(session, str(id)).payload == "first"
-    for missing in "x" * 16, "garbage", id.upper():
-        assert find(session, missing) is None, missing
+    # What is no ID is an error before the server is asked.
+    for query in lambda: Sno("garbage"), lambda: session.get(Event, id.upper()):
+        try:
+            query()
+            raise AssertionError("an invalid ID was taken")
+        except (ValueError, StatementError):
+            pass
 
     # Pages: the last ID of one is where the next one starts.
     def page_after(last):

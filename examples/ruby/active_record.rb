@@ -26,7 +26,7 @@ end
 ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.prepend(SnoAdapter)
 ActiveRecord::ConnectionAdapters::PostgreSQLAdapter::NATIVE_DATABASE_TYPES[:sno] = { name: "sno" }
 
-class CreateEvents < ActiveRecord::Migration[6.1]
+class CreateEvents < ActiveRecord::Migration[7.2]
   def change
     create_table :events, id: false do |t|
       t.column :id, :sno, primary_key: true, default: -> { "sno_new(1)" }
