@@ -22,8 +22,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .execute(&pool)
         .await?;
 
-    let insert = "INSERT INTO events (payload) VALUES ($1) RETURNING *";
-    let event: Event = sqlx::query_as(insert).bind("first").fetch_one(&pool).await?;
+    let first = "INSERT INTO events (payload) VALUES ($1) RETURNING *";
+    let event: Event = sqlx::query_as(first).bind("first").fetch_one(&pool).await?;
     let id = event.id;
     let query = "SELECT * FROM events WHERE id = $1 AND id = ANY($2)";
     let same: Event = sqlx::query_as(query).bind(id).bind(vec![id]).fetch_one(&pool).await?;
@@ -57,6 +57,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (key, last) = (id.to_string(), old[4]);
     let hour_ago = SystemTime::now() - Duration::from_secs(3600);
 
+    let insert = sqlx::query_as("INSERT INTO events (payload) VALUES ($1) RETURNING *").bind("second");
+    let event: Event = insert.fetch_one(&pool).await?;
     let lookup = sqlx::query_as("SELECT * FROM events WHERE id = $1").bind(key.parse::<Sno>()?);
     let found: Option<Event> = lookup.fetch_optional(&pool).await?;
     let bound = Sno::lower_bound(hour_ago.duration_since(SystemTime::UNIX_EPOCH)?.as_micros() as i64);
@@ -65,8 +67,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let after = sqlx::query_as("SELECT * FROM events WHERE id > $1 ORDER BY id LIMIT 50").bind(last);
     let page: Vec<Event> = after.fetch_all(&pool).await?;
 
-    assert_eq!(found.as_ref(), Some(&event));
-    assert_eq!((&recent, &page), (&vec![event], &recent));
+    assert_eq!(found.as_ref(), Some(&same));
+    assert_eq!((&recent, &page), (&vec![same, event], &recent));
+    sqlx::query("DELETE FROM events WHERE payload = 'second'").execute(&pool).await?;
     assert!("garbage".parse::<Sno>().is_err());
 
     // Pages: the last ID of one is where the next one starts.

@@ -19,7 +19,6 @@ type Event struct {
 	Payload string
 }
 
-// Find is the event of an ID in a URL. A text that is no ID is not found.
 func Find(db *gorm.DB, key string) (found Event, err error) {
 	id, err := sno.Parse(key)
 	if err != nil {
@@ -29,13 +28,11 @@ func Find(db *gorm.DB, key string) (found Event, err error) {
 	return found, err
 }
 
-// Since finds the events since a time.
 func Since(db *gorm.DB, at time.Time) (recent []Event, err error) {
 	err = db.Order("id").Find(&recent, "id >= ?", sno.LowerBound(at)).Error
 	return recent, err
 }
 
-// After finds the next page.
 func After(db *gorm.DB, last sno.ID) (page []Event, err error) {
 	err = db.Order("id").Limit(50).Find(&page, "id > ?", last).Error
 	return page, err
