@@ -31,14 +31,16 @@ public class Plain {
                     id = rows.getString("id");
                 }
             }
+            String payload = null;
             try (PreparedStatement select =
                     connection.prepareStatement("SELECT payload FROM events WHERE id = ?::sno")) {
                 select.setString(1, id);
                 try (ResultSet rows = select.executeQuery()) {
-                    check(rows.next() && rows.getString(1).equals("first"), id);
+                    if (rows.next()) payload = rows.getString("payload");
                 }
             }
 
+            check("first".equals(payload), payload);
             check(id.matches("[2-9a-x]{16}"), id);
             // The way of the standard, without RETURNING.
             try (PreparedStatement insert = connection.prepareStatement(
