@@ -24,11 +24,11 @@ async function main () {
 
   assert.strictEqual(raw.rows[0].raw.length, 10)
   assert.deepStrictEqual(await ids('SELECT id FROM events WHERE id = $1', raw.rows[0].raw), [id])
-  // An array is a string, as long as nobody says what is in it.
+  // Without a cast an array is received as a string.
   const array = await client.query('SELECT array_agg(id) AS raw, array_agg(id)::text[] AS texts FROM events')
   assert.deepStrictEqual(array.rows, [{ raw: `{${id}}`, texts: [id] }])
 
-  // A Date has to be named a timestamptz: it is sent as text.
+  // A Date is sent as text, and needs the cast.
   const recent = 'SELECT id FROM events WHERE id >= $1::timestamptz'
   assert.deepStrictEqual(await ids(recent, new Date(Date.now() - 3600 * 1000)), [id])
   assert.deepStrictEqual(await ids(recent, new Date(Date.now() + 3600 * 1000)), [])

@@ -22,13 +22,13 @@ with psycopg.connect(autocommit=True) as connection:
     assert isinstance(raw, bytes) and len(raw) == 10, raw
     rows = connection.execute("SELECT id FROM events WHERE id = %s::sno", [raw]).fetchall()
     assert rows == [(id,)], rows
-    # An array is a string, as long as nobody says what is in it.
+    # Without a cast an array is received as a string.
     array = connection.execute("SELECT array_agg(id) FROM events").fetchone()[0]
     assert array == "{" + id + "}", array
     array = connection.execute("SELECT array_agg(id)::text[] FROM events").fetchone()[0]
     assert array == [id], array
 
-    # A time is a timestamptz: id >= time works as in SQL.
+    # A datetime is sent as a timestamptz, and needs no cast.
     hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
     rows = connection.execute("SELECT id FROM events WHERE id >= %s", [hour_ago]).fetchall()
     assert rows == [(id,)], rows

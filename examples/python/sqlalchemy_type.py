@@ -74,7 +74,7 @@ with Session(engine) as session:
         seen += [event.id for event in page]
     assert seen == [*old, key, id], seen
 
-# What a database tells of a table, as migrations read it.
+# Reflection.
 metadata = MetaData()
 metadata.reflect(engine)
 assert isinstance(metadata.tables["events"].c.id.type, SnoType), metadata.tables

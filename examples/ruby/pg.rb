@@ -15,7 +15,7 @@ recent = connection.exec_params("SELECT id FROM events WHERE id >= $1::timestamp
 raise id.inspect unless id.is_a?(String) && id.match?(/\A[2-9a-x]{16}\z/)
 raise "recent" unless recent.values == [[id]]
 raise "lookup" unless connection.exec_params("SELECT payload FROM events WHERE id = $1", [id]).values == [["first"]]
-# An array goes as a literal, and comes as one.
+# An array is sent and received as a literal.
 ids = PG::TextEncoder::Array.new.encode([id, "2" * 16])
 raise "array" unless connection.exec_params("SELECT id FROM events WHERE id = ANY($1)", [ids]).values == [[id]]
 array = connection.exec("SELECT array_agg(id) FROM events").getvalue(0, 0)

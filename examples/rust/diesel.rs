@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(found, event);
     assert_eq!(recent.len(), 4);
     assert_eq!(page, [&inserted[1..], &[event]].concat());
-    // What is no ID is an error of the client's: the server is not asked.
+    // What is no ID is an error before the server is asked.
     assert!("garbage".parse::<sno_core::Sno>().is_err());
     Ok(())
 }

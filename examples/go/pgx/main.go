@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// RegisterSno teaches a connection the type, whose OID is another one in each database. In binary it is
-// transferred as a bytea is.
+// RegisterSno registers the type on a connection: its OID differs between databases. The binary format is that of a bytea of
+// ten bytes.
 func RegisterSno(ctx context.Context, conn *pgx.Conn) error {
 	var oid, array uint32
 	err := conn.QueryRow(ctx, "SELECT 'sno'::regtype::oid, 'sno[]'::regtype::oid").Scan(&oid, &array)
@@ -72,7 +72,7 @@ func main() {
 	must(conn.QueryRow(ctx, "SELECT id::text FROM events WHERE id = $1", raw).Scan(&texts[0]))
 	check(texts[0] == text, texts)
 
-	// Without the type, too, as texts.
+	// Without registration, as texts.
 	var plain sno.ID
 	must(conn.QueryRow(ctx, "SELECT id FROM events WHERE id = $1", must1(sno.Parse(text))).Scan(&plain))
 	check(plain.String() == text, plain)

@@ -37,7 +37,7 @@ class SnoField(models.Field):
         return value if value is None or hasattr(value, "resolve_expression") else Sno(value)
 
     def formfield(self, **kwargs):
-        # As with other keys that the database makes, forms leave it out.
+        # As with other keys that the database generates, forms leave it out.
         if self.primary_key and self.db_default is not models.NOT_PROVIDED:
             return None
         return super().formfield(**{"max_length": 16, **kwargs})
