@@ -151,11 +151,10 @@ pub(crate) fn promoted<S: Scheme>(wal_timeline: u32) -> Error {
         .hint(duplicate_ids_hint::<S>())
 }
 
-/// The hint for a copy of a server, which may make the same IDs as its original.
+/// The hint for a copy of a server, which may generate the same IDs as its original.
 fn duplicate_ids_hint<S: Scheme>() -> String {
     format!(
-        "If the server that it was made from still generates, give one of them another \
-         \"{}\" now: both generate the same IDs.",
+        "If the original server still generates, give one of the two another \"{}\" now: both generate the same IDs.",
         S::SETTING
     )
 }

@@ -15,9 +15,9 @@ static PREFIX: Setting<PrefixSetting> = Setting::new(
     &SNO,
     c"sno.partition_prefix",
     c"auto",
-    c"Sets the upper bits of every partition: this server's own number, and how many bits it takes.",
-    c"Written 42/8; the bits are 8 to 16, and 8 if they are left out. Servers whose IDs meet need different prefixes. \
-      \"auto\" takes 12 bits from the system identifier, which are the same for two servers once in 4096 times.",
+    c"Sets the server number, which is the upper bits of the partition in every ID, and its length in bits.",
+    c"Written 42/8, with 8 to 16 bits, or 42 for 8 bits. Servers whose IDs meet need different numbers. \
+      \"auto\" derives 12 bits from the system identifier, which are equal on 1 in 4,096 pairs of servers.",
     "sno",
 );
 static RANGE: Setting<SequenceRange> = Setting::new(

@@ -10,7 +10,7 @@ use sno_tests::{Builder, Ids, Mode, Server, Sql as _, give_to_server, wait_until
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
 const COPIED: &str = "LOG:  data directory was copied after its last sno was generated";
-const HINT: &str = "HINT:  If the server that it was made from still generates, give one of them another \
+const HINT: &str = "HINT:  If the original server still generates, give one of the two another \
                     \"sno.partition_prefix\" now: both generate the same IDs.";
 
 fn builder() -> Builder {

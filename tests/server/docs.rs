@@ -216,6 +216,8 @@ fn every_link_leads_somewhere() {
         "core/README.md",
         "cli/README.md",
         "bench/README.md",
+        "tests/README.md",
+        "SECURITY.md",
         "packages/go/README.md",
         "packages/js/README.md",
         "packages/python/README.md",
