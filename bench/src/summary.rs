@@ -4,7 +4,7 @@ use crate::results::{Runs, Series, Unit};
 
 /// The lines: a run, its section and figure, and what readers call it.
 const LINES: &str = "\
-    scale; insert; One row of a bulk insert; bulk insert, one row
+    full; insert; One row of a bulk insert; bulk insert, one row
     full; clients; Rows inserted, each by a statement of its own; inserts of 8 clients, `fsync = off`
     full; durable; Rows inserted with fsync on, each by a statement of its own; inserts of 8 clients, `fsync = on`
     full; wal; WAL of a bulk insert, one row; WAL of a bulk insert, one row
@@ -14,9 +14,6 @@ const LINES: &str = "\
     full; disk; The key and an integer, with an index on both together; with an `integer`, and an index on both
     full; sort; CREATE INDEX, keys of three years; `CREATE INDEX`
     full; clients; Rows looked up by key, each by a statement of its own; lookups of 8 clients
-    scale; hour; Counting the last hour; count the last hour
-    scale; hour; Reading the last hour's rows; read the last hour
-    scale; hour; The newest hundred; read the newest 100 rows
     full; copy; COPY FROM, text, one row; `COPY` of a row with its key
     full; copy; COPY FROM, text, the key by its default, one row; `COPY` of a row without its key
     full; sort; ORDER BY of the key alone, keys of three years; `ORDER BY` of the key alone

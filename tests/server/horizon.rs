@@ -289,6 +289,28 @@ fn no_restart_lets_ids_in_below_it() {
     }
 }
 
+/// Whichever sides have IDs above the horizon: those of none, or of one.
+#[test]
+fn the_marks_of_both_sides_are_at_the_horizon() {
+    for draws in [false, true] {
+        let server = Server::builder().faketime(true).start();
+        server.set_clock("-3600");
+        server.connect().run("SELECT sno_new(1)");
+        server.set_clock("+0");
+        if draws {
+            server.connect().run("SELECT sno_new(1)");
+        }
+        let horizon = text(&mut server.connect(), NOW);
+        server.stop(Mode::Fast);
+        server.set_clock("-60");
+        server.start();
+        let mut client = server.connect_with("-c sno.max_clock_wait=0");
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{draws}");
+        server.set_clock("+3");
+        assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon, "{draws}");
+    }
+}
+
 /// As docs/order.md says: the horizon of the primary counts on a standby that has replayed as much.
 #[test]
 fn on_a_standby_and_after_its_promotion() {
