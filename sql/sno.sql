@@ -129,7 +129,7 @@ CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boole
 COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'window RANGE support';
 
 CREATE OPERATOR FAMILY sno_ops USING btree;
-COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'order of sno, which is that of time';
+COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'order of time';
 
 CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     OPERATOR 1 <,
@@ -141,7 +141,7 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     FUNCTION 2 sno_sortsupport(internal),
     FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean),
     FUNCTION 4 btequalimage(oid);
-COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'order of sno, which is that of time';
+COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'order of time';
 
 -- Skip scans came with PostgreSQL 18.
 DO $do$
@@ -559,7 +559,7 @@ BEGIN
     IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
         RAISE EXCEPTION 'cannot change partitions in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
-                DETAIL = 'Such a transaction would not see the partitions that others have made or removed meanwhile.';
+                DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
     END IF;
     EXECUTE format('SELECT ARRAY(SELECT partition FROM %s.sno_partitions($1) WHERE until <= $2)', own) INTO removed USING parent, before;
     change := CASE WHEN removed <> '{}' THEN CASE WHEN drop_them THEN 'drop' ELSE 'detach' END WHEN is_lacking THEN 'attach' END;
@@ -718,7 +718,7 @@ BEGIN
                     DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, gap.since, gap.until),
                     HINT = 'It may have been detached: attach it again, rename it, or drop it.';
         END IF;
-        -- Not PARTITION OF, whose lock waits for all readers and lets no other pass meanwhile.
+        -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
         EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
             'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
         IF info.owner <> current_user THEN
@@ -770,7 +770,7 @@ CREATE FUNCTION sno_maintain_partitions(
 AS $$
 DECLARE
     own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
-    -- Days and months are those of UTC, as the partitions are.
+    -- Days and months are in UTC, as the partitions are.
     today timestamp := now() AT TIME ZONE 'UTC';
     before timestamptz := (today - retention) AT TIME ZONE 'UTC';
 BEGIN

@@ -3,7 +3,7 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION sno_compat" to load this file. \quit
 
--- The schema that the extension goes to is searched before that of the extension sno, and may belong to anyone: the
+-- The schema that the extension goes to is searched before the schema of the extension sno, and may belong to anyone: the
 -- library's functions must not be declared with another type of that name. (Only exact types here: nothing else there
 -- can be a better match than PostgreSQL's own.)
 DO $$
@@ -13,7 +13,7 @@ BEGIN
         WHERE d.classid = 'pg_catalog.pg_type'::regclass::oid AND d.objid = 'sno'::regtype::oid
             AND d.refclassid = 'pg_catalog.pg_extension'::regclass::oid AND d.deptype = 'e'::"char" AND e.extname = 'sno'::name
     ) THEN
-        RAISE EXCEPTION 'type "sno" of the chosen schema is not that of the extension sno'
+        RAISE EXCEPTION 'type "sno" of the chosen schema does not belong to the extension sno'
             USING ERRCODE = 'duplicate_object', HINT = 'Create the extension in another schema.';
     END IF;
 END
@@ -84,8 +84,8 @@ COMMENT ON FUNCTION snowflake_si_to_sno(bigint, integer, timestamptz) IS 'the sa
 @type uid60 bigint second
 
 COMMENT ON TYPE uid60 IS 'unique ID of 60 bits and 10 characters that sorts by time';
-COMMENT ON OPERATOR FAMILY uid60_ops USING btree IS 'order of the numbers, which is that of time';
-COMMENT ON OPERATOR CLASS uid60_ops USING btree IS 'order of the numbers, which is that of time';
+COMMENT ON OPERATOR FAMILY uid60_ops USING btree IS 'order of the numbers, and so of time';
+COMMENT ON OPERATOR CLASS uid60_ops USING btree IS 'order of the numbers, and so of time';
 
 CREATE FUNCTION uid60_new() RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -147,8 +147,8 @@ COMMENT ON CAST (bigint AS uid60) IS 'from a number of 60 bits';
 @type uniqueid bigint millisecond
 
 COMMENT ON TYPE uniqueid IS 'unique ID of 8 bytes and 16 hexadecimal digits';
-COMMENT ON OPERATOR FAMILY uniqueid_ops USING btree IS 'order of the bytes, which is that of time for time-sequential IDs';
-COMMENT ON OPERATOR CLASS uniqueid_ops USING btree IS 'order of the bytes, which is that of time for time-sequential IDs';
+COMMENT ON OPERATOR FAMILY uniqueid_ops USING btree IS 'order of the bytes, and so of time for time-sequential IDs';
+COMMENT ON OPERATOR CLASS uniqueid_ops USING btree IS 'order of the bytes, and so of time for time-sequential IDs';
 
 CREATE FUNCTION uniqueid_new() RETURNS uniqueid
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -202,8 +202,8 @@ COMMENT ON FUNCTION uniqueid_to_sno(uniqueid, integer) IS 'the same ID as a sno'
 @type gid uuid millisecond
 
 COMMENT ON TYPE gid IS 'unique ID of 16 bytes and 24 characters that sorts by prefix, then by time';
-COMMENT ON OPERATOR FAMILY gid_ops USING btree IS 'order of the bytes, which is that of prefix and time';
-COMMENT ON OPERATOR CLASS gid_ops USING btree IS 'order of the bytes, which is that of prefix and time';
+COMMENT ON OPERATOR FAMILY gid_ops USING btree IS 'order of the bytes, and so of prefix and time';
+COMMENT ON OPERATOR CLASS gid_ops USING btree IS 'order of the bytes, and so of prefix and time';
 
 CREATE FUNCTION gid_new(prefix text) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;

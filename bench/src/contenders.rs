@@ -12,8 +12,8 @@ pub(crate) type Words = &'static [(&'static str, &'static str)];
 /// Names, and what stands for `{it}` and `{with}`.
 pub(crate) type List = &'static [(&'static str, &'static str, &'static str)];
 
-/// All types of key, the one first that the others are compared with. One more type is one more entry: its name, and what
-/// it has of these words. It takes part in whatever it has the words for.
+/// All types of key, the one first that the others are compared with. One more type is one more entry: its name, and
+/// what it has of these words. It takes part in whatever it has the words for.
 ///
 /// - `type` of its columns
 /// - `default`, with which a column is declared
@@ -66,8 +66,8 @@ const KEYS: &[(&str, Words)] = &[
 ];
 
 /// What sections use: functions that do nothing, declared as volatile as what they are compared with; `moments`, of so
-/// many seconds in random order, where `n` is the place in the order of time, and IDs are as eight generators would have
-/// made them; the least key of version 7 of a time; a ULID as it is made where no extension can be installed.
+/// many seconds in random order, where `n` is the place in the order of time, and IDs are as eight generators would
+/// have made them; the least key of version 7 of a time; a ULID as it is made where no extension can be installed.
 pub(crate) const FUNCTIONS: &str = "
     CREATE FUNCTION nothing() RETURNS integer LANGUAGE internal STRICT AS 'pg_backend_pid';
     CREATE FUNCTION nothing(integer) RETURNS integer LANGUAGE internal STRICT AS 'int4up';

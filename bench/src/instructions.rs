@@ -33,7 +33,8 @@ const COUNTED: &str = "
     COPY counted (uuid) TO '{data}/uuid' (FORMAT binary);
     COPY counted (bigint) TO '{data}/bigint' (FORMAT binary)";
 
-/// What a function does, how it is called for each row, and its name in C (and in SQL, if it is called by that), by type.
+/// What a function does, how it is called for each row, and its name in C (and in SQL, if it is called by that), by
+/// type.
 const CALLS: [(&str, &str, &[&str]); 10] = [
     ("A new key", "{f}", &["sno_new(1)", "gen_random_uuid()", "nextval_oid()", "clock_timestamp()"]),
     ("Comparison", "{f}({k}, {k}_2)", &["sno_cmp", "uuid_cmp", "btint8cmp"]),

@@ -23,8 +23,8 @@ pub(crate) struct Run {
     pub(crate) series: Vec<Series>,
 }
 
-/// The samples of one contender, one of each round. Series of a figure follow each other, as do figures of a section; the
-/// first of a figure is the one that the others are compared with.
+/// The samples of one contender, one of each round. Series of a figure follow each other, as do figures of a section;
+/// the first of a figure is the one that the others are compared with.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Series {
     pub(crate) section: String,
@@ -44,8 +44,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// How much worse another one is than this one, whether more of the unit is better or worse; with `≈` in front if the two
-    /// count as equal, since the ranges between their quartiles overlap.
+    /// How much worse another one is than this one, whether more of the unit is better or worse; with `≈` in front if
+    /// the two count as equal, since the ranges between their quartiles overlap.
     pub(crate) fn times_worse(&self, other: &Series) -> String {
         let times = match self.unit {
             Unit::PerSecond => self.median / other.median,

@@ -229,8 +229,8 @@ impl Session {
     }
 
     /// How often in a second so many clients get through a script, times so many; each has a variable `begun` of its
-    /// own that is 0. Scripts that count more than once are run a number of times, as hundreds of clients may need longer
-    /// to connect than a sample takes.
+    /// own that is 0. Scripts that count more than once are run a number of times, as hundreds of clients may need
+    /// longer to connect than a sample takes.
     fn pgbench(&self, clients: u32, times: u32, script: &str) -> Result<f64> {
         let file = self.server.data().join("script");
         fs::write(&file, script)?;

@@ -16,8 +16,8 @@ const VARIABLE: &str = "SNO_MASK_KEY";
 
 /// Encrypts IDs as 16 other characters of the same alphabet, which tell neither time nor order
 ///
-/// They are what sno_mask gives in SQL with the same key and context. The key is 32, 48 or 64 hexadecimal digits, for 16,
-/// 24 or 32 bytes, in a file or in the environment variable SNO_MASK_KEY: arguments can be seen by all who list the
+/// They are what sno_mask gives in SQL with the same key and context. The key is 32, 48 or 64 hexadecimal digits, for
+/// 16, 24 or 32 bytes, in a file or in the environment variable SNO_MASK_KEY: arguments can be seen by all who list the
 /// processes of the machine. An ID is written as 16 characters of 2-9 and a-x, or as \x and 20 hexadecimal digits. One
 /// that is invalid is named on standard error, with its line, and the exit status is 1.
 #[derive(Args)]
@@ -32,7 +32,8 @@ pub(crate) struct Mask {
 /// Gets back the IDs that were masked with the same key and context
 ///
 /// They are what sno_unmask gives in SQL. The key is the one of sno mask, in a file or in the environment variable
-/// SNO_MASK_KEY. With another key or another context the result is another ID: nothing in a mask tells that it is wrong.
+/// SNO_MASK_KEY. With another key or another context the result is another ID: nothing in a mask tells that it is
+/// wrong.
 #[derive(Args)]
 pub(crate) struct Unmask {
     #[command(flatten)]

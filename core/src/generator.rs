@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::{ClaimError, Clock, Marks, SequenceRange, Slot, Sno, Tick};
 
-/// Makes IDs within one process, for any number of threads. It never makes the same ID twice.
+/// Generates IDs within one process, for any number of threads, and never the same ID twice.
 ///
 /// Two generators that run at the same time need different partitions, or pools without a common number. If they run
 /// one after the other, in one process or in two, the second one must start [after](Generator::after) the highest tick
@@ -34,7 +34,7 @@ impl Generator {
     /// [`try_generate`](Self::try_generate) fails in that tick.
     #[cfg(feature = "std")]
     pub fn new(partition: u16, range: SequenceRange) -> Self {
-        // Outside the epoch it makes no ID.
+        // Outside the epoch it generates no ID.
         Self::after(partition, range, crate::SystemClock.now().unwrap_or_default())
     }
 
@@ -78,7 +78,7 @@ impl Generator {
             match CLOCK.with(|clock| self.try_generate(clock, metabyte)) {
                 Ok(id) => return Ok(id),
                 Err(ClaimError::OutOfEpoch(error)) => return Err(error),
-                // The clock may have been set meanwhile.
+                // The clock may have been set since then.
                 Err(ClaimError::SequenceExhausted { until }) => {
                     sleep_until(until, Duration::from_micros(Tick::MICROS))
                 }

@@ -1,12 +1,13 @@
 //! The horizon: up to which tick all IDs are settled, although transactions are open that will commit later.
 //!
-//! An ID is taken before its transaction commits, so a smaller ID can become visible after a larger one. Below the horizon
-//! this does not happen any more: no ID is taken there, and whoever has taken one there has ended its transaction.
+//! An ID is taken before its transaction commits, so a smaller ID can become visible after a larger one. Below the
+//! horizon this does not happen any more: no ID is taken there, and each transaction that has taken one there has
+//! ended.
 //!
 //! # Protocol
 //!
-//! All share a *floor*, which only rises. Each transaction has an [`Announcement`]: a word with the tick of its first ID
-//! and with its own number, so that the word ends with the transaction.
+//! All share a *floor*, which only rises. Each transaction has an [`Announcement`]: a word with the tick of its first
+//! ID and with its own number, so that the word ends with the transaction.
 //!
 //! A transaction that will take its first ID [announces](Horizon::announce) it:
 //!
@@ -23,11 +24,11 @@
 //! 2. It passes a fence.
 //! 3. It loads the words of all open transactions. The horizon is the least of them and of the floor.
 //!
-//! One of any two fences is first. If it is the reader's, the transaction finds the new floor, and takes no ID before it. If
-//! it is the transaction's, the reader finds its word, which is not after any of its IDs.
+//! One of any two fences is first. If it is the reader's, the transaction finds the new floor, and takes no ID before
+//! it. If it is the transaction's, the reader finds its word, which is not after any of its IDs.
 //!
-//! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait for
-//! it.
+//! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait
+//! for it.
 
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU64, fence};
@@ -60,8 +61,8 @@ pub struct Announcement(AtomicU64);
 impl Announcement {
     /// What the transaction has announced whose number `transaction` returns; 0 is no transaction.
     ///
-    /// Only the low 25 bits of the number are kept. If another transaction of the same process agrees in them, it counts as
-    /// the one that announced. This can hold the horizon back and do no other harm.
+    /// Only the low 25 bits of the number are kept. If another transaction of the same process agrees in them, it
+    /// counts as the one that announced. This can hold the horizon back and do no other harm.
     #[inline]
     pub fn of(&self, transaction: impl FnOnce() -> u32) -> Option<Tick> {
         // Most words are zeros, so that numbers, which are in many places, need not be loaded.
@@ -99,8 +100,8 @@ impl Horizon {
         self.floor.store(floor.get(), Relaxed);
     }
 
-    /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the tick
-    /// from which it may take them: `now`, or later if readers have been told so.
+    /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
+    /// tick from which it may take them: `now`, or later if readers have been told so.
     pub fn announce(&self, word: &Announcement, transaction: u32, now: Tick) -> Tick {
         let floor = || Tick::from_bits(self.floor.load(Relaxed));
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
@@ -110,12 +111,12 @@ impl Horizon {
         tick.max(floor())
     }
 
-    /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` finds one, or a later one that was
-    /// returned before. `to` is what the clock reads or earlier; `open` returns the least tick that open transactions have
-    /// announced.
+    /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` finds one, or a later one
+    /// that was returned before. `to` is what the clock reads or earlier; `open` returns the least tick that open
+    /// transactions have announced.
     ///
-    /// Every ID in an earlier tick is of a transaction that has ended before this returns, and no ID will be taken in an
-    /// earlier tick.
+    /// Every ID in an earlier tick is of a transaction that has ended before this returns, and no ID will be taken in
+    /// an earlier tick.
     pub fn advance(&self, to: Tick, open: impl FnOnce() -> Option<Tick>) -> Tick {
         let floor = self.floor.fetch_max(to.get(), Relaxed).max(to.get());
         fence(SeqCst);

@@ -25,16 +25,16 @@ use crate::{FixedLength, OutOfEpoch, ParseError, Tick, base32};
 #[repr(transparent)]
 pub struct Sno([u8; 10]);
 
-/// What an ID is made of.
+/// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Fields {
-    /// When the ID was made, to 4 ms.
+    /// When the ID was generated, to 4 ms.
     pub tick: Tick,
     /// Which of two sides it is on; its generator switches to the other one when the clock steps back.
     pub tick_tock: bool,
     /// The application's own byte.
     pub metabyte: u8,
-    /// The number of the generator that made it.
+    /// The number of the generator.
     pub partition: u16,
     /// A number within tick, side and partition.
     pub sequence: u16,
@@ -77,7 +77,7 @@ impl Sno {
         }
     }
 
-    /// When the ID was made, to 4 ms.
+    /// When the ID was generated, to 4 ms.
     #[inline]
     pub const fn tick(self) -> Tick {
         let [a, b, c, d, e, ..] = self.0;
@@ -96,7 +96,7 @@ impl Sno {
         self.0[5]
     }
 
-    /// The number of the generator that made the ID.
+    /// The number of the generator.
     #[inline]
     pub const fn partition(self) -> u16 {
         u16::from_be_bytes([self.0[6], self.0[7]])

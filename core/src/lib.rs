@@ -26,22 +26,21 @@
 //! * A *tick* is a span of 4 ms; ticks are counted from 2010-01-01 00:00:00 UTC.
 //! * The *tick-tock* bit says which of two *sides* the ID is on. A generator switches to the other side when the clock
 //!   steps back: there, the ticks that come again were not used yet.
-//! * The *metabyte* is the application's own byte.
-//! * The *partition* is the number of the generator that made the ID.
+//! * The *metabyte* is a byte for the application.
+//! * The *partition* is the number of the generator.
 //! * The *sequence* number is different for each ID of one tick, side and partition.
 //!
 //! # Which one should I use?
 //!
 //! * To read, write, compare or store IDs: [`Sno`], its [`Fields`] and [`Tick`].
-//! * To make IDs in one process: [`Generator`]. Give every process that can run at the same time a
-//!   [partition](Prefix::partition) of its own.
+//! * To generate IDs in one process: [`Generator`]. Give each process that can run at the same time a different
+//!   [partition](Prefix::partition).
 //! * To share a generator between processes: a [`Slot`] in shared memory, and its high-water [`Marks`] in a file, which
 //!   keep IDs unique after a restart. This is how the PostgreSQL extension works.
 //! * To sort many IDs: an [`Abbreviation`] of 64 bits.
-//! * To make and read IDs of other schemes, or to convert those to [`Sno`]: the module `compat`, behind the feature of
-//!   that name.
-//! * To show IDs to those who are not to see when they were made, or how many there are: a `mask::Key`, behind the
-//!   feature `mask`.
+//! * To generate and read IDs of other schemes, or to convert them to [`Sno`]: the module `compat`, behind the feature
+//!   of that name.
+//! * To show IDs without the time and the number of rows that they reveal: a `mask::Key`, behind the feature `mask`.
 //!
 //! # Features
 //!

@@ -1,8 +1,7 @@
 //! Masked IDs: encrypted with a key, as 16 other characters of the same alphabet.
 //!
-//! An ID tells when and where it was made, and which of two is the older. Its mask tells none of this to those who
-//! don't have the key, and who has it gets the ID back. So a table can keep its time-sorted key, and a URL shows the
-//! mask.
+//! An ID shows when and where it was generated, and which of two is older. Its mask shows none of this, and can be
+//! converted back with the key only. So a table can keep its time-sorted key, and a URL shows the mask.
 //!
 //! ```
 //! use sno_core::{Sno, mask::Key};

@@ -54,7 +54,7 @@ impl Prefix {
         InvalidValue { expected: "expected a number, or a number and its bits, as in \"42/8\"" };
 
     /// The prefix of 12 bits for a server that was given none, made of an identifier of 64 bits: PostgreSQL's system
-    /// identifier, which `initdb` makes of the time and its process ID.
+    /// identifier, which `initdb` derives from the time and its process ID.
     ///
     /// Two servers have the same one once in 4096 times, so it guards against accidents and guarantees nothing. It
     /// never changes for an identifier.
@@ -308,7 +308,7 @@ mod tests {
             identifiers.map(|id| Prefix::from_system_identifier(id).value()),
             [0, 2885, 555, 3105, 1611]
         );
-        // As initdb makes them: seconds, microseconds, 12 bits of the process ID.
+        // As initdb derives them: seconds, microseconds, 12 bits of the process ID.
         let identifier = |second: u64, micros: u64, pid: u64| second << 32 | micros << 12 | pid;
         let spread = |identifiers: &mut dyn Iterator<Item = u64>| {
             let mut count = [0_u32; 4096];

@@ -3,15 +3,16 @@
 //!
 //! # Two sides
 //!
-//! A clock can step back to a tick whose sequence numbers are used up already. So a generator has every tick twice, once
-//! on each of two *sides*: an ID's *tick-tock* bit says which side it is on. When the clock steps back, the generator
-//! switches to the other side, where these ticks were not used, and need not wait.
+//! A clock can step back to a tick whose sequence numbers are used up already. So a generator has every tick twice,
+//! once on each of two *sides*: an ID's *tick-tock* bit says which side it is on. When the clock steps back, the
+//! generator switches to the other side, where these ticks were not used, and need not wait.
 //!
 //! # Protocol
 //!
-//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out. For each side it
-//! holds the highest tick that `W` had reached whenever it departed from that side: `departed[0]` and `departed[1]`. A caller takes an ID by changing `W` to it. Nothing is reserved beforehand, so a caller that dies at
-//! any point has nothing to clean up.
+//! A [`Slot`] holds a word `W = {tick, tick-tock, sequence}`, which is the last ID handed out. For each side it holds
+//! the highest tick that `W` had reached whenever it departed from that side: `departed[0]` and `departed[1]`. A caller
+//! takes an ID by changing `W` to it. Nothing is reserved beforehand, so a caller that dies at any point has nothing to
+//! clean up.
 //!
 //! A [claim](Slot::claim) loads `W`, then `departed` of the *other* side, then reads the clock. The order matters:
 //! a caller that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like
@@ -28,7 +29,7 @@
 //! and `departed` is not loaded.
 //!
 //! A claim whose compare-and-swap fails starts over. So does a claim that would have to wait, if `W` has changed
-//! meanwhile: with the new `W` it may not have to wait.
+//! in between: with the new `W` it may not have to wait.
 //!
 //! Why no `(tick, tick-tock, sequence)` is taken twice:
 //!
@@ -37,13 +38,13 @@
 //!   *before* the new `W` is published.
 //! * A caller with an outdated `departed` has an outdated `W`, too, so its compare-and-swap fails.
 //!
-//! `departed` may be raised by a caller whose compare-and-swap then fails. This does no harm: its side had in fact reached
-//! that tick, and the value is read only from the other side.
+//! `departed` may be raised by a caller whose compare-and-swap then fails. This does no harm: its side had in fact
+//! reached that tick, and the value is read only from the other side.
 //!
 //! # One side
 //!
-//! An ID of another [scheme](TickType) may have no tick-tock bit. In its slot, the other side counts as departed from at
-//! the largest tick there is, so it is never entered: the generator waits until a clock that stepped back has caught
+//! An ID of another [scheme](TickType) may have no tick-tock bit. In its slot, the other side counts as departed from
+//! at the largest tick there is, so it is never entered: the generator waits until a clock that stepped back has caught
 //! up.
 //!
 //! # High-water marks
@@ -71,7 +72,7 @@ use core::{
 
 use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, TickType};
 
-/// The state of one generator, on a cache line of its own.
+/// The state of one generator, which fills a cache line.
 ///
 /// Its layout is fixed and has no pointers, so that processes can share it. All methods take `&self` and are lock-free.
 /// A zeroed one is valid, but has to [resume](Slot::resume) before the first claim.
@@ -305,7 +306,7 @@ impl<T: TickType> Slot<T> {
     }
 
     /// The part of a claim that enters another tick than the word's; `None` if another caller was first. `departed` is
-    /// that of the other side.
+    /// the noted tick of the other side.
     fn enter(
         &self,
         word: u64,
@@ -477,13 +478,15 @@ impl<T: TickType> Marks<T> {
         self.current.load(Relaxed)
     }
 
-    /// Whether the mark of a side should be raised when the clock reads `now`: it is less than [`Marks::DUE`] ticks ahead.
+    /// Whether the mark of a side should be raised when the clock reads `now`: it is less than [`Marks::DUE`] ticks
+    /// ahead.
     #[inline]
     pub fn due(&self, tick_tock: bool, now: T) -> bool {
         self.limit(tick_tock) < now.saturating_add(Self::DUE)
     }
 
-    /// The marks to write before [`Marks::raise`]: that of `tick_tock` is at least [`Marks::AHEAD`] ticks after `now`.
+    /// The marks to write before [`Marks::raise`]: the mark of `tick_tock` is at least [`Marks::AHEAD`] ticks after
+    /// `now`.
     ///
     /// Only one caller at a time may do this, write and raise. If two did, the second write could hold an older value
     /// of the mark that the first caller raises, and a restart would resume too early.

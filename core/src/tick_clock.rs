@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::{Clock, OutOfEpoch, Tick, counter};
 
-/// The system's real-time clock, read about once a tick: in between, the processor's time-stamp counter tells whether
+/// The system's real-time clock, read about once a tick: in between, the processor's time-stamp counter shows whether
 /// that tick [is current](Clock::is_current).
 ///
 /// A reading of the clock takes 23 ns, one of the counter 10 ns. In a row of claims the difference is larger, since a

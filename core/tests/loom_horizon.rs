@@ -4,8 +4,8 @@
 //! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom_horizon
 //! ```
 //!
-//! A reader asks for the horizon and then looks at what is visible. In the end, each row with a key below that horizon has
-//! to be among what it saw.
+//! A reader asks for the horizon and then looks at what is visible. In the end, each row with a key below that horizon
+//! has to be among what it saw.
 #![cfg(loom)]
 
 use std::{
@@ -39,8 +39,8 @@ struct World {
     marks: Marks,
     horizon: Horizon,
     announcements: [Announcement; 2],
-    /// The number of each process's transaction, or 0. PostgreSQL sets it to 0 under the lock under which it makes the rows
-    /// visible, and which every snapshot takes; here this is a release.
+    /// The number of each process's transaction, or 0. PostgreSQL sets it to 0 under the lock under which it makes the
+    /// rows visible, and which every snapshot takes; here this is a release.
     transactions: [AtomicU32; 2],
     /// The rows that are visible, as bits.
     visible: AtomicU32,

@@ -1,4 +1,5 @@
-//! gid: the type and its functions. Its IDs have 64 random bits, so there are no generators, no shared memory and no marks.
+//! gid: the type and its functions. Its IDs have 64 random bits, so there are no generators, no shared memory and no
+//! marks.
 
 use pgrx::pg_sys::Datum;
 use sno_core::{
@@ -27,7 +28,7 @@ impl Fixed for Gid {}
 
 type_functions!(Gid, "gid", sort::abbreviated::<Gid>);
 
-/// The first eight bytes: prefix and time, whose order is that of the IDs.
+/// The first eight bytes: prefix and time, which sort as the IDs do.
 impl Abbreviate for Gid {
     type Abbreviation = ();
 

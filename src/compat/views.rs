@@ -18,8 +18,8 @@ use crate::{
 };
 
 pg_function! {
-    /// `sno_compat_generators() → setof (system, generator, number, last_time, sequence, safe_time, overflows, waited)`:
-    /// one row per generator in use since the server started.
+    /// `sno_compat_generators() → setof (system, generator, number, last_time, sequence, safe_time, overflows,
+    /// waited)`: one row per generator in use since the server started.
     fn sno_compat_generators() -> Result<Vec<Row<8>>, Error> {
         let mut rows = Vec::new();
         // Without a base clock, ticks can't be converted to times.

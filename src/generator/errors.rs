@@ -58,7 +58,7 @@ pub(crate) fn shared_memory<S: Scheme>() -> Error {
     .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
 }
 
-/// No room for the generators in a segment of their own, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
+/// No room for a segment with the generators, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
 #[cfg(any(feature = "pg17", feature = "pg18"))]
 pub(crate) fn dynamic_shared_memory<S: Scheme>(state: SqlState, reason: &str) -> Error {
     Error::new(state, format!("out of shared memory for the generators of {}", S::NAME))

@@ -54,8 +54,8 @@ const FILE_LENGTH: u64 = 2 * record::LENGTH as u64;
 /// For how long other backends leave an early renewal to the backend that has leased it, in milliseconds.
 const RENEWAL_LEASE_MS: u64 = 200;
 
-/// How much later than the last commit in the log another one can be, in microseconds: a backend takes the time before
-/// it writes its commit, and may be held up in between.
+/// How much later than the last commit in the log another commit can be, in microseconds: a backend takes the time
+/// before it writes its commit, and may be held up in between.
 const COMMIT_SKEW_US: i64 = 2_000_000;
 
 /// The first and the longest wait between attempts to lock the file, in microseconds.
@@ -167,8 +167,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         self.write_while(|| (marks.limit(tick_tock) < now).then(|| marks.ahead(tick_tock, now)))
     }
 
-    /// Raises the marks of both sides to at least `now`, unless they are at `tick` or above. No further, so that after a
-    /// restart one of the sides can be entered without a wait.
+    /// Raises the marks of both sides to at least `now`, unless they are at `tick` or above. No further, so that after
+    /// a restart one of the sides can be entered without a wait.
     pub(crate) fn keep_above(self, tick: S::Tick, now: S::Tick) -> Result<(), Error> {
         self.write_while(|| {
             let limits = [false, true].map(|side| self.shared.marks.limit(side));
@@ -234,11 +234,11 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
     }
 }
 
-/// The message for a data directory that was promoted, restored or copied after it made its last ID, unless its
+/// The message for a data directory that was promoted, restored or copied after its last ID, unless its
 /// settings are different now, so that it can't make the same IDs as its original.
 fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) -> Option<Error> {
     if record.serial == 0 {
-        // A standby from before its primary made the first ID.
+        // A standby from before the first ID of its primary.
         let promoted = here.wal_timeline > 1 && last_of_old_primary(scheme).is_some();
         return promoted.then(|| errors::promoted::<S>(here.wal_timeline));
     }
@@ -249,7 +249,7 @@ fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) ->
     is_copy.then(|| errors::copied::<S>(origin, here))
 }
 
-/// The tick up to which the old primary's IDs were made, after a promotion: two seconds after the last commit that
+/// The tick up to which the old primary's IDs were generated, after a promotion: two seconds after the last commit that
 /// recovery replayed, since the last one in the log need not be the latest one. `None` without a promotion since the
 /// server's start: after recovery from a crash there is no such time, and the marks are up to date.
 fn last_of_old_primary<S: Scheme>(scheme: S) -> Option<S::Tick> {

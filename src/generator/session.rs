@@ -33,7 +33,7 @@ pub(crate) struct Session<S: Scheme, const SLOTS: usize> {
     slot: &'static Slot<S::Tick>,
     clock: S::Clock,
     marks: MarksFile<S, SLOTS>,
-    /// The number that tells generators apart in IDs: a partition, a worker or a generator.
+    /// The number of the generator in its IDs: a partition, a worker or a generator.
     pub(crate) number: u16,
 }
 
@@ -71,7 +71,7 @@ impl<T: Copy> SessionCell<T> {
 }
 
 impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
-    /// Starts a session of a server with these partitions: after this, IDs may be made.
+    /// Starts a session of a server with these partitions: after this, it may generate IDs.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     }
 
     fn wait_for_clock(self, clock_wait: &mut ClockWait, until: S::Tick) -> Result<(), Error> {
-        // The view shows what is waited for, even if no ID was made yet.
+        // The view shows what is waited for, even before the first ID.
         self.slot.note_partition(self.number);
         let micros = self.micros_until(until);
         clock_wait.permit::<S>(self.marks.scheme.epoch().unix_micros(until), micros)?;
@@ -191,7 +191,8 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
 }
 
 impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
-    /// Claims the next stamp, for the number of the session, unless the session has to start, to wait or to raise a mark.
+    /// Claims the next stamp, for the number of the session, unless the session has to start, to wait or to raise a
+    /// mark.
     ///
     /// # Safety
     /// Called in the outermost frame, which has nothing to drop.
@@ -225,8 +226,8 @@ impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
 }
 
 impl<S: Scheme<Tick = Tick>, const SLOTS: usize> Session<S, SLOTS> {
-    /// Advances the horizon to so many ticks before the present one. `open` returns the least tick that open transactions have
-    /// announced.
+    /// Advances the horizon to so many ticks before the present one. `open` returns the least tick that open
+    /// transactions have announced.
     pub(crate) fn horizon(self, margin: u64, open: impl FnOnce() -> Option<Tick>) -> Result<Tick, Error> {
         let now = self.clock.now().map_err(errors::clock_outside_epoch::<S>)?;
         let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();

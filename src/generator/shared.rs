@@ -56,7 +56,7 @@ pub(crate) struct Shared<T: TickType, const SLOTS: usize> {
     pub(crate) serial: AtomicU64,
     /// The Unix time in milliseconds until which a backend has leased the early renewal of a mark.
     pub(crate) renewing: AtomicU64,
-    /// `sno`: IDs of given times made so far; uid60: workers leased so far.
+    /// `sno`: IDs of given times so far; uid60: workers leased so far.
     pub(crate) extra: AtomicU64,
     /// The generators.
     pub(crate) slots: [Slot<T>; SLOTS],

@@ -5,7 +5,7 @@ use std::ops::Deref;
 /// A static that one thread uses.
 pub(crate) struct BackendLocal<T>(T);
 
-// SAFETY: one thread uses it, as whoever calls `new` promises.
+// SAFETY: one thread uses it, as the caller of `new` promises.
 unsafe impl<T> Sync for BackendLocal<T> {}
 
 impl<T> BackendLocal<T> {

@@ -76,7 +76,7 @@ macro_rules! functions {
     )*};
 }
 
-/// The record that tells PostgreSQL that a function takes version 1 calls.
+/// The record by which PostgreSQL knows that a function has the version 1 calling convention.
 macro_rules! finfo {
     ($name:ident) => {
         $crate::pg::fmgr::finfo!(@ stringify!($name));

@@ -12,6 +12,6 @@ pub(crate) unsafe fn nodes<'a>(list: *const List) -> &'a [*mut Node] {
     if list.is_null() {
         return &[];
     }
-    // SAFETY: the cells are an array of that length, and those of a list of nodes are pointers to nodes.
+    // SAFETY: the cells are an array of that length, and the cells of a list of nodes are pointers to nodes.
     unsafe { slice::from_raw_parts((*list).elements.cast(), (*list).length as usize) }
 }

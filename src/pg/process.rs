@@ -21,7 +21,7 @@ impl Process {
 
     /// All of them, in the order of their numbers.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        // SAFETY: PostgreSQL allocates as many, those of other purposes follow.
+        // SAFETY: PostgreSQL allocates as many, and processes of other purposes follow.
         (0..Self::count()).map(|number| Self(unsafe { (*pg_sys::ProcGlobal).allProcs.add(number) }))
     }
 
@@ -73,8 +73,8 @@ pub(crate) fn can_prepare() -> bool {
     unsafe { max_prepared_xacts > 0 }
 }
 
-/// Whether this is a parallel worker that loads a library which its leader has not loaded. A worker begins with those of its
-/// leader.
+/// Whether this is a parallel worker that loads a library which its leader has not loaded. A worker begins with those
+/// of its leader.
 pub(crate) fn loads_what_its_leader_lacks() -> bool {
     // SAFETY: reads two variables of this backend.
     unsafe { pg_sys::ParallelWorkerNumber >= 0 && !pg_sys::InitializingParallelWorker }

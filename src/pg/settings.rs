@@ -170,7 +170,7 @@ unsafe fn session_value(record: &config_string) -> Option<CString> {
 /// # Safety
 /// The record is not used after another one is defined.
 unsafe fn record<'a>(name: &CStr) -> Option<&'a config_string> {
-    // SAFETY: as many records as PostgreSQL says, which don't change meanwhile.
+    // SAFETY: as many records as PostgreSQL says, which don't change during the call.
     #[cfg(feature = "pg15")]
     unsafe {
         let count = pg_sys::GetNumConfigOptions() as usize;
@@ -216,7 +216,7 @@ unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
 /// How often a setting has got a value in this process.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// A number that is another one after a setting got a value.
+/// A number that changes when a setting gets a value.
 #[inline(always)]
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Relaxed)

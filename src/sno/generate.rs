@@ -156,7 +156,7 @@ fn generate(metabyte: i32) -> Result<Sno, Error> {
 
 pg_function! {
     /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number
-    /// from a counter of its own.
+    /// from a separate counter.
     fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
         let metabyte = id::metabyte(metabyte)?;
         let tick = id::tick(at)?;
@@ -171,12 +171,12 @@ pg_function! {
     }
 }
 
-/// A prefix that leaves no partition for IDs of given times: they would equal those of the clock.
+/// A prefix that leaves no partition for IDs of given times: they would equal IDs of the clock.
 fn no_reserved_partition(prefix: Prefix) -> Error {
     Error::new(
         SqlState::ERRCODE_INVALID_PARAMETER_VALUE,
         "cannot generate IDs of given times under a partition prefix of 16 bits",
     )
-    .detail(format!("They need a partition of their own, and the prefix {prefix} has only one."))
+    .detail(format!("They need a separate partition, and the prefix {prefix} has only one."))
     .hint("Set \"sno.partition_prefix\" to one of at most 15 bits.")
 }

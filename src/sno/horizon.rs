@@ -2,13 +2,15 @@
 //!
 //! [`sno_core::Horizon`] has the protocol. Here is what it takes from PostgreSQL:
 //!
-//! * Each process has a word in shared memory. Parallel workers use that of their leader, who inserts the rows.
-//! * A word ends with its transaction, by the transaction's [number](Process::transaction). At its end a transaction also
-//!   clears its word, but not every word is cleared: a worker can generate for a leader that has not loaded the library.
-//! * A prepared transaction has no process. Before it is prepared, it takes a lock that has the tick in its tag: PostgreSQL
-//!   keeps the locks of prepared transactions, over restarts too, and releases them after the commit is visible.
-//! * So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk before it
-//!   is returned.
+//! * Each process has a word in shared memory. Parallel workers use the word of their leader, which inserts the rows.
+//! * A word ends with its transaction, by the transaction's [number](Process::transaction). At its end a transaction
+//!   also clears its word, but not every word is cleared: a worker can generate for a leader that has not loaded the
+//!   library.
+//! * A prepared transaction has no process. Before it is prepared, it takes a lock that has the tick in its tag:
+//!   PostgreSQL keeps the locks of prepared transactions, over restarts too, and releases them after the commit is
+//!   visible.
+//! * So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk before
+//!   it is returned.
 
 use std::{ffi::c_void, iter, ptr, slice};
 
@@ -40,7 +42,7 @@ unsafe extern "C-unwind" fn at_end(event: XactEvent::Type, _: *mut c_void) {
     match event {
         // SAFETY: this is the outermost frame.
         XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(prepare) },
-        // The commit is visible, or the locks are those of the prepared transaction.
+        // The commit is visible, or the locks belong to the prepared transaction.
         XactEvent::XACT_EVENT_COMMIT | XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE => {
             generate::forget_transaction();
         }
@@ -48,11 +50,11 @@ unsafe extern "C-unwind" fn at_end(event: XactEvent::Type, _: *mut c_void) {
     }
 }
 
-/// What tells our locks from others in `pg_locks`, where it is the `objsubid`.
+/// What distinguishes our locks from others in `pg_locks`, where it is the `objsubid`.
 const LOCK: u16 = 0x536e;
 
-/// The tag of a transaction's lock, of a type that PostgreSQL has for extensions and does not use. The fields are shown in
-/// `pg_locks` as `database`, `classid`, `objid` and `objsubid`.
+/// The tag of a transaction's lock, of a type that PostgreSQL has for extensions and does not use. The fields are shown
+/// in `pg_locks` as `database`, `classid`, `objid` and `objsubid`.
 fn tag(transaction: u32, tick: Tick) -> LOCKTAG {
     LOCKTAG {
         locktag_field1: transaction,

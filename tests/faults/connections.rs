@@ -36,8 +36,8 @@ fn three_hundred_connections_share_the_generators() {
     }
 }
 
-/// Sessions one after the other whose processes all have the same ID, on a clock that stands still: if a generator were its
-/// process's own, each of them would begin with the same ID.
+/// Sessions one after the other whose processes all have the same ID, on a clock that stands still: if a generator were
+/// its process's own, each of them would begin with the same ID.
 #[test]
 fn a_process_id_that_comes_again() {
     const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";

@@ -15,8 +15,8 @@ fn server() -> Server {
 /// Each record is one write and one sync; the first also makes room for both, and syncs the folder. So does the second:
 /// whoever made the file may have died before that. The first record has the time of the start.
 ///
-/// After a start the record that was read is written again, since its writer may have died before the sync; only then the
-/// one before it is replaced.
+/// After a start the record that was read is written again, since its writer may have died before the sync; only then
+/// the one before it is replaced.
 #[test]
 fn each_record_is_written_and_then_synced() {
     const RECORDS: [&str; 2] = ["pwrite64 4096 at 0", "pwrite64 4096 at 4096"];

@@ -1,4 +1,5 @@
-//! Readers that follow the horizon, while transactions commit late, roll back, are prepared and killed, and the clock steps.
+//! Readers that follow the horizon, while transactions commit late, roll back, are prepared and killed, and the clock
+//! steps.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -103,8 +104,8 @@ fn read(client: &mut Client, place: &mut String, seen: &mut Rows) -> Result<(), 
     Ok(())
 }
 
-/// Runs writers and readers until so many rows are written, and does `fault` again and again meanwhile. Returns how many rows
-/// were missed by a reader that remembers the last ID.
+/// Runs writers and readers until so many rows are written, and does `fault` again and again meanwhile. Returns how
+/// many rows were missed by a reader that remembers the last ID.
 fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
     server.connect().run("TRUNCATE items");
     let feed =

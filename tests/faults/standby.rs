@@ -79,8 +79,8 @@ fn an_old_backup() {
     promote_and_prove(&primary, &standby);
 }
 
-/// A commit that is the last one in the log and not the latest one: of a backend that was held up, or after a clock that
-/// stepped back a little.
+/// A commit that is the last one in the log and not the latest one: of a backend that was held up, or after a clock
+/// that stepped back a little.
 #[test]
 fn commits_out_of_order() {
     let primary = primary();

@@ -59,8 +59,8 @@ fn endure(server: &Server, query: &str, event: &str, most: u64) {
     for (how, expected) in
         [("SELECT pg_cancel_backend(pid)", "57014"), ("SELECT pg_terminate_backend(pid)", "57P01")]
     {
-        // Machines are busy at times: the best of three is what the wait itself allows. Longer waits are made of steps of a
-        // second, so one that does not notice the cancel takes half of that on average.
+        // Machines are busy at times: the best of three is what the wait itself allows. Longer waits are made of steps
+        // of a second, so one that does not notice the cancel takes half of that on average.
         let mut best = Duration::MAX;
         for _ in 0..3 {
             let ended = within_a_minute(server, || {

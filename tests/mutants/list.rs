@@ -335,6 +335,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[CREATED_AT],
     },
     Mutant {
+        name: "a view's time is compared with a value of the same row by its ID",
+        file: "src/sno/planner/rewrite.rs",
+        from: "raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables)",
+        to: "raw::contain_volatile_functions(time)",
+        suites: &[REGRESS],
+    },
+    Mutant {
         name: "an order by a view's time and something else is one by ID and something else",
         file: "src/sno/planner/rewrite.rs",
         from: "match nodes(query.sortClause).get(place + 1) {",

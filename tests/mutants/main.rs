@@ -1,8 +1,8 @@
 //! Breaks the extension in one place at a time, and sees whether the tests notice: `make test-mutants`.
 //!
-//! Each mutant is one change of the sources, in [`list`]. It is made in a copy of them, in `target/mutants`; the library is
-//! built there, and the tests of the unchanged sources run on a server that has it. A mutant that they don't notice is a
-//! failure, and so is one whose place in the sources is not there any more.
+//! Each mutant is one change of the sources, in [`list`]. It is made in a copy of them, in `target/mutants`; the
+//! library is built there, and the tests of the unchanged sources run on a server that has it. A mutant that they don't
+//! notice is a failure, and so is one whose place in the sources is not there any more.
 //!
 //! With arguments, only the mutants whose names contain one of them are made.
 

@@ -1,21 +1,21 @@
-//! Stands between a server and its clock, and between it and its disk: `LD_PRELOAD` puts these functions before those of
-//! the C library.
+//! Stands between a server and its clock, and between it and its disk: `LD_PRELOAD` puts these functions before those
+//! of the C library.
 //!
 //! # The clock
 //!
-//! `SNO_CLOCK` names a file of eight bytes, a number that every process has mapped into its memory: twice the microseconds by
-//! which the clock is ahead of the machine's; or twice the Unix microseconds at which it stands, plus one. libfaketime would
-//! do the same, but it has a semaphore, which a process that is killed may hold for ever.
+//! `SNO_CLOCK` names a file of eight bytes, a number that every process has mapped into its memory: twice the
+//! microseconds by which the clock is ahead of the machine's; or twice the Unix microseconds at which it stands, plus
+//! one. libfaketime would do the same, but it has a semaphore, which a process that is killed may hold for ever.
 //!
 //! # The disk
 //!
 //! With `SNO_DISK`, these functions look at what is done to the file of the marks:
 //!
 //! * Each write and each sync of the file, and each sync of its folder, is a line in `sno.marks.calls`.
-//! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder has
-//!   to be synced once, or there is no file at all.
-//! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), `pwrite64 short`
-//!   makes each write end after half of it, and `room 4096` makes the disk full when the file has so many bytes.
+//! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder
+//!   has to be synced once, or there is no file at all.
+//! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), `pwrite64
+//!   short` makes each write end after half of it, and `room 4096` makes the disk full when the file has so many bytes.
 //!   `posix_fallocate 28` makes dynamic shared memory fail.
 //!
 //! All these files are in the data directory, which is the working directory of the server's processes.

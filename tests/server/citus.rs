@@ -1,4 +1,5 @@
-//! The SQL under "Citus" in docs/neighbours.md, on a coordinator and two workers: `make test-citus`, where Citus is at hand.
+//! The SQL under "Citus" in docs/neighbours.md, on a coordinator and two workers: `make test-citus`, where Citus is at
+//! hand.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Random queries on views with a column `at` that is `sno_time(id)`. Each has the same result with conditions and orders on
-//! the ID, without them, and on a table that stores the time.
+//! Random queries on views with a column `at` that is `sno_time(id)`. Each has the same result with conditions and
+//! orders on the ID, without them, and on a table that stores the time.
 
 use sno_tests::{
     Random, Server,

@@ -2,7 +2,8 @@
 //!
 //! Each block of `sql` is run, in order, on a server for each file. If the next thing after it is a block of `text`,
 //! that is what psql prints for it. `…` stands for what differs from run to run: any text within a line, or any lines
-//! if it is alone on one. Widths of columns don't count. A block of `console` is an example: each word in it stands for any word.
+//! if it is alone on one. Widths of columns don't count. A block of `console` is an example: each word in it stands for
+//! any word.
 
 use std::fs;
 use std::io::Write as _;
@@ -58,8 +59,8 @@ pub(crate) fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     rest.split("\n## ").next().unwrap()
 }
 
-/// Runs a step of a page that says how to change a table that is in use. A step with a limit on how long it waits for its
-/// locks may fail by that: nothing was changed, and it is tried again, as the page says.
+/// Runs a step of a page that says how to change a table that is in use. A step with a limit on how long it waits for
+/// its locks may fail by that: nothing was changed, and it is tried again, as the page says.
 #[track_caller]
 pub(crate) fn run_step(server: &Server, step: &str) {
     for _ in 0..100 {

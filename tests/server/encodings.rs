@@ -3,8 +3,8 @@
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, error, major_version};
 
-/// A database of each kind of encoding, a word that it can hold (one byte a character, several, any bytes), and how messages
-/// quote it.
+/// A database of each kind of encoding, a word that it can hold (one byte a character, several, any bytes), and how
+/// messages quote it.
 const ENCODINGS: [(&str, &str, &str); 4] = [
     ("LATIN1", "été", r"\xe9t\xe9"),
     ("EUC_JP", "日本", r"\xc6\xfc\xcb\xdc"),

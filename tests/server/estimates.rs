@@ -1,7 +1,8 @@
 //! Row estimates of random conditions, beside those of the same conditions on a `timestamptz` column.
 //!
-//! The conditions are nested lists of known bounds, of bounds that are unknown at planning time, and of conditions on another
-//! column. An estimate is good if it is within three times PostgreSQL's for the `timestamptz`, or nearer to the actual rows.
+//! The conditions are nested lists of known bounds, of bounds that are unknown at planning time, and of conditions on
+//! another column. An estimate is good if it is within three times PostgreSQL's for the `timestamptz`, or nearer to the
+//! actual rows.
 
 use sno_tests::{Random, Server, postgres::Client, postgres::SimpleQueryMessage};
 
@@ -18,8 +19,8 @@ impl Conditions {
         self.0.below(end)
     }
 
-    /// A time among those of the rows, or a little outside, written as a constant, as one that is known at planning time only
-    /// by calling `now()`, or as one that is not known then.
+    /// A time among those of the rows, or a little outside, written as a constant, as one that is known at planning
+    /// time only by calling `now()`, or as one that is not known then.
     fn time(&mut self) -> String {
         let time = format!("timestamptz '2026-01-01Z' + interval '{} s'", self.below(ROWS * 11));
         match self.below(8) {

@@ -1,11 +1,12 @@
-//! What any user can ask of a server without taking it down, and without an error that is another one than PostgreSQL's.
+//! What any user can ask of a server without taking it down, and without an error that is another one than
+//! PostgreSQL's.
 
 use std::fmt::Write as _;
 
 use sno_tests::{Server, Sql as _, code, error, text};
 
-/// Conditions within conditions, as deep as PostgreSQL itself reads them. With its own limit near that of the system, what
-/// takes more stack than PostgreSQL's functions ends the server.
+/// Conditions within conditions, as deep as PostgreSQL itself reads them. With its own limit near that of the system,
+/// what takes more stack than PostgreSQL's functions ends the server.
 #[test]
 fn deep_conditions() {
     let server = Server::builder().conf("max_stack_depth", "6MB").start();

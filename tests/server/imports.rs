@@ -1,5 +1,5 @@
-//! Imports in `src/` go one way: a room uses those before it in [`ROOMS`], a file those that its `mod.rs` declares before
-//! it, and what they hold. A `mod.rs` uses what is in its folder, or is used by it, not both. `lib.rs` uses all.
+//! Imports in `src/` go one way: a room uses those before it in [`ROOMS`], a file those that its `mod.rs` declares
+//! before it, and what they hold. A `mod.rs` uses what is in its folder, or is used by it, not both. `lib.rs` uses all.
 
 use std::collections::BTreeSet;
 use std::{fs, path::Path};

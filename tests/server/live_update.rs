@@ -1,5 +1,5 @@
-//! A library that is replaced while sessions go on: some have the old one, some that of the next version, and none gets an ID that
-//! another has. The first test runs with `make test-update`, which derives the next version.
+//! A library that is replaced while sessions go on: some have the old one, some that of the next version, and none gets
+//! an ID that another has. The first test runs with `make test-update`, which derives the next version.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ fn sessions_of_both_versions_make_different_ids() {
         ids.query(&mut old, DRAW).unwrap();
         prepare(&mut old);
 
-        // The files of the next version: sessions that have loaded the old library keep it, and the old SQL goes with both.
+        // The files of the next version: sessions that have loaded the old library keep it, and the old SQL goes with
+        // both.
         install(Path::new(&next));
         let mut new = server.connect();
         prepare(&mut new);

@@ -1,5 +1,5 @@
-//! The steps of `docs/moving.md` to `sno` keys, and of `docs/moving-back.md` out of them again, while the tables are written
-//! all the time.
+//! The steps of `docs/moving.md` to `sno` keys, and of `docs/moving-back.md` out of them again, while the tables are
+//! written all the time.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;

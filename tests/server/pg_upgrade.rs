@@ -14,7 +14,8 @@ use crate::upgrades::{FILL, content, difference, install_next};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
-/// How often a condition on the second column searches an index whose first column has 8 values: once for each, in a skip scan.
+/// How often a condition on the second column searches an index whose first column has 8 values: once for each, in a
+/// skip scan.
 fn searches(client: &mut Client) -> u32 {
     client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").unwrap();
     let query = "SELECT count(*) FROM wide WHERE n = 20005";

@@ -46,7 +46,7 @@ fn another_type_of_the_same_name() {
     client.run("CREATE DOMAIN own.sno AS text");
     let refused = error(&mut client, "CREATE EXTENSION sno_compat SCHEMA own");
     assert_eq!(refused.code().code(), "42710");
-    assert_eq!(refused.message(), "type \"sno\" of the chosen schema is not that of the extension sno");
+    assert_eq!(refused.message(), "type \"sno\" of the chosen schema does not belong to the extension sno");
     client.run("DROP DOMAIN own.sno; CREATE EXTENSION sno_compat SCHEMA own");
     client.run("SELECT own.uid60_to_sno('AZI9gACAQD', 0)");
 }

@@ -7,8 +7,8 @@ use sno_tests::{Server, Sql as _, text};
 
 use super::regress;
 
-/// memcheck, with a report for each process. Reports without a frame of our library don't count: Debian's servers do not tell
-/// memcheck of PostgreSQL's allocator.
+/// memcheck, with a report for each process. Reports without a frame of our library don't count: Debian's servers do
+/// not tell memcheck of PostgreSQL's allocator.
 #[test]
 #[ignore = "takes many minutes: make test-sanitizers"]
 fn memcheck_has_nothing_to_report() {

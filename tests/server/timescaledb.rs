@@ -1,5 +1,5 @@
-//! The SQL under "TimescaleDB" in docs/neighbours.md: `make test-timescaledb`, where TimescaleDB is at hand. What the page says
-//! of wrong results is TimescaleDB's; if one of them is right at last, the page has to change.
+//! The SQL under "TimescaleDB" in docs/neighbours.md: `make test-timescaledb`, where TimescaleDB is at hand. What the
+//! page says of wrong results is TimescaleDB's; if one of them is right at last, the page has to change.
 
 use sno_tests::postgres::Client;
 use sno_tests::{Server, code, plan, text};
@@ -187,8 +187,8 @@ fn wrong_results(client: &mut Client) {
     }
 }
 
-/// The same three with keys of version 7, which TimescaleDB splits by itself: ten in each of two milliseconds, of which the
-/// second one begins a chunk.
+/// The same three with keys of version 7, which TimescaleDB splits by itself: ten in each of two milliseconds, of which
+/// the second one begins a chunk.
 fn wrong_results_with_uuidv7(client: &mut Client) {
     client
         .batch_execute(

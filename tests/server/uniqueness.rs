@@ -100,7 +100,7 @@ fn without_a_partition_of_their_own_there_are_no_ids_of_given_times() {
         assert_eq!(error.message(), "cannot generate IDs of given times under a partition prefix of 16 bits");
         assert_eq!(
             error.detail(),
-            Some("They need a partition of their own, and the prefix 42/16 has only one.")
+            Some("They need a separate partition, and the prefix 42/16 has only one.")
         );
         assert_eq!(error.hint(), Some("Set \"sno.partition_prefix\" to one of at most 15 bits."));
         client.batch_execute("SELECT sno_new(1)").unwrap();

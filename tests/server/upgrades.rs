@@ -15,8 +15,8 @@ pub(crate) fn folder(programs: &Path, option: &str) -> PathBuf {
     str::from_utf8(&output.stdout).unwrap().trim_end().into()
 }
 
-/// Installs a next version of the extension, derived from this one: with one function more, of this symbol of the library, and
-/// with another comment. Nothing gets it that does not ask for the version `next`.
+/// Installs a next version of the extension, derived from this one: with one function more, of this symbol of the
+/// library, and with another comment. Nothing gets it that does not ask for the version `next`.
 pub(crate) fn install_next(programs: &Path, symbol: &str) {
     let (folder, now) = (folder(programs, "--sharedir").join("extension"), env!("CARGO_PKG_VERSION"));
     let changes = format!(

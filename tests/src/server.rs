@@ -81,7 +81,8 @@ impl Builder {
         self
     }
 
-    /// Whether the marks are on a disk of their own kind, with `fsync` on: [`Server::disk_calls`] tells what is done to it,
+    /// Whether the marks are on a disk of their own kind, with `fsync` on: [`Server::disk_calls`] tells what is done to
+    /// it,
     /// [`Server::fail_disk`] makes it fail, and [`Mode::Crash`] loses what was not synced.
     #[must_use]
     pub fn disk(mut self, disk: bool) -> Self {
@@ -223,8 +224,8 @@ fn micros_now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set").as_micros() as i64
 }
 
-/// A PostgreSQL server of its own: own data folder, own socket, no network unless asked for. It stops when it is dropped, when the
-/// test panics, and when the test process ends in whatever way.
+/// A PostgreSQL server of its own: own data folder, own socket, no network unless asked for. It stops when it is
+/// dropped, when the test panics, and when the test process ends in whatever way.
 ///
 /// The only superuser is `postgres`, and so is the database that clients get unless they say otherwise.
 #[derive(Debug)]
@@ -452,8 +453,8 @@ impl Server {
         self.witness.excuse();
     }
 
-    /// A collection for IDs that this server hands out now. The invariants of the guarantee are checked with each of them:
-    /// it is above all of before the last start, and when the server ends, below the mark on disk.
+    /// A collection for IDs that this server hands out now. The invariants of the guarantee are checked with each of
+    /// them: it is above all of before the last start, and when the server ends, below the mark on disk.
     #[must_use]
     pub fn ids(&self) -> Ids {
         Ids::of(self.witness.clone())
@@ -525,8 +526,8 @@ impl Server {
         system::works_in(pid, &self.data) && system::send_signal(pid, signal)
     }
 
-    /// Kills at most so many of these processes of the server's with `kill -9`, and waits until the server has recovered from
-    /// that; how many of them were there. On a clock that can be moved, the recovery takes no time.
+    /// Kills at most so many of these processes of the server's with `kill -9`, and waits until the server has
+    /// recovered from that; how many of them were there. On a clock that can be moved, the recovery takes no time.
     #[track_caller]
     pub fn crash(&self, most: usize, pids: impl IntoIterator<Item = i32>) -> usize {
         let before = self.recoveries();

@@ -15,8 +15,8 @@ pub fn skip(why: &str) {
     SKIPPED.lock().unwrap().push(format!("{}: {why}", thread.name().unwrap_or("a test")));
 }
 
-/// Notes that this machine, or its user's rights, do not allow what the test that calls this needs. In continuous integration
-/// the test fails.
+/// Notes that this machine, or its user's rights, do not allow what the test that calls this needs. In continuous
+/// integration the test fails.
 #[track_caller]
 pub fn skip_on_this_machine(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "{why}");

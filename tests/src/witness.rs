@@ -3,7 +3,8 @@
 //! * When a server ends, however it ends, no ID that it handed out is above the mark on disk of its tick-tock side.
 //! * After a start, every ID is above all IDs of before of its side.
 //!
-//! The second would hold without any marks if the clock went on while the server is down. So the clock of a server that has
+//! The second would hold without any marks if the clock went on while the server is down. So the clock of a server that
+//! has
 //! [`faketime`](crate::Builder::faketime) stands at its last ID from the end of one run to the beginning of the next.
 //!
 //! [`Server::ids`]: crate::Server::ids
@@ -22,7 +23,8 @@ fn after(tick: Tick) -> u64 {
     tick.get() + 1
 }
 
-/// What was seen of a server's IDs, in all of its runs. A run ends with the server, or with a crash of one of its processes.
+/// What was seen of a server's IDs, in all of its runs. A run ends with the server, or with a crash of one of its
+/// processes.
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
     /// The highest ticks so far.

@@ -12,7 +12,7 @@
 //! nine in 13. All prefixes are at least 0x80, so neither half ever needs fewer characters. IDs sort by prefix, then by
 //! time, as bytes and as text.
 //!
-//! Newer software that makes such IDs sets byte 7 to 1 bit of the prefix and seven more random bits. These IDs are
+//! Newer software that generates such IDs sets byte 7 to 1 bit of the prefix and seven more random bits. These IDs are
 //! accepted, and byte 7 stays as it is; those made here repeat the prefix.
 //!
 //! There is no generator: IDs of one prefix and millisecond differ by their 64 random bits alone.
@@ -86,8 +86,8 @@ impl Gid {
         tail
     }
 
-    /// The smallest possible ID of a prefix and of the first millisecond at or after a Unix time in microseconds. A time
-    /// out of range gives the smallest or the largest ID of the prefix.
+    /// The smallest possible ID of a prefix and of the first millisecond at or after a Unix time in microseconds. A
+    /// time out of range gives the smallest or the largest ID of the prefix.
     pub fn lower_bound(prefix: Prefix, unix_micros: i64) -> Self {
         Self::bound(prefix, bound(Epoch::UNIX.ceil(unix_micros), false))
     }

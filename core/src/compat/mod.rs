@@ -42,8 +42,8 @@ impl Epoch {
     }
 }
 
-/// A bound, as its tick and whether all bits below the tick are ones or zeros. A time out of range gives the first or the
-/// last ID.
+/// A bound, as its tick and whether all bits below the tick are ones or zeros. A time out of range gives the first or
+/// the last ID.
 fn bound<T: TickType>(tick: Result<T, OutOfEpoch>, ones: bool) -> (T, bool) {
     match tick {
         Ok(tick) => (tick, ones),

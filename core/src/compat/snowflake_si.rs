@@ -78,8 +78,8 @@ impl SnowflakeSi {
         Self::from_fields(Fields { time, machine: 0, index }, 0).expect("a number of 13 bits")
     }
 
-    /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits, or the machine
-    /// has more.
+    /// The ID of these fields, where the machine has 0 to 12 bits; `None` if a field does not fit its bits, or the
+    /// machine has more.
     pub fn from_fields(fields: Fields, machine_bits: u8) -> Option<Self> {
         let Fields { time, machine, index } = fields;
         if machine_bits > Machine::MAX_BITS {
@@ -105,7 +105,7 @@ impl SnowflakeSi {
         }
     }
 
-    /// When the ID was made.
+    /// When the ID was generated.
     #[inline]
     pub const fn time(self) -> Millis {
         Millis(self.0 >> LOW)
@@ -117,8 +117,8 @@ impl SnowflakeSi {
         self.0
     }
 
-    /// The smallest possible ID of the first millisecond at or after a Unix time in microseconds, by a base clock. A time
-    /// out of range gives the smallest or the largest ID.
+    /// The smallest possible ID of the first millisecond at or after a Unix time in microseconds, by a base clock. A
+    /// time out of range gives the smallest or the largest ID.
     pub fn lower_bound(base: BaseClock, unix_micros: i64) -> Self {
         Self(base.epoch().lower::<Millis>(unix_micros, LOW))
     }
@@ -167,8 +167,8 @@ pub struct BaseClock {
 }
 
 impl BaseClock {
-    /// Base clocks are after this time, in milliseconds since 1970: 2003-03-18 07:20:19.224 UTC. 40 bits of milliseconds
-    /// from then on end where 31 bits of seconds since 1970 do.
+    /// Base clocks are after this time, in milliseconds since 1970: 2003-03-18 07:20:19.224 UTC. 40 bits of
+    /// milliseconds from then on end where 31 bits of seconds since 1970 do.
     pub const AFTER_UNIX_MILLIS: i64 = 1_047_972_019_224;
     /// Base clocks are before 10000-01-01, since RFC 3339 has years of four digits.
     const BEFORE_UNIX_MILLIS: i64 = 253_402_300_800_000;

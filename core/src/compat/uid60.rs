@@ -110,7 +110,7 @@ impl Uid60 {
         Fields { time: self.time(), worker: self.worker(), sequence: self.sequence(), random: self.random() }
     }
 
-    /// When the ID was made.
+    /// When the ID was generated.
     #[inline]
     pub const fn time(self) -> Seconds {
         Seconds(self.0 >> LOW)
@@ -149,8 +149,8 @@ impl Uid60 {
         Self(EPOCH.upper::<Seconds>(unix_micros, LOW))
     }
 
-    /// The ID as a [`Sno`]. With one metabyte, different IDs become different `Sno`s, in the same order. The 28 bits below
-    /// the time are the partition and the sequence.
+    /// The ID as a [`Sno`]. With one metabyte, different IDs become different `Sno`s, in the same order. The 28 bits
+    /// below the time are the partition and the sequence.
     ///
     /// # Errors
     ///
@@ -234,8 +234,8 @@ impl Workers {
         self.first..=self.last
     }
 
-    /// Leases the next worker number, for [`Lease::SECONDS`] from `now` on. Callers with the same counter get one number
-    /// after another, and the first again after the last.
+    /// Leases the next worker number, for [`Lease::SECONDS`] from `now` on. Callers with the same counter get one
+    /// number after another, and the first again after the last.
     pub fn lease(self, counter: &AtomicU64, now: Seconds) -> Lease {
         let count = u64::from(self.last - self.first) + 1;
         let number = counter.fetch_add(1, Relaxed) % count;

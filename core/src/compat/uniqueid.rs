@@ -115,7 +115,7 @@ impl UniqueId {
         }
     }
 
-    /// When the ID was made.
+    /// When the ID was generated.
     #[inline]
     pub const fn time(self) -> Millis {
         let bits = self.0 >> LOW;
@@ -137,8 +137,8 @@ impl UniqueId {
         self.0
     }
 
-    /// The smallest possible time-sequential ID of the first millisecond at or after a Unix time in microseconds. A time
-    /// out of range gives the smallest or the largest ID. For spread IDs there is no such bound.
+    /// The smallest possible time-sequential ID of the first millisecond at or after a Unix time in microseconds. A
+    /// time out of range gives the smallest or the largest ID. For spread IDs there is no such bound.
     pub fn lower_bound(unix_micros: i64) -> Self {
         Self(Epoch::UNIX.lower::<Millis>(unix_micros, LOW))
     }

@@ -18,8 +18,8 @@ use crate::{
     pg::{errors::Error, fmgr::pg_function},
 };
 
-/// The scheme Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock was
-/// set to a later time, the clock counts as having stepped back.
+/// The scheme Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock
+/// was set to a later time, the clock counts as having stepped back.
 #[derive(Clone, Copy)]
 pub(crate) struct SnowflakeSiScheme(pub(crate) BaseClock);
 
@@ -57,7 +57,7 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 fn start() -> Result<Session, Error> {
     let (base, machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
-    // The server has one generator. Its IDs differ from those of other servers by the machine, which is in the pool.
+    // The server has one generator. Its IDs differ from the IDs of other servers in the machine, which is in the pool.
     Session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
 }
 

@@ -1,7 +1,7 @@
 //! Snowflake-SI: its fields, bounds, and the conversion to sno. An ID is a `bigint`, so there is no type.
 //!
-//! The fields depend on the site's base clock and on how it divides the 13 low bits. The functions take these as arguments,
-//! whose defaults in SQL are the server's settings.
+//! The fields depend on the site's base clock and on how it divides the 13 low bits. The functions take these as
+//! arguments, whose defaults in SQL are the server's settings.
 
 pub(crate) mod generate;
 
@@ -103,12 +103,12 @@ pg_function! {
         Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
     }
 
-    /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`: the smallest ID that was not made before.
+    /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`: the smallest ID that was not generated before.
     fn snowflake_si_lower(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
         Ok(SnowflakeSi::lower_bound(base_clock(base)?, at.unix_micros()).get() as i64)
     }
 
-    /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`: the largest ID that was not made after.
+    /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`: the largest ID that was not generated after.
     fn snowflake_si_upper(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
         Ok(SnowflakeSi::upper_bound(base_clock(base)?, at.unix_micros()).get() as i64)
     }

@@ -44,8 +44,8 @@ impl Scheme for UniqueIdScheme {
     }
 }
 
-/// The number of slots. Generators with the same low byte share one, so settings that lead to the same generator lead to
-/// the same slot.
+/// The number of slots. Generators with the same low byte share one, so settings that lead to the same generator lead
+/// to the same slot.
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators.

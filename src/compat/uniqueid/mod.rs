@@ -83,8 +83,8 @@ pg_function! {
         Ok(UniqueId::from_fields(fields).expect("fields that fit"))
     }
 
-    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest possible time-sequential ID of the first millisecond at or
-    /// after a time.
+    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest possible time-sequential ID of the first millisecond at
+    /// or after a time.
     fn uniqueid_lower(time: Timestamp) -> UniqueId {
         UniqueId::lower_bound(time.unix_micros())
     }

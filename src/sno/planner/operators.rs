@@ -69,7 +69,8 @@ pub(crate) struct Operators {
     family: Oid,
 }
 
-/// All functions here are called, and call PostgreSQL, as the functions of [`raw`] are: no caller has a destructor or a guard.
+/// All functions here are called, and call PostgreSQL, as the functions of [`raw`] are: no caller has a destructor or a
+/// guard.
 impl Operators {
     /// The operators for values of a type; `None` if it is not `sno`.
     pub(crate) unsafe fn of(type_: Oid) -> Option<Self> {
@@ -105,9 +106,9 @@ impl Operators {
         }
     }
 
-    /// The ID that a function of the library has for a time, in an expression. The function is found in the schema of another
-    /// one, by its name and its arguments; the result is `None` if it is not this function of the library any more. If the
-    /// time is a constant, so is the result.
+    /// The ID that a function of the library has for a time, in an expression. The function is found in the schema of
+    /// another one, by its name and its arguments; the result is `None` if it is not this function of the library any
+    /// more. If the time is a constant, so is the result.
     pub(crate) unsafe fn bound(
         self,
         neighbour: Oid,
@@ -133,8 +134,8 @@ impl Operators {
             if let Some(exclusive) = exclusive {
                 args = raw::lappend(args, raw::makeBoolConst(exclusive, false).cast());
             }
-            // In the catalog itself, since the usual look-up by name requires the USAGE privilege on the schema, which a
-            // user of a view need not have.
+            // In the catalog itself, since the usual look-up by name requires the USAGE privilege on the schema, which
+            // a user of a view need not have.
             let found = raw::GetSysCacheOid(
                 pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
                 pg_sys::Anum_pg_proc_oid as _,

@@ -1,8 +1,8 @@
 //! Conditions and orders on `sno_time(id)` become ones on `id`, which indexes and table partitions know.
 //!
-//! PostgreSQL has no way to tell the planner this of a function, so it is done in the query itself: by a hook that PostgreSQL
-//! calls for each table of a query when views have been replaced by their tables, and before conditions are distributed to
-//! tables. With `first` and `last` for the functions of [`crate::sno::time`],
+//! PostgreSQL has no way to tell the planner this of a function, so it is done in the query itself: by a hook that
+//! PostgreSQL calls for each table of a query when views have been replaced by their tables, and before conditions are
+//! distributed to tables. With `first` and `last` for the functions of [`crate::sno::time`],
 //!
 //! | condition | becomes |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL` |
 //! | `ORDER BY …, sno_time(id)`, also if `id` follows | `ORDER BY …, id` |
 //!
-//! The bound is null where no ID satisfies the condition, so the new condition is null where the old one is false. To the
-//! clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL has
-//! already replaced `NOT (a < b)` by `a >= b`.
+//! The bound is null where no ID satisfies the condition, so the new condition is null where the old one is false. To
+//! the clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL
+//! has already replaced `NOT (a < b)` by `a >= b`.
 
 use std::ptr;
 
@@ -68,8 +68,8 @@ unsafe extern "C-unwind" fn relation_info(
     has_children: bool,
     relation: *mut RelOptInfo,
 ) {
-    // SAFETY: PostgreSQL's call, which is passed on unchanged. The query belongs to this planning, so it may be changed. No
-    // frame below has a destructor, a guard or a panic.
+    // SAFETY: PostgreSQL's call, which is passed on unchanged. The query belongs to this planning, so it may be
+    // changed. No frame below has a destructor, a guard or a panic.
     unsafe {
         if let Some(next) = NEXT {
             next(root, table, has_children, relation);
@@ -253,7 +253,8 @@ impl Table {
         }
     }
 
-    /// Rewrites ORDER BY, unless other clauses depend on it. To sort by the ID is to sort by its time, and then further.
+    /// Rewrites ORDER BY, unless other clauses depend on it. To sort by the ID is to sort by its time, and then
+    /// further.
     unsafe fn order(self, query: &mut Query) {
         // SAFETY: the query's nodes.
         unsafe {

@@ -1,13 +1,14 @@
 //! The selectivity of `<`, `<=`, `>`, `>=`: the planner expects as many rows as on a `timestamptz` column.
 //!
-//! PostgreSQL multiplies the selectivities of ANDed clauses. Only for its own estimators it combines a lower and an upper
-//! bound into a range, and these take an ID to be in the middle of its histogram bucket, since they can't convert it to a
-//! number. So this estimator serves the four operators, and combines the bounds itself, by PostgreSQL's formula:
+//! PostgreSQL multiplies the selectivities of ANDed clauses. Only for its own estimators it combines a lower and an
+//! upper bound into a range, and these take an ID to be in the middle of its histogram bucket, since they can't convert
+//! it to a number. So this estimator serves the four operators, and combines the bounds itself, by PostgreSQL's
+//! formula:
 //!
-//! * The clauses of one AND list that compare one column with values that stay the same during a scan are put in an order:
-//!   known values before unknown ones, lower bounds before upper ones, else as they stand.
-//! * Let `F(k)` be the selectivity of the first `k` of them together. The k-th clause is estimated as `F(k) / F(k - 1)`, so
-//!   the planner's product is the selectivity of all of them.
+//! * The clauses of one AND list that compare one column with values that stay the same during a scan are put in an
+//!   order: known values before unknown ones, lower bounds before upper ones, else as they stand.
+//! * Let `F(k)` be the selectivity of the first `k` of them together. The k-th clause is estimated as `F(k) / F(k -
+//!   1)`, so the planner's product is the selectivity of all of them.
 //! * Every other clause is independent of those around it.
 
 use std::{cell::Cell, ptr, slice};
@@ -134,8 +135,8 @@ impl Range {
     }
 }
 
-/// With more comparisons of the column in one list, each is estimated alone: the planner asks for each of them, so the time
-/// would grow with the square of their number.
+/// With more comparisons of the column in one list, each is estimated alone: the planner asks for each of them, so the
+/// time would grow with the square of their number.
 const MAX_COMPARISONS: usize = 10;
 
 impl Column {
@@ -201,7 +202,7 @@ impl Column {
         }
     }
 
-    /// A comparison with this column; `None` if it is another one.
+    /// A comparison with this column; `None` if it is something else.
     unsafe fn clause(&self, operator: Oid, left: *mut Node, right: *mut Node) -> Option<Clause> {
         let &(_, operator) = self.operators.iter().find(|(known, _)| *known == operator)?;
         // SAFETY: two expressions.
@@ -269,8 +270,8 @@ impl Column {
                 true,
                 &mut common,
             );
-            // For the position of a value in its bucket, PostgreSQL converts both to numbers. It can't convert an ID, but
-            // it converts the 6 bytes of a macaddr, and the first 6 bytes of an ID are its time and its metabyte.
+            // For the position of a value in its bucket, PostgreSQL converts both to numbers. It can't convert an ID,
+            // but it converts the 6 bytes of a macaddr, and the first 6 bytes of an ID are its time and its metabyte.
             let vartype = ptr::replace(&raw mut (*self.statistics).vartype, pg_sys::MACADDROID);
             let of_others = raw::ineq_histogram_selectivity(
                 self.root,
@@ -340,11 +341,11 @@ impl Clause {
     }
 }
 
-/// Finds the clause with these operands in a list of clauses that are ANDed or not, or below it. The result is the AND list
-/// that the clause is in, or the clause alone.
+/// Finds the clause with these operands in a list of clauses that are ANDed or not, or below it. The result is the AND
+/// list that the clause is in, or the clause alone.
 unsafe fn find(list: &[*mut Node], anded: bool, operands: *mut List, depth: usize) -> Option<&[*mut Node]> {
-    /// At each level, the position where the last search ended. The planner asks for the clauses in their order: with 10,000
-    /// clauses and searches that begin at the first one, planning would take a minute.
+    /// At each level, the position where the last search ended. The planner asks for the clauses in their order: with
+    /// 10,000 clauses and searches that begin at the first one, planning would take a minute.
     // SAFETY: for this function.
     static POSITIONS: BackendLocal<[Cell<usize>; 8]> =
         unsafe { BackendLocal::new([const { Cell::new(0) }; 8]) };

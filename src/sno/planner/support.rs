@@ -29,8 +29,8 @@ const COMPARISONS: [([Function; 2], Operator); 4] = [
 ];
 
 functions! {
-    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time. For `sno_time` it only loads this
-    /// library, whose hook then rewrites the conditions of the same query ([`super::rewrite`]).
+    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time. For `sno_time` it only
+    /// loads this library, whose hook then rewrites the conditions of the same query ([`super::rewrite`]).
     sno_time_support: simplify;
 }
 

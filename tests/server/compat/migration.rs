@@ -1,5 +1,5 @@
-//! The recipe in `docs/compat.md` and `docs/moving.md`, step by step, while the table is read and written all the time; and that values
-//! survive dumps, copies and soft errors.
+//! The recipe in `docs/compat.md` and `docs/moving.md`, step by step, while the table is read and written all the time;
+//! and that values survive dumps, copies and soft errors.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
