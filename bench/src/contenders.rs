@@ -120,8 +120,10 @@ const DATED: Words = &[
 impl Contender {
     fn new(name: &str, suffix: &str, key: Words, table: Words) -> Self {
         // A bound of such keys is for the keys themselves.
-        let key = key.iter().filter(|(word, _)| table != EXPRESSED || *word != "lower");
-        let words = table.iter().chain(key).map(|(word, text)| (*word, (*text).to_owned()));
+        let own = key.iter().filter(|(word, _)| table != EXPRESSED || *word != "lower");
+        // The expression is what a word of the table stands for.
+        let timed = key.iter().filter(|(word, _)| *word == "timed");
+        let words = own.chain(table).chain(timed).map(|(word, text)| (*word, (*text).to_owned()));
         let key = ("key", name.replace(' ', "_").to_lowercase());
         Self { name: format!("{name}{suffix}"), words: words.chain([key]).collect() }
     }

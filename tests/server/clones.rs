@@ -135,7 +135,7 @@ fn copies_with_other_numbers_are_nothing_to_tell() {
         generate(&copy);
         for (name, _, setting, ..) in systems {
             let copied = format!("LOG:  data directory was copied after its last {name} was generated");
-            let hint = format!("give one of them another \"{setting}\" now");
+            let hint = format!("give one of the two another \"{setting}\" now");
             let expected = usize::from(!other_numbers);
             assert_eq!((count(&copy, &copied), count(&copy, &hint)), (expected, expected), "{}", copy.log());
         }
