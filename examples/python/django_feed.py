@@ -64,12 +64,12 @@ from django.urls import path  # noqa: E402
 class Feed(models.Model):
     id = models.CharField(primary_key=True, max_length=16)
     payload = models.TextField()
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(editable=False)
 
     class Meta:
-        app_label = "example"
         db_table = "feed"
         managed = False
+        app_label = "example"
 
 
 @admin.register(Feed)
@@ -78,6 +78,10 @@ class FeedAdmin(admin.ModelAdmin):
     date_hierarchy = "created_at"
     list_filter = ["created_at"]
     ordering = ["-created_at"]
+    readonly_fields = ["id"]
+
+    def has_add_permission(self, request):
+        return False
 
 
 urlpatterns = [path("admin/", admin.site.urls)]
@@ -137,3 +141,5 @@ assert not has(plans, "WHERE", "Seq Scan"), plans
 id = Feed.objects.order_by("-created_at").first().id
 assert re.fullmatch("[2-9a-x]{16}", id), id
 assert client.get(f"/admin/example/feed/{id}/change/").status_code == 200
+assert client.post(f"/admin/example/feed/{id}/change/", {"payload": "changed"}).status_code == 302
+assert Feed.objects.get(id=id).payload == "changed"

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import NamedTuple
 
 __all__ = ["Fields", "Sno"]
@@ -16,7 +16,7 @@ _FROM_TEXT = bytes.maketrans(b"23456789abcdefghijklmnopqrstuvwx", b"0123456789AB
 
 
 class Fields(NamedTuple):
-    """What an ID is made of."""
+    """The fields of an ID."""
 
     time: datetime
     tick_tock: bool
@@ -34,6 +34,8 @@ class Sno(str):
         """The ID of a text; ValueError if the text is not 16 characters of 2-9 and a-x."""
         if isinstance(text, cls):
             return text
+        if isinstance(text, date):
+            raise TypeError("an ID is compared with Sno.lower_bound(time) or Sno.upper_bound(time), not with a time")
         if len(text) != 16:
             raise ValueError(f"invalid sno: length is {len(text)} instead of 16")
         if wrong := re.search("[^2-9a-x]", text):
@@ -57,7 +59,7 @@ class Sno(str):
     def make(
         cls, time: datetime, metabyte: int = 0, partition: int = 0, sequence: int = 0, tick_tock: bool = False
     ) -> "Sno":
-        """The ID of these fields. For new rows, let the server make IDs: this one is not unique."""
+        """The ID of these fields. For new rows, let the server generate IDs: this one is not unique."""
         tick = _ticks(time)
         for name, value, most in [
             ("time", tick, _LAST_TICK),
@@ -84,7 +86,7 @@ class Sno(str):
 
     @property
     def time(self) -> datetime:
-        """When the ID was made, to 4 ms, in UTC."""
+        """When the ID was generated, to 4 ms, in UTC."""
         return self.fields.time
 
     @classmethod
@@ -114,6 +116,8 @@ class Sno(str):
 
 def _ticks(time: datetime, sign: int = 1) -> int:
     """Ticks from the epoch to a time, times the sign, rounded down."""
+    if not isinstance(time, datetime):
+        raise TypeError(f"a datetime is required, not {type(time).__name__}")
     if time.tzinfo is None:
         raise ValueError("the time has no time zone")
     return sign * (time - _EPOCH) // _TICK

@@ -44,7 +44,7 @@ class SnoField(models.Field):
 
 
 class SnoNew(models.Func):
-    """The server makes the ID, with a metabyte: for `db_default`."""
+    """The server generates the ID, with a metabyte: for `db_default`."""
 
     function = "sno_new"
     arity = 1

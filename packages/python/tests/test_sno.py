@@ -33,6 +33,14 @@ class SnoTest(unittest.TestCase):
         texts = [row["text"] for row in rows]
         self.assertEqual(sorted(texts), sorted(texts, key=lambda text: bytes(Sno(text))))
 
+    def test_a_time_is_no_id_and_a_date_no_time(self):
+        with self.assertRaisesRegex(TypeError, "Sno.lower_bound"):
+            Sno(EPOCH)
+        with self.assertRaisesRegex(TypeError, "a datetime is required, not date"):
+            Sno.lower_bound(EPOCH.date())
+        with self.assertRaisesRegex(ValueError, "no time zone"):
+            Sno.upper_bound(datetime(2026, 1, 1))
+
     def test_is_a_string(self):
         id = Sno("9q7k4op826n2g222")
         self.assertEqual((json.dumps({"id": id}), f"/{id}"), ('{"id": "9q7k4op826n2g222"}', "/9q7k4op826n2g222"))
