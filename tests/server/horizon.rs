@@ -82,9 +82,10 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
     reader.run("SET synchronous_commit = local");
     server.configure("synchronous_standby_names", "nobody");
     reader.run("SELECT pg_reload_conf()");
-    thread::scope(|scope| {
-        let mut waiting = server.connect();
-        let waiting_pid = pid(&mut waiting);
+    let mut waiting = server.connect();
+    let waiting_pid = pid(&mut waiting);
+    // Compared when nothing waits any more: no timeout ends such a commit.
+    let held_by = thread::scope(|scope| {
         scope.spawn(move || waiting.run("INSERT INTO items VALUES (DEFAULT, 4)"));
         let waits = format!(
             "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = {waiting_pid} AND wait_event = 'SyncRep')"
@@ -92,9 +93,11 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
         while !reader.one::<bool>(&waits) {
             thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(holders(&mut reader), [&*waiting_pid]);
+        let held_by = holders(&mut reader);
         reader.run(&format!("SELECT pg_cancel_backend({waiting_pid})"));
+        held_by
     });
+    assert_eq!(held_by, [&*waiting_pid]);
     server.unconfigure("synchronous_standby_names");
     reader.run("SELECT pg_reload_conf()");
     // Each transaction of a procedure for itself.
@@ -248,7 +251,7 @@ fn the_clock_steps_back() {
     server.set_clock("-30");
     let refused = error(&mut writer, "INSERT INTO items VALUES (DEFAULT, 3)");
     assert_eq!(refused.code().code(), "55000");
-    // It waits for the horizon, which has advanced meanwhile; and it does not pull it back.
+    // It waits for the horizon, which has advanced in between; and it does not pull it back.
     assert_eq!(text(&mut reader, "SELECT sno_horizon()::text"), horizon);
     server.set_clock("-3");
     writer.run("SET sno.max_clock_wait = '10s'");
