@@ -18,7 +18,7 @@
 //! the clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL
 //! has already replaced `NOT (a < b)` by `a >= b`.
 
-use std::ptr;
+use std::{ffi::c_char, ptr};
 
 use pgrx::{
     GucContext, GucRegistry, GucSetting,
@@ -116,7 +116,7 @@ impl Table {
         // SAFETY: the query's nodes.
         unsafe {
             // The server of a foreign table may not have the functions.
-            if entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as i8 {
+            if entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char {
                 return;
             }
             for &index in nodes((*self.relation).indexlist) {
