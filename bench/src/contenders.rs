@@ -136,6 +136,15 @@ impl Contender {
         filled
     }
 
+    /// Adds words that stand for what queries return.
+    pub(crate) fn ask(&mut self, client: &mut Client, words: Words) -> Result<(), Box<dyn Error>> {
+        for (word, query) in words {
+            let answer = client.query_one(&self.fill(query), &[])?.get(0);
+            self.words.push((word, answer));
+        }
+        Ok(())
+    }
+
     /// Runs SQL in a session of its own.
     pub(crate) fn run(&self, server: &Server, sql: &str) -> Result<(), Box<dyn Error>> {
         let (sql, output) = (self.fill(sql), server.psql(&self.fill(sql)));

@@ -101,13 +101,10 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
         statements.push(format!(" {path}"));
         // Keys of one hour take the place of those of three years; the table of defaults is of one contender at a time.
         let counted = |title: &str| !title.ends_with("years") && !title.contains("default");
-        let mut words = all.words.clone();
-        for (word, query) in section.words {
-            let query = Contender { name: String::new(), words: words.clone() }.fill(query);
-            words.push((word, client.query_one(&query, &[])?.get(0)));
-        }
+        let mut own = Contender { name: String::new(), words: all.words.clone() };
+        own.ask(&mut client, section.words)?;
         for figure in section.figures.iter().filter(|figure| counted(figure.title)) {
-            for contender in figure.contenders.on(&mut client, &words) {
+            for contender in figure.contenders.on(&mut client, &own.words) {
                 contender.run(&server, &format!("{path}; {}; {}", figure.setup, figure.around[0]))?;
                 let statement = contender.fill(figure.of);
                 if figure.measure == Measure::Planning {

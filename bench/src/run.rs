@@ -133,10 +133,7 @@ impl Session {
         let mut all = Contender { name: section.name.into(), words };
         self.client.batch_execute("CREATE SCHEMA section")?;
         all.run(&self.server, section.setup)?;
-        for (word, query) in section.words {
-            let answer = self.ask(&all.fill(query))?;
-            all.words.push((word, answer));
-        }
+        all.ask(&mut self.client, section.words)?;
         let seconds = section.share * self.size.seconds / section.figures.len() as f64;
         let mut all_series = Vec::new();
         for figure in section.figures {
