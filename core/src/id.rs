@@ -45,10 +45,7 @@ impl From<Fields> for Sno {
     fn from(fields: Fields) -> Self {
         let Fields { tick, tick_tock, metabyte, partition, sequence } = fields;
         let high = tick.get() << 25 | (tick_tock as u64) << 24 | (metabyte as u64) << 16 | partition as u64;
-        let mut bytes = [0; 10];
-        bytes[..8].copy_from_slice(&high.to_be_bytes());
-        bytes[8..].copy_from_slice(&sequence.to_be_bytes());
-        Self(bytes)
+        Self::from_parts(high, sequence)
     }
 }
 
@@ -64,6 +61,15 @@ impl Sno {
     pub const MIN: Self = Self([0; 10]);
     /// The largest ID: all bits one.
     pub const MAX: Self = Self([0xff; 10]);
+
+    /// The ID of the 8 bytes before the sequence number, and of this.
+    #[inline]
+    pub(crate) fn from_parts(high: u64, sequence: u16) -> Self {
+        let mut bytes = [0; 10];
+        bytes[..8].copy_from_slice(&high.to_be_bytes());
+        bytes[8..].copy_from_slice(&sequence.to_be_bytes());
+        Self(bytes)
+    }
 
     /// All fields at once.
     #[inline]

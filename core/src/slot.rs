@@ -70,7 +70,7 @@ use core::{
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, TickType};
+use crate::{Clock, OutOfEpoch, SequenceRange, Sno, Tick, TickType};
 
 /// The state of one generator, which fills a cache line.
 ///
@@ -79,7 +79,7 @@ use crate::{Clock, Fields, OutOfEpoch, SequenceRange, Sno, Tick, TickType};
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Slot<T: TickType = Tick> {
-    /// `W`: 47 bits of tick (`sno` uses 39), 1 of tick-tock, 16 of sequence.
+    /// `W`, a [`Word`].
     word: AtomicU64,
     /// The highest tick at which `W` departed from each side.
     departed: [AtomicU64; 2],
@@ -96,15 +96,36 @@ pub struct Slot<T: TickType = Tick> {
 
 const UNUSED: u32 = u32::MAX;
 
-#[inline]
-fn pack<T: TickType>(tick: T, tick_tock: bool, sequence: u16) -> u64 {
-    const { assert!(T::BITS <= 47) };
-    tick.get() << 17 | (tick_tock as u64) << 16 | sequence as u64
-}
+/// 47 bits of tick (`sno` uses 39), 1 of tick-tock, 16 of sequence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word<T>(u64, PhantomData<T>);
 
-#[inline]
-fn unpack<T: TickType>(word: u64) -> (T, bool, u16) {
-    (T::from_bits(word >> 17), word >> 16 & 1 == 1, word as u16)
+impl<T: TickType> Word<T> {
+    #[inline]
+    fn new(tick: T, tick_tock: bool, sequence: u16) -> Self {
+        const { assert!(T::BITS <= 47) };
+        Self(tick.get() << 17 | (tick_tock as u64) << 16 | sequence as u64, PhantomData)
+    }
+
+    #[inline]
+    fn tick(self) -> T {
+        T::from_bits(self.0 >> 17)
+    }
+
+    #[inline]
+    fn tick_tock(self) -> bool {
+        self.0 >> 16 & 1 == 1
+    }
+
+    #[inline]
+    fn sequence(self) -> u16 {
+        self.0 as u16
+    }
+
+    #[inline]
+    fn with_sequence(self, sequence: u16) -> Self {
+        Self(self.0 & !0xffff | sequence as u64, PhantomData)
+    }
 }
 
 /// `departed` of a side that has reached this tick. A second side that the scheme lacks must never be entered,
@@ -118,7 +139,7 @@ impl<T: TickType> Default for Slot<T> {
     fn default() -> Self {
         Self {
             // The pool of the first tick counts as used up, as it does after a restart.
-            word: AtomicU64::new(pack(T::MIN, false, u16::MAX)),
+            word: AtomicU64::new(Word::new(T::MIN, false, u16::MAX).0),
             departed: [false, true].map(|tick_tock| AtomicU64::new(departed_at(tick_tock, T::MIN))),
             backward_steps: AtomicU64::new(0),
             overflows: AtomicU64::new(0),
@@ -130,15 +151,10 @@ impl<T: TickType> Default for Slot<T> {
 }
 
 /// What a claim takes: with a metabyte and a partition it is an ID.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stamp<T = Tick> {
-    /// The tick.
-    pub tick: T,
-    /// The side: false for the first, true for the second.
-    pub tick_tock: bool,
-    /// The number within tick and side, in the claim's [`SequenceRange`].
-    pub sequence: u16,
+    word: Word<T>,
     /// Whether this claim entered the tick. One claim of a slot does so in each tick: the moment for work that is due
     /// once a tick.
     pub entered: bool,
@@ -146,12 +162,45 @@ pub struct Stamp<T = Tick> {
     pub stepped_back: bool,
 }
 
+impl<T: TickType> Stamp<T> {
+    /// The tick.
+    #[inline]
+    pub fn tick(self) -> T {
+        self.word.tick()
+    }
+
+    /// The side: false for the first, true for the second.
+    #[inline]
+    pub fn tick_tock(self) -> bool {
+        self.word.tick_tock()
+    }
+
+    /// The number within tick and side, in the claim's [`SequenceRange`].
+    #[inline]
+    pub fn sequence(self) -> u16 {
+        self.word.sequence()
+    }
+}
+
+impl<T: TickType> fmt::Debug for Stamp<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stamp")
+            .field("tick", &self.tick())
+            .field("tick_tock", &self.tick_tock())
+            .field("sequence", &self.sequence())
+            .field("entered", &self.entered)
+            .field("stepped_back", &self.stepped_back)
+            .finish()
+    }
+}
+
 impl Stamp {
     /// The ID of this stamp, with the application's byte and the partition of the generator.
     #[inline]
     pub fn id(self, metabyte: u8, partition: u16) -> Sno {
-        let Self { tick, tick_tock, sequence, .. } = self;
-        Fields { tick, tick_tock, metabyte, partition, sequence }.into()
+        // Tick and tick-tock are side by side in an ID, too.
+        let high = self.word.0 << 8 & !0xff_ffff | (metabyte as u64) << 16 | partition as u64;
+        Sno::from_parts(high, self.sequence())
     }
 }
 
@@ -231,7 +280,7 @@ impl<T: TickType> Slot<T> {
         range: SequenceRange,
         marks: &Marks<T>,
     ) -> Result<Stamp<T>, ClaimError<T>> {
-        let word = self.word.load(Acquire);
+        let word = self.word();
         match self.claim_in_current_tick(word, low, clock, range) {
             Some(stamp) => Ok(stamp),
             None => self.claim_by_reading(low, clock, range, marks),
@@ -242,22 +291,21 @@ impl<T: TickType> Slot<T> {
     #[inline]
     fn claim_in_current_tick(
         &self,
-        word: u64,
+        word: Word<T>,
         low: T,
         clock: &impl Clock<T>,
         range: SequenceRange,
     ) -> Option<Stamp<T>> {
-        let (tick, _, sequence) = unpack::<T>(word);
-        let next = range.after(sequence)?;
+        let tick = word.tick();
+        let next = range.after(word.sequence())?;
         if tick >= low && clock.is_current(tick) { self.take(word, next) } else { None }
     }
 
     /// Takes this number in the tick of a word; `None` if another caller was first.
     #[inline]
-    fn take(&self, word: u64, sequence: u16) -> Option<Stamp<T>> {
-        let (tick, tick_tock, _) = unpack::<T>(word);
-        let taken = self.swap(word, pack(tick, tick_tock, sequence));
-        taken.then_some(Stamp { tick, tick_tock, sequence, entered: false, stepped_back: false })
+    fn take(&self, word: Word<T>, sequence: u16) -> Option<Stamp<T>> {
+        let next = word.with_sequence(sequence);
+        self.swap(word, next).then_some(Stamp { word: next, entered: false, stepped_back: false })
     }
 
     /// The slow path, with a reading of the clock.
@@ -269,9 +317,9 @@ impl<T: TickType> Slot<T> {
         marks: &Marks<T>,
     ) -> Result<Stamp<T>, ClaimError<T>> {
         loop {
-            let word = self.word.load(Acquire);
-            let (tick, this, sequence) = unpack::<T>(word);
-            let departed = T::from_bits(self.departed[!this as usize].load(Acquire));
+            let word = self.word();
+            let tick = word.tick();
+            let departed = self.departed(!word.tick_tock());
             let now = match clock.now() {
                 Ok(now) => now,
                 Err(error) => return Err(ClaimError::OutOfEpoch(error)),
@@ -280,7 +328,7 @@ impl<T: TickType> Slot<T> {
                 return Err(ClaimError::TooEarly { now });
             }
             let error = if now == tick {
-                if let Some(next) = range.after(sequence) {
+                if let Some(next) = range.after(word.sequence()) {
                     if let Some(stamp) = self.take(word, next) {
                         return Ok(stamp);
                     }
@@ -299,7 +347,7 @@ impl<T: TickType> Slot<T> {
                 }
             };
             // No compare-and-swap has checked that the word is up to date.
-            if self.word.load(Relaxed) == word {
+            if self.word.load(Relaxed) == word.0 {
                 return Err(error);
             }
         }
@@ -309,13 +357,13 @@ impl<T: TickType> Slot<T> {
     /// the noted tick of the other side.
     fn enter(
         &self,
-        word: u64,
+        word: Word<T>,
         departed: T,
         now: T,
         range: SequenceRange,
         marks: &Marks<T>,
     ) -> Result<Option<Stamp<T>>, ClaimError<T>> {
-        let (tick, this, _) = unpack(word);
+        let (tick, this) = (word.tick(), word.tick_tock());
         let back = now < tick;
         if back && now <= departed {
             return Err(ClaimError::ClockWentBack { now, until: tick.min(departed.saturating_add(1)) });
@@ -330,7 +378,8 @@ impl<T: TickType> Slot<T> {
         if change {
             self.departed[this as usize].fetch_max(tick.get(), AcqRel);
         }
-        if !self.swap(word, pack(now, to, range.lower())) {
+        let next = Word::new(now, to, range.lower());
+        if !self.swap(word, next) {
             return Ok(None);
         }
         let mut stepped_back = false;
@@ -338,12 +387,17 @@ impl<T: TickType> Slot<T> {
             self.backward_steps.fetch_add(1, Relaxed);
             stepped_back = marks.current.swap(to, Relaxed) != to;
         }
-        Ok(Some(Stamp { tick: now, tick_tock: to, sequence: range.lower(), entered: true, stepped_back }))
+        Ok(Some(Stamp { word: next, entered: true, stepped_back }))
     }
 
     #[inline]
-    fn swap(&self, old: u64, new: u64) -> bool {
-        self.word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()
+    fn word(&self) -> Word<T> {
+        Word(self.word.load(Acquire), PhantomData)
+    }
+
+    #[inline]
+    fn swap(&self, old: Word<T>, new: Word<T>) -> bool {
+        self.word.compare_exchange(old.0, new.0, AcqRel, Relaxed).is_ok()
     }
 
     /// Starts at the marks of an earlier run, with the pools of their ticks used up. Only for a slot that nobody uses
@@ -357,7 +411,7 @@ impl<T: TickType> Slot<T> {
             counter.store(0, Relaxed);
         }
         self.partition.store(UNUSED, Relaxed);
-        self.word.store(pack(marks.limit(current), current, u16::MAX), Release);
+        self.word.store(Word::new(marks.limit(current), current, u16::MAX).0, Release);
     }
 
     /// Notes the partition that claims from this slot, for [`Slot::state`].
@@ -388,13 +442,12 @@ impl<T: TickType> Slot<T> {
     /// A snapshot for monitoring. The fields are read one after another, so other callers may have changed some of them
     /// in between.
     pub fn state(&self) -> SlotState<T> {
-        let (tick, tick_tock, sequence) = unpack::<T>(self.word.load(Acquire));
-        let departed = T::from_bits(self.departed[!tick_tock as usize].load(Acquire));
+        let word = self.word();
         SlotState {
-            tick,
-            tick_tock,
-            sequence,
-            safe: tick.min(departed.saturating_add(1)),
+            tick: word.tick(),
+            tick_tock: word.tick_tock(),
+            sequence: word.sequence(),
+            safe: word.tick().min(self.departed(!word.tick_tock()).saturating_add(1)),
             backward_steps: self.backward_steps.load(Relaxed),
             overflows: self.overflows.load(Relaxed),
             waited_micros: self.waited.load(Relaxed),

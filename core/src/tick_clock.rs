@@ -200,8 +200,8 @@ mod tests {
             let before = clock.1.get();
             if let Ok(stamp) = slot.claim(&clock, SequenceRange::default(), &marks) {
                 assert!(clock.1.get() > before, "an ID without a reading of the clock");
-                assert!(last < Some((stamp.tick, stamp.sequence)), "{last:?}, then {stamp:?}");
-                last = Some((stamp.tick, stamp.sequence));
+                assert!(last < Some((stamp.tick(), stamp.sequence())), "{last:?}, then {stamp:?}");
+                last = Some((stamp.tick(), stamp.sequence()));
                 claims += 1;
             }
         }

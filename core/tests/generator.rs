@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sno_core::{ClaimError, Clock, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
+use sno_core::{ClaimError, Clock, Marks, OutOfEpoch, SequenceRange, Slot, Tick};
 
 /// A clock that reads what it was set to.
 struct Hand(Cell<u64>);
@@ -39,7 +39,7 @@ impl Bench {
     fn claim(&self) -> Result<(u64, bool, u16), ClaimError> {
         self.slot
             .claim(&self.clock, self.range, &self.marks)
-            .map(|Stamp { tick, tick_tock, sequence, .. }| (tick.get(), tick_tock, sequence))
+            .map(|stamp| (stamp.tick().get(), stamp.tick_tock(), stamp.sequence()))
     }
 
     fn claim_at(&self, tick: u64) -> Result<(u64, bool, u16), ClaimError> {
@@ -180,7 +180,7 @@ fn an_idle_slot_follows_to_the_current_side() {
     let idle = Slot::default();
     let claim = |slot: &Slot, at: u64| {
         clock.0.set(at);
-        slot.claim(&clock, range, &marks).map(|stamp| (stamp.tick.get(), stamp.tick_tock))
+        slot.claim(&clock, range, &marks).map(|stamp| (stamp.tick().get(), stamp.tick_tock()))
     };
     claim(&idle, 500).unwrap();
     claim(&slot, 1000).unwrap();
@@ -202,7 +202,7 @@ fn the_first_of_all_slots_tells_that_the_clock_went_back() {
     let claim = |slot: usize, tick: u64| {
         clock.0.set(tick);
         let stamp = slots[slot].claim(&clock, range, &marks).unwrap();
-        (stamp.tick_tock, stamp.stepped_back)
+        (stamp.tick_tock(), stamp.stepped_back)
     };
     assert_eq!([0, 1, 2].map(|slot| claim(slot, 1000)), [(false, false); 3]);
     assert_eq!(claim(1, 900), (true, true));

@@ -60,11 +60,12 @@ impl Rules {
                 let State { tick, tick_tock: this, sequence, reached } = self.slots[slot];
                 let free = |tick_tock: bool| now > reached[tick_tock as usize];
                 match outcome {
-                    Ok(Stamp { tick: entered, tick_tock, sequence: number, .. }) => {
-                        if entered.get() != now {
+                    Ok(stamp) => {
+                        if stamp.tick().get() != now {
                             return None;
                         }
-                        let (number, lower) = (number as u32, range.lower() as u32);
+                        let tick_tock = stamp.tick_tock();
+                        let (number, lower) = (stamp.sequence() as u32, range.lower() as u32);
                         let as_it_should = if now == tick {
                             tick_tock == this && number == lower.max(sequence + 1)
                         } else {
@@ -378,7 +379,7 @@ fn assert_unique(events: &[Event]) {
     let mut stamps = HashSet::new();
     for event in events {
         if let What::Claim { slot, outcome: Ok(stamp), .. } = event.what {
-            let fresh = stamps.insert((slot, stamp.tick, stamp.tick_tock, stamp.sequence));
+            let fresh = stamps.insert((slot, stamp.tick(), stamp.tick_tock(), stamp.sequence()));
             assert!(fresh, "{stamp:?} twice in {events:#?}");
         }
     }
@@ -389,7 +390,7 @@ fn count(events: &[Event], seen: &mut Seen) {
     for event in events {
         let What::Claim { outcome, .. } = event.what else { continue };
         match outcome {
-            Ok(stamp) => seen.second += stamp.tick_tock as usize,
+            Ok(stamp) => seen.second += stamp.tick_tock() as usize,
             Err(ClaimError::SequenceExhausted { .. }) => seen.overflows += 1,
             Err(ClaimError::ClockWentBack { .. }) => seen.regressions += 1,
             Err(ClaimError::MarkReached { .. }) => seen.marks += 1,
@@ -706,7 +707,7 @@ fn callers_follow_to_the_side_that_others_are_on() {
             caller.step();
             // Past where the first side was left nowhere but on slot 1, and never back.
             let stamp = caller.claim().unwrap();
-            assert!(stamp.tick_tock);
+            assert!(stamp.tick_tock());
             caller.claim_from(1, POOL).unwrap();
         },
         ..PLAIN
@@ -737,7 +738,7 @@ fn two_callers_follow_at_once() {
                 caller.claim_from(1, POOL).unwrap();
             },
         ],
-        last: |caller| assert!(caller.claim_from(1, POOL).unwrap().tick_tock),
+        last: |caller| assert!(caller.claim_from(1, POOL).unwrap().tick_tock()),
         ..PLAIN
     }
     .play();

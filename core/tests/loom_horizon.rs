@@ -121,7 +121,7 @@ impl Process {
         let World { slot, marks, horizon, announcements, .. } = &*self.world;
         loop {
             match slot.claim_from(self.low.get(), self, SequenceRange::default(), marks) {
-                Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick.get())),
+                Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick().get())),
                 Err(ClaimError::TooEarly { now }) => {
                     let low = horizon.announce(&announcements[self.number], self.transaction.get(), now);
                     self.low.set(low);

@@ -208,30 +208,30 @@ impl Server {
         match outcome {
             Ok(stamp) => {
                 let now = reading.expect("a clock within the epoch");
-                prop_assert_eq!(stamp.tick.get(), now);
-                prop_assert!(stamp.tick <= self.written.0[stamp.tick_tock as usize], "above its mark");
-                prop_assert!((self.range.lower()..=self.range.upper()).contains(&stamp.sequence));
+                prop_assert_eq!(stamp.tick().get(), now);
+                prop_assert!(stamp.tick() <= self.written.0[stamp.tick_tock() as usize], "above its mark");
+                prop_assert!((self.range.lower()..=self.range.upper()).contains(&stamp.sequence()));
                 if stamp.entered {
-                    prop_assert!(self.free(slot, stamp.tick_tock, now), "entered again");
-                    prop_assert_eq!(stamp.sequence, self.range.lower());
+                    prop_assert!(self.free(slot, stamp.tick_tock(), now), "entered again");
+                    prop_assert_eq!(stamp.sequence(), self.range.lower());
                     if now < tick {
-                        prop_assert_ne!(stamp.tick_tock, this);
-                        prop_assert_eq!(self.marks.current(), stamp.tick_tock, "others would not follow");
+                        prop_assert_ne!(stamp.tick_tock(), this);
+                        prop_assert_eq!(self.marks.current(), stamp.tick_tock(), "others would not follow");
                         self.backward_steps += 1;
                     } else {
                         let follows = current != this && self.free(slot, current, now);
-                        prop_assert_eq!(stamp.tick_tock, this ^ follows);
+                        prop_assert_eq!(stamp.tick_tock(), this ^ follows);
                     }
                 } else {
-                    prop_assert_eq!((stamp.tick_tock, now), (this, tick));
+                    prop_assert_eq!((stamp.tick_tock(), now), (this, tick));
                 }
                 let memory = &mut self.memories[slot];
-                let taken = memory.taken.entry((stamp.tick_tock, now)).or_default();
-                prop_assert!(!taken.contains(&stamp.sequence), "handed out twice");
-                prop_assert!(taken.iter().all(|earlier| *earlier < stamp.sequence));
-                taken.push(stamp.sequence);
-                prop_assert_eq!(memory.latest(stamp.tick_tock), Some(now), "a side went back");
-                memory.last = Some((stamp.tick_tock, now));
+                let taken = memory.taken.entry((stamp.tick_tock(), now)).or_default();
+                prop_assert!(!taken.contains(&stamp.sequence()), "handed out twice");
+                prop_assert!(taken.iter().all(|earlier| *earlier < stamp.sequence()));
+                taken.push(stamp.sequence());
+                prop_assert_eq!(memory.latest(stamp.tick_tock()), Some(now), "a side went back");
+                memory.last = Some((stamp.tick_tock(), now));
             }
             Err(ClaimError::SequenceExhausted { until }) => {
                 prop_assert_eq!(reading, Ok(tick));
@@ -275,8 +275,8 @@ impl Server {
     fn claim_with_marks(&mut self, slot: usize) -> Result<Result<Stamp, ClaimError>, TestCaseError> {
         let outcome = self.claim(slot)?;
         match outcome {
-            Ok(stamp) if stamp.entered && self.marks.due(stamp.tick_tock, stamp.tick) => {
-                self.raise(stamp.tick_tock, stamp.tick);
+            Ok(stamp) if stamp.entered && self.marks.due(stamp.tick_tock(), stamp.tick()) => {
+                self.raise(stamp.tick_tock(), stamp.tick());
             }
             Err(ClaimError::MarkReached { tick_tock, tick }) => {
                 self.raise(tick_tock, tick);

@@ -68,15 +68,15 @@ fn live<T: TickType>(pool: SequenceRange, start: u64, events: &[Event]) -> Resul
             let used = taken.get(&now).map_or(0, Vec::len);
             match slot.claim(&read, pool, &marks) {
                 Ok(stamp) => {
-                    prop_assert!(!stamp.tick_tock);
-                    prop_assert_eq!(stamp.tick.get(), now);
+                    prop_assert!(!stamp.tick_tock());
+                    prop_assert_eq!(stamp.tick().get(), now);
                     prop_assert!(now >= latest && now > started_at, "the past was entered again");
-                    prop_assert!(stamp.tick <= written[0], "above its mark");
-                    prop_assert!((pool.lower()..=pool.upper()).contains(&stamp.sequence));
+                    prop_assert!(stamp.tick() <= written[0], "above its mark");
+                    prop_assert!((pool.lower()..=pool.upper()).contains(&stamp.sequence()));
                     let numbers = taken.entry(now).or_default();
-                    prop_assert!(!numbers.contains(&stamp.sequence), "handed out twice");
+                    prop_assert!(!numbers.contains(&stamp.sequence()), "handed out twice");
                     prop_assert_eq!(stamp.entered, numbers.is_empty());
-                    numbers.push(stamp.sequence);
+                    numbers.push(stamp.sequence());
                 }
                 Err(ClaimError::SequenceExhausted { until }) => {
                     prop_assert_eq!(until.get(), now + 1);
@@ -142,7 +142,7 @@ fn a_pool_that_changes_repeats_nothing() {
         let pool = machine.parse::<Machine>().unwrap().pool();
         for _ in 0..pool.size() {
             if let Ok(stamp) = slot.claim(&read, pool, &marks) {
-                all.push(stamp.sequence);
+                all.push(stamp.sequence());
             }
         }
     }

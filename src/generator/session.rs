@@ -116,8 +116,8 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
             self.log_backward_step(stamp);
         }
         self.slot.note_partition(self.number);
-        if self.shared().marks.due(stamp.tick_tock, stamp.tick) {
-            self.marks.renew_early(stamp.tick_tock, stamp.tick);
+        if self.shared().marks.due(stamp.tick_tock(), stamp.tick()) {
+            self.marks.renew_early(stamp.tick_tock(), stamp.tick());
         }
     }
 
@@ -125,14 +125,14 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     #[cold]
     fn log_backward_step(self, stamp: Stamp<S::Tick>) {
         let from = match self.slot.is_used() {
-            true => self.slot.departed(!stamp.tick_tock),
+            true => self.slot.departed(!stamp.tick_tock()),
             // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
             false => S::Tick::from_bits(self.shared().resumed.load(Relaxed)),
         };
-        if from > stamp.tick {
+        if from > stamp.tick() {
             let scheme = self.marks.scheme;
             errors::clock_stepped_back::<S>(
-                scheme.epoch().unix_micros(from) - scheme.epoch().unix_micros(stamp.tick),
+                scheme.epoch().unix_micros(from) - scheme.epoch().unix_micros(stamp.tick()),
             )
             .log();
         }

@@ -85,7 +85,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "marks are renewed only when they are reached",
         file: "src/generator/session.rs",
-        from: "        if self.shared().marks.due(stamp.tick_tock, stamp.tick) {",
+        from: "        if self.shared().marks.due(stamp.tick_tock(), stamp.tick()) {",
         to: "        if false {",
         suites: &[DISK],
     },
@@ -183,8 +183,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a claim is not one atomic step",
         file: "core/src/slot.rs",
-        from: "        self.word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()",
-        to: "        self.word.load(Acquire) == old && {\n            self.word.store(new, Release);\n            true\n        }",
+        from: "        self.word.compare_exchange(old.0, new.0, AcqRel, Relaxed).is_ok()",
+        to: "        self.word.load(Acquire) == old.0 && {\n            self.word.store(new.0, Release);\n            true\n        }",
         suites: &[LOOM, UNIQUENESS],
     },
     Mutant {
@@ -197,15 +197,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the tick of the side that is left is noted after the change",
         file: "core/src/slot.rs",
-        from: "        if change {\n            self.departed[this as usize].fetch_max(tick.get(), AcqRel);\n        }\n        if !self.swap(word, pack(now, to, range.lower())) {\n            return Ok(None);\n        }\n",
-        to: "        if !self.swap(word, pack(now, to, range.lower())) {\n            return Ok(None);\n        }\n        if change {\n            self.departed[this as usize].fetch_max(tick.get(), AcqRel);\n        }\n",
+        from: "        if change {\n            self.departed[this as usize].fetch_max(tick.get(), AcqRel);\n        }\n        let next = Word::new(now, to, range.lower());\n        if !self.swap(word, next) {\n            return Ok(None);\n        }\n",
+        to: "        let next = Word::new(now, to, range.lower());\n        if !self.swap(word, next) {\n            return Ok(None);\n        }\n        if change {\n            self.departed[this as usize].fetch_max(tick.get(), AcqRel);\n        }\n",
         suites: &[LOOM],
     },
     Mutant {
         name: "the clock is read before the state",
         file: "core/src/slot.rs",
-        from: "            let word = self.word.load(Acquire);\n            let (tick, this, sequence) = unpack::<T>(word);\n            let departed = T::from_bits(self.departed[!this as usize].load(Acquire));\n            let now = match clock.now() {",
-        to: "            let now = clock.now();\n            let word = self.word.load(Acquire);\n            let (tick, this, sequence) = unpack::<T>(word);\n            let departed = T::from_bits(self.departed[!this as usize].load(Acquire));\n            let now = match now {",
+        from: "            let word = self.word();\n            let tick = word.tick();\n            let departed = self.departed(!word.tick_tock());\n            let now = match clock.now() {",
+        to: "            let now = clock.now();\n            let word = self.word();\n            let tick = word.tick();\n            let departed = self.departed(!word.tick_tock());\n            let now = match now {",
         suites: &[LOOM],
     },
     Mutant {

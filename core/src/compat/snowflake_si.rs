@@ -74,7 +74,7 @@ impl SnowflakeSi {
     /// The sequence number of the stamp is above 8191.
     #[inline]
     pub fn from_stamp(stamp: Stamp<Millis>) -> Self {
-        let Stamp { tick: time, sequence: index, .. } = stamp;
+        let (time, index) = (stamp.tick(), stamp.sequence());
         Self::from_fields(Fields { time, machine: 0, index }, 0).expect("a number of 13 bits")
     }
 

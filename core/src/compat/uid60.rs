@@ -101,7 +101,7 @@ impl Uid60 {
     /// The sequence number of the stamp is above 1023, or the worker above 511.
     #[inline]
     pub fn from_stamp(stamp: Stamp<Seconds>, worker: u16, random: u16) -> Self {
-        let Stamp { tick: time, sequence, .. } = stamp;
+        let (time, sequence) = (stamp.tick(), stamp.sequence());
         Self::from_fields(Fields { time, worker, sequence, random: random & 0x1ff }).expect("fields that fit")
     }
 

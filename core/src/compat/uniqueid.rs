@@ -99,7 +99,7 @@ impl UniqueId {
     ///
     /// The sequence number of the stamp is above 63, or the generator above 2047.
     pub fn from_stamp(stamp: Stamp<Millis>, generator: u16, cluster: Cluster, form: Form) -> Self {
-        let Stamp { tick: time, sequence, .. } = stamp;
+        let (time, sequence) = (stamp.tick(), stamp.sequence());
         let fields = Fields { time, sequence, generator, cluster: cluster.0, form };
         Self::from_fields(fields).expect("fields that fit")
     }

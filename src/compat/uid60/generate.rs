@@ -81,11 +81,11 @@ fn generate() -> Result<Uid60, Error> {
     let mut session = SESSION.get_or_start(Session::start)?;
     loop {
         let stamp = session.generator.next()?;
-        if session.lease.holds(stamp.tick) {
+        if session.lease.holds(stamp.tick()) {
             let random = u16::from_ne_bytes(random()?);
             return Ok(Uid60::from_stamp(stamp, session.lease.worker(), random));
         }
-        session = Session::lease(session.generator, session.workers, stamp.tick);
+        session = Session::lease(session.generator, session.workers, stamp.tick());
         SESSION.set(session);
     }
 }
