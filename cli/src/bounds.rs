@@ -8,7 +8,7 @@ use sno_core::Sno;
 
 use crate::{Out, Verdict, time, write_json};
 
-/// Shows the smallest ID that was not made before a time, and the largest that was not made after
+/// Shows the smallest ID that was not generated before a time, and the largest that was not generated after
 ///
 /// They are what sno_lower and sno_upper give in SQL: bounds over all metabytes and partitions. A time before 2010
 /// counts as the first moment, one after 2079 as the last.

@@ -7,7 +7,7 @@ use sno_core::{Generator, OutOfEpoch, Prefix, SequenceRange};
 
 use crate::{Out, Verdict};
 
-/// Makes IDs, one a line
+/// Generates IDs, one a line
 ///
 /// An ID is as unique as its partition, so there is no default: say --prefix or --partition, and never one that a
 /// server generates with (`SHOW sno.partition_prefix`). Two processes at the same time need different partitions;

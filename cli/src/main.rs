@@ -1,4 +1,4 @@
-//! `sno`: makes IDs, shows what is in them, and masks them.
+//! `sno`: generates IDs, shows what is in them, and masks them.
 
 mod bounds;
 mod generate;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Makes sno IDs, shows what is in them and where a time begins and ends among them, and masks them
+/// Generates sno IDs, shows what is in them and where a time begins and ends among them, and masks them
 #[derive(Parser)]
 #[command(
     name = "sno",

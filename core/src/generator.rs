@@ -47,7 +47,7 @@ impl Generator {
         Self { slot, marks: Marks::unlimited(), partition, range }
     }
 
-    /// Makes an ID at the clock's time. It never blocks.
+    /// Generates an ID at the clock's time. It never blocks.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ impl Generator {
         Ok(stamp.id(metabyte, self.partition))
     }
 
-    /// Makes an ID at the system's time. It sleeps when all sequence numbers of a tick are taken, for at most 4 ms, and
-    /// while the clock is at a tick that both tick-tock sides have passed, until it has caught up.
+    /// Generates an ID at the system's time. It sleeps when all sequence numbers of a tick are taken, for at most 4 ms,
+    /// and while the clock is at a tick that both tick-tock sides have passed, until it has caught up.
     ///
     /// # Errors
     ///

@@ -217,7 +217,7 @@ impl SequenceRange {
         if next <= self.upper as u32 { Some(next as u16) } else { None }
     }
 
-    /// How many IDs a partition can make in one tick.
+    /// How many IDs a generator of this pool can hand out in one tick.
     pub const fn size(self) -> u32 {
         self.upper as u32 - self.lower as u32 + 1
     }

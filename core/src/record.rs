@@ -66,7 +66,7 @@ impl Origin {
         self.wal_timeline == other.wal_timeline && self.file == other.file
     }
 
-    /// Whether two servers with these partitions and sequences could make the same ID.
+    /// Whether two servers with these partitions and sequences could generate the same ID.
     pub fn overlaps(&self, other: &Self) -> bool {
         let overlap =
             |a: &RangeInclusive<u16>, b: &RangeInclusive<u16>| a.start() <= b.end() && b.start() <= a.end();

@@ -1,4 +1,4 @@
-// node-postgres with the package sno: what is in an ID, bounds made by the client, and arrays.
+// node-postgres with the package sno: what is in an ID, bounds computed by the client, and arrays.
 'use strict'
 
 const assert = require('assert')

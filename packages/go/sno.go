@@ -86,7 +86,7 @@ func (id ID) Time() time.Time {
 	return id.Fields().Time
 }
 
-// Make is the ID of these fields. For new rows, let the server make IDs: this one is not unique.
+// Make is the ID of these fields. For new rows, let the server generate IDs: this one is not unique.
 func Make(fields Fields) (id ID, err error) {
 	tick := floor(fields.Time)
 	if tick < 0 || tick > lastTick {

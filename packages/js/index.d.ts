@@ -20,7 +20,7 @@ export function isSno (value: unknown): value is Sno
 /** When the ID was made, to 4 ms. */
 export function time (id: string): Date
 export function fields (id: string): Fields
-/** The ID of these fields. For new rows, let the server make IDs: this one is not unique. */
+/** The ID of these fields. For new rows, let the server generate IDs: this one is not unique. */
 export function make (fields: { time: Date } & Partial<Fields>): Sno
 /** The smallest ID at or after a time: `id >= lowerBound(t)` is `sno_time(id) >= t`. */
 export function lowerBound (time: Date): Sno

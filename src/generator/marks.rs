@@ -18,8 +18,8 @@
 //!
 //! A record also says where it was written: the timeline of the write-ahead log, and the inode number of the file. If
 //! one of them differs after a start, the data directory was promoted, restored or copied. The original server may
-//! still run and make the same IDs, and neither server can detect that. So a message in the server's log says what to
-//! check.
+//! still run and generate the same IDs, and neither server can detect that. So a message in the server's log says what
+//! to check.
 
 use std::{
     ffi::c_int,
@@ -235,7 +235,7 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
 }
 
 /// The message for a data directory that was promoted, restored or copied after its last ID, unless its
-/// settings are different now, so that it can't make the same IDs as its original.
+/// settings are different now, so that it can't generate the same IDs as its original.
 fn copy_notice<S: Scheme>(scheme: S, record: &Record<S::Tick>, here: &Origin) -> Option<Error> {
     if record.serial == 0 {
         // A standby from before the first ID of its primary.

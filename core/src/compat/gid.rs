@@ -13,7 +13,7 @@
 //! time, as bytes and as text.
 //!
 //! Newer software that generates such IDs sets byte 7 to 1 bit of the prefix and seven more random bits. These IDs are
-//! accepted, and byte 7 stays as it is; those made here repeat the prefix.
+//! accepted, and byte 7 stays as it is; those generated here repeat the prefix.
 //!
 //! There is no generator: IDs of one prefix and millisecond differ by their 64 random bits alone.
 
@@ -70,10 +70,10 @@ impl Gid {
 
     /// The kind of thing that it is for.
     pub fn prefix(self) -> Prefix {
-        Prefix::from_byte(self.0[0]).expect("no gid is made without a prefix")
+        Prefix::from_byte(self.0[0]).expect("no gid is generated without a prefix")
     }
 
-    /// When it was made.
+    /// When it was generated.
     #[inline]
     pub const fn time(self) -> Millis {
         let [_, a, b, c, d, e, f, ..] = self.0;

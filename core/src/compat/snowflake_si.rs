@@ -43,9 +43,9 @@ pub struct SnowflakeSi(u64);
 /// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fields {
-    /// When it was made.
+    /// When it was generated.
     pub time: Millis,
-    /// The number of the machine that made it.
+    /// The number of the machine that generated it.
     pub machine: u16,
     /// A number within machine and millisecond.
     pub index: u16,

@@ -50,9 +50,9 @@ pub struct Uid60(u64);
 /// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fields {
-    /// When it was made.
+    /// When it was generated.
     pub time: Seconds,
-    /// The number of the worker that made it, in 9 bits.
+    /// The number of the worker that generated it, in 9 bits.
     pub worker: u16,
     /// A number within worker and second, in 10 bits.
     pub sequence: u16,
@@ -116,7 +116,7 @@ impl Uid60 {
         Seconds(self.0 >> LOW)
     }
 
-    /// Who made it.
+    /// Who generated it.
     pub const fn worker(self) -> u16 {
         field(self.0, 19, 9) as u16
     }

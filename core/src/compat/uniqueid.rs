@@ -57,13 +57,13 @@ pub enum Form {
 /// The fields of an ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fields {
-    /// When it was made.
+    /// When it was generated.
     pub time: Millis,
     /// A number within generator and millisecond, in 6 bits.
     pub sequence: u16,
-    /// The number of the generator that made it, in 11 bits.
+    /// The number of the generator that generated it, in 11 bits.
     pub generator: u16,
-    /// The number of the cluster where it was made, in 4 bits.
+    /// The number of the cluster where it was generated, in 4 bits.
     pub cluster: u16,
     /// How the time is stored.
     pub form: Form,

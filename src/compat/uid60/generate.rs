@@ -45,8 +45,8 @@ impl Scheme for Uid60Scheme {
     }
 }
 
-/// The number of generators: a worker's number modulo 256 picks one. Two workers with one generator never make the same
-/// ID.
+/// The number of generators: a worker's number modulo 256 picks one. Two workers with one generator never generate
+/// the same ID.
 pub(crate) const SLOTS: usize = 256;
 
 /// The server's generators; `extra` counts the leases of workers.
