@@ -100,15 +100,19 @@ impl Horizon {
         self.floor.store(floor.get(), Relaxed);
     }
 
+    /// The tick before which no ID will be taken.
+    pub fn floor(&self) -> Tick {
+        Tick::from_bits(self.floor.load(Relaxed))
+    }
+
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
     /// tick from which it may take them: `now`, or later if readers have been told so.
     pub fn announce(&self, word: &Announcement, transaction: u32, now: Tick) -> Tick {
-        let floor = || Tick::from_bits(self.floor.load(Relaxed));
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
-        let tick = now.max(floor());
+        let tick = now.max(self.floor());
         word.lower(transaction, tick);
         fence(SeqCst);
-        tick.max(floor())
+        tick.max(self.floor())
     }
 
     /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` finds one, or a later one

@@ -42,7 +42,7 @@ pub(crate) fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micr
         "system clock went back further than \"sno.max_clock_wait\" allows",
     )
     .detail(format!(
-        "IDs were already generated up to {text}, which is {seconds:.3} s ahead of the clock; \
+        "The next ID has to be of {text} or later, which is {seconds:.3} s ahead of the clock; \
          \"sno.max_clock_wait\" is {max:.3} s."
     ))
     .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))

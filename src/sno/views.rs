@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Acquire;
 
-use sno_core::SlotState;
+use sno_core::{SlotState, Tick};
 
 use crate::{
     generator::settings::max_clock_wait,
@@ -17,13 +17,13 @@ use crate::{
     },
 };
 
-/// The columns that both have in common.
-fn state_columns(state: Option<SlotState>) -> Row<7> {
+/// The columns that both have in common. `floor` is [`Horizon::floor`](sno_core::Horizon::floor).
+fn state_columns(state: Option<SlotState>, floor: Tick) -> Row<7> {
     [
         state.map(|state| Timestamp::from(state.tick)).into(),
         state.map(|state| state.tick_tock).into(),
         state.map(|state| i32::from(state.sequence)).into(),
-        state.map(|state| Timestamp::from(state.safe)).into(),
+        state.map(|state| Timestamp::from(state.safe.max(floor))).into(),
         state.map(|state| state.backward_steps as i64).into(),
         state.map(|state| state.overflows as i64).into(),
         state.map(|state| interval(state.waited_micros)).into(),
@@ -36,10 +36,11 @@ pg_function! {
     fn sno_generators() -> Result<Vec<Row<9>>, Error> {
         let shared = MEMORY.attach()?;
         let slots = if shared.ready.load(Acquire) { &shared.slots[..] } else { &[] };
+        let floor = shared.horizon.floor();
         let rows = slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(number, state)| {
             let partition = state.partition?;
             let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] =
-                state_columns(Some(state));
+                state_columns(Some(state), floor);
             Some([
                 (number as i32).into(),
                 i32::from(partition).into(),
@@ -64,7 +65,7 @@ pg_function! {
         let slot = partition as usize % SLOTS;
         let state = Some(shared.slots[slot].state())
             .filter(|state| shared.ready.load(Acquire) && state.partition.is_some());
-        let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] = state_columns(state);
+        let [last_time, tick_tock, sequence, safe_time, drifts, overflows, waited] = state_columns(state, shared.horizon.floor());
         Ok([
             (slot as i32).into(),
             i32::from(partition).into(),

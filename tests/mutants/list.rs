@@ -400,7 +400,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the floor is not loaded again after the announcement",
         file: "core/src/horizon.rs",
-        from: "        tick.max(floor())",
+        from: "        tick.max(self.floor())",
         to: "        tick",
         suites: &[LOOM_HORIZON],
     },
@@ -470,7 +470,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the floor is ignored",
         file: "core/src/horizon.rs",
-        from: "        tick.max(floor())",
+        from: "        tick.max(self.floor())",
         to: "        now",
         suites: &[LOOM_HORIZON, HORIZON],
     },

@@ -243,16 +243,20 @@ fn the_clock_steps_back() {
     writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
     server.set_clock("+0");
     let id = "INSERT INTO items VALUES (DEFAULT, 2) RETURNING id::text";
-    let before = text(&mut writer, id);
+    writer.run(id);
     let horizon = text(&mut reader, "SELECT sno_horizon()::text");
-    server.set_clock("-0.9");
-    let within = text(&mut writer, id);
-    assert!(horizon < within && within < before);
     server.set_clock("-30");
     let refused = error(&mut writer, "INSERT INTO items VALUES (DEFAULT, 3)");
     assert_eq!(refused.code().code(), "55000");
-    // It waits for the horizon, which has advanced in between; and it does not pull it back.
+    // The view says for how long.
+    let wait = "SELECT max(safe_time) BETWEEN clock_timestamp() + '25 s' AND clock_timestamp() + '30 s'
+                FROM sno_generators";
+    assert!(reader.one::<bool>(wait));
+    // It waits for the horizon, and does not pull it back.
     assert_eq!(text(&mut reader, "SELECT sno_horizon()::text"), horizon);
+    server.set_clock("-0.9");
+    let within = text(&mut writer, id);
+    assert!(horizon < within);
     server.set_clock("-3");
     writer.run("SET sno.max_clock_wait = '10s'");
     let began = Instant::now();
