@@ -8,8 +8,9 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys::{
-    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid,
-    PlannerInfo, RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
+    AclMode, AclResult, Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
+    List, Node, Oid, PlannerInfo, RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData,
+    oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -42,6 +43,11 @@ unsafe extern "C-unwind" {
     ) -> Oid;
     pub(crate) fn buildoidvector(oids: *const Oid, length: c_int) -> *mut oidvector;
     pub(crate) fn get_func_namespace(function: Oid) -> Oid;
+    pub(crate) fn GetUserId() -> Oid;
+    #[cfg(feature = "pg15")]
+    pub(crate) fn pg_proc_aclcheck(function: Oid, role: Oid, mode: AclMode) -> AclResult::Type;
+    #[cfg(not(feature = "pg15"))]
+    pub(crate) fn object_aclcheck(class: Oid, object: Oid, role: Oid, mode: AclMode) -> AclResult::Type;
 
     pub(crate) fn lappend(list: *mut List, datum: *mut c_void) -> *mut List;
     pub(crate) fn copyObjectImpl(node: *const c_void) -> *mut c_void;

@@ -106,12 +106,12 @@ impl Operators {
         }
     }
 
-    /// The ID that a function of the library has for a time, in an expression. The function is found in the schema of
-    /// another one, by its name and its arguments; the result is `None` if it is not this function of the library any
-    /// more. If the time is a constant, so is the result.
+    /// The ID that a function of the library has for a time, in an expression that replaces a call of another one, in
+    /// whose schema it is found by its name and its arguments. `None` if it is not this function of the library any
+    /// more, or if the user may not call both. If the time is a constant, so is the result.
     pub(crate) unsafe fn bound(
         self,
-        neighbour: Oid,
+        replaced: Oid,
         (name, is, value): (&CStr, Function, impl Fn(i64) -> Option<Sno>),
         time: *mut Node,
         exclusive: Option<bool>,
@@ -119,6 +119,9 @@ impl Operators {
         let none = pg_sys::InvalidOid;
         // SAFETY: an expression, told apart by its tag and its type, and a function that has such an argument.
         unsafe {
+            if !may_call(replaced) {
+                return None;
+            }
             let type_ = raw::exprType(time);
             if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
                 let time = &*time.cast::<pg_sys::Const>();
@@ -141,11 +144,11 @@ impl Operators {
                 pg_sys::Anum_pg_proc_oid as _,
                 name.as_ptr().into(),
                 raw::buildoidvector(types.as_ptr(), (*args).length).into(),
-                raw::get_func_namespace(neighbour).into(),
+                raw::get_func_namespace(replaced).into(),
                 Datum::null(),
             );
             let explicit = CoercionForm::COERCE_EXPLICIT_CALL;
-            is_function(found, is)
+            (is_function(found, is) && may_call(found))
                 .then(|| raw::makeFuncExpr(found, self.sno, args, none, none, explicit).cast())
         }
     }
@@ -169,4 +172,17 @@ pub(crate) unsafe fn address(function: Oid) -> Option<usize> {
 pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     // SAFETY: a look-up of a function that exists.
     unsafe { address(oid) == Some(function as usize) }
+}
+
+/// Whether the user may call a function.
+unsafe fn may_call(function: Oid) -> bool {
+    let mode = pg_sys::AclMode::from(pg_sys::ACL_EXECUTE);
+    // SAFETY: look-ups of a function that exists.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        let result = raw::pg_proc_aclcheck(function, raw::GetUserId(), mode);
+        #[cfg(not(feature = "pg15"))]
+        let result = raw::object_aclcheck(pg_sys::ProcedureRelationId, function, raw::GetUserId(), mode);
+        result == pg_sys::AclResult::ACLCHECK_OK
+    }
 }

@@ -106,6 +106,8 @@ struct Table {
 #[derive(Clone, Copy)]
 struct Key {
     column: *mut Node,
+    /// Its number in the table.
+    number: i16,
     /// The OID of `sno_time`.
     sno_time: Oid,
     operators: Operators,
@@ -286,7 +288,7 @@ impl Table {
                     }
                     Some(next) => {
                         let next = &*next.cast::<SortGroupClause>();
-                        let is_id = |expression: *mut Node| raw::equal(expression.cast(), key.column.cast());
+                        let is_id = |expression: *mut Node| self.column(expression) == Some(key.number);
                         if self.sorted(next.tleSortGroupRef).is_some_and(is_id)
                             && next.sortop == by_id
                             && next.nulls_first == sort.nulls_first
@@ -328,19 +330,27 @@ impl Table {
         }
     }
 
-    /// The column in `sno_time(column)`, if it is one of this table; `None` if an index has this expression.
+    /// The column in `sno_time(column)`, if it is one of this table; `None` if an index or the table's partitions are by
+    /// this expression.
     unsafe fn key(self, node: *mut Node) -> Option<Key> {
-        // SAFETY: the expressions of the table's indexes.
+        // SAFETY: the expressions of the table's indexes and, if it has partitions, of its partition key.
         unsafe {
             let key = self.argument(node)?;
-            let is_indexed = nodes((*self.relation).indexlist).iter().any(|index| {
-                let index = &*index.cast::<pg_sys::IndexOptInfo>();
-                nodes(index.indexprs).iter().any(|&expression| self.argument(expression).is_some())
-            });
-            (!is_indexed).then_some(key)
+            let has_it = |expressions: *mut List| {
+                let mut arguments = nodes(expressions).iter().filter_map(|&node| self.argument(node));
+                arguments.any(|other| other.number == key.number)
+            };
+            let relation = &*self.relation;
+            let mut indexes = nodes(relation.indexlist).iter();
+            let by_time = indexes.any(|index| has_it((*index.cast::<pg_sys::IndexOptInfo>()).indexprs))
+                || !relation.part_scheme.is_null()
+                    && (0..(*relation.part_scheme).partnatts)
+                        .any(|place| has_it(*relation.partexprs.add(place as usize)));
+            (!by_time).then_some(key)
         }
     }
 
+    /// The column in `sno_time(column)`, if it is one of this table.
     unsafe fn argument(self, node: *mut Node) -> Option<Key> {
         // SAFETY: an expression, told apart by its tag.
         unsafe {
@@ -349,21 +359,28 @@ impl Table {
             }
             let call = &*node.cast::<FuncExpr>();
             let &[column] = nodes(call.args) else { return None };
-            let mut stripped = column;
-            // Of a domain.
-            if (*stripped).type_ == NodeTag::T_RelabelType {
-                stripped = (*stripped.cast::<pg_sys::RelabelType>()).arg.cast();
-            }
-            if (*stripped).type_ != NodeTag::T_Var {
-                return None;
-            }
-            let var = &*stripped.cast::<pg_sys::Var>();
-            if var.varno as u32 != self.number || var.varlevelsup != 0 || !is_function(call.funcid, sno_time)
-            {
+            let number = self.column(column)?;
+            if !is_function(call.funcid, sno_time) {
                 return None;
             }
             let operators = Operators::of(raw::exprType(column))?;
-            Some(Key { column, sno_time: call.funcid, operators })
+            Some(Key { column, number, sno_time: call.funcid, operators })
+        }
+    }
+
+    /// The number of a column, if the expression is one of this table.
+    unsafe fn column(self, mut node: *mut Node) -> Option<i16> {
+        // SAFETY: an expression, told apart by its tag.
+        unsafe {
+            // Of a domain.
+            if (*node).type_ == NodeTag::T_RelabelType {
+                node = (*node.cast::<pg_sys::RelabelType>()).arg.cast();
+            }
+            if (*node).type_ != NodeTag::T_Var {
+                return None;
+            }
+            let var = &*node.cast::<pg_sys::Var>();
+            (var.varno as u32 == self.number && var.varlevelsup == 0).then_some(var.varattno)
         }
     }
 }

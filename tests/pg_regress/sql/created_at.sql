@@ -83,10 +83,38 @@ EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) >= '2026-01-07
 CREATE INDEX ON old_style (sno_time(id));
 EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) = '2026-01-07 12:00Z';
 
+-- An index on the time of another column is no hindrance.
+CREATE DOMAIN order_id AS sno;
+CREATE TABLE orders (id order_id PRIMARY KEY, parent sno);
+CREATE INDEX ON orders (sno_time(parent));
+INSERT INTO orders SELECT id, id FROM events;
+VACUUM ANALYZE orders;
+EXPLAIN (COSTS off) SELECT parent FROM orders WHERE sno_time(id) >= '2026-01-07 22:00Z';
+EXPLAIN (COSTS off) SELECT parent FROM orders ORDER BY sno_time(id) DESC, id DESC LIMIT 5;
+
+-- Table partitions by the expression are pruned.
+CREATE TABLE by_time (id sno) PARTITION BY RANGE (sno_time(id));
+CREATE TABLE by_time_1 PARTITION OF by_time FOR VALUES FROM ('2026-01-01Z') TO ('2026-01-02Z');
+CREATE TABLE by_time_2 PARTITION OF by_time FOR VALUES FROM ('2026-01-02Z') TO ('2026-01-03Z');
+EXPLAIN (COSTS off) SELECT id FROM by_time WHERE sno_time(id) >= '2026-01-02 12:00Z';
+
+-- A function is not replaced if the user may not call it, or may not call what would take its place.
+BEGIN;
+GRANT SELECT ON orders TO regress_sno_reader;
+REVOKE EXECUTE ON FUNCTION sno_first(timestamptz, boolean), sno_lower(timestamptz) FROM PUBLIC;
+SET LOCAL ROLE regress_sno_reader;
+SELECT count(*) FROM orders WHERE sno_time(id) >= now() OR id >= now();
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION sno_time(sno) FROM PUBLIC;
+SET LOCAL ROLE regress_sno_reader;
+SELECT count(*) FROM orders WHERE sno_time(id) >= '2026-01-07 22:00Z';
+ROLLBACK;
+
 -- It can be switched off.
 SET sno.enable_time_conditions = off;
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' ORDER BY created_at LIMIT 20;
 RESET sno.enable_time_conditions;
 
-DROP TABLE events, days, old_style, shifts CASCADE;
+DROP TABLE events, days, old_style, shifts, orders, by_time CASCADE;
+DROP DOMAIN order_id;
 DROP ROLE regress_sno_reader;
