@@ -27,15 +27,15 @@ FROM (VALUES (sno_new(7, '2010-01-01 00:00Z')), (sno_new(7, '2020-02-29 12:00:00
 SELECT count(DISTINCT id), max(sno_sequence(id)) - min(sno_sequence(id)) AS span
 FROM (SELECT sno_new(7, '2020-01-01') AS id FROM generate_series(1, 65536)) ids;
 
--- The session's own generator, and its line in the view.
+-- The session's own generator, and its row of the view.
 SET intervalstyle = 'postgres';
 SELECT generator = pg_backend_pid() % 255 AS generator, partition = generator AS partition, prefix, prefix_bits,
-       sequence_lower, sequence_upper, max_clock_wait, tick_tock, drifts,
+       sequence_lower, sequence_upper, max_clock_wait
+FROM sno_generator();
+SELECT partition = generator AS partition, tick_tock, drifts,
        last_time > now() - interval '1 minute' AS last_time, safe_time <= last_time AS safe_time,
        sequence >= 0 AS sequence, overflows >= 0 AS overflows, waited >= interval '0' AS waited
-FROM sno_generator();
-SELECT v = (g.generator, g.partition, g.last_time, g.tick_tock, g.sequence, g.safe_time, g.drifts, g.overflows, g.waited) AS same
-FROM sno_generator() g JOIN sno_generators v USING (generator);
+FROM sno_generators JOIN sno_generator() USING (generator, partition);
 
 -- In a subtransaction that aborts, in a prepared statement, in COPY with the default.
 DO $$
