@@ -541,7 +541,6 @@ DECLARE
     patient boolean;
     missed text;
     wanted record;
-    pending record;
 BEGIN
     IF parent IS NULL THEN
         RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -613,14 +612,6 @@ BEGIN
                 END IF;
         END;
     END LOOP;
-    SELECT c.relname, c.oid::regclass AS partition INTO pending FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = parent AND i.inhdetachpending;
-    IF FOUND THEN
-        RAISE EXCEPTION 'partition "%" has been detached only in part', pending.relname
-            USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = 'DETACH PARTITION ... CONCURRENTLY was interrupted.',
-                HINT = format('Run ALTER TABLE %s DETACH PARTITION %s FINALIZE.', parent, pending.partition);
-    END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, timestamptz, boolean) IS 'lock what a change of partitions will lock, without a deadlock';
@@ -787,7 +778,7 @@ BEGIN
     -- The locks of both steps at once, if both have something to do.
     EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_expired;
     RETURN QUERY EXECUTE format('SELECT ''created'', p::text FROM %s.sno_create_partitions($1, $2, $3, $4) p', own)
-        USING parent, width, now(), greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us');
+        USING parent, width, now(), least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z');
     IF retention IS NOT NULL THEN
         RETURN QUERY EXECUTE format('SELECT $1, p FROM %s.sno_expire_partitions($2, $3, $4) p', own)
             USING CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, parent, before, drop_expired;
