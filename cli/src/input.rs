@@ -18,16 +18,15 @@ pub(crate) fn for_each(
     mut each: impl FnMut(&[u8], &mut Out) -> io::Result<Result<(), String>>,
 ) -> io::Result<Verdict> {
     let mut verdict = Verdict::Valid;
-    let mut handle = |word: &[u8], place: fmt::Arguments<'_>, out: &mut Out| {
-        if let Err(error) = each(word, out)? {
+    let mut judge = |result: Result<(), String>, word: &[u8], place: fmt::Arguments<'_>| {
+        if let Err(error) = result {
             verdict = Verdict::Invalid;
             complain(format_args!("{place}invalid {what} \"{}\": {error}", shown(word)));
         }
-        Ok::<(), io::Error>(())
     };
     if !words.is_empty() {
-        for word in words {
-            handle(word.as_encoded_bytes(), format_args!(""), out)?;
+        for word in words.iter().map(|word| word.as_encoded_bytes()) {
+            judge(each(word, out)?, word, format_args!(""));
         }
         return Ok(verdict);
     }
@@ -42,20 +41,18 @@ pub(crate) fn for_each(
         if input.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        if line.len() as u64 == LINE_LIMIT && line.last() != Some(&b'\n') {
+        let word = line.trim_ascii();
+        let result = if line.len() as u64 == LINE_LIMIT && !line.ends_with(b"\n") {
             input.skip_until(b'\n')?;
-        }
-        let text = line.trim_ascii();
-        if !text.is_empty() {
-            handle(text, format_args!("line {number}: "), out)?;
-        }
+            Err("the line is too long".into())
+        } else if word.is_empty() {
+            continue;
+        } else {
+            each(word, out)?
+        };
+        judge(result, word, format_args!("line {number}: "));
     }
     Ok(verdict)
-}
-
-/// Why a word is not what it should be; a line may have been cut off.
-pub(crate) fn reason(word: &[u8], error: impl ToString) -> String {
-    if word.len() as u64 >= LINE_LIMIT { "the line is too long".into() } else { error.to_string() }
 }
 
 /// A text for a message: on one line, with at most 40 characters of it.

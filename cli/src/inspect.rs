@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut Out) -> io::Result<Verdict> {
 /// Parses the two forms that PostgreSQL's type accepts.
 pub(crate) fn parse(text: &[u8]) -> Result<Sno, String> {
     let Some(digits) = text.strip_prefix(b"\\x") else {
-        return Sno::parse_bytes(text).map_err(|error| input::reason(text, error));
+        return Sno::parse_bytes(text).map_err(|error| error.to_string());
     };
     Sno::parse_hex(digits).ok_or_else(|| "after \\x there have to be 20 hexadecimal digits".into())
 }

@@ -97,7 +97,7 @@ pub(crate) fn unmask(arguments: &Unmask, out: &mut Out) -> io::Result<Verdict> {
     let (key, context) = (arguments.options.key()?, arguments.options.context.as_bytes());
     input::for_each(&arguments.masked, "masked ID", out, |text, out| match key.unmask(text, context) {
         Ok(id) => write(out, &id.to_text()).map(Ok),
-        Err(error) => Ok(Err(input::reason(text, error))),
+        Err(error) => Ok(Err(error.to_string())),
     })
 }
 

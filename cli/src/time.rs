@@ -19,9 +19,10 @@ impl FromStr for Time {
         // Only dates without a time: the parser of dates would ignore a time of day without a zone.
         if text.len() == "2026-11-21".len()
             && let Ok(date) = text.parse::<Date>()
-            && let Ok(midnight) = date.to_zoned(TimeZone::UTC)
         {
-            return Ok(Self(midnight.timestamp()));
+            // The last day, 9999-12-31, is after the last point in time.
+            let midnight = date.to_zoned(TimeZone::UTC);
+            return Ok(Self(midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp())));
         }
         text.parse().map(Self).map_err(|_| {
             "expected a time with its zone, as in 2026-11-21T09:30:15Z, or a day, or \"now\"".to_owned()

@@ -181,12 +181,20 @@ fn an_invalid_line_is_named_and_the_rest_goes_on() {
         b"9q7k4op826n2g222\n9Q7K4OP826N2G222\n\nabc\xff\n\\x00\n9q7k4op826n2g22\\x3e0b215ae\n".to_vec();
     input.extend([b'2'; 5000]);
     input.extend(b"\n9q7k4op826n2g222\n");
+    // Lines that are cut off after an ID, or before it.
+    input.extend(b"9q7k4op826n2g222");
+    input.extend([b' '; 1008]);
+    input.extend(b"rest\n");
+    input.extend([b' '; 1024]);
+    input.extend(b"9q7k4op826n2g222\n");
     let complaints = "\
 sno: line 2: invalid ID \"9Q7K4OP826N2G222\": character 2 is not one of 2-9 and a-x
 sno: line 4: invalid ID \"abc\u{fffd}\": length is 4 bytes instead of 16
 sno: line 5: invalid ID \"\\\\x00\": after \\x there have to be 20 hexadecimal digits
 sno: line 6: invalid ID \"9q7k4op826n2g22\\\\x3e0b215ae\": length is 26 bytes instead of 16
 sno: line 7: invalid ID \"2222222222222222222222222222222222222222...\": the line is too long
+sno: line 9: invalid ID \"9q7k4op826n2g222\": the line is too long
+sno: line 10: invalid ID \"\": the line is too long
 ";
     assert_output(&fed(&["inspect", "--json"], &input), 1, &format!("{JSON}{JSON}"), complaints);
     assert_output(
@@ -260,6 +268,7 @@ fn a_full_disk_is_an_error() {
 #[test]
 fn bounds() {
     let both = |time: &str| sno(&["bounds", time]);
+    assert_output(&both("9999-12-31"), 0, "xxxxxxxxxxxxxxxx xxxxxxxxxxxxxxxx\n", "");
     assert_output(&both("1999-12-31"), 0, "2222222222222222 2222222222222222\n", "");
     assert_output(&both("2079-09-08"), 0, "xxxxxxxxxxxxxxxx xxxxxxxxxxxxxxxx\n", "");
     assert_output(&both("2026-11-21T09:30:15.372Z"), 0, "9q7k4op822222222 9q7k4op9xxxxxxxx\n", "");

@@ -1,43 +1,45 @@
-//! `Serialize` and `Deserialize`: the 16 characters in human-readable formats, the ten bytes in binary
-//! ones.
+//! `Serialize` and `Deserialize`: the 16 characters in human-readable formats, the ten bytes in binary ones.
 
 use core::fmt;
 
-use ::serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser::SerializeTuple as _};
+use ::serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::Sno;
 
 impl Serialize for Sno {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            return serializer.collect_str(self);
+            serializer.collect_str(self)
+        } else {
+            // Not as a tuple, which MessagePack and CBOR write with up to two bytes for each.
+            serializer.serialize_bytes(self.as_bytes())
         }
-        // As a tuple, since binary formats store no length with it, as they do with bytes.
-        let mut tuple = serializer.serialize_tuple(10)?;
-        for byte in self.as_bytes() {
-            tuple.serialize_element(byte)?;
-        }
-        tuple.end()
     }
 }
 
 impl<'de> Deserialize<'de> for Sno {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {
-            deserializer.deserialize_str(Text)
+            deserializer.deserialize_str(TextOrBytes)
         } else {
-            <[u8; 10]>::deserialize(deserializer).map(Sno::from_bytes)
+            deserializer.deserialize_bytes(TextOrBytes)
         }
     }
 }
 
-struct Text;
+/// Either in any format: behind `#[serde(flatten)]` and in enums without an outer tag, binary formats look human-readable.
+struct TextOrBytes;
 
-impl de::Visitor<'_> for Text {
+impl de::Visitor<'_> for TextOrBytes {
     type Value = Sno;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sno of 16 characters")
+        f.write_str("a sno of 16 characters or 10 bytes")
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Sno, E> {
+        let bytes = bytes.try_into().map_err(|_| E::invalid_length(bytes.len(), &self))?;
+        Ok(Sno::from_bytes(bytes))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Sno, E> {
@@ -47,11 +49,14 @@ impl de::Visitor<'_> for Text {
 
 #[cfg(test)]
 mod tests {
-    use serde_test::{Configure as _, Readable, Token, assert_de_tokens_error, assert_tokens};
+    use serde_test::{
+        Compact, Configure as _, Readable, Token, assert_de_tokens, assert_de_tokens_error, assert_tokens,
+    };
 
     use crate::Sno;
 
     const ID: Sno = Sno::literal("9q7k4op826n2g222");
+    const BYTES: [u8; 10] = ID.to_bytes();
 
     #[test]
     fn text_when_human_readable() {
@@ -62,9 +67,14 @@ mod tests {
 
     #[test]
     fn ten_bytes_otherwise() {
-        let tuple = [Token::Tuple { len: 10 }].into_iter();
-        let bytes = ID.to_bytes().map(Token::U8);
-        let tokens: Vec<Token> = tuple.chain(bytes).chain([Token::TupleEnd]).collect();
-        assert_tokens(&ID.compact(), &tokens);
+        assert_tokens(&ID.compact(), &[Token::BorrowedBytes(&BYTES)]);
+        let error = "invalid length 9, expected a sno of 16 characters or 10 bytes";
+        assert_de_tokens_error::<Compact<Sno>>(&[Token::BorrowedBytes(&BYTES[1..])], error);
+    }
+
+    /// As what serde has buffered for `#[serde(flatten)]` is read.
+    #[test]
+    fn bytes_in_a_readable_format() {
+        assert_de_tokens(&ID.readable(), &[Token::Bytes(&BYTES)]);
     }
 }

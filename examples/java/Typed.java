@@ -27,6 +27,13 @@ public class Typed {
             setValue(value);
         }
 
+        /** A text that is no ID would be sent as the bytes of another one. */
+        @Override
+        public void setValue(String value) throws SQLException {
+            if (value != null && !value.matches("[" + ALPHABET + "]{16}")) throw new SQLException("invalid sno: " + value, "22P02");
+            super.setValue(value);
+        }
+
         private BigInteger number() {
             BigInteger number = BigInteger.ZERO;
             for (char character : getValue().toCharArray()) {
@@ -35,7 +42,7 @@ public class Typed {
             return number;
         }
 
-        /** When it was made: the first 39 bits count 4 ms since 2010. */
+        /** When it was generated: the first 39 bits count 4 ms since 2010. */
         public Instant time() {
             return Instant.parse("2010-01-01T00:00:00Z").plusMillis(number().shiftRight(41).longValue() * 4);
         }
@@ -83,6 +90,14 @@ public class Typed {
                 select.setObject(1, id);
                 try (ResultSet rows = select.executeQuery()) {
                     check(rows.next() && rows.getString(1).equals("first"), id);
+                }
+            }
+
+            for (String wrong : new String[] {"", "short", "9Q7K4OP826N2G222", "9q7k4op826n2g2222"}) {
+                try {
+                    check(false, new Sno(wrong));
+                } catch (SQLException error) {
+                    check(error.getSQLState().equals("22P02"), error);
                 }
             }
 

@@ -93,6 +93,7 @@ for missing in "x" * 16, "garbage", id.upper(), id + "2":
     assert client.get(f"/events/{missing}/").status_code == 404, missing
 
 assert list(modelform_factory(Event, fields="__all__").base_fields) == ["payload"]
+assert SnoField(null=True, blank=True).formfield().clean("") is None
 event.payload = "changed"
 event.save()
 Comment.objects.create(event=event)

@@ -13,11 +13,14 @@ import (
 
 const alphabet = "23456789abcdefghijklmnopqrstuvwx"
 
-// epoch is 2010-01-01 00:00:00 UTC in milliseconds of the Unix clock; a tick is 4 ms, and an ID has 39 bits of them.
+// An ID has 39 bits of ticks of 4 ms.
 const (
-	epoch    = 1262304000000
+	tick     = 4 * time.Millisecond
 	lastTick = 1<<39 - 1
 )
+
+// epoch is the start of the first tick.
+var epoch = time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ID is ten bytes that sort by time, written as 16 characters. The zero ID is the smallest.
 type ID [10]byte
@@ -73,7 +76,7 @@ func (id ID) Compare(other ID) int {
 func (id ID) Fields() Fields {
 	number := binary.BigEndian.Uint64(id[:])
 	return Fields{
-		Time:      time.UnixMilli(epoch + int64(number>>25)*4).UTC(),
+		Time:      epoch.Add(time.Duration(number>>25) * tick),
 		TickTock:  number>>24&1 == 1,
 		Metabyte:  uint8(number >> 16),
 		Partition: uint16(number),
@@ -81,18 +84,18 @@ func (id ID) Fields() Fields {
 	}
 }
 
-// Time is when the ID was made, to 4 ms.
+// Time is when the ID was generated, to 4 ms.
 func (id ID) Time() time.Time {
 	return id.Fields().Time
 }
 
 // Make is the ID of these fields. For new rows, let the server generate IDs: this one is not unique.
 func Make(fields Fields) (id ID, err error) {
-	tick := floor(fields.Time)
-	if tick < 0 || tick > lastTick {
+	ticks, _ := since(fields.Time)
+	if ticks < 0 || ticks > lastTick {
 		return id, errors.New("time out of range")
 	}
-	number := uint64(tick)<<25 | uint64(fields.Metabyte)<<16 | uint64(fields.Partition)
+	number := uint64(ticks)<<25 | uint64(fields.Metabyte)<<16 | uint64(fields.Partition)
 	if fields.TickTock {
 		number |= 1 << 24
 	}
@@ -103,27 +106,36 @@ func Make(fields Fields) (id ID, err error) {
 
 // LowerBound is the smallest ID at or after a time: id >= LowerBound(t) is sno_time(id) >= t.
 func LowerBound(at time.Time) (id ID) {
-	tick := floor(at.Add(4*time.Millisecond - 1))
-	if tick > lastTick {
+	ticks, rest := since(at)
+	if rest > 0 {
+		ticks++
+	}
+	if ticks > lastTick {
 		copy(id[:], bytes.Repeat([]byte{255}, 10))
-	} else if tick > 0 {
-		binary.BigEndian.PutUint64(id[:], uint64(tick)<<25)
+	} else if ticks > 0 {
+		binary.BigEndian.PutUint64(id[:], uint64(ticks)<<25)
 	}
 	return id
 }
 
 // UpperBound is the largest ID at or before a time: id <= UpperBound(t) is sno_time(id) <= t.
 func UpperBound(at time.Time) (id ID) {
-	if tick := floor(at); tick >= 0 {
+	if ticks, _ := since(at); ticks >= 0 {
 		copy(id[:], bytes.Repeat([]byte{255}, 10))
-		binary.BigEndian.PutUint64(id[:], uint64(min(tick, lastTick))<<25|(1<<25-1))
+		binary.BigEndian.PutUint64(id[:], uint64(min(ticks, lastTick))<<25|(1<<25-1))
 	}
 	return id
 }
 
-// floor is the tick that a time falls into, counted from the epoch.
-func floor(at time.Time) int64 {
-	return (at.UnixMilli() - epoch) >> 2
+// since counts the whole ticks from the epoch to a time, and returns the rest. Sub never overflows: a time 292 years away or
+// more counts as one that no ID has, too.
+func since(at time.Time) (ticks int64, rest time.Duration) {
+	past := at.Sub(epoch)
+	ticks, rest = int64(past/tick), past%tick
+	if rest < 0 {
+		return ticks - 1, rest + tick
+	}
+	return ticks, rest
 }
 
 // MarshalText writes the 16 characters, in JSON as well.

@@ -52,7 +52,7 @@ func TestWhatIsNoID(t *testing.T) {
 	if id.Scan(nil) == nil || id.Scan(5) == nil || id.Scan([]byte("short")) == nil || id.ScanBytes(make([]byte, 11)) == nil {
 		t.Error(id)
 	}
-	for _, at := range []time.Time{time.UnixMilli(epoch - 1), {}, time.UnixMilli(epoch + (lastTick+1)*4)} {
+	for _, at := range []time.Time{epoch.Add(-1), {}, epoch.Add((lastTick + 1) * tick)} {
 		if _, err := Make(Fields{Time: at}); err == nil {
 			t.Error(at)
 		}
@@ -102,6 +102,7 @@ func TestMasks(t *testing.T) {
 func TestBounds(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 15, 372e6, time.UTC)
 	first, last := ID{}, must(Parse("xxxxxxxxxxxxxxxx"))
+	forever := time.Unix(1<<63-62135596801, 999999999)
 	for _, pair := range []struct{ found, expected any }{
 		{LowerBound(at).String(), "9q7k4op822222222"},
 		{UpperBound(at).String(), "9q7k4op9xxxxxxxx"},
@@ -116,6 +117,9 @@ func TestBounds(t *testing.T) {
 		{UpperBound(last.Time().Add(time.Hour)), last},
 		{LowerBound(time.Time{}), first},
 		{UpperBound(time.UnixMilli(math.MaxInt64 / 2)), last},
+		{LowerBound(forever), last},
+		{UpperBound(forever), last},
+		{UpperBound(time.UnixMilli(math.MinInt64)), first},
 	} {
 		if pair.found != pair.expected {
 			t.Error(pair)

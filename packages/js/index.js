@@ -44,7 +44,7 @@ export function time (id) {
 }
 
 function ticks (time) {
-  const ticks = (time - EPOCH) / TICK
+  const ticks = (time.getTime() - EPOCH) / TICK
   if (Number.isNaN(ticks)) throw new RangeError('invalid time')
   return ticks
 }
@@ -56,7 +56,7 @@ export function make ({ time, tickTock = false, metabyte = 0, partition = 0, seq
   ]) {
     if (!(Number.isInteger(value) && value >= 0 && value <= most)) throw new RangeError(`${name} out of range`)
   }
-  return ofHalves(tick * 2 + Number(tickTock), (metabyte * 2 ** 16 + partition) * 2 ** 16 + sequence)
+  return ofHalves(tick * 2 + (tickTock ? 1 : 0), (metabyte * 2 ** 16 + partition) * 2 ** 16 + sequence)
 }
 
 export function lowerBound (time) {
@@ -76,5 +76,6 @@ export function toBytes (id) {
 export function fromBytes (bytes) {
   if (bytes.length !== 10) throw new RangeError(`invalid sno: ${bytes.length} bytes instead of 10`)
   const half = bytes => bytes.reduce((number, byte) => number * 256 + byte, 0)
-  return ofHalves(half([...bytes.slice(0, 5)]), half([...bytes.slice(5)]))
+  const all = [...Uint8Array.from(bytes)]
+  return ofHalves(half(all.slice(0, 5)), half(all.slice(5)))
 }

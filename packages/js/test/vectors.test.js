@@ -41,6 +41,7 @@ test('masks', () => {
   }
   assert.throws(() => mask(FIRST, Buffer.alloc(15)), /^RangeError: a key is 16, 24 or 32 bytes long, not 15$/)
   assert.throws(() => unmask('short', Buffer.alloc(16)), RangeError)
+  assert.throws(() => mask(FIRST, '2b7e151628aed2a6abf7158809cf4f3c'), TypeError)
 })
 
 test('what is no ID', () => {
@@ -79,4 +80,5 @@ test('bounds', () => {
   assert.deepStrictEqual([lowerBound(before), upperBound(before)], [FIRST, FIRST])
   assert.deepStrictEqual([lowerBound(late), upperBound(late)], [LAST, LAST])
   assert.throws(() => lowerBound(new Date('no time')), RangeError)
+  for (const wrong of [null, undefined, '2026', 1767225600, []]) assert.throws(() => lowerBound(wrong), TypeError)
 })

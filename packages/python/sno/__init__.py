@@ -69,7 +69,7 @@ class Sno(str):
         ]:
             if not 0 <= value <= most:
                 raise ValueError(f"{name} out of range")
-        number = tick << 41 | tick_tock << 40 | metabyte << 32 | partition << 16 | sequence
+        number = tick << 41 | bool(tick_tock) << 40 | metabyte << 32 | partition << 16 | sequence
         return cls.from_bytes(number.to_bytes(10, "big"))
 
     @property

@@ -7,7 +7,7 @@ from sno import Sno
 
 async def register(connection: Connection) -> None:
     """Teaches a connection the type; the `init` of a pool."""
-    query = "SELECT typnamespace::regnamespace::text FROM pg_type WHERE oid = 'sno'::regtype"
+    query = "SELECT nspname FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace WHERE t.oid = 'sno'::regtype"
     await connection.set_type_codec(
         "sno",
         schema=await connection.fetchval(query),

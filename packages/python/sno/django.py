@@ -40,7 +40,7 @@ class SnoField(models.Field):
         # As with other keys that the database generates, forms leave it out.
         if self.primary_key and self.db_default is not models.NOT_PROVIDED:
             return None
-        return super().formfield(**{"max_length": 16, **kwargs})
+        return super().formfield(**{"max_length": 16, "empty_value": None, **kwargs})
 
 
 class SnoNew(models.Func):

@@ -1,5 +1,7 @@
 """psycopg 3: results of the type sno are `Sno`, in text, in binary and in arrays."""
 
+from typing import Any
+
 from psycopg import AsyncConnection, Connection
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
@@ -32,12 +34,12 @@ class _BinaryLoader(Loader):
         return Sno.from_bytes(bytes(data))
 
 
-def register(connection: Connection) -> None:
+def register(connection: Connection[Any]) -> None:
     """Teaches a connection the type; the `configure` of a pool. The type's OID is another one in each database."""
     _register(TypeInfo.fetch(connection, "sno"), connection)
 
 
-async def register_async(connection: AsyncConnection) -> None:
+async def register_async(connection: AsyncConnection[Any]) -> None:
     """Teaches the type to an asynchronous connection; the `configure` of an asynchronous pool."""
     _register(await TypeInfo.fetch(connection, "sno"), connection)
 
