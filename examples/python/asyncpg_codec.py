@@ -14,11 +14,6 @@ async def main():
     text = await connection.fetchval("SELECT sno_new(1)")
     assert isinstance(text, str) and len(text) == 16, text
     assert await connection.fetchval("SELECT array_agg(id) FROM unnest($1::sno[]) id", [text]) == [text]
-    # A schema whose name needs quotes.
-    await connection.execute('CREATE SCHEMA "My IDs"; ALTER EXTENSION sno SET SCHEMA "My IDs"; SET search_path = "My IDs"')
-    await sno.asyncpg.register(connection)
-    assert isinstance(await connection.fetchval("SELECT sno_new(1)"), Sno)
-    await connection.execute("ALTER EXTENSION sno SET SCHEMA public")
     await connection.close()
 
     async with asyncpg.create_pool(init=sno.asyncpg.register, min_size=1, max_size=2) as pool:

@@ -109,3 +109,30 @@ fn postgres_types_and_an_extension_elsewhere() {
     let row = client.query_one(query, &[&id]).unwrap();
     assert_eq!((row.get::<_, Sno>(0), row.get::<_, Vec<Sno>>(1)), (id, vec![id]));
 }
+
+/// The name of a schema can need quotes.
+#[test]
+#[ignore = "needs its driver: make test-drivers"]
+fn asyncpg_and_an_extension_elsewhere() {
+    let server = server();
+    server.run(
+        "CREATE SCHEMA \"My IDs\"; GRANT USAGE ON SCHEMA \"My IDs\" TO app;
+         CREATE EXTENSION sno SCHEMA \"My IDs\"",
+    );
+    let program = "
+import asyncio, asyncpg, sno, sno.asyncpg
+
+async def main():
+    connection = await asyncpg.connect(server_settings={'search_path': '\"My IDs\"'})
+    await sno.asyncpg.register(connection)
+    assert isinstance(await connection.fetchval('SELECT sno_new(1)'), sno.Sno)
+
+asyncio.run(main())
+";
+    let mut command = Command::new(env::var_os("PYTHON").expect("PYTHON, from dev/test-drivers"));
+    command.args(["-c", program]).env("PGPORT", server.port().to_string());
+    let where_to = [("PGHOST", "127.0.0.1"), ("PGDATABASE", "postgres"), ("PGSSLMODE", "disable")];
+    command.envs(where_to).env("PGUSER", "app").env("PGPASSWORD", PASSWORD);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
