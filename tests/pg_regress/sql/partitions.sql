@@ -198,6 +198,10 @@ CALL fails('SELECT sno_maintain_partitions(''log'', ''1 day'', retention => ''1 
 CREATE VIEW april AS SELECT * FROM events_20260301;
 CALL fails('SELECT sno_expire_partitions(''events'', ''2026-05-01 00:00Z'', true)');
 SELECT count(*) FROM sno_partitions('events');
+-- Partitions ahead that would end after the last time.
+CREATE TABLE log_long (id sno) PARTITION BY RANGE (id);
+SELECT count(*) > 0 AS created FROM sno_maintain_partitions('log_long', '30 years');
+DROP TABLE log_long;
 -- A name that leaves no room.
 CREATE TABLE a_table_with_a_name_of_fifty_characters_or_even_more (id sno) PARTITION BY RANGE (id);
 CALL fails('SELECT sno_create_partitions(''a_table_with_a_name_of_fifty_characters_or_even_more'', ''1 day'', now(), now() + ''1 day'')');
