@@ -272,7 +272,7 @@ GRANT SELECT ON sno_horizon_holders TO PUBLIC;
 COMMENT ON VIEW sno_horizon_holders IS 'open transactions that have IDs: sno_horizon() is before them';
 COMMENT ON COLUMN sno_horizon_holders.pid IS 'process of the transaction; null if it is prepared';
 COMMENT ON COLUMN sno_horizon_holders.gid IS 'identifier of the prepared transaction';
-COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID';
+COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID, or the time that it waits for';
 
 --
 -- Monitoring
@@ -778,7 +778,9 @@ BEGIN
     -- The locks of both steps at once, if both have something to do.
     EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_expired;
     RETURN QUERY EXECUTE format('SELECT ''created'', p::text FROM %s.sno_create_partitions($1, $2, $3, $4) p', own)
-        USING parent, width, now(), least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z');
+        USING parent, width, now(),
+            -- No partition ends later.
+            least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z');
     IF retention IS NOT NULL THEN
         RETURN QUERY EXECUTE format('SELECT $1, p FROM %s.sno_expire_partitions($2, $3, $4) p', own)
             USING CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, parent, before, drop_expired;

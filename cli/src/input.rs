@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use crate::{Out, Verdict, complain};
 
 /// The longest line that is read, in bytes; the rest of a longer one, which is invalid, is skipped.
-pub(crate) const LINE_LIMIT: u64 = 1024;
+const LINE_LIMIT: u64 = 1024;
 
 /// Calls a function with each argument or, if there are none, with each line of standard input that is not empty. If it
 /// returns a message, the word is named on standard error; `what` says what it should have been.
@@ -38,11 +38,11 @@ pub(crate) fn for_each(
             out.flush()?;
         }
         line.clear();
-        if input.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line)? == 0 {
+        if input.by_ref().take(LINE_LIMIT + 1).read_until(b'\n', &mut line)? == 0 {
             break;
         }
         let word = line.trim_ascii();
-        let result = if line.len() as u64 == LINE_LIMIT && !line.ends_with(b"\n") {
+        let result = if line.len() as u64 > LINE_LIMIT && !line.ends_with(b"\n") {
             input.skip_until(b'\n')?;
             Err("the line is too long".into())
         } else if word.is_empty() {

@@ -183,9 +183,9 @@ fn an_invalid_line_is_named_and_the_rest_goes_on() {
     input.extend(b"\n9q7k4op826n2g222\n");
     // Lines that are cut off after an ID, or before it.
     input.extend(b"9q7k4op826n2g222");
-    input.extend([b' '; 1008]);
+    input.extend([b' '; 1009]);
     input.extend(b"rest\n");
-    input.extend([b' '; 1024]);
+    input.extend([b' '; 1025]);
     input.extend(b"9q7k4op826n2g222\n");
     let complaints = "\
 sno: line 2: invalid ID \"9Q7K4OP826N2G222\": character 2 is not one of 2-9 and a-x

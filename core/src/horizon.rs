@@ -100,7 +100,7 @@ impl Horizon {
         self.floor.store(floor.get(), Relaxed);
     }
 
-    /// The tick before which no ID will be taken.
+    /// The tick before which no transaction takes IDs that has not announced one yet.
     pub fn floor(&self) -> Tick {
         Tick::from_bits(self.floor.load(Relaxed))
     }

@@ -11,7 +11,7 @@ impl Serialize for Sno {
         if serializer.is_human_readable() {
             serializer.collect_str(self)
         } else {
-            // Not as a tuple, which MessagePack and CBOR write with up to two bytes for each.
+            // Not as a tuple: MessagePack and CBOR write up to two bytes for each byte of one.
             serializer.serialize_bytes(self.as_bytes())
         }
     }

@@ -152,7 +152,6 @@ impl<T: TickType> Default for Slot<T> {
 
 /// What a claim takes: with a metabyte and a partition it is an ID.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Stamp<T = Tick> {
     word: Word<T>,
     /// Whether this claim entered the tick. One claim of a slot does so in each tick: the moment for work that is due

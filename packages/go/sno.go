@@ -127,8 +127,8 @@ func UpperBound(at time.Time) (id ID) {
 	return id
 }
 
-// since counts the whole ticks from the epoch to a time, and returns the rest. Sub never overflows: a time 292 years away or
-// more counts as one that no ID has, too.
+// since counts the whole ticks from the epoch to a time, and returns the rest. Sub saturates at 292 years, where no ID has
+// its time either.
 func since(at time.Time) (ticks int64, rest time.Duration) {
 	past := at.Sub(epoch)
 	ticks, rest = int64(past/tick), past%tick

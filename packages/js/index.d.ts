@@ -9,7 +9,7 @@ export interface Fields {
   tickTock: boolean
   /** The byte of the application, 0 to 255. */
   metabyte: number
-  /** Which server made the ID, and which of its generators: 0 to 65535. */
+  /** Which server generated the ID, and which of its generators: 0 to 65535. */
   partition: number
   sequence: number
 }
@@ -17,7 +17,7 @@ export interface Fields {
 /** The text as an ID; a RangeError says what is wrong with it if it is not one. */
 export function parse (text: string): Sno
 export function isSno (value: unknown): value is Sno
-/** When the ID was made, to 4 ms. */
+/** When the ID was generated, to 4 ms. */
 export function time (id: string): Date
 export function fields (id: string): Fields
 /** The ID of these fields. For new rows, let the server generate IDs: this one is not unique. */

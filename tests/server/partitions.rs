@@ -102,6 +102,9 @@ fn a_partition_that_is_detached_in_part() {
         error(&mut client, "SELECT * FROM sno_expire_partitions('log', '2026-01-05Z', drop_them => true)");
     assert_eq!((error.code().code(), error.message()), ("55000", "cannot detach partition \"log_20260101\""));
     assert!(error.hint().unwrap().contains("FINALIZE"));
+    // With a retention, it creates none either.
+    let both = "SELECT * FROM sno_maintain_partitions('log', '1 day', ahead => 9, retention => '1 day')";
+    assert_eq!(code(&mut client, both), "55000");
     client.batch_execute("ALTER TABLE public.log DETACH PARTITION log_20260101 FINALIZE").unwrap();
     let rows = client.query("SELECT * FROM sno_expire_partitions('log', '2026-01-05Z')", &[]).unwrap();
     let expired: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

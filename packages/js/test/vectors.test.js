@@ -63,6 +63,8 @@ test('what is no ID', () => {
     { time: new Date(Date.UTC(2010, 0) - 1) }, { time: new Date(Date.UTC(2079, 9)) }, { time: new Date(NaN) }]) {
     assert.throws(() => make({ time: now, ...wrong }), RangeError, JSON.stringify(wrong))
   }
+  assert.strictEqual(make({ time: now, tickTock: 'yes' }), make({ time: now, tickTock: true }))
+  assert.strictEqual(fromBytes([...toBytes(LAST)]), LAST)
 })
 
 test('bounds', () => {

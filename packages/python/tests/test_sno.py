@@ -67,6 +67,7 @@ class SnoTest(unittest.TestCase):
         for wrong in [(EPOCH - timedelta(microseconds=1),), (now, 256), (now, -1), (now, 0, 65536), (now, 0, 0, 65536)]:
             with self.assertRaises(ValueError):
                 Sno.make(*wrong)
+        self.assertEqual(Sno.make(now, tick_tock=2), Sno.make(now, tick_tock=True))
         with self.assertRaises(ValueError):
             Sno.lower_bound(datetime.now())
 

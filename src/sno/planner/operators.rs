@@ -108,7 +108,7 @@ impl Operators {
 
     /// The ID that a function of the library has for a time, in an expression that replaces a call of another one, in
     /// whose schema it is found by its name and its arguments. `None` if it is not this function of the library any
-    /// more, or if the user may not call both. If the time is a constant, so is the result.
+    /// more, or if the user may not call it or the other one. If the time is a constant, so is the result.
     pub(crate) unsafe fn bound(
         self,
         replaced: Oid,
@@ -175,7 +175,7 @@ pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
 }
 
 /// Whether the user may call a function.
-unsafe fn may_call(function: Oid) -> bool {
+pub(crate) unsafe fn may_call(function: Oid) -> bool {
     let mode = pg_sys::AclMode::from(pg_sys::ACL_EXECUTE);
     // SAFETY: look-ups of a function that exists.
     unsafe {

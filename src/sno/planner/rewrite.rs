@@ -33,7 +33,7 @@ use crate::{
     pg::{nodes::nodes, raw, settings::IN_PARALLEL},
     sno::{
         id::sno_time,
-        planner::operators::{Function, Operator, Operators, is_function},
+        planner::operators::{Function, Operator, Operators, is_function, may_call},
         time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
     },
 };
@@ -331,7 +331,7 @@ impl Table {
     }
 
     /// The column in `sno_time(column)`, if it is one of this table; `None` if an index or the table's partitions are by
-    /// this expression.
+    /// this expression, or if the user may not call the function.
     unsafe fn key(self, node: *mut Node) -> Option<Key> {
         // SAFETY: the expressions of the table's indexes and, if it has partitions, of its partition key.
         unsafe {
@@ -346,7 +346,7 @@ impl Table {
                 || !relation.part_scheme.is_null()
                     && (0..(*relation.part_scheme).partnatts)
                         .any(|place| has_it(*relation.partexprs.add(place as usize)));
-            (!by_time).then_some(key)
+            (!by_time && may_call(key.sno_time)).then_some(key)
         }
     }
 
