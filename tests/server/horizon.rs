@@ -249,7 +249,7 @@ fn the_clock_steps_back() {
     let refused = error(&mut writer, "INSERT INTO items VALUES (DEFAULT, 3)");
     assert_eq!(refused.code().code(), "55000");
     // The view says for how long.
-    let wait = "SELECT max(safe_time) BETWEEN clock_timestamp() + '25 s' AND clock_timestamp() + '30 s'
+    let wait = "SELECT max(safe_time) BETWEEN clock_timestamp() + '15 s' AND clock_timestamp() + '30 s'
                 FROM sno_generators";
     assert!(reader.one::<bool>(wait));
     // It waits for the horizon, and does not pull it back.
