@@ -356,6 +356,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[REGRESS, CREATED_AT],
     },
     Mutant {
+        name: "a function is replaced by one that the user may not call",
+        file: "src/sno/planner/operators.rs",
+        from: "(is_function(found, is) && may_call(found))",
+        to: "is_function(found, is)",
+        suites: &[REGRESS],
+    },
+    Mutant {
         name: "a function is not parallel safe any more",
         file: "sql/sno.sql",
         from: "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
@@ -500,6 +507,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "src/sno/horizon.rs",
         from: "        XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(prepare) },",
         to: "        XactEvent::XACT_EVENT_PRE_PREPARE => (),",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "the view does not know what is waited for",
+        file: "src/sno/views.rs",
+        from: "state.safe.max(floor)",
+        to: "state.safe",
         suites: &[HORIZON],
     },
     Mutant {
