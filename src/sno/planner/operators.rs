@@ -108,7 +108,7 @@ impl Operators {
 
     /// The ID that a function of the library has for a time, in an expression that replaces a call of another one, in
     /// whose schema it is found by its name and its arguments. `None` if it is not this function of the library any
-    /// more, or if the user may not call it or the other one. If the time is a constant, so is the result.
+    /// more, or if the user may not call it. If the time is a constant, so is the result.
     pub(crate) unsafe fn bound(
         self,
         replaced: Oid,
@@ -119,9 +119,6 @@ impl Operators {
         let none = pg_sys::InvalidOid;
         // SAFETY: an expression, told apart by its tag and its type, and a function that has such an argument.
         unsafe {
-            if !may_call(replaced) {
-                return None;
-            }
             let type_ = raw::exprType(time);
             if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
                 let time = &*time.cast::<pg_sys::Const>();
@@ -174,7 +171,7 @@ pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     unsafe { address(oid) == Some(function as usize) }
 }
 
-/// Whether the user may call a function.
+/// Whether the user may call a function. One that replaces another, and that other one, both have to be allowed.
 pub(crate) unsafe fn may_call(function: Oid) -> bool {
     let mode = pg_sys::AclMode::from(pg_sys::ACL_EXECUTE);
     // SAFETY: look-ups of a function that exists.

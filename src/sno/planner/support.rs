@@ -12,7 +12,7 @@ use crate::{
         raw,
     },
     sno::{
-        planner::operators::{Function, Operator, Operators, address},
+        planner::operators::{Function, Operator, Operators, address, may_call},
         time::{
             sno_ge_time, sno_gt_time, sno_le_time, sno_lower, sno_lt_time, sno_upper, time_ge_sno,
             time_gt_sno, time_le_sno, time_lt_sno,
@@ -44,6 +44,9 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
             return Datum::null();
         }
         let call = &*(*request).fcall;
+        if !may_call(call.funcid) {
+            return Datum::null();
+        }
         let simplified = match *nodes(call.args) {
             [left, right] => compare(call, left, right),
             [id, since, until] => between(call, id, since, until),
