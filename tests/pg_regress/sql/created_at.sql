@@ -105,12 +105,14 @@ REVOKE EXECUTE ON FUNCTION sno_first(timestamptz, boolean), sno_lower(timestampt
 SET LOCAL ROLE regress_sno_reader;
 SELECT count(*) FROM orders WHERE sno_time(id) >= now() OR id >= now();
 RESET ROLE;
-REVOKE EXECUTE ON FUNCTION sno_time(sno) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION sno_time(sno), sno_ge_time(sno, timestamptz) FROM PUBLIC;
 SET LOCAL ROLE regress_sno_reader;
 SAVEPOINT s;
 SELECT count(*) FROM orders WHERE sno_time(id) >= '2026-01-07 22:00Z';
 ROLLBACK TO s;
 SELECT count(*) FROM orders WHERE sno_time(id) IS NOT NULL;
+ROLLBACK TO s;
+SELECT count(*) FROM orders WHERE id >= timestamptz '2026-01-07 22:00Z';
 ROLLBACK;
 
 -- It can be switched off.
