@@ -115,7 +115,7 @@ test-package: ## try the packages of  make release,  each on a clean Debian of i
 	@dev/test-package $(SERVERS)
 
 pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for  make test PG=18
-	@dev/server $(@:pg%=%)
+	@dev/build-server $(@:pg%=%)
 
 demo: ## start a throwaway server and show what a sno does
 	@dev/demo

@@ -15,7 +15,7 @@ unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGO
 
 PG=${PG:-15}
 if [[ -z ${PG_CONFIG:-} ]]; then
-    # A server built here (dev/server) goes before Debian's, and will be built where Debian has none.
+    # A server built here (dev/build-server) goes before Debian's, and will be built where Debian has none.
     PG_CONFIG=$PWD/target/servers/$PG/bin/pg_config
     debian=/usr/lib/postgresql/$PG/bin/pg_config
     if [[ ! -x $PG_CONFIG ]] && [[ $PG != 1[678] || -x $debian ]]; then PG_CONFIG=$debian; fi
