@@ -17,10 +17,14 @@ use crate::{
     pg::{
         datum::{NewVarlena, Timestamp, Uuid, by_reference, varlena},
         errors::{Error, sentence},
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
         server::random,
     },
 };
+
+export! {
+    gid_new, gid_prefix, gid_time, gid_tail, gid_inspect, gid_make, gid_lower, gid_upper, gid_from_uuid,
+}
 
 by_reference!(Gid);
 
@@ -47,60 +51,58 @@ fn millis(at: Timestamp) -> Result<Millis, Error> {
     Epoch::UNIX.floor(at.unix_micros()).map_err(|_| Error::time("gid", at, SPAN))
 }
 
-pg_function! {
-    /// `gid_new(text) → gid`
-    fn gid_new(prefix: &[u8]) -> Result<Gid, Error> {
-        let prefix = named("prefix", prefix)?;
-        Ok(Gid::from_fields(prefix, millis(Timestamp::now())?, u64::from_ne_bytes(random()?)))
-    }
+/// `gid_new(text) → gid`
+fn gid_new(prefix: &[u8]) -> Result<Gid, Error> {
+    let prefix = named("prefix", prefix)?;
+    Ok(Gid::from_fields(prefix, millis(Timestamp::now())?, u64::from_ne_bytes(random()?)))
+}
 
-    /// `gid_prefix(gid) → text`
-    fn gid_prefix(id: Gid) -> Datum {
-        varlena(id.prefix().name())
-    }
+/// `gid_prefix(gid) → text`
+fn gid_prefix(id: Gid) -> Datum {
+    varlena(id.prefix().name())
+}
 
-    /// `gid_time(gid) → timestamptz`: the start of its millisecond.
-    fn gid_time(id: Gid) -> Timestamp {
-        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
-    }
+/// `gid_time(gid) → timestamptz`: the start of its millisecond.
+fn gid_time(id: Gid) -> Timestamp {
+    Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+}
 
-    /// `gid_tail(gid) → bytea`: the last nine bytes.
-    fn gid_tail(id: Gid) -> NewVarlena<[u8; 9]> {
-        NewVarlena(id.tail())
-    }
+/// `gid_tail(gid) → bytea`: the last nine bytes.
+fn gid_tail(id: Gid) -> NewVarlena<[u8; 9]> {
+    NewVarlena(id.tail())
+}
 
-    /// `gid_inspect(gid) → (prefix, time, tail)`
-    fn gid_inspect(id: Gid) -> Row<3> {
-        [
-            varlena(id.prefix().name()).into(),
-            Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time())).into(),
-            varlena(id.tail()).into(),
-        ]
-    }
+/// `gid_inspect(gid) → (prefix, time, tail)`
+fn gid_inspect(id: Gid) -> Row<3> {
+    [
+        varlena(id.prefix().name()).into(),
+        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time())).into(),
+        varlena(id.tail()).into(),
+    ]
+}
 
-    /// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.
-    fn gid_make(prefix: &[u8], at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
-        let mut bytes = Gid::from_fields(named("prefix", prefix)?, millis(at)?, 0).to_bytes();
-        let nine: &[u8; 9] = tail.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
-        bytes[7..].copy_from_slice(nine);
-        Gid::from_bytes(bytes).map_err(|error| {
-            let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
-            invalid_argument("tail", format!("\\x{hex}").as_bytes(), error)
-        })
-    }
+/// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.
+fn gid_make(prefix: &[u8], at: Timestamp, tail: &[u8]) -> Result<Gid, Error> {
+    let mut bytes = Gid::from_fields(named("prefix", prefix)?, millis(at)?, 0).to_bytes();
+    let nine: &[u8; 9] = tail.try_into().map_err(|_| Error::length("gid tail", 9, tail.len()))?;
+    bytes[7..].copy_from_slice(nine);
+    Gid::from_bytes(bytes).map_err(|error| {
+        let hex: String = tail.iter().map(|byte| format!("{byte:02x}")).collect();
+        invalid_argument("tail", format!("\\x{hex}").as_bytes(), error)
+    })
+}
 
-    /// `gid_lower(text, timestamptz) → gid`: the smallest possible ID of a prefix at or after a time.
-    fn gid_lower(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
-        Ok(Gid::lower_bound(named("prefix", prefix)?, time.unix_micros()))
-    }
+/// `gid_lower(text, timestamptz) → gid`: the smallest possible ID of a prefix at or after a time.
+fn gid_lower(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
+    Ok(Gid::lower_bound(named("prefix", prefix)?, time.unix_micros()))
+}
 
-    /// `gid_upper(text, timestamptz) → gid`: the largest possible ID of a prefix in the millisecond of a time.
-    fn gid_upper(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
-        Ok(Gid::upper_bound(named("prefix", prefix)?, time.unix_micros()))
-    }
+/// `gid_upper(text, timestamptz) → gid`: the largest possible ID of a prefix in the millisecond of a time.
+fn gid_upper(prefix: &[u8], time: Timestamp) -> Result<Gid, Error> {
+    Ok(Gid::upper_bound(named("prefix", prefix)?, time.unix_micros()))
+}
 
-    /// `gid_from_uuid(uuid) → gid`: the same 16 bytes.
-    fn gid_from_uuid(uuid: Uuid) -> Result<Gid, Error> {
-        Gid::from_bytes(uuid.0).map_err(|error| Error::uuid("gid", &uuid.0, sentence(error)))
-    }
+/// `gid_from_uuid(uuid) → gid`: the same 16 bytes.
+fn gid_from_uuid(uuid: Uuid) -> Result<Gid, Error> {
+    Gid::from_bytes(uuid.0).map_err(|error| Error::uuid("gid", &uuid.0, sentence(error)))
 }

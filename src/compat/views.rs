@@ -13,23 +13,23 @@ use crate::{
     pg::{
         datum::{Timestamp, interval, varlena},
         errors::Error,
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
     },
 };
 
-pg_function! {
-    /// `sno_compat_generators() → setof (system, generator, number, last_time, sequence, safe_time, overflows,
-    /// waited)`: one row per generator in use since the server started.
-    fn sno_compat_generators() -> Result<Vec<Row<8>>, Error> {
-        let mut rows = Vec::new();
-        // Without a base clock, ticks can't be converted to times.
-        if let Ok(base) = BASE_CLOCK.get() {
-            add_rows(&mut rows, "snowflake_si", SnowflakeSiScheme(base), &snowflake_si::MEMORY)?;
-        }
-        add_rows(&mut rows, "uid60", Uid60Scheme, &uid60::MEMORY)?;
-        add_rows(&mut rows, "uniqueid", UniqueIdScheme, &uniqueid::MEMORY)?;
-        Ok(rows)
+export! { sno_compat_generators }
+
+/// `sno_compat_generators() → setof (system, generator, number, last_time, sequence, safe_time, overflows,
+/// waited)`: one row per generator in use since the server started.
+fn sno_compat_generators() -> Result<Vec<Row<8>>, Error> {
+    let mut rows = Vec::new();
+    // Without a base clock, ticks can't be converted to times.
+    if let Ok(base) = BASE_CLOCK.get() {
+        add_rows(&mut rows, "snowflake_si", SnowflakeSiScheme(base), &snowflake_si::MEMORY)?;
     }
+    add_rows(&mut rows, "uid60", Uid60Scheme, &uid60::MEMORY)?;
+    add_rows(&mut rows, "uniqueid", UniqueIdScheme, &uniqueid::MEMORY)?;
+    Ok(rows)
 }
 
 fn add_rows<S: Scheme, const SLOTS: usize>(

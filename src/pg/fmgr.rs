@@ -2,11 +2,11 @@
 //!
 //! pgrx's `#[pg_extern]` is not used. Its generated SQL could be switched off (`sql = false`), but:
 //!
-//! * It generates the C names of functions. Those of released versions are in catalogs and must stay.
+//! * It chooses the C names of functions, which the catalogs of installed versions hold.
 //! * It allocates for what it guards, which would make `sno_new` slower.
 //! * For types of fixed length without a header, its traits would take some sixty lines for each type.
 //!
-//! [`pg_function!`] declares functions by Rust functions of their arguments; a panic or an `Err` becomes an `ERROR`.
+//! [`export!`] declares plain Rust functions; a panic or an `Err` becomes an `ERROR`.
 //! [`functions!`] declares functions by Rust functions that take the call itself, without a guard. All functions are
 //! STRICT, so no argument is ever null.
 
@@ -16,42 +16,82 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo, NullableDatum, ReturnSetInfo};
 
 use crate::pg::{
     datum::{Argument, ByValue, Returned},
-    errors::Error,
+    errors::{Error, guard},
 };
 
-/// Declares functions that PostgreSQL can call. A body returns an [`IntoResult`].
+/// Declares the functions that PostgreSQL can call, by their names, at the top of a file. They are plain Rust functions,
+/// each with the arguments of its SQL declaration, that return an [`IntoResult`]. The module `c` has the C functions.
 ///
 /// ```text
-/// pg_function! {
-///     /// `sno_tick_tock(sno) → boolean`
-///     fn sno_tick_tock(id: Sno) -> bool {
-///         id.tick_tock()
-///     }
+/// export! { sno_tick_tock }
+///
+/// /// `sno_tick_tock(sno) → boolean`
+/// fn sno_tick_tock(id: Sno) -> bool {
+///     id.tick_tock()
 /// }
 /// ```
-macro_rules! pg_function {
-    ($($(#[$attr:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty $body:block)*) => {$(
-        $crate::pg::fmgr::finfo!($name);
-        $(#[$attr])*
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C-unwind" fn $name(
-            fcinfo: pgrx::pg_sys::FunctionCallInfo,
-        ) -> pgrx::pg_sys::Datum {
-            fn call($($arg: $type),*) -> $result $body
+macro_rules! export {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) mod c {
+            $(
+                $crate::pg::fmgr::finfo!($name);
+                #[unsafe(no_mangle)]
+                pub(crate) unsafe extern "C-unwind" fn $name(
+                    fcinfo: pgrx::pg_sys::FunctionCallInfo,
+                ) -> pgrx::pg_sys::Datum {
+                    // SAFETY: PostgreSQL's call, with the arguments of the SQL declaration. This is the outermost frame.
+                    unsafe { $crate::pg::fmgr::call(super::$name, fcinfo) }
+                }
+            )*
+        }
+    };
+}
 
-            // SAFETY: PostgreSQL calls with valid call data, and with the arguments that the SQL declaration names;
-            // this is the outermost frame, and nothing in it needs dropping.
-            unsafe {
-                let result = $crate::pg::errors::guard(|| {
-                    // Some functions have no arguments.
-                    #[allow(unused_mut, unused_variables)]
-                    let mut args = $crate::pg::fmgr::Args::new(fcinfo);
-                    $crate::pg::fmgr::IntoResult::into_result(call($(args.next::<$type>()),*), fcinfo)
-                });
-                $crate::pg::datum::Returned::into_datum(result)
+/// A Rust function whose arguments have the types `A`.
+pub(crate) trait SqlFunction<A> {
+    /// The type of its value.
+    type Value: Returned;
+
+    /// Calls it with the arguments of a call.
+    ///
+    /// # Safety
+    /// As for [`Args::new`].
+    unsafe fn call(self, fcinfo: FunctionCallInfo) -> Result<Self::Value, Error>;
+}
+
+macro_rules! sql_function {
+    ($($arg:ident)*) => {
+        impl<$($arg: Argument,)* R: IntoResult, F: Fn($($arg),*) -> R> SqlFunction<($($arg,)*)> for F {
+            type Value = R::Value;
+
+            #[inline(always)]
+            #[allow(unused_mut, unused_variables)]
+            unsafe fn call(self, fcinfo: FunctionCallInfo) -> Result<R::Value, Error> {
+                // SAFETY: as promised by the caller.
+                unsafe {
+                    let mut args = Args::new(fcinfo);
+                    self($(args.next::<$arg>()),*).into_result(fcinfo)
+                }
             }
         }
-    )*};
+    };
+}
+
+sql_function!();
+sql_function!(A);
+sql_function!(A B);
+sql_function!(A B C);
+sql_function!(A B C D);
+sql_function!(A B C D E);
+
+/// Calls a function inside the guard, which raises its error.
+///
+/// # Safety
+/// As for [`Args::new`]; no frame above has anything to drop.
+#[inline(always)]
+pub(crate) unsafe fn call<A>(function: impl SqlFunction<A>, fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as promised by the caller; functions have nothing to drop.
+    unsafe { guard(|| function.call(fcinfo)).into_datum() }
 }
 
 /// Declares functions that PostgreSQL can call, each by a Rust function that takes the same call.
@@ -91,7 +131,7 @@ macro_rules! finfo {
     };
 }
 
-pub(crate) use {finfo, functions, pg_function};
+pub(crate) use {export, finfo, functions};
 
 /// The arguments of a call, one after another.
 pub(crate) struct Args(*const NullableDatum);

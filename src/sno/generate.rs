@@ -21,7 +21,7 @@ use crate::{
         backend_local::BackendLocal,
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
-        fmgr::{Args, functions, pg_function},
+        fmgr::{Args, export, functions},
         process::{Process, can_prepare},
         server::process_id,
     },
@@ -30,6 +30,8 @@ use crate::{
         settings::Settings,
     },
 };
+
+export! { sno_new_at }
 
 /// The scheme `sno`, for its generators.
 #[derive(Clone, Copy)]
@@ -154,21 +156,19 @@ fn generate(metabyte: i32) -> Result<Sno, Error> {
     Ok(session.next()?.id(metabyte, session.number))
 }
 
-pg_function! {
-    /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number
-    /// from a separate counter.
-    fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
-        let metabyte = id::metabyte(metabyte)?;
-        let tick = id::tick(at)?;
-        let (partition, range) = BACKFILL.get_or_start(|| {
-            refuse_recovery::<SnoScheme>()?;
-            let Settings { prefix, range } = Settings::current()?;
-            Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
-        })?;
-        let number = MEMORY.attach()?.extra.fetch_add(1, Relaxed);
-        let sequence = range.lower() + (number % u64::from(range.size())) as u16;
-        Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
-    }
+/// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number
+/// from a separate counter.
+fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
+    let metabyte = id::metabyte(metabyte)?;
+    let tick = id::tick(at)?;
+    let (partition, range) = BACKFILL.get_or_start(|| {
+        refuse_recovery::<SnoScheme>()?;
+        let Settings { prefix, range } = Settings::current()?;
+        Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
+    })?;
+    let number = MEMORY.attach()?.extra.fetch_add(1, Relaxed);
+    let sequence = range.lower() + (number % u64::from(range.size())) as u16;
+    Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }
 
 /// A prefix that leaves no partition for IDs of given times: they would equal IDs of the clock.

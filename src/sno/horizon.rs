@@ -24,12 +24,14 @@ use crate::{
     pg::{
         datum::{Interval, Timestamp},
         errors::{Error, guard},
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
         process::{Process, can_prepare, loads_what_its_leader_lacks},
         server::is_in_recovery,
     },
     sno::generate::{self, MEMORY},
 };
+
+export! { sno_horizon, sno_horizon_holders }
 
 /// Called when the library is loaded: from then on, this process notices the ends of transactions.
 pub(crate) fn register() {
@@ -104,44 +106,41 @@ fn open() -> Result<impl Iterator<Item = (Process, Tick)>, Error> {
     Ok(words.filter_map(|(process, word)| Some((process, word.of(|| process.transaction())?))))
 }
 
-pg_function! {
-    /// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come.
-    fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
-        if is_in_recovery() {
-            return Err(Error::new(
-                SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-                "cannot execute sno_horizon() during recovery",
-            )
-            .detail("Only the primary knows which transactions are open.")
-            .hint("Call it there, and wait here until its pg_current_wal_insert_lsn() is replayed."));
-        }
-        // SAFETY: reads a variable of this backend.
-        if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {
-            return Err(Error::new(
-                SqlState::ERRCODE_INVALID_TRANSACTION_STATE,
-                "cannot execute sno_horizon() in isolation level REPEATABLE READ or SERIALIZABLE",
-            )
-            .detail("All statements of the transaction have one snapshot, which is older than the horizon.")
-            .hint("Call it before the transaction begins."));
-        }
-        let margin = u64::try_from(margin.micros()).map_err(|_| {
-            Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "margin must not be negative")
-        })?;
-        let session = generate::session()?;
-        let processes = open()?.map(|(_, tick)| tick);
-        // The locks after the words: a word of a transaction that is being prepared ends after its lock is taken.
-        let prepared = iter::once(()).flat_map(|()| prepared()).map(|(_, tick)| tick);
-        let tick = session.horizon(margin.div_ceil(Tick::MICROS), || processes.chain(prepared).min())?;
-        Ok(Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into())
+/// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come.
+fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
+    if is_in_recovery() {
+        return Err(Error::new(
+            SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "cannot execute sno_horizon() during recovery",
+        )
+        .detail("Only the primary knows which transactions are open.")
+        .hint("Call it there, and wait here until its pg_current_wal_insert_lsn() is replayed."));
     }
+    // SAFETY: reads a variable of this backend.
+    if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {
+        return Err(Error::new(
+            SqlState::ERRCODE_INVALID_TRANSACTION_STATE,
+            "cannot execute sno_horizon() in isolation level REPEATABLE READ or SERIALIZABLE",
+        )
+        .detail("All statements of the transaction have one snapshot, which is older than the horizon.")
+        .hint("Call it before the transaction begins."));
+    }
+    let margin = u64::try_from(margin.micros())
+        .map_err(|_| Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "margin must not be negative"))?;
+    let session = generate::session()?;
+    let processes = open()?.map(|(_, tick)| tick);
+    // The locks after the words: a word of a transaction that is being prepared ends after its lock is taken.
+    let prepared = iter::once(()).flat_map(|()| prepared()).map(|(_, tick)| tick);
+    let tick = session.horizon(margin.div_ceil(Tick::MICROS), || processes.chain(prepared).min())?;
+    Ok(Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into())
+}
 
-    /// `sno_horizon_holders() → setof (pid, transaction, since)`: the transactions that hold the horizon back.
-    fn sno_horizon_holders() -> Result<Vec<Row<3>>, Error> {
-        let row = |pid: Option<i32>, transaction: Option<u32>, tick| {
-            [pid.into(), transaction.map(Datum::from).into(), Timestamp::from(tick).into()]
-        };
-        let processes = open()?.map(|(process, tick)| row(Some(process.id()), None, tick));
-        let prepared = prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
-        Ok(processes.chain(prepared).collect())
-    }
+/// `sno_horizon_holders() → setof (pid, transaction, since)`: the transactions that hold the horizon back.
+fn sno_horizon_holders() -> Result<Vec<Row<3>>, Error> {
+    let row = |pid: Option<i32>, transaction: Option<u32>, tick| {
+        [pid.into(), transaction.map(Datum::from).into(), Timestamp::from(tick).into()]
+    };
+    let processes = open()?.map(|(process, tick)| row(Some(process.id()), None, tick));
+    let prepared = prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
+    Ok(processes.chain(prepared).collect())
 }

@@ -22,10 +22,15 @@ use crate::{
     pg::{
         datum::{Timestamp, Uuid, by_reference},
         errors::{Error, check_range, sentence},
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
         raw::in_range_timestamptz_interval,
     },
 };
+
+export! {
+    sno_in_range, sno_brin_distance, sno_to_uuid, sno_from_uuid, sno_to_uuidv7, uuidv7_to_sno, sno_time,
+    sno_tick_tock, sno_metabyte, sno_partition, sno_sequence, sno_inspect, sno_make, sno_with_metabyte,
+}
 
 by_reference!(Sno);
 
@@ -104,30 +109,28 @@ impl Abbreviate for Sno {
     }
 }
 
-pg_function! {
-    /// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: the function of `timestamptz`, for the times of
-    /// IDs.
-    fn sno_in_range(value: Sno, base: Sno, offset: Datum, sub: Datum, less: Datum) -> Datum {
-        let [value, base] = [value, base].map(|id| Timestamp::from(id.tick()).0.into());
-        // SAFETY: the arguments that it takes.
-        unsafe {
-            pg_sys::DirectFunctionCall5Coll(
-                Some(in_range_timestamptz_interval),
-                pg_sys::InvalidOid,
-                value,
-                base,
-                offset,
-                sub,
-                less,
-            )
-        }
+/// `sno_in_range(sno, sno, interval, boolean, boolean) → boolean`: the function of `timestamptz`, for the times of
+/// IDs.
+fn sno_in_range(value: Sno, base: Sno, offset: Datum, sub: Datum, less: Datum) -> Datum {
+    let [value, base] = [value, base].map(|id| Timestamp::from(id.tick()).0.into());
+    // SAFETY: the arguments that it takes.
+    unsafe {
+        pg_sys::DirectFunctionCall5Coll(
+            Some(in_range_timestamptz_interval),
+            pg_sys::InvalidOid,
+            value,
+            base,
+            offset,
+            sub,
+            less,
+        )
     }
+}
 
-    /// `sno_brin_distance(sno, sno) → double precision`: the distance of two IDs, in ticks. `minmax_multi` merges the
-    /// ranges that are closest to each other.
-    fn sno_brin_distance(left: Sno, right: Sno) -> f64 {
-        left.distance(right)
-    }
+/// `sno_brin_distance(sno, sno) → double precision`: the distance of two IDs, in ticks. `minmax_multi` merges the
+/// ranges that are closest to each other.
+fn sno_brin_distance(left: Sno, right: Sno) -> f64 {
+    left.distance(right)
 }
 
 /// Skip scans came with PostgreSQL 18.
@@ -184,32 +187,30 @@ mod skip {
     }
 }
 
-pg_function! {
-    /// `sno_to_uuid(sno) → uuid`: the 16 characters as the 16 bytes, in the same order.
-    fn sno_to_uuid(id: Sno) -> Uuid {
-        Uuid(id.to_text())
-    }
+/// `sno_to_uuid(sno) → uuid`: the 16 characters as the 16 bytes, in the same order.
+fn sno_to_uuid(id: Sno) -> Uuid {
+    Uuid(id.to_text())
+}
 
-    /// `sno_from_uuid(uuid) → sno`
-    fn sno_from_uuid(uuid: Uuid) -> Result<Sno, Error> {
-        Sno::parse_bytes(&uuid.0).map_err(|error| {
-            // There are 16 bytes, so the error has a position.
-            let place = error.position().map_or(0, |position| position + 1);
-            let detail = format!("Byte {place} is not the code of one of the characters 2-9 and a-x.");
-            Error::uuid("sno", &uuid.0, detail)
-        })
-    }
+/// `sno_from_uuid(uuid) → sno`
+fn sno_from_uuid(uuid: Uuid) -> Result<Sno, Error> {
+    Sno::parse_bytes(&uuid.0).map_err(|error| {
+        // There are 16 bytes, so the error has a position.
+        let place = error.position().map_or(0, |position| position + 1);
+        let detail = format!("Byte {place} is not the code of one of the characters 2-9 and a-x.");
+        Error::uuid("sno", &uuid.0, detail)
+    })
+}
 
-    /// `sno_to_uuidv7(sno) → uuid`: a version 7 with the fields of the ID.
-    fn sno_to_uuidv7(id: Sno) -> Uuid {
-        Uuid(id.to_uuidv7())
-    }
+/// `sno_to_uuidv7(sno) → uuid`: a version 7 with the fields of the ID.
+fn sno_to_uuidv7(id: Sno) -> Uuid {
+    Uuid(id.to_uuidv7())
+}
 
-    /// `uuidv7_to_sno(uuid) → sno`
-    fn uuidv7_to_sno(uuid: Uuid) -> Result<Sno, Error> {
-        let detail = "It is not a result of sno_to_uuidv7.";
-        Sno::from_uuidv7(uuid.0).ok_or_else(|| Error::uuid("sno", &uuid.0, detail))
-    }
+/// `uuidv7_to_sno(uuid) → sno`
+fn uuidv7_to_sno(uuid: Uuid) -> Result<Sno, Error> {
+    let detail = "It is not a result of sno_to_uuidv7.";
+    Sno::from_uuidv7(uuid.0).ok_or_else(|| Error::uuid("sno", &uuid.0, detail))
 }
 
 /// The times that a sno holds, as a sentence for a DETAIL.
@@ -233,60 +234,62 @@ pub(crate) fn metabyte(value: i32) -> Result<u8, Error> {
     check_range("metabyte", value, u8::MAX.into()).map(|byte| byte as u8)
 }
 
-pg_function! {
-    /// `sno_time(sno) → timestamptz`: the start of the ID's tick.
-    fn sno_time(id: Sno) -> Timestamp {
-        Timestamp::from(id.tick())
-    }
+/// `sno_time(sno) → timestamptz`: the start of the ID's tick.
+fn sno_time(id: Sno) -> Timestamp {
+    Timestamp::from(id.tick())
+}
 
-    /// `sno_tick_tock(sno) → boolean`
-    fn sno_tick_tock(id: Sno) -> bool {
-        id.tick_tock()
-    }
+/// `sno_tick_tock(sno) → boolean`
+fn sno_tick_tock(id: Sno) -> bool {
+    id.tick_tock()
+}
 
-    /// `sno_metabyte(sno) → integer`
-    fn sno_metabyte(id: Sno) -> i32 {
-        i32::from(id.metabyte())
-    }
+/// `sno_metabyte(sno) → integer`
+fn sno_metabyte(id: Sno) -> i32 {
+    i32::from(id.metabyte())
+}
 
-    /// `sno_partition(sno) → integer`
-    fn sno_partition(id: Sno) -> i32 {
-        i32::from(id.partition())
-    }
+/// `sno_partition(sno) → integer`
+fn sno_partition(id: Sno) -> i32 {
+    i32::from(id.partition())
+}
 
-    /// `sno_sequence(sno) → integer`
-    fn sno_sequence(id: Sno) -> i32 {
-        i32::from(id.sequence())
-    }
+/// `sno_sequence(sno) → integer`
+fn sno_sequence(id: Sno) -> i32 {
+    i32::from(id.sequence())
+}
 
-    /// `sno_inspect(sno) → (time, tick_tock, metabyte, partition, sequence)`
-    fn sno_inspect(id: Sno) -> Row<5> {
-        let Fields { tick, tick_tock, metabyte, partition, sequence } = id.fields();
-        [
-            Timestamp::from(tick).into(),
-            tick_tock.into(),
-            i32::from(metabyte).into(),
-            i32::from(partition).into(),
-            i32::from(sequence).into(),
-        ]
-    }
+/// `sno_inspect(sno) → (time, tick_tock, metabyte, partition, sequence)`
+fn sno_inspect(id: Sno) -> Row<5> {
+    let Fields { tick, tick_tock, metabyte, partition, sequence } = id.fields();
+    [
+        Timestamp::from(tick).into(),
+        tick_tock.into(),
+        i32::from(metabyte).into(),
+        i32::from(partition).into(),
+        i32::from(sequence).into(),
+    ]
+}
 
-    /// `sno_make(timestamptz, integer, integer, integer, boolean) → sno`: the inverse of `sno_inspect`.
-    fn sno_make(
-        at: Timestamp, metabyte: i32, partition: i32, sequence: i32, tick_tock: bool
-    ) -> Result<Sno, Error> {
-        let fields = Fields {
-            tick: tick(at)?,
-            tick_tock,
-            metabyte: self::metabyte(metabyte)?,
-            partition: check_range("partition", partition, u16::MAX)?,
-            sequence: check_range("sequence", sequence, u16::MAX)?,
-        };
-        Ok(fields.into())
-    }
+/// `sno_make(timestamptz, integer, integer, integer, boolean) → sno`: the inverse of `sno_inspect`.
+fn sno_make(
+    at: Timestamp,
+    metabyte: i32,
+    partition: i32,
+    sequence: i32,
+    tick_tock: bool,
+) -> Result<Sno, Error> {
+    let fields = Fields {
+        tick: tick(at)?,
+        tick_tock,
+        metabyte: self::metabyte(metabyte)?,
+        partition: check_range("partition", partition, u16::MAX)?,
+        sequence: check_range("sequence", sequence, u16::MAX)?,
+    };
+    Ok(fields.into())
+}
 
-    /// `sno_with_metabyte(sno, integer) → sno`
-    fn sno_with_metabyte(id: Sno, metabyte: i32) -> Result<Sno, Error> {
-        self::metabyte(metabyte).map(|metabyte| id.with_metabyte(metabyte))
-    }
+/// `sno_with_metabyte(sno, integer) → sno`
+fn sno_with_metabyte(id: Sno, metabyte: i32) -> Result<Sno, Error> {
+    self::metabyte(metabyte).map(|metabyte| id.with_metabyte(metabyte))
 }

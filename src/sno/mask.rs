@@ -10,24 +10,24 @@ use sno_core::{Sno, mask::Key};
 use crate::pg::{
     datum::NewVarlena,
     errors::{Error, sentence},
-    fmgr::pg_function,
+    fmgr::export,
 };
 
-pg_function! {
-    /// `sno_mask(sno, bytea, text) → text`
-    fn sno_mask(id: Sno, key: &[u8], context: &[u8]) -> Result<NewVarlena<[u8; 16]>, Error> {
-        expand(key).map(|key| NewVarlena(key.mask(id, utf8(context))))
-    }
+export! { sno_mask, sno_unmask }
 
-    /// `sno_unmask(text, bytea, text) → sno`
-    fn sno_unmask(masked: &[u8], key: &[u8], context: &[u8]) -> Result<Sno, Error> {
-        expand(key).and_then(|key| {
-            key.unmask(masked, utf8(context)).map_err(|error| {
-                Error::quoting(SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION, "invalid masked sno:", masked)
-                    .detail(sentence(error))
-            })
+/// `sno_mask(sno, bytea, text) → text`
+fn sno_mask(id: Sno, key: &[u8], context: &[u8]) -> Result<NewVarlena<[u8; 16]>, Error> {
+    expand(key).map(|key| NewVarlena(key.mask(id, utf8(context))))
+}
+
+/// `sno_unmask(text, bytea, text) → sno`
+fn sno_unmask(masked: &[u8], key: &[u8], context: &[u8]) -> Result<Sno, Error> {
+    expand(key).and_then(|key| {
+        key.unmask(masked, utf8(context)).map_err(|error| {
+            Error::quoting(SqlState::ERRCODE_INVALID_TEXT_REPRESENTATION, "invalid masked sno:", masked)
+                .detail(sentence(error))
         })
-    }
+    })
 }
 
 fn expand(key: &[u8]) -> Result<Key, Error> {

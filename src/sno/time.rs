@@ -6,9 +6,14 @@ use sno_core::Sno;
 
 use crate::pg::{
     datum::{Returned as _, Timestamp},
-    fmgr::{Args, functions, pg_function},
+    fmgr::{Args, export, functions},
     raw,
 };
+
+export! {
+    sno_lower, sno_upper, sno_lt_time, sno_le_time, sno_ge_time, sno_gt_time, time_lt_sno, time_le_sno,
+    time_ge_sno, time_gt_sno,
+}
 
 fn lower(time: Timestamp) -> Sno {
     Sno::lower_bound(time.unix_micros())
@@ -18,37 +23,47 @@ fn upper(time: Timestamp) -> Sno {
     Sno::upper_bound(time.unix_micros())
 }
 
-pg_function! {
-    /// `sno_lower(timestamptz) → sno`: the smallest possible ID of the first tick at or after a time.
-    fn sno_lower(time: Timestamp) -> Sno {
-        lower(time)
-    }
-
-    /// `sno_upper(timestamptz) → sno`: the largest possible ID of the tick of a time.
-    fn sno_upper(time: Timestamp) -> Sno {
-        upper(time)
-    }
+/// `sno_lower(timestamptz) → sno`: the smallest possible ID of the first tick at or after a time.
+fn sno_lower(time: Timestamp) -> Sno {
+    lower(time)
 }
 
-/// Declares the function of an operator, and the function of its commutator.
-macro_rules! comparison {
-    ($name:ident, $commutator:ident: $operator:tt $bound:ident) => {
-        pg_function! {
-            fn $name(id: Sno, time: Timestamp) -> bool {
-                id $operator $bound(time)
-            }
-
-            fn $commutator(time: Timestamp, id: Sno) -> bool {
-                id $operator $bound(time)
-            }
-        }
-    };
+/// `sno_upper(timestamptz) → sno`: the largest possible ID of the tick of a time.
+fn sno_upper(time: Timestamp) -> Sno {
+    upper(time)
 }
 
-comparison!(sno_lt_time, time_gt_sno: < lower);
-comparison!(sno_le_time, time_ge_sno: <= upper);
-comparison!(sno_ge_time, time_le_sno: >= lower);
-comparison!(sno_gt_time, time_lt_sno: > upper);
+fn sno_lt_time(id: Sno, time: Timestamp) -> bool {
+    id < lower(time)
+}
+
+fn sno_le_time(id: Sno, time: Timestamp) -> bool {
+    id <= upper(time)
+}
+
+fn sno_ge_time(id: Sno, time: Timestamp) -> bool {
+    id >= lower(time)
+}
+
+fn sno_gt_time(id: Sno, time: Timestamp) -> bool {
+    id > upper(time)
+}
+
+fn time_lt_sno(time: Timestamp, id: Sno) -> bool {
+    sno_gt_time(id, time)
+}
+
+fn time_le_sno(time: Timestamp, id: Sno) -> bool {
+    sno_ge_time(id, time)
+}
+
+fn time_ge_sno(time: Timestamp, id: Sno) -> bool {
+    sno_le_time(id, time)
+}
+
+fn time_gt_sno(time: Timestamp, id: Sno) -> bool {
+    sno_lt_time(id, time)
+}
 
 functions! {
     /// `sno_first(timestamptz, boolean) → sno`

@@ -7,7 +7,7 @@ use crate::{
     pg::{
         datum::{Timestamp, interval},
         errors::Error,
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
     },
     sno::{
         generate::{MEMORY, SLOTS, own_partition},
@@ -15,42 +15,42 @@ use crate::{
     },
 };
 
-pg_function! {
-    /// `sno_generators() → setof (generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows,
-    /// waited)`: one row per generator in use since the server started.
-    fn sno_generators() -> Result<Vec<Row<9>>, Error> {
-        let shared = MEMORY.attach()?;
-        let slots = if shared.ready.load(Acquire) { &shared.slots[..] } else { &[] };
-        let floor = shared.horizon.floor();
-        let rows = slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(number, state)| {
-            Some([
-                (number as i32).into(),
-                i32::from(state.partition?).into(),
-                Timestamp::from(state.tick).into(),
-                state.tick_tock.into(),
-                i32::from(state.sequence).into(),
-                Timestamp::from(state.safe.max(floor)).into(),
-                (state.backward_steps as i64).into(),
-                (state.overflows as i64).into(),
-                interval(state.waited_micros).into(),
-            ])
-        });
-        Ok(rows.collect())
-    }
+export! { sno_generators, sno_generator }
 
-    /// `sno_generator() → (generator, partition, prefix, prefix_bits, sequence_lower, sequence_upper,
-    /// max_clock_wait)`: this backend's generator and settings.
-    fn sno_generator() -> Result<Row<7>, Error> {
-        let settings = Settings::current()?;
-        let partition = own_partition(&settings);
-        Ok([
-            i32::from(partition % SLOTS as u16).into(),
-            i32::from(partition).into(),
-            i32::from(settings.prefix.value()).into(),
-            i32::from(settings.prefix.bits()).into(),
-            i32::from(settings.range.lower()).into(),
-            i32::from(settings.range.upper()).into(),
-            interval(max_clock_wait()).into(),
+/// `sno_generators() → setof (generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows,
+/// waited)`: one row per generator in use since the server started.
+fn sno_generators() -> Result<Vec<Row<9>>, Error> {
+    let shared = MEMORY.attach()?;
+    let slots = if shared.ready.load(Acquire) { &shared.slots[..] } else { &[] };
+    let floor = shared.horizon.floor();
+    let rows = slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(number, state)| {
+        Some([
+            (number as i32).into(),
+            i32::from(state.partition?).into(),
+            Timestamp::from(state.tick).into(),
+            state.tick_tock.into(),
+            i32::from(state.sequence).into(),
+            Timestamp::from(state.safe.max(floor)).into(),
+            (state.backward_steps as i64).into(),
+            (state.overflows as i64).into(),
+            interval(state.waited_micros).into(),
         ])
-    }
+    });
+    Ok(rows.collect())
+}
+
+/// `sno_generator() → (generator, partition, prefix, prefix_bits, sequence_lower, sequence_upper,
+/// max_clock_wait)`: this backend's generator and settings.
+fn sno_generator() -> Result<Row<7>, Error> {
+    let settings = Settings::current()?;
+    let partition = own_partition(&settings);
+    Ok([
+        i32::from(partition % SLOTS as u16).into(),
+        i32::from(partition).into(),
+        i32::from(settings.prefix.value()).into(),
+        i32::from(settings.prefix.bits()).into(),
+        i32::from(settings.range.lower()).into(),
+        i32::from(settings.range.upper()).into(),
+        interval(max_clock_wait()).into(),
+    ])
 }

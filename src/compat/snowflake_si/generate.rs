@@ -15,8 +15,10 @@ use crate::{
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{errors::Error, fmgr::pg_function},
+    pg::{errors::Error, fmgr::export},
 };
+
+export! { snowflake_si_new }
 
 /// The scheme Snowflake-SI, for its generator. Its ticks and marks count from the base clock. So after the base clock
 /// was set to a later time, the clock counts as having stepped back.
@@ -61,11 +63,10 @@ fn start() -> Result<Session, Error> {
     Session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
 }
 
-pg_function! {
-    /// `snowflake_si_new() → bigint`
-    fn snowflake_si_new() -> Result<i64, Error> {
-        SESSION.get_or_start(start)
-            .and_then(|session| session.next())
-            .map(|stamp| SnowflakeSi::from_stamp(stamp).get() as i64)
-    }
+/// `snowflake_si_new() → bigint`
+fn snowflake_si_new() -> Result<i64, Error> {
+    SESSION
+        .get_or_start(start)
+        .and_then(|session| session.next())
+        .map(|stamp| SnowflakeSi::from_stamp(stamp).get() as i64)
 }

@@ -23,9 +23,15 @@ use crate::{
     pg::{
         datum::Timestamp,
         errors::{Error, check_range},
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
     },
 };
+
+export! {
+    snowflake_si_base_clock, snowflake_si_machine_bits, snowflake_si_time, snowflake_si_machine,
+    snowflake_si_index, snowflake_si_inspect, snowflake_si_make, snowflake_si_lower, snowflake_si_upper,
+    snowflake_si_to_sno,
+}
 
 fn id(number: i64) -> Result<SnowflakeSi, Error> {
     // As an unsigned number, a negative one is too large.
@@ -46,76 +52,78 @@ fn machine_bits(bits: i32) -> Result<u8, Error> {
     check_range("number of machine bits", bits, Machine::MAX_BITS.into()).map(|bits| bits as u8)
 }
 
-pg_function! {
-    /// `snowflake_si_base_clock() → timestamptz`: the setting.
-    fn snowflake_si_base_clock() -> Result<Timestamp, Error> {
-        BASE_CLOCK.get().map(|base: BaseClock| Timestamp::from_unix_micros(base.unix_millis() * 1000))
-    }
+/// `snowflake_si_base_clock() → timestamptz`: the setting.
+fn snowflake_si_base_clock() -> Result<Timestamp, Error> {
+    BASE_CLOCK.get().map(|base: BaseClock| Timestamp::from_unix_micros(base.unix_millis() * 1000))
+}
 
-    /// `snowflake_si_machine_bits() → integer`: the setting.
-    fn snowflake_si_machine_bits() -> Result<i32, Error> {
-        MACHINE.get().map(|machine: Machine| machine.bits().into())
-    }
+/// `snowflake_si_machine_bits() → integer`: the setting.
+fn snowflake_si_machine_bits() -> Result<i32, Error> {
+    MACHINE.get().map(|machine: Machine| machine.bits().into())
+}
 
-    /// `snowflake_si_time(bigint, timestamptz) → timestamptz`
-    fn snowflake_si_time(number: i64, base: Timestamp) -> Result<Timestamp, Error> {
-        let epoch = base_clock(base)?.epoch();
-        Ok(Timestamp::from_unix_micros(epoch.unix_micros(id(number)?.time())))
-    }
+/// `snowflake_si_time(bigint, timestamptz) → timestamptz`
+fn snowflake_si_time(number: i64, base: Timestamp) -> Result<Timestamp, Error> {
+    let epoch = base_clock(base)?.epoch();
+    Ok(Timestamp::from_unix_micros(epoch.unix_micros(id(number)?.time())))
+}
 
-    /// `snowflake_si_machine(bigint, integer) → integer`
-    fn snowflake_si_machine(number: i64, bits: i32) -> Result<i32, Error> {
-        let bits = machine_bits(bits)?;
-        Ok(id(number)?.fields(bits).machine.into())
-    }
+/// `snowflake_si_machine(bigint, integer) → integer`
+fn snowflake_si_machine(number: i64, bits: i32) -> Result<i32, Error> {
+    let bits = machine_bits(bits)?;
+    Ok(id(number)?.fields(bits).machine.into())
+}
 
-    /// `snowflake_si_index(bigint, integer) → integer`
-    fn snowflake_si_index(number: i64, bits: i32) -> Result<i32, Error> {
-        let bits = machine_bits(bits)?;
-        Ok(id(number)?.fields(bits).index.into())
-    }
+/// `snowflake_si_index(bigint, integer) → integer`
+fn snowflake_si_index(number: i64, bits: i32) -> Result<i32, Error> {
+    let bits = machine_bits(bits)?;
+    Ok(id(number)?.fields(bits).index.into())
+}
 
-    /// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
-    fn snowflake_si_inspect(number: i64, base: Timestamp, bits: i32) -> Result<Row<3>, Error> {
-        let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
-        let Fields { time, machine, index } = id(number)?.fields(bits);
-        Ok([
-            Timestamp::from_unix_micros(epoch.unix_micros(time)).into(),
-            i32::from(machine).into(),
-            i32::from(index).into(),
-        ])
-    }
+/// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
+fn snowflake_si_inspect(number: i64, base: Timestamp, bits: i32) -> Result<Row<3>, Error> {
+    let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
+    let Fields { time, machine, index } = id(number)?.fields(bits);
+    Ok([
+        Timestamp::from_unix_micros(epoch.unix_micros(time)).into(),
+        i32::from(machine).into(),
+        i32::from(index).into(),
+    ])
+}
 
-    /// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`: the inverse of
-    /// `snowflake_si_inspect`.
-    fn snowflake_si_make(
-        at: Timestamp, machine: i32, index: i32, base: Timestamp, bits: i32
-    ) -> Result<i64, Error> {
-        let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
-        let [machine_max, index_max] = [bits, 13 - bits].map(|bits| ((1_u32 << bits) - 1) as u16);
-        let fields = Fields {
-            time: epoch
-                .floor(at.unix_micros())
-                .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
-            machine: check_range("machine", machine, machine_max)?,
-            index: check_range("index", index, index_max)?,
-        };
-        Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
-    }
+/// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`: the inverse of
+/// `snowflake_si_inspect`.
+fn snowflake_si_make(
+    at: Timestamp,
+    machine: i32,
+    index: i32,
+    base: Timestamp,
+    bits: i32,
+) -> Result<i64, Error> {
+    let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
+    let [machine_max, index_max] = [bits, 13 - bits].map(|bits| ((1_u32 << bits) - 1) as u16);
+    let fields = Fields {
+        time: epoch
+            .floor(at.unix_micros())
+            .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
+        machine: check_range("machine", machine, machine_max)?,
+        index: check_range("index", index, index_max)?,
+    };
+    Ok(SnowflakeSi::from_fields(fields, bits).expect("fields that fit").get() as i64)
+}
 
-    /// `snowflake_si_lower(timestamptz, timestamptz) → bigint`: the smallest ID that was not generated before.
-    fn snowflake_si_lower(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
-        Ok(SnowflakeSi::lower_bound(base_clock(base)?, at.unix_micros()).get() as i64)
-    }
+/// `snowflake_si_lower(timestamptz, timestamptz) → bigint`: the smallest ID that was not generated before.
+fn snowflake_si_lower(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
+    Ok(SnowflakeSi::lower_bound(base_clock(base)?, at.unix_micros()).get() as i64)
+}
 
-    /// `snowflake_si_upper(timestamptz, timestamptz) → bigint`: the largest ID that was not generated after.
-    fn snowflake_si_upper(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
-        Ok(SnowflakeSi::upper_bound(base_clock(base)?, at.unix_micros()).get() as i64)
-    }
+/// `snowflake_si_upper(timestamptz, timestamptz) → bigint`: the largest ID that was not generated after.
+fn snowflake_si_upper(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
+    Ok(SnowflakeSi::upper_bound(base_clock(base)?, at.unix_micros()).get() as i64)
+}
 
-    /// `snowflake_si_to_sno(bigint, integer, timestamptz) → sno`
-    fn snowflake_si_to_sno(number: i64, metabyte: i32, base: Timestamp) -> Result<Sno, Error> {
-        let (base, id) = (base_clock(base)?, id(number)?);
-        into_sno(metabyte, base.epoch().unix_micros(id.time()), |metabyte| id.to_sno(base, metabyte))
-    }
+/// `snowflake_si_to_sno(bigint, integer, timestamptz) → sno`
+fn snowflake_si_to_sno(number: i64, metabyte: i32, base: Timestamp) -> Result<Sno, Error> {
+    let (base, id) = (base_clock(base)?, id(number)?);
+    into_sno(metabyte, base.epoch().unix_micros(id.time()), |metabyte| id.to_sno(base, metabyte))
 }

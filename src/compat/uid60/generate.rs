@@ -16,8 +16,10 @@ use crate::{
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{errors::Error, fmgr::pg_function, server::random},
+    pg::{errors::Error, fmgr::export, server::random},
 };
+
+export! { uid60_new }
 
 /// The scheme uid60, for its generators.
 #[derive(Clone, Copy)]
@@ -90,9 +92,7 @@ fn generate() -> Result<Uid60, Error> {
     }
 }
 
-pg_function! {
-    /// `uid60_new() → uid60`
-    fn uid60_new() -> Result<Uid60, Error> {
-        generate()
-    }
+/// `uid60_new() → uid60`
+fn uid60_new() -> Result<Uid60, Error> {
+    generate()
 }

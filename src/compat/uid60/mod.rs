@@ -18,9 +18,14 @@ use crate::{
     pg::{
         datum::{Timestamp, by_value},
         errors::{Error, check_range},
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
     },
 };
+
+export! {
+    uid60_time, uid60_worker, uid60_sequence, uid60_random, uid60_inspect, uid60_make, uid60_lower,
+    uid60_upper, uid60_to_bigint, uid60_from_bigint, uid60_to_sno,
+}
 
 by_value! {
     Uid60: |datum| Uid60::from_bits(datum.value() as u64), |id| id.get().into();
@@ -30,74 +35,72 @@ impl Fixed for Uid60 {}
 
 type_functions!(Uid60, "uid60", sort::unsigned);
 
-pg_function! {
-    /// `uid60_time(uid60) → timestamptz`: the start of its second.
-    fn uid60_time(id: Uid60) -> Timestamp {
-        Timestamp::from_unix_micros(EPOCH.unix_micros(id.time()))
-    }
+/// `uid60_time(uid60) → timestamptz`: the start of its second.
+fn uid60_time(id: Uid60) -> Timestamp {
+    Timestamp::from_unix_micros(EPOCH.unix_micros(id.time()))
+}
 
-    /// `uid60_worker(uid60) → integer`
-    fn uid60_worker(id: Uid60) -> i32 {
-        i32::from(id.worker())
-    }
+/// `uid60_worker(uid60) → integer`
+fn uid60_worker(id: Uid60) -> i32 {
+    i32::from(id.worker())
+}
 
-    /// `uid60_sequence(uid60) → integer`
-    fn uid60_sequence(id: Uid60) -> i32 {
-        i32::from(id.sequence())
-    }
+/// `uid60_sequence(uid60) → integer`
+fn uid60_sequence(id: Uid60) -> i32 {
+    i32::from(id.sequence())
+}
 
-    /// `uid60_random(uid60) → integer`
-    fn uid60_random(id: Uid60) -> i32 {
-        i32::from(id.random())
-    }
+/// `uid60_random(uid60) → integer`
+fn uid60_random(id: Uid60) -> i32 {
+    i32::from(id.random())
+}
 
-    /// `uid60_inspect(uid60) → (time, worker, sequence, random)`
-    fn uid60_inspect(id: Uid60) -> Row<4> {
-        let Fields { time, worker, sequence, random } = id.fields();
-        [
-            Timestamp::from_unix_micros(EPOCH.unix_micros(time)).into(),
-            i32::from(worker).into(),
-            i32::from(sequence).into(),
-            i32::from(random).into(),
-        ]
-    }
+/// `uid60_inspect(uid60) → (time, worker, sequence, random)`
+fn uid60_inspect(id: Uid60) -> Row<4> {
+    let Fields { time, worker, sequence, random } = id.fields();
+    [
+        Timestamp::from_unix_micros(EPOCH.unix_micros(time)).into(),
+        i32::from(worker).into(),
+        i32::from(sequence).into(),
+        i32::from(random).into(),
+    ]
+}
 
-    /// `uid60_make(timestamptz, integer, integer, integer) → uid60`: the inverse of `uid60_inspect`.
-    fn uid60_make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60, Error> {
-        let fields = Fields {
-            time: EPOCH
-                .floor(at.unix_micros())
-                .map_err(|_| Error::time(Uid60Scheme::NAME, at, Uid60Scheme::SPAN))?,
-            worker: check_range("worker", worker, 511)?,
-            sequence: check_range("sequence", sequence, 1023)?,
-            random: check_range("random part", random, 511)?,
-        };
-        Ok(Uid60::from_fields(fields).expect("fields that fit"))
-    }
+/// `uid60_make(timestamptz, integer, integer, integer) → uid60`: the inverse of `uid60_inspect`.
+fn uid60_make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60, Error> {
+    let fields = Fields {
+        time: EPOCH
+            .floor(at.unix_micros())
+            .map_err(|_| Error::time(Uid60Scheme::NAME, at, Uid60Scheme::SPAN))?,
+        worker: check_range("worker", worker, 511)?,
+        sequence: check_range("sequence", sequence, 1023)?,
+        random: check_range("random part", random, 511)?,
+    };
+    Ok(Uid60::from_fields(fields).expect("fields that fit"))
+}
 
-    /// `uid60_lower(timestamptz) → uid60`: the smallest possible ID of the first second at or after a time.
-    fn uid60_lower(time: Timestamp) -> Uid60 {
-        Uid60::lower_bound(time.unix_micros())
-    }
+/// `uid60_lower(timestamptz) → uid60`: the smallest possible ID of the first second at or after a time.
+fn uid60_lower(time: Timestamp) -> Uid60 {
+    Uid60::lower_bound(time.unix_micros())
+}
 
-    /// `uid60_upper(timestamptz) → uid60`: the largest possible ID of the second of a time.
-    fn uid60_upper(time: Timestamp) -> Uid60 {
-        Uid60::upper_bound(time.unix_micros())
-    }
+/// `uid60_upper(timestamptz) → uid60`: the largest possible ID of the second of a time.
+fn uid60_upper(time: Timestamp) -> Uid60 {
+    Uid60::upper_bound(time.unix_micros())
+}
 
-    /// `uid60_to_bigint(uid60) → bigint`: the number.
-    fn uid60_to_bigint(id: Uid60) -> i64 {
-        id.get() as i64
-    }
+/// `uid60_to_bigint(uid60) → bigint`: the number.
+fn uid60_to_bigint(id: Uid60) -> i64 {
+    id.get() as i64
+}
 
-    /// `uid60_from_bigint(bigint) → uid60`
-    fn uid60_from_bigint(number: i64) -> Result<Uid60, Error> {
-        // As an unsigned number, a negative one is too large.
-        Uid60::new(number as u64).map_err(|error| out_of_range("uid60", number, error))
-    }
+/// `uid60_from_bigint(bigint) → uid60`
+fn uid60_from_bigint(number: i64) -> Result<Uid60, Error> {
+    // As an unsigned number, a negative one is too large.
+    Uid60::new(number as u64).map_err(|error| out_of_range("uid60", number, error))
+}
 
-    /// `uid60_to_sno(uid60, integer) → sno`
-    fn uid60_to_sno(id: Uid60, metabyte: i32) -> Result<Sno, Error> {
-        into_sno(metabyte, EPOCH.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
-    }
+/// `uid60_to_sno(uid60, integer) → sno`
+fn uid60_to_sno(id: Uid60, metabyte: i32) -> Result<Sno, Error> {
+    into_sno(metabyte, EPOCH.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
 }

@@ -15,8 +15,10 @@ use crate::{
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{errors::Error, fmgr::pg_function, server::process_id},
+    pg::{errors::Error, fmgr::export, server::process_id},
 };
+
+export! { uniqueid_new }
 
 /// The scheme uniqueid, for its generators.
 #[derive(Clone, Copy)]
@@ -77,9 +79,7 @@ impl Session {
     }
 }
 
-pg_function! {
-    /// `uniqueid_new() → uniqueid`
-    fn uniqueid_new() -> Result<UniqueId, Error> {
-        SESSION.get_or_start(Session::start).and_then(Session::generate)
-    }
+/// `uniqueid_new() → uniqueid`
+fn uniqueid_new() -> Result<UniqueId, Error> {
+    SESSION.get_or_start(Session::start).and_then(Session::generate)
 }

@@ -16,9 +16,14 @@ use crate::{
     pg::{
         datum::{Timestamp, by_value, varlena},
         errors::{Error, check_range},
-        fmgr::{Row, pg_function},
+        fmgr::{Row, export},
     },
 };
+
+export! {
+    uniqueid_time, uniqueid_sequence, uniqueid_generator, uniqueid_cluster, uniqueid_form, uniqueid_inspect,
+    uniqueid_make, uniqueid_lower, uniqueid_upper, uniqueid_to_sno,
+}
 
 by_value! {
     UniqueId: |datum| UniqueId::new(datum.value() as u64), |id| id.get().into();
@@ -28,74 +33,76 @@ impl Fixed for UniqueId {}
 
 type_functions!(UniqueId, "uniqueid", sort::unsigned);
 
-pg_function! {
-    /// `uniqueid_time(uniqueid) → timestamptz`: the start of its millisecond.
-    fn uniqueid_time(id: UniqueId) -> Timestamp {
-        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
-    }
+/// `uniqueid_time(uniqueid) → timestamptz`: the start of its millisecond.
+fn uniqueid_time(id: UniqueId) -> Timestamp {
+    Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+}
 
-    /// `uniqueid_sequence(uniqueid) → integer`
-    fn uniqueid_sequence(id: UniqueId) -> i32 {
-        i32::from(id.fields().sequence)
-    }
+/// `uniqueid_sequence(uniqueid) → integer`
+fn uniqueid_sequence(id: UniqueId) -> i32 {
+    i32::from(id.fields().sequence)
+}
 
-    /// `uniqueid_generator(uniqueid) → integer`
-    fn uniqueid_generator(id: UniqueId) -> i32 {
-        i32::from(id.fields().generator)
-    }
+/// `uniqueid_generator(uniqueid) → integer`
+fn uniqueid_generator(id: UniqueId) -> i32 {
+    i32::from(id.fields().generator)
+}
 
-    /// `uniqueid_cluster(uniqueid) → integer`
-    fn uniqueid_cluster(id: UniqueId) -> i32 {
-        i32::from(id.fields().cluster)
-    }
+/// `uniqueid_cluster(uniqueid) → integer`
+fn uniqueid_cluster(id: UniqueId) -> i32 {
+    i32::from(id.fields().cluster)
+}
 
-    /// `uniqueid_form(uniqueid) → text`
-    fn uniqueid_form(id: UniqueId) -> Datum {
-        varlena(id.form().name())
-    }
+/// `uniqueid_form(uniqueid) → text`
+fn uniqueid_form(id: UniqueId) -> Datum {
+    varlena(id.form().name())
+}
 
-    /// `uniqueid_inspect(uniqueid) → (time, sequence, generator, cluster, form)`
-    fn uniqueid_inspect(id: UniqueId) -> Row<5> {
-        let Fields { time, sequence, generator, cluster, form } = id.fields();
-        [
-            Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(time)).into(),
-            i32::from(sequence).into(),
-            i32::from(generator).into(),
-            i32::from(cluster).into(),
-            varlena(form.name()).into(),
-        ]
-    }
+/// `uniqueid_inspect(uniqueid) → (time, sequence, generator, cluster, form)`
+fn uniqueid_inspect(id: UniqueId) -> Row<5> {
+    let Fields { time, sequence, generator, cluster, form } = id.fields();
+    [
+        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(time)).into(),
+        i32::from(sequence).into(),
+        i32::from(generator).into(),
+        i32::from(cluster).into(),
+        varlena(form.name()).into(),
+    ]
+}
 
-    /// `uniqueid_make(timestamptz, integer, integer, integer, text) → uniqueid`: the inverse of
-    /// `uniqueid_inspect`.
-    fn uniqueid_make(
-        at: Timestamp, sequence: i32, generator: i32, cluster: i32, form: &[u8]
-    ) -> Result<UniqueId, Error> {
-        let fields = Fields {
-            form: named("form", form)?,
-            time: Epoch::UNIX
-                .floor(at.unix_micros())
-                .map_err(|_| Error::time(UniqueIdScheme::NAME, at, UniqueIdScheme::SPAN))?,
-            sequence: check_range("sequence", sequence, 63)?,
-            generator: check_range("generator", generator, 2047)?,
-            cluster: check_range("cluster", cluster, 15)?,
-        };
-        Ok(UniqueId::from_fields(fields).expect("fields that fit"))
-    }
+/// `uniqueid_make(timestamptz, integer, integer, integer, text) → uniqueid`: the inverse of
+/// `uniqueid_inspect`.
+fn uniqueid_make(
+    at: Timestamp,
+    sequence: i32,
+    generator: i32,
+    cluster: i32,
+    form: &[u8],
+) -> Result<UniqueId, Error> {
+    let fields = Fields {
+        form: named("form", form)?,
+        time: Epoch::UNIX
+            .floor(at.unix_micros())
+            .map_err(|_| Error::time(UniqueIdScheme::NAME, at, UniqueIdScheme::SPAN))?,
+        sequence: check_range("sequence", sequence, 63)?,
+        generator: check_range("generator", generator, 2047)?,
+        cluster: check_range("cluster", cluster, 15)?,
+    };
+    Ok(UniqueId::from_fields(fields).expect("fields that fit"))
+}
 
-    /// `uniqueid_lower(timestamptz) → uniqueid`: the smallest possible time-sequential ID of the first millisecond at
-    /// or after a time.
-    fn uniqueid_lower(time: Timestamp) -> UniqueId {
-        UniqueId::lower_bound(time.unix_micros())
-    }
+/// `uniqueid_lower(timestamptz) → uniqueid`: the smallest possible time-sequential ID of the first millisecond at
+/// or after a time.
+fn uniqueid_lower(time: Timestamp) -> UniqueId {
+    UniqueId::lower_bound(time.unix_micros())
+}
 
-    /// `uniqueid_upper(timestamptz) → uniqueid`: the largest possible time-sequential ID of the millisecond of a time.
-    fn uniqueid_upper(time: Timestamp) -> UniqueId {
-        UniqueId::upper_bound(time.unix_micros())
-    }
+/// `uniqueid_upper(timestamptz) → uniqueid`: the largest possible time-sequential ID of the millisecond of a time.
+fn uniqueid_upper(time: Timestamp) -> UniqueId {
+    UniqueId::upper_bound(time.unix_micros())
+}
 
-    /// `uniqueid_to_sno(uniqueid, integer) → sno`
-    fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Result<Sno, Error> {
-        into_sno(metabyte, Epoch::UNIX.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
-    }
+/// `uniqueid_to_sno(uniqueid, integer) → sno`
+fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Result<Sno, Error> {
+    into_sno(metabyte, Epoch::UNIX.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
 }

@@ -32,7 +32,7 @@ use sno_core::Sno;
 use crate::{
     pg::{nodes::nodes, raw, settings::IN_PARALLEL},
     sno::{
-        id::sno_time,
+        id::c::sno_time,
         planner::operators::{Function, Operator, Operators, is_function, may_call},
         time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
     },
