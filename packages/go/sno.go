@@ -122,7 +122,9 @@ func LowerBound(at time.Time) (id ID) {
 func UpperBound(at time.Time) (id ID) {
 	if ticks, _ := since(at); ticks >= 0 {
 		copy(id[:], bytes.Repeat([]byte{255}, 10))
-		binary.BigEndian.PutUint64(id[:], uint64(min(ticks, lastTick))<<25|(1<<25-1))
+		if ticks < lastTick {
+			binary.BigEndian.PutUint64(id[:], uint64(ticks+1)<<25-1)
+		}
 	}
 	return id
 }

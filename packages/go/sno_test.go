@@ -44,8 +44,8 @@ func TestWhatIsNoID(t *testing.T) {
 		"9Q7k4op826n2g222": "character 2 is not one of 2-9 and a-x",
 		"9q7k4op826n2g22y": "character 16 is not one of 2-9 and a-x",
 	} {
-		if _, err := Parse(text); err == nil || err.Error() != "invalid sno: "+reason {
-			t.Error(text, err)
+		if id, err := Parse(text); err == nil || err.Error() != "invalid sno: "+reason || id != (ID{}) {
+			t.Error(text, id, err)
 		}
 	}
 	var id ID
@@ -71,6 +71,10 @@ func TestTexts(t *testing.T) {
 		if err := scanned.Scan(value); err != nil || scanned != id {
 			t.Error(value, err)
 		}
+	}
+	// Drivers would send bytes as a bytea.
+	if must(id.Value()) != "9q7k4op826n2g222" {
+		t.Error(id.Value())
 	}
 	if id.Compare(ID{}) <= 0 || id.Compare(id) != 0 {
 		t.Error("order")
@@ -111,6 +115,7 @@ func TestBounds(t *testing.T) {
 		{UpperBound(at.Add(-1)), UpperBound(at.Add(-4 * time.Millisecond))},
 		{LowerBound(first.Time()), first},
 		{UpperBound(last.Time()), last},
+		{LowerBound(last.Time()).String(), "xxxxxxxw22222222"},
 		{LowerBound(first.Time().Add(-1)), first},
 		{UpperBound(first.Time().Add(-1)), first},
 		{LowerBound(last.Time().Add(1)), last},

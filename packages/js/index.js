@@ -6,6 +6,7 @@ const TICK = 4
 const LAST_TICK = 2 ** 39 - 1
 
 export function parse (text) {
+  if (typeof text !== 'string') throw new TypeError(`an ID is a string, not ${text === null ? null : typeof text}`)
   if (text.length !== 16) throw new RangeError(`invalid sno: length is ${text.length} instead of 16`)
   const wrong = text.search(/[^2-9a-x]/)
   if (wrong >= 0) throw new RangeError(`invalid sno: character ${wrong + 1} is not one of 2-9 and a-x`)
@@ -74,8 +75,10 @@ export function toBytes (id) {
 }
 
 export function fromBytes (bytes) {
+  // Not by instanceof: a test runner can have a Uint8Array of its own.
+  if (bytes?.BYTES_PER_ELEMENT !== 1) throw new TypeError('an ID is read from a Uint8Array')
   if (bytes.length !== 10) throw new RangeError(`invalid sno: ${bytes.length} bytes instead of 10`)
   const half = bytes => bytes.reduce((number, byte) => number * 256 + byte, 0)
-  const all = [...Uint8Array.from(bytes)]
+  const all = [...bytes]
   return ofHalves(half(all.slice(0, 5)), half(all.slice(5)))
 }

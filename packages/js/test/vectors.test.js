@@ -58,13 +58,15 @@ test('what is no ID', () => {
   assert.strictEqual(parse(LAST), LAST)
   assert(isSno(LAST) && !isSno(5) && !isSno([LAST]))
   assert.throws(() => fromBytes(new Uint8Array(9)), RangeError)
+  assert.throws(() => parse(5), { name: 'TypeError', message: 'an ID is a string, not number' })
+  for (const wrong of ['0123456789', new Uint16Array(10), new Array(10).fill(0), undefined]) assert.throws(() => fromBytes(wrong), TypeError)
   const now = new Date()
   for (const wrong of [{ metabyte: 256 }, { metabyte: -1 }, { metabyte: 0.5 }, { partition: 65536 }, { sequence: 65536 },
     { time: new Date(Date.UTC(2010, 0) - 1) }, { time: new Date(Date.UTC(2079, 9)) }, { time: new Date(NaN) }]) {
     assert.throws(() => make({ time: now, ...wrong }), RangeError, JSON.stringify(wrong))
   }
   assert.strictEqual(make({ time: now, tickTock: 'yes' }), make({ time: now, tickTock: true }))
-  assert.strictEqual(fromBytes([...toBytes(LAST)]), LAST)
+  assert.strictEqual(fromBytes(toBytes(LAST)), LAST)
 })
 
 test('bounds', () => {
@@ -78,6 +80,7 @@ test('bounds', () => {
   assert.strictEqual(upperBound(after(-1)), upperBound(after(-4)))
   const [first, last] = [time(FIRST), time(LAST)]
   assert.deepStrictEqual([lowerBound(first), upperBound(last)], [FIRST, LAST])
+  assert.strictEqual(lowerBound(last), 'xxxxxxxw22222222')
   const [before, late] = [new Date(first - 1), new Date(last.getTime() + 4)]
   assert.deepStrictEqual([lowerBound(before), upperBound(before)], [FIRST, FIRST])
   assert.deepStrictEqual([lowerBound(late), upperBound(late)], [LAST, LAST])

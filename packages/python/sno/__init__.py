@@ -36,6 +36,8 @@ class Sno(str):
             return text
         if isinstance(text, date):
             raise TypeError("an ID is compared with Sno.lower_bound(time) or Sno.upper_bound(time), not with a time")
+        if not isinstance(text, str):
+            raise TypeError(f"an ID is a str, not {type(text).__name__}")
         if len(text) != 16:
             raise ValueError(f"invalid sno: length is {len(text)} instead of 16")
         if wrong := re.search("[^2-9a-x]", text):
@@ -45,8 +47,8 @@ class Sno(str):
     @classmethod
     def from_bytes(cls, raw: bytes) -> "Sno":
         """The ID of ten bytes."""
-        if len(raw) != 10:
-            raise ValueError(f"invalid sno: {len(raw)} bytes instead of 10")
+        if (size := memoryview(raw).nbytes) != 10:
+            raise ValueError(f"invalid sno: {size} bytes instead of 10")
         return str.__new__(cls, base64.b32hexencode(raw).translate(_TO_TEXT).decode())
 
     def __bytes__(self) -> bytes:

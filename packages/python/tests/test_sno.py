@@ -36,6 +36,9 @@ class SnoTest(unittest.TestCase):
     def test_a_time_is_no_id_and_a_date_no_time(self):
         with self.assertRaisesRegex(TypeError, "Sno.lower_bound"):
             Sno(EPOCH)
+        for wrong in 5, None, b"9q7k4op826n2g222":
+            with self.assertRaisesRegex(TypeError, f"^an ID is a str, not {type(wrong).__name__}$"):
+                Sno(wrong)
         with self.assertRaisesRegex(TypeError, "a datetime is required, not date"):
             Sno.lower_bound(EPOCH.date())
         with self.assertRaisesRegex(ValueError, "no time zone"):
@@ -61,8 +64,11 @@ class SnoTest(unittest.TestCase):
         ]:
             with self.assertRaisesRegex(ValueError, f"^invalid sno: {reason}$"):
                 Sno(text)
-        with self.assertRaises(ValueError):
-            Sno.from_bytes(bytes(9))
+        for raw in bytes(9), memoryview(bytes(20)).cast("H"):
+            with self.assertRaisesRegex(ValueError, f"^invalid sno: {memoryview(raw).nbytes} bytes instead of 10$"):
+                Sno.from_bytes(raw)
+        with self.assertRaises(TypeError):
+            Sno.from_bytes("0123456789")
         now = datetime.now(timezone.utc)
         for wrong in [(EPOCH - timedelta(microseconds=1),), (now, 256), (now, -1), (now, 0, 65536), (now, 0, 0, 65536)]:
             with self.assertRaises(ValueError):
@@ -84,6 +90,7 @@ class SnoTest(unittest.TestCase):
         for before in EPOCH - micro, datetime.min.replace(tzinfo=timezone.utc):
             self.assertEqual((Sno.lower_bound(before), Sno.upper_bound(before)), (FIRST, FIRST))
         self.assertEqual((Sno.lower_bound(EPOCH), Sno.upper_bound(LAST.time)), (FIRST, LAST))
+        self.assertEqual(Sno.lower_bound(LAST.time), "xxxxxxxw22222222")
         for after in LAST.time + micro, datetime.max.replace(tzinfo=timezone.utc):
             self.assertEqual((Sno.lower_bound(after), Sno.upper_bound(after)), (LAST, LAST))
 
