@@ -12,6 +12,10 @@
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
 //! always holds marks that were not exceeded. Who reads a record after a start writes it again in its place, since its
 //! writer may have died before the sync: that changes no byte, so nothing is lost if this is interrupted.
+//!
+//! A disk writes whole sectors, of 512 bytes or more. A line is within the first sector of its page, so if the power
+//! fails during the write, the line is there or it is not, whatever became of the padding. Of the first record of a new
+//! file this leaves the record or a [blank](is_blank) file.
 
 use core::{
     fmt::{self, Write as _},
@@ -24,8 +28,15 @@ use crate::{Prefix, SequenceRange, Tick, TickType};
 /// Length of a record in the file, in bytes: a page, so that two records never share a sector.
 pub const LENGTH: usize = 4096;
 
-/// What precedes the checksum, which is of all bytes before this. The longest line has some 250 bytes.
+/// What precedes the checksum, which is of all bytes before this.
 const CHECKSUM: &str = " crc32=";
+const CHECKSUM_DIGITS: usize = 8;
+
+/// Whether a file was not written a record yet: it is empty, or holds only what reserves its space, what pads a record,
+/// and zeros, which a crash of the machine may leave.
+pub fn is_blank(file: &[u8]) -> bool {
+    file.iter().all(|byte| matches!(byte, 0 | b' ' | b'\n'))
+}
 
 /// What the generators of a server need after a restart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,10 +96,10 @@ impl<T: TickType> Record<T> {
         page.bytes
     }
 
-    /// The record in the first [`LENGTH`] bytes of a page; `None` if it is damaged or incomplete.
+    /// The record at the start of a page; `None` if its line is damaged or incomplete. The padding does not count.
     pub fn decode(page: &[u8]) -> Option<Self> {
-        let page = page.get(..LENGTH)?;
-        let (fields, _) = core::str::from_utf8(page).ok()?.split_once(CHECKSUM)?;
+        let end = page.windows(CHECKSUM.len()).position(|bytes| bytes == CHECKSUM.as_bytes())?;
+        let fields = core::str::from_utf8(&page[..end]).ok()?;
         let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 2 ")?);
         let record = Self {
             serial: words.number("serial")?,
@@ -102,9 +113,10 @@ impl<T: TickType> Record<T> {
                 sequences: words.range("sequences")?,
             },
         };
-        // A number can be read in several spellings, such as with a leading zero. Only what `encode` writes is valid;
-        // this also checks the checksum.
-        (record.encode() == page).then_some(record)
+        // A number can be read in several spellings, such as with a leading zero. Only the line that `encode` writes is
+        // valid; this also checks the checksum.
+        let line = page.get(..end + CHECKSUM.len() + CHECKSUM_DIGITS)?;
+        record.encode().starts_with(line).then_some(record)
     }
 
     /// The newer of the valid records in a file.
@@ -201,6 +213,8 @@ mod tests {
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
+        assert_eq!(<Record>::decode(&page[..line.len()]), Some(RECORD));
+        assert_eq!(<Record>::decode(&page[..line.len() - 1]), None);
         assert_eq!(Record { serial: u64::MAX, ..RECORD }.encode().len(), LENGTH);
     }
 
@@ -258,8 +272,25 @@ mod tests {
         ] {
             assert_eq!(<Record>::decode(&page(&other)), None, "{other}");
         }
-        let tab = RECORD.encode().map(|byte| if byte == b'\n' { b'\t' } else { byte });
-        assert_eq!(<Record>::decode(&tab), None);
+    }
+
+    /// The sectors of a write that a power failure interrupts get to the disk in any order.
+    #[test]
+    fn of_a_torn_first_write_the_record_is_left_or_nothing() {
+        const SECTOR: usize = 512;
+        let page = RECORD.encode();
+        for blank in [0, b' ', 0xff] {
+            for written in 0..1 << (LENGTH / SECTOR) {
+                let mut torn = [blank; LENGTH];
+                for sector in (0..LENGTH / SECTOR).filter(|sector| written >> sector & 1 == 1) {
+                    let bytes = sector * SECTOR..(sector + 1) * SECTOR;
+                    torn[bytes.clone()].copy_from_slice(&page[bytes]);
+                }
+                let whole = written & 1 == 1;
+                assert_eq!(Record::decode(&torn), whole.then_some(RECORD), "{written:08b}");
+                assert_eq!(is_blank(&torn), !whole && blank != 0xff, "{written:08b}");
+            }
+        }
     }
 
     #[test]

@@ -94,9 +94,8 @@ impl<S: Scheme, const SLOTS: usize> MarksFile<S, SLOTS> {
         let here = self.origin(&file)?;
         let record = match Record::newest(&content) {
             Some(record) => record,
-            // No record was completed, so no ID was handed out. A process that died or a full disk leaves spaces, a
-            // crash of the machine may leave zeros.
-            None if content.iter().all(|byte| matches!(byte, 0 | b' ')) => Record {
+            // No record was completed, so no ID was handed out.
+            None if record::is_blank(&content) => Record {
                 system_identifier: system_identifier(),
                 limits: [S::Tick::MIN; 2],
                 serial: 0,

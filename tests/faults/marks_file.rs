@@ -238,6 +238,26 @@ fn a_file_without_its_first_record() {
 }
 
 #[test]
+fn a_first_write_that_was_torn() {
+    for (blank, sector) in [0, b' '].into_iter().flat_map(|blank| [(blank, 0), (blank, LENGTH - 512)]) {
+        let server = server();
+        let mut ids = server.ids();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        server.stop(Mode::Crash);
+        let record = server.record();
+        let mut file = vec![blank; 2 * LENGTH];
+        file[record.offset() as usize + sector..][..512].copy_from_slice(&record.encode()[sector..][..512]);
+        fs::write(server.marks(), file).unwrap();
+        tally::fault("marks that were torn");
+        // Without the sector of the line, what the clock reads has to be after all IDs of before.
+        server.advance_clock(0.1);
+        server.start();
+        ids.query(&mut server.connect(), DRAW).unwrap();
+        tally::prove(ids);
+    }
+}
+
+#[test]
 fn missing() {
     let server = server();
     server.excuse_marks();
