@@ -91,7 +91,7 @@ urlpatterns = [path("admin/", admin.site.urls)]
 call_command("migrate", verbosity=0)
 with connection.cursor() as cursor:
     cursor.execute("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
-    cursor.execute("CREATE VIEW feed AS SELECT *, sno_time(id) AS created_at FROM events")
+    cursor.execute("CREATE VIEW feed AS SELECT sno_time(id) AS created_at, * FROM events")
     cursor.execute(
         "INSERT INTO events SELECT sno_make(now() - n * interval '1 hour', 1, 1, n), 'old' FROM generate_series(1, 20000) n"
     )
