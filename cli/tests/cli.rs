@@ -224,8 +224,9 @@ fn every_generated_id_can_be_inspected() {
 
 #[test]
 fn answers_come_as_long_as_questions_do() {
-    let mut child = Command::new(SNO)
-        .args(["inspect", "--json"])
+    // One that waits for the end of its input would wait for ever.
+    let mut child = Command::new("timeout")
+        .args(["60", SNO, "inspect", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -24,8 +24,11 @@ mod sql;
 mod standby;
 mod waits;
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use sno_tests::postgres::Client;
-use sno_tests::{code, error, text};
+use sno_tests::{Server, code, error, text};
 
 /// Whether this is the long form.
 fn long() -> bool {
@@ -45,4 +48,22 @@ fn end(client: &mut Client, query: &str) -> String {
         Ok(()) => panic!("{query}: no error"),
         Err(error) => error.code().map_or("57P01", |code| code.code()).to_owned(),
     }
+}
+
+/// Runs some work, and kills the server if it takes longer than a minute: whoever waits for a backend that does not end
+/// fails then, and does not wait for ever.
+#[track_caller]
+fn within_a_minute<T: Send>(server: &Server, work: impl FnOnce() -> T + Send) -> T {
+    let began = Instant::now();
+    thread::scope(|scope| {
+        let thread = scope.spawn(work);
+        while !thread.is_finished() {
+            if began.elapsed() > Duration::from_secs(60) {
+                server.kill_all();
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }

@@ -13,7 +13,7 @@ use sno_tests::sno_core::{
 };
 use sno_tests::{Ids, Mode, Server, give_to_server, wait_until};
 
-use crate::{code, error, load, tally};
+use crate::{code, error, load, tally, within_a_minute};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
@@ -99,7 +99,7 @@ fn no_regular_file() {
         }
         tally::fault("marks that can't be written");
         server.start();
-        let error = error(&mut server.connect(), "SELECT sno_new(1)");
+        let error = within_a_minute(&server, || error(&mut server.connect(), "SELECT sno_new(1)"));
         assert_eq!(error.code().code(), "58030", "{device:?}");
         assert_eq!(error.message(), "could not open file \"sno.marks\": not a regular file", "{device:?}");
         server.stop(Mode::Fast);

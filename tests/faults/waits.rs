@@ -9,30 +9,12 @@ use std::time::{Duration, Instant};
 use sno_tests::postgres::Client;
 use sno_tests::{Ids, Mode, Server, Sql as _, in_parallel, major_version, wait_until};
 
-use crate::{code, end, error, tally, text};
+use crate::{code, end, error, tally, text, within_a_minute};
 
 const WAITERS: usize = 12;
 
 /// How soon the last of them has to end.
 const PROMPT: Duration = Duration::from_millis(400);
-
-/// Runs some work, and kills the server if it takes longer than a minute: whoever waits for a backend that does not end
-/// fails then, and does not wait for ever.
-#[track_caller]
-fn within_a_minute<T: Send>(server: &Server, work: impl FnOnce() -> T + Send) -> T {
-    let began = Instant::now();
-    thread::scope(|scope| {
-        let thread = scope.spawn(work);
-        while !thread.is_finished() {
-            if began.elapsed() > Duration::from_secs(60) {
-                server.kill_all();
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
 
 /// What `pg_stat_activity` calls a wait.
 fn wait_event(client: &mut Client, name: &str) -> String {
