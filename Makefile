@@ -44,16 +44,16 @@ installcheck: ## run the files of pg_regress on the server of PGHOST and PGPORT,
 	@dev/installcheck $(FILES)
 
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18, with tables, indexes and partitions of sno
-	@dev/test-upgrade
+	@dev/test-on upgrade
 
 test-replication: ## replicate between servers, in both directions with pglogical, which it installs
-	@dev/test-replication
+	@dev/test-on replication
 
 test-citus: ## run the page about Citus on three servers, where Citus is at hand: CITUS=/path/to/its/source
-	@dev/test-citus
+	@dev/test-on citus
 
 test-timescaledb: ## run the page about TimescaleDB, where that is at hand: PG=18 TIMESCALEDB=/where/it/was/installed
-	@dev/test-timescaledb
+	@dev/test-on timescaledb
 
 test-drivers: ## run the libraries' tests and the examples of every driver and ORM, which are installed if need be
 	@dev/test-drivers
@@ -70,7 +70,7 @@ test-mutants-core: ## the same by cargo-mutants for the files of the core that t
 	@dev/test-mutants-core
 
 test-pgrx: ## package the extension with cargo pgrx, and test a server that has these files
-	@dev/test-pgrx
+	@dev/test-on pgrx
 
 test-arm64: ## compile for arm64, and run the core's tests there, emulated (as root)
 	@dev/test-arm64
@@ -79,13 +79,13 @@ test-dependencies: ## check licenses, sources and known advisories of what the p
 	@dev/test-dependencies $(CHECK)
 
 test-update: ## replace the library by that of a next version, which it derives, under sessions that go on
-	@dev/test-update
+	@dev/test-on update
 
 test-sanitizers: ## run the core under AddressSanitizer, and pg_regress on a server under valgrind's memcheck
 	@dev/test-sanitizers
 
 test-sqlsmith: ## run random queries for five minutes; best on a server with assertions: PG=18
-	@dev/test-sqlsmith
+	@dev/test-on sqlsmith
 
 bench: ## measure what an ID costs, a quarter of an hour: docs/which-key.md
 	@dev/bench full

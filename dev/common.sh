@@ -96,3 +96,53 @@ fail() {
     printf '%s%s%s\n' "$red" "$*" "$plain" >&2
     exit 1
 }
+
+# need [WANTED=]PACKAGE...: has those of Debian's packages installed whose command or file, WANTED, is not there. Root gets them
+# by apt-get; anybody else is told the line that installs them.
+need() {
+    local missing options=(-y -q --no-install-recommends -o DPkg::Lock::Timeout=300)
+    mapfile -t missing < <(missing_of "$@" | sort -u)
+    ((${#missing[@]})) || return 0
+    command -v apt-get >/dev/null || fail "Missing: what Debian calls ${missing[*]}. Install it, then try again."
+    ((EUID == 0)) || fail "Missing from this machine: ${missing[*]}. Run this, then try again:
+
+    sudo apt-get install ${missing[*]}
+"
+    {
+        say "${bold}Missing from this machine: ${missing[*]}. Installing with apt-get.${plain}"
+        export DEBIAN_FRONTEND=noninteractive
+        # Stale or empty package lists are the usual reason for a failure: fetch them once, then try again.
+        if ! apt-get install "${options[@]}" "${missing[@]}" </dev/null; then
+            apt-get update -q </dev/null
+            apt-get install "${options[@]}" "${missing[@]}" </dev/null
+        fi
+    } >&2
+}
+# Files count, not packages: any other installation will do.
+missing_of() {
+    local each wanted
+    for each; do
+        wanted=${each%=*}
+        if [[ $wanted == /* ]]; then [[ -e $wanted ]]; else command -v "$wanted" >/dev/null; fi || echo "${each#*=}"
+    done
+}
+
+# The mirror that this machine's apt-get goes to.
+mirror() {
+    # shellcheck disable=SC2016 # apt's own placeholders
+    apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' 'Component: main' |
+        awk '!found && $1 !~ /-/ { print $2; found = 1 } END { exit !found }' ||
+        fail "apt-get knows no package lists: run  apt-get update  first."
+}
+# apt_from FOLDER LINE: from now on, `apt` knows this line of a sources.list only, and has its lists in the folder: the system's stay
+# as they are. What it prints goes to FOLDER/log.
+apt_from() {
+    apt_folder=$1
+    mkdir -p "$1/lists/partial" "$1/cache/archives/partial"
+    echo "$2" >"$1/sources.list"
+    apt update || { tail "$1/log" >&2; fail "The package lists of ${2#* } could not be read."; }
+}
+apt() {
+    apt-get -q -o Dir::Etc::SourceList="$apt_folder/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::State::Lists="$apt_folder/lists" -o Dir::Cache="$apt_folder/cache" -o APT::Sandbox::User=root "$@" >>"$apt_folder/log" 2>&1
+}

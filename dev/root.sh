@@ -2,13 +2,9 @@
 # Sourced after common.sh, by root: Debian systems that have nothing else, in folders that go when the script ends.
 
 ((EUID == 0)) || fail "A clean Debian is a folder to chroot into: run this as root."
-command -v debootstrap >/dev/null || dev/prerequisites debootstrap >&2
+need debootstrap
 
-# The mirror that this machine goes to, unless MIRROR names one.
-# shellcheck disable=SC2016 # apt's own placeholders
-mirror=${MIRROR:-$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' 'Component: main' |
-    awk '$1 !~ /-/ { print $2; exit }')}
-[[ -n $mirror ]] || fail "apt-get knows no package lists: run  apt-get update  first."
+mirror=${MIRROR:-$(mirror)} # MIRROR names another
 # What has a package unless told: DEBIAN:SUITE:MAJOR.
 # shellcheck disable=SC2034 # for who sources this
 all_servers=(12:bookworm:15 13:trixie:17 14:forky:18)
