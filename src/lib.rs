@@ -8,6 +8,10 @@
 // may.
 #![deny(ffi_unwind_calls)]
 
+// As `::pgrx`, too, where the macros of pgrx look for it.
+#[cfg(feature = "pg19")]
+extern crate pgrx_19 as pgrx;
+
 /// Interfaces of PostgreSQL: calls, datums, errors, settings, waits, caches. It does not depend on IDs.
 mod pg;
 

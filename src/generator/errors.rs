@@ -7,7 +7,11 @@ use sno_core::{OutOfEpoch, record::Origin};
 
 use crate::{
     generator::scheme::Scheme,
-    pg::{datum::Timestamp, errors::Error},
+    pg::{
+        datum::Timestamp,
+        errors::{Error, sentence},
+        versions::{NAMED_MEMORY_IS_DYNAMIC, NoMemory},
+    },
 };
 
 /// Generation on a standby.
@@ -48,24 +52,16 @@ pub(crate) fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micr
     .hint(format!("Set the server's clock, or wait. The view {} shows the generators' times.", S::VIEW))
 }
 
-/// No room for the generators in the main segment of shared memory, on PostgreSQL 15 and 16.
-#[cfg(any(feature = "pg15", feature = "pg16"))]
-pub(crate) fn shared_memory<S: Scheme>() -> Error {
-    Error::new(
-        SqlState::ERRCODE_OUT_OF_MEMORY,
-        format!("out of shared memory for the generators of {}", S::NAME),
-    )
-    .hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
-}
-
-/// No room for a segment with the generators, from PostgreSQL 17 on; `reason` is PostgreSQL's message.
-#[cfg(any(feature = "pg17", feature = "pg18"))]
-pub(crate) fn dynamic_shared_memory<S: Scheme>(state: SqlState, reason: &str) -> Error {
-    Error::new(state, format!("out of shared memory for the generators of {}", S::NAME))
-        .detail(crate::pg::errors::sentence(reason))
-        .hint(
+/// No room for the generators in shared memory.
+pub(crate) fn shared_memory<S: Scheme>((state, reason): NoMemory) -> Error {
+    let error = Error::new(state, format!("out of shared memory for the generators of {}", S::NAME));
+    if NAMED_MEMORY_IS_DYNAMIC {
+        error.detail(sentence(reason)).hint(
             "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
         )
+    } else {
+        error.hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
+    }
 }
 
 /// Shared memory of another version of the library.

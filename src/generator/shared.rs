@@ -32,11 +32,13 @@ use std::{
 use pgrx::pg_sys;
 use sno_core::{Announcement, Horizon, Marks, Slot, TickType};
 
-#[cfg(any(feature = "pg15", feature = "pg16"))]
-use crate::pg::errors::guard;
 use crate::{
     generator::{errors, scheme::Scheme},
-    pg::{errors::Error, process::Process},
+    pg::{
+        errors::{Error, guard},
+        process::Process,
+        versions::{NAMED_MEMORY_IS_DYNAMIC, NamedMemory, named_memory},
+    },
 };
 
 /// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field
@@ -123,86 +125,30 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         // SAFETY: reads two flags. A process of a running server has the main segment.
         let running =
             unsafe { pg_sys::IsUnderPostmaster && !pg_sys::process_shared_preload_libraries_in_progress };
-        if cfg!(any(feature = "pg15", feature = "pg16")) && running {
+        if running && !NAMED_MEMORY_IS_DYNAMIC {
             // If it fails, the first generation tries again and reports the error.
             let _ = self.attach();
         }
     }
 
-    /// Initializes memory as a `Shared` and announcements. No other process has access to it yet.
-    ///
-    /// # Safety
-    /// `address` points to as many bytes as their size, aligned to a cache line.
-    unsafe extern "C-unwind" fn create(address: *mut c_void) {
-        // SAFETY: zero is a valid value of every part.
+    fn map(&self) -> Result<*mut Shared<S::Tick, SLOTS>, Error> {
+        // SAFETY: the name is only this memory's.
+        let address = unsafe { named_memory::<Self>(self.name, Self::size()) };
+        address.map(|address| address.cast()).map_err(errors::shared_memory::<S>)
+    }
+}
+
+impl<S: Scheme, const SLOTS: usize> NamedMemory for Memory<S, SLOTS> {
+    unsafe fn initialize(address: *mut c_void) {
+        // SAFETY: as many bytes as their size. Zero is a valid value of every part.
         unsafe {
             address.write_bytes(0, Self::size());
             (*address.cast::<Shared<S::Tick, SLOTS>>()).layout.store(LAYOUT, Relaxed);
         }
     }
-
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
-    fn map(&self) -> Result<*mut Shared<S::Tick, SLOTS>, Error> {
-        use pgrx::{
-            PgSqlErrorCode::{self, ERRCODE_DISK_FULL, ERRCODE_OUT_OF_MEMORY},
-            pg_sys::panic::CaughtError,
-        };
-
-        let refuse = |state: PgSqlErrorCode| {
-            move |cause: CaughtError| match cause {
-                CaughtError::PostgresError(report) => {
-                    Err(errors::dynamic_shared_memory::<S>(state, report.message()))
-                }
-                other => other.rethrow(),
-            }
-        };
-        let (name, size) = (self.name, Self::size());
-        pgrx::PgTryBuilder::new(|| {
-            let mut found = false;
-            // SAFETY: the callback runs once, before the segment can be found by name.
-            let segment =
-                unsafe { pg_sys::GetNamedDSMSegment(name.as_ptr(), size, Some(Self::create), &mut found) };
-            Ok(segment.cast())
-        })
-        .catch_when(ERRCODE_OUT_OF_MEMORY, refuse(ERRCODE_OUT_OF_MEMORY))
-        // A full /dev/shm.
-        .catch_when(ERRCODE_DISK_FULL, refuse(ERRCODE_DISK_FULL))
-        .execute()
-    }
-
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    fn map(&self) -> Result<*mut Shared<S::Tick, SLOTS>, Error> {
-        /// Its place in the array of PostgreSQL 15 and 16 (`lwlocknames.h`).
-        const ADDIN_SHMEM_INIT_LOCK: usize = 21;
-
-        let (name, size) = (self.name, Self::size());
-        // SAFETY: the main segment is mapped in every process. The lock is held until the memory has its
-        // value; if another error is raised, the end of the transaction releases it.
-        unsafe {
-            let lock = &raw mut (*pg_sys::MainLWLockArray.add(ADDIN_SHMEM_INIT_LOCK)).lock;
-            pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
-            let memory = pgrx::PgTryBuilder::new(|| {
-                let mut found = false;
-                let memory = pg_sys::ShmemInitStruct(name.as_ptr(), size, &mut found);
-                if !found {
-                    Self::create(memory);
-                }
-                memory
-            })
-            .catch_when(pgrx::PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY, |_| ptr::null_mut())
-            .execute();
-            if memory.is_null() {
-                // The error has reset this count, and LWLockRelease() takes one off it.
-                pg_sys::InterruptHoldoffCount += 1;
-            }
-            pg_sys::LWLockRelease(lock);
-            if memory.is_null() { Err(errors::shared_memory::<S>()) } else { Ok(memory.cast()) }
-        }
-    }
 }
 
 /// Memory that can be reserved when the library is preloaded, so that it is always available.
-#[cfg_attr(any(feature = "pg17", feature = "pg18"), expect(dead_code, reason = "nothing is reserved there"))]
 pub(crate) trait Reserve: Sync {
     /// How many bytes.
     fn size(&self) -> usize;
@@ -225,8 +171,8 @@ where
     }
 }
 
-/// Reserves memory if the library is being preloaded. Called once, when it is loaded.
-#[cfg(any(feature = "pg15", feature = "pg16"))]
+/// Reserves memory if the library is being preloaded. Called once, when it is loaded. Dynamic memory needs no
+/// reservation.
 pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
     static mut MEMORY: &[&dyn Reserve] = &[];
     /// The hooks of other libraries, which ours replace and call.
@@ -268,7 +214,7 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
 
     // SAFETY: a library is loaded by one thread.
     unsafe {
-        if pg_sys::process_shared_preload_libraries_in_progress {
+        if pg_sys::process_shared_preload_libraries_in_progress && !NAMED_MEMORY_IS_DYNAMIC {
             MEMORY = memory;
             REQUEST = pg_sys::shmem_request_hook;
             pg_sys::shmem_request_hook = Some(request);
@@ -277,7 +223,3 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
         }
     }
 }
-
-/// Does nothing, since dynamic shared memory is allocated on demand.
-#[cfg(any(feature = "pg17", feature = "pg18"))]
-pub(crate) fn reserve(_memory: &'static [&'static dyn Reserve]) {}

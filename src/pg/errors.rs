@@ -2,19 +2,22 @@
 //!
 //! An error is returned as a `Result` to the outermost frame, where [`guard`] raises it.
 
-use std::{borrow::Cow, ffi::c_int, panic::panic_any};
+use std::{
+    borrow::Cow,
+    ffi::{CString, c_int},
+    panic::panic_any,
+};
 
 use pgrx::{
     PgLogLevel, PgSqlErrorCode as SqlState,
     pg_sys::{self, panic::ErrorReport},
 };
 
-use crate::pg::datum::Timestamp;
+use crate::pg::{datum::Timestamp, versions::save_error};
 
 /// An error that has not been raised yet.
 #[derive(Debug)]
 pub(crate) struct Error {
-    #[cfg_attr(feature = "pg15", expect(dead_code, reason = "for soft errors"))]
     state: SqlState,
     report: Box<ErrorReport>,
 }
@@ -67,43 +70,13 @@ impl Error {
     ///
     /// # Safety
     /// `context` is the context node of a call, or null.
-    #[cfg(not(feature = "pg15"))]
-    #[allow(ffi_unwind_calls, reason = "inside pgrx's boundary, with nothing to drop")]
     pub(crate) unsafe fn save(self, context: *mut pg_sys::Node) -> Result<(), Self> {
-        use std::{ffi::CString, ptr};
-
-        use crate::pg::raw::soft;
-
-        // SAFETY: a node, if it is not null.
-        if context.is_null() || unsafe { (*context).type_ } != pg_sys::NodeTag::T_ErrorSaveContext {
-            return Err(self);
-        }
         let text = |text: &str| CString::new(text).unwrap_or_default();
         let message = text(self.report.message());
         let [detail, hint] = [self.report.detail(), self.report.hint()].map(|part| part.map(text));
-        // SAFETY: the calls that PostgreSQL's own macro makes. It copies the texts, which are dropped outside.
-        unsafe {
-            pg_sys::ffi::pg_guard_ffi_boundary(|| {
-                if soft::errsave_start(context, ptr::null()) {
-                    soft::errcode(self.state as c_int);
-                    soft::errmsg_internal(c"%s".as_ptr(), message.as_ptr());
-                    if let Some(detail) = &detail {
-                        soft::errdetail_internal(c"%s".as_ptr(), detail.as_ptr());
-                    }
-                    if let Some(hint) = &hint {
-                        soft::errhint(c"%s".as_ptr(), hint.as_ptr());
-                    }
-                    soft::errsave_finish(context, ptr::null(), 0, ptr::null());
-                }
-            });
-        }
-        Ok(())
-    }
-
-    /// Returns it: soft errors came with PostgreSQL 16.
-    #[cfg(feature = "pg15")]
-    pub(crate) unsafe fn save(self, _context: *mut pg_sys::Node) -> Result<(), Self> {
-        Err(self)
+        // SAFETY: the caller's context.
+        let saved = unsafe { save_error(context, self.state, &message, detail.as_deref(), hint.as_deref()) };
+        if saved { Ok(()) } else { Err(self) }
     }
 }
 

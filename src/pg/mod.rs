@@ -1,6 +1,7 @@
 //! Interfaces of PostgreSQL.
 
 pub(crate) mod raw;
+pub(crate) mod versions;
 
 pub(crate) mod backend_local;
 pub(crate) mod datum;

@@ -1,12 +1,10 @@
 //! The processes that run SQL, and their transactions.
 
-use std::{
-    ffi::c_int,
-    ptr,
-    sync::atomic::{AtomicU32, Ordering::Acquire},
-};
+use std::{ffi::c_int, ptr, sync::atomic::Ordering::Acquire};
 
 use pgrx::pg_sys::{self, PGPROC};
+
+use crate::pg::versions::transaction_number;
 
 /// A process that runs SQL, or the place of one.
 #[derive(Clone, Copy)]
@@ -40,19 +38,13 @@ impl Process {
         unsafe { self.0.offset_from_unsigned((*pg_sys::ProcGlobal).allProcs) }
     }
 
-    /// The number of its top-level transaction, which is never the same as of the one before; 0 if there is none.
+    /// The number of its top-level transaction, which differs from that of the transaction before it; 0 if there is none.
     ///
     /// It is set to 0 under the lock under which a commit becomes visible, and which each snapshot takes. So a snapshot
     /// that is taken after it was seen to have changed sees the commit.
     pub(crate) fn transaction(self) -> u32 {
-        // SAFETY: the places stay where they are, and the number is written in one step.
-        unsafe {
-            #[cfg(any(feature = "pg15", feature = "pg16"))]
-            let number = &raw mut (*self.0).lxid;
-            #[cfg(any(feature = "pg17", feature = "pg18"))]
-            let number = &raw mut (*self.0).vxid.lxid;
-            AtomicU32::from_ptr(number).load(Acquire)
-        }
+        // SAFETY: a place in the array of processes.
+        unsafe { transaction_number(self.0) }.load(Acquire)
     }
 
     /// The process ID, or 0.

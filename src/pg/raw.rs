@@ -8,9 +8,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys::{
-    AclMode, AclResult, Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
-    List, Node, Oid, PlannerInfo, RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData,
-    oidvector,
+    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid,
+    PlannerInfo, RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -44,10 +43,6 @@ unsafe extern "C-unwind" {
     pub(crate) fn buildoidvector(oids: *const Oid, length: c_int) -> *mut oidvector;
     pub(crate) fn get_func_namespace(function: Oid) -> Oid;
     pub(crate) fn GetUserId() -> Oid;
-    #[cfg(feature = "pg15")]
-    pub(crate) fn pg_proc_aclcheck(function: Oid, role: Oid, mode: AclMode) -> AclResult::Type;
-    #[cfg(not(feature = "pg15"))]
-    pub(crate) fn object_aclcheck(class: Oid, object: Oid, role: Oid, mode: AclMode) -> AclResult::Type;
 
     pub(crate) fn lappend(list: *mut List, datum: *mut c_void) -> *mut List;
     pub(crate) fn copyObjectImpl(node: *const c_void) -> *mut c_void;
@@ -93,9 +88,6 @@ unsafe extern "C-unwind" {
     pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
     pub(crate) fn bms_is_member(number: c_int, set: *const Bitmapset) -> bool;
 
-    pub(crate) fn timestamp2timestamptz_opt_overflow(timestamp: i64, overflow: *mut c_int) -> i64;
-    pub(crate) fn date2timestamptz_opt_overflow(date: i32, overflow: *mut c_int) -> i64;
-
     /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users'
     /// code.
     pub(crate) fn estimate_expression_value(root: *mut PlannerInfo, node: *mut Node) -> *mut Node;
@@ -130,26 +122,4 @@ unsafe extern "C" {
     // Pure functions of PostgreSQL's common library, which pgrx does not bind.
     pub(crate) fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
     pub(crate) fn hash_bytes_extended(bytes: *const u8, length: c_int, seed: u64) -> u64;
-}
-
-/// Of soft errors. These are called inside pgrx's `pg_guard_ffi_boundary`.
-#[cfg(not(feature = "pg15"))]
-pub(crate) mod soft {
-    use std::ffi::{c_char, c_int};
-
-    use pgrx::pg_sys::Node;
-
-    unsafe extern "C-unwind" {
-        pub(crate) fn errsave_start(context: *mut Node, domain: *const c_char) -> bool;
-        pub(crate) fn errcode(state: c_int) -> c_int;
-        pub(crate) fn errmsg_internal(format: *const c_char, ...) -> c_int;
-        pub(crate) fn errdetail_internal(format: *const c_char, ...) -> c_int;
-        pub(crate) fn errhint(format: *const c_char, ...) -> c_int;
-        pub(crate) fn errsave_finish(
-            context: *mut Node,
-            file: *const c_char,
-            line: c_int,
-            function: *const c_char,
-        );
-    }
 }

@@ -22,10 +22,13 @@ use std::{
 
 use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting, PgSqlErrorCode as SqlState, PgTryBuilder,
-    pg_sys::{self, GucSource, config_string},
+    pg_sys::{self, GucSource},
 };
 
-use crate::pg::errors::{Error, sentence};
+use crate::pg::{
+    errors::{Error, sentence},
+    versions::{SettingRecord, setting},
+};
 
 /// The library may be loaded during a parallel operation, by its leader or a worker. Without this flag PostgreSQL would
 /// then drop the values of placeholders.
@@ -107,12 +110,12 @@ impl<T: FromStr<Err: ToString>> Define for Setting<T> {
             return Ok(());
         }
         let name = self.name.to_string_lossy();
-        // SAFETY: the record is read at once.
-        if let Some(value) = unsafe { record(self.name).and_then(|record| session_value(record)) } {
+        // SAFETY: ours and its placeholder are texts, and the record is read at once.
+        if let Some(value) = unsafe { setting(self.name).and_then(|record| session_value(record)) } {
             return Err(Error::setting_not_honoured(&name, value.to_bytes()));
         }
-        // SAFETY: the record is read at once.
-        let source = || unsafe { record(self.name).map(|record| record.gen_.reset_source) };
+        // SAFETY: as above.
+        let source = || unsafe { setting(self.name) }.map(|record| record.reset_source);
         let before = source();
         DEFINING.store(true, Relaxed);
         // SAFETY: the hooks catch their panics.
@@ -150,43 +153,16 @@ impl<T: FromStr<Err: ToString>> Define for Setting<T> {
 /// The value in force, if the server has not set it.
 ///
 /// # Safety
-/// The record of a setting that exists.
-unsafe fn session_value(record: &config_string) -> Option<CString> {
+/// The record of a setting, whose texts are still there.
+unsafe fn session_value(record: SettingRecord) -> Option<CString> {
     // SAFETY: texts, or null.
-    unsafe {
-        let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_owned());
-        let (value, reset) = (text(*record.variable), text(record.reset_val));
-        if record.gen_.reset_source > LAST_SERVER_SOURCE {
-            return Some(reset.unwrap_or_default());
-        }
-        // A session may set the same value as the server's.
-        value.filter(|value| record.gen_.source > LAST_SERVER_SOURCE && reset.as_ref() != Some(value))
+    let text = |text: *const c_char| (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_owned());
+    let (value, reset) = (text(record.value), text(record.reset_value));
+    if record.reset_source > LAST_SERVER_SOURCE {
+        return Some(reset.unwrap_or_default());
     }
-}
-
-/// PostgreSQL's record of a setting of ours or of its placeholder, which is a text, too. Names are the same in lower
-/// and upper case.
-///
-/// # Safety
-/// The record is not used after another one is defined.
-unsafe fn record<'a>(name: &CStr) -> Option<&'a config_string> {
-    // SAFETY: as many records as PostgreSQL says, which don't change during the call.
-    #[cfg(feature = "pg15")]
-    unsafe {
-        let count = pg_sys::GetNumConfigOptions() as usize;
-        let mut records = std::slice::from_raw_parts(pg_sys::get_guc_variables(), count).iter();
-        let name = name.to_bytes();
-        records
-            .find(|&&record| CStr::from_ptr((*record).name).to_bytes().eq_ignore_ascii_case(name))
-            .and_then(|record| record.cast::<config_string>().as_ref())
-    }
-    // SAFETY: a plain call, which makes no placeholder and raises no error.
-    #[cfg(not(feature = "pg15"))]
-    unsafe {
-        pg_sys::find_option(name.as_ptr(), false, true, pg_sys::PGERROR as i32)
-            .cast::<config_string>()
-            .as_ref()
-    }
+    // A session may set the same value as the server's.
+    value.filter(|value| record.source > LAST_SERVER_SOURCE && reset.as_ref() != Some(value))
 }
 
 /// Whether a setting is being defined. Without preloading, this happens during a command.

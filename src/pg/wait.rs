@@ -1,6 +1,10 @@
 //! Waits that a user can cancel and that `pg_stat_activity` shows.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use pgrx::{check_for_interrupts, pg_sys};
+
+use crate::pg::versions::wait_event;
 
 /// What a backend waits for. From PostgreSQL 17 on `pg_stat_activity` shows it by these names, before
 /// that as `Extension`.
@@ -15,25 +19,16 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    #[cfg(any(feature = "pg17", feature = "pg18"))]
     fn info(self) -> u32 {
-        use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
         /// The numbers that the server gave these events, cached in each backend.
         static INFO: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
 
         let known = &INFO[self as usize];
         if known.load(Relaxed) == 0 {
             let name = [c"SnoTick", c"SnoClock", c"SnoMarks"][self as usize];
-            // SAFETY: a static name; the server gives the same number for the same name.
-            known.store(unsafe { pg_sys::WaitEventExtensionNew(name.as_ptr()) }, Relaxed);
+            known.store(wait_event(name), Relaxed);
         }
         known.load(Relaxed)
-    }
-
-    #[cfg(any(feature = "pg15", feature = "pg16"))]
-    fn info(self) -> u32 {
-        pg_sys::PG_WAIT_EXTENSION
     }
 }
 

@@ -133,8 +133,7 @@ fn sno_brin_distance(left: Sno, right: Sno) -> f64 {
     left.distance(right)
 }
 
-/// Skip scans came with PostgreSQL 18.
-#[cfg(feature = "pg18")]
+/// Skip scans came with PostgreSQL 18; before, SQL does not declare the function.
 mod skip {
     use pgrx::pg_sys::{Datum, FunctionCallInfo, Relation};
     use sno_core::Sno;

@@ -7,7 +7,7 @@ use sno_core::Sno;
 use crate::pg::{
     datum::{Returned as _, Timestamp},
     fmgr::{Args, export, functions},
-    raw,
+    versions::{timestamptz_of_date, timestamptz_of_timestamp},
 };
 
 export! {
@@ -67,44 +67,30 @@ fn time_gt_sno(time: Timestamp, id: Sno) -> bool {
 
 functions! {
     /// `sno_first(timestamptz, boolean) → sno`
-    sno_first: |call| bound(call, Timestamp, Sno::first);
+    sno_first: |call| bound(call, |time| time, Sno::first);
     /// `sno_first(timestamp, boolean) → sno`
-    sno_first_timestamp: |call| bound(call, of_timestamp, Sno::first);
+    sno_first_timestamp: |call| bound(call, timestamptz_of_timestamp, Sno::first);
     /// `sno_first(date, boolean) → sno`
-    sno_first_date: |call| bound(call, of_date, Sno::first);
+    sno_first_date: |call| bound(call, |date| timestamptz_of_date(date as i32), Sno::first);
     /// `sno_last(timestamptz, boolean) → sno`
-    sno_last: |call| bound(call, Timestamp, Sno::last);
+    sno_last: |call| bound(call, |time| time, Sno::last);
     /// `sno_last(timestamp, boolean) → sno`
-    sno_last_timestamp: |call| bound(call, of_timestamp, Sno::last);
+    sno_last_timestamp: |call| bound(call, timestamptz_of_timestamp, Sno::last);
     /// `sno_last(date, boolean) → sno`
-    sno_last_date: |call| bound(call, of_date, Sno::last);
+    sno_last_date: |call| bound(call, |date| timestamptz_of_date(date as i32), Sno::last);
 }
 
 /// The first or the last ID that satisfies a comparison of its time with a time; null if there is none.
 unsafe fn bound(
     fcinfo: FunctionCallInfo,
-    time: fn(i64) -> Timestamp,
+    timestamptz: fn(i64) -> i64,
     of: fn(i64, bool) -> Option<Sno>,
 ) -> Datum {
     // SAFETY: declared in SQL with a time by value and a boolean. This is the outermost frame.
     unsafe {
         let mut args = Args::new(fcinfo);
-        let id = of(time(args.next()).unix_micros(), args.next());
+        let id = of(Timestamp(timestamptz(args.next())).unix_micros(), args.next());
         (*fcinfo).isnull = id.is_none();
         id.map_or(Datum::null(), |id| id.into_datum())
     }
-}
-
-/// The time of a `timestamp` in the session's time zone; an infinity if that is out of range.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-fn of_timestamp(micros: i64) -> Timestamp {
-    // SAFETY: a plain call, which raises no error.
-    Timestamp(unsafe { raw::timestamp2timestamptz_opt_overflow(micros, &mut 0) })
-}
-
-/// The time at which a `date` begins in the session's time zone; an infinity if that is out of range.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-fn of_date(date: i64) -> Timestamp {
-    // SAFETY: a plain call, which raises no error. A date is a number of 32 bits.
-    Timestamp(unsafe { raw::date2timestamptz_opt_overflow(date as i32, &mut 0) })
 }

@@ -38,10 +38,24 @@ fn paths(text: &str) -> BTreeSet<String> {
     found
 }
 
-#[test]
-fn imports_go_one_way() {
+fn all_modules() -> Vec<(String, String)> {
     let mut all = Vec::new();
     modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../src"), "crate", &ROOMS, &mut all);
+    all
+}
+
+/// `lib.rs` is not among the modules: it chooses the version of pgrx.
+#[test]
+fn one_file_asks_for_the_version_of_postgresql() {
+    let mut asking = all_modules();
+    asking.retain(|(_, text)| text.contains("feature = \"pg"));
+    let names: Vec<&String> = asking.iter().map(|(module, _)| module).collect();
+    assert_eq!(names, ["crate::pg::versions"], "it has the functions that are the same for all versions");
+}
+
+#[test]
+fn imports_go_one_way() {
+    let all = all_modules();
     let below =
         |path: &str, module: &str| path.strip_prefix(module).is_some_and(|rest| rest.starts_with("::"));
     let mut uses = BTreeSet::new();

@@ -9,6 +9,7 @@ use crate::{
     pg::{
         datum::{Argument as _, Returned as _, Timestamp},
         raw,
+        versions::may_call,
     },
     sno::id::lt,
 };
@@ -169,17 +170,4 @@ pub(crate) unsafe fn address(function: Oid) -> Option<usize> {
 pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     // SAFETY: a look-up of a function that exists.
     unsafe { address(oid) == Some(function as usize) }
-}
-
-/// Whether the user may call a function. One that replaces another, and that other one, both have to be allowed.
-pub(crate) unsafe fn may_call(function: Oid) -> bool {
-    let mode = pg_sys::AclMode::from(pg_sys::ACL_EXECUTE);
-    // SAFETY: look-ups of a function that exists.
-    unsafe {
-        #[cfg(feature = "pg15")]
-        let result = raw::pg_proc_aclcheck(function, raw::GetUserId(), mode);
-        #[cfg(not(feature = "pg15"))]
-        let result = raw::object_aclcheck(pg_sys::ProcedureRelationId, function, raw::GetUserId(), mode);
-        result == pg_sys::AclResult::ACLCHECK_OK
-    }
 }

@@ -24,25 +24,27 @@ use pgrx::{
     GucContext, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, JoinExpr, List, Node, NodeTag, NullTest, Oid, OpExpr,
-        PlannerInfo, Query, RelOptInfo, SortGroupClause, TargetEntry,
+        PlannerInfo, Query, RangeTblEntry, RelOptInfo, SortGroupClause, TargetEntry,
     },
 };
 use sno_core::Sno;
 
 use crate::{
-    pg::{nodes::nodes, raw, settings::IN_PARALLEL},
+    pg::{
+        nodes::nodes,
+        raw,
+        settings::IN_PARALLEL,
+        versions::{may_call, on_table},
+    },
     sno::{
         id::c::sno_time,
-        planner::operators::{Function, Operator, Operators, is_function, may_call},
+        planner::operators::{Function, Operator, Operators, is_function},
         time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
     },
 };
 
 /// The setting `sno.enable_time_conditions`.
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
-
-/// The hook of another library, which ours replaces and calls.
-static mut NEXT: pg_sys::get_relation_info_hook_type = None;
 
 /// Defines the setting and installs the hook, when the library is loaded.
 pub(crate) fn install() {
@@ -54,32 +56,15 @@ pub(crate) fn install() {
         GucContext::Userset,
         IN_PARALLEL,
     );
-    // SAFETY: a library is loaded by one thread.
-    unsafe {
-        NEXT = pg_sys::get_relation_info_hook;
-        pg_sys::get_relation_info_hook = Some(relation_info);
-    }
+    on_table(rewrite);
 }
 
-/// Without pgrx's guard: see [`raw`].
-unsafe extern "C-unwind" fn relation_info(
-    root: *mut PlannerInfo,
-    table: Oid,
-    has_children: bool,
-    relation: *mut RelOptInfo,
-) {
-    // SAFETY: PostgreSQL's call, which is passed on unchanged. The query belongs to this planning, so it may be
-    // changed. No frame below has a destructor, a guard or a panic.
+unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
+    // SAFETY: the query belongs to this planning, so it may be changed. No frame below has a destructor, a guard or a
+    // panic.
     unsafe {
-        if let Some(next) = NEXT {
-            next(root, table, has_children, relation);
-        }
-        if !ENABLED.get() {
-            return;
-        }
-        let number = (*relation).relid;
-        if let Some(entry) = element((*root).simple_rte_array, number) {
-            Table { root, relation, number }.rewrite(&*entry);
+        if ENABLED.get() {
+            Table { root, relation, number: (*relation).relid }.rewrite(entry);
         }
     }
 }
@@ -114,7 +99,7 @@ struct Key {
 }
 
 impl Table {
-    unsafe fn rewrite(self, entry: &pg_sys::RangeTblEntry) {
+    unsafe fn rewrite(self, entry: &RangeTblEntry) {
         // SAFETY: the query's nodes.
         unsafe {
             // The server of a foreign table may not have the functions.

@@ -10,9 +10,10 @@ use crate::{
         fmgr::{Args, functions},
         nodes::nodes,
         raw,
+        versions::may_call,
     },
     sno::{
-        planner::operators::{Function, Operator, Operators, address, may_call},
+        planner::operators::{Function, Operator, Operators, address},
         time::c::{
             sno_ge_time, sno_gt_time, sno_le_time, sno_lower, sno_lt_time, sno_upper, time_ge_sno,
             time_gt_sno, time_le_sno, time_lt_sno,
