@@ -40,18 +40,6 @@ pgrx::extension_sql_file!("../sql/sno.sql", name = "sno", finalize);
 /// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
 #[pgrx::pg_guard]
 extern "C-unwind" fn _PG_init() {
-    static MEMORY: [&dyn generator::shared::Reserve; 4] = [
-        &sno::generate::MEMORY,
-        &compat::snowflake_si::generate::MEMORY,
-        &compat::uid60::generate::MEMORY,
-        &compat::uniqueid::generate::MEMORY,
-    ];
-    generator::settings::define();
-    sno::planner::rewrite::install();
-    sno::settings::define();
-    compat::settings::define();
-    generator::shared::reserve(&MEMORY);
-    sno::horizon::register();
-    // Of the other schemes a session may need none, so their memory is taken at their first use.
-    sno::generate::MEMORY.attach_at_load();
+    sno::init();
+    compat::init();
 }

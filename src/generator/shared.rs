@@ -24,6 +24,7 @@
 //! library is preloaded.
 
 use std::{
+    cell::RefCell,
     ffi::{CStr, c_void},
     ptr, slice,
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -35,6 +36,7 @@ use sno_core::{Announcement, Horizon, Marks, Slot, TickType};
 use crate::{
     generator::{errors, scheme::Scheme},
     pg::{
+        backend_local::BackendLocal,
         errors::{Error, guard},
         process::Process,
         versions::{NAMED_MEMORY_IS_DYNAMIC, NamedMemory, named_memory},
@@ -171,10 +173,11 @@ where
     }
 }
 
-/// Reserves memory if the library is being preloaded. Called once, when it is loaded. Dynamic memory needs no
-/// reservation.
-pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
-    static mut MEMORY: &[&dyn Reserve] = &[];
+/// Reserves memory if the library is being preloaded, unless memory is dynamic. Called when the library is loaded.
+pub(crate) fn reserve(memory: &[&'static dyn Reserve]) {
+    // SAFETY: the postmaster has one thread.
+    static MEMORY: BackendLocal<RefCell<Vec<&dyn Reserve>>> =
+        unsafe { BackendLocal::new(RefCell::new(Vec::new())) };
     /// The hooks of other libraries, which ours replace and call.
     static mut REQUEST: pg_sys::shmem_request_hook_type = None;
     static mut STARTUP: pg_sys::shmem_startup_hook_type = None;
@@ -184,7 +187,7 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
         // SAFETY: called by the postmaster, alone, as are the hooks before it.
         unsafe {
             call(REQUEST);
-            for memory in MEMORY {
+            for memory in MEMORY.borrow().iter() {
                 // As PostgreSQL rounds it up: each allocation starts on a cache line.
                 pg_sys::RequestAddinShmemSpace(memory.size().next_multiple_of(128));
             }
@@ -196,9 +199,8 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
         unsafe {
             guard(|| {
                 call(STARTUP);
-                let memory = MEMORY;
                 // At each call: after a crash the postmaster creates a new segment.
-                memory.iter().try_for_each(|memory| memory.take())
+                MEMORY.borrow().iter().try_for_each(|memory| memory.take())
             });
         }
     }
@@ -214,12 +216,13 @@ pub(crate) fn reserve(memory: &'static [&'static dyn Reserve]) {
 
     // SAFETY: a library is loaded by one thread.
     unsafe {
-        if pg_sys::process_shared_preload_libraries_in_progress && !NAMED_MEMORY_IS_DYNAMIC {
-            MEMORY = memory;
-            REQUEST = pg_sys::shmem_request_hook;
-            pg_sys::shmem_request_hook = Some(request);
-            STARTUP = pg_sys::shmem_startup_hook;
-            pg_sys::shmem_startup_hook = Some(startup);
+        if !pg_sys::process_shared_preload_libraries_in_progress || NAMED_MEMORY_IS_DYNAMIC {
+            return;
         }
+        if MEMORY.borrow().is_empty() {
+            REQUEST = (&raw mut pg_sys::shmem_request_hook).replace(Some(request));
+            STARTUP = (&raw mut pg_sys::shmem_startup_hook).replace(Some(startup));
+        }
+        MEMORY.borrow_mut().extend(memory);
     }
 }

@@ -13,3 +13,16 @@ pub(crate) mod generate;
 pub(crate) mod horizon;
 
 mod views;
+
+use crate::generator;
+
+/// Defines the settings, installs the hooks and reserves memory, when the library is loaded.
+pub(crate) fn init() {
+    generator::settings::define();
+    planner::rewrite::install();
+    settings::define();
+    horizon::register();
+    generator::shared::reserve(&[&generate::MEMORY]);
+    // Of the other schemes a session may need none, so their memory is taken at their first use.
+    generate::MEMORY.attach_at_load();
+}
