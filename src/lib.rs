@@ -18,7 +18,7 @@ mod pg;
 /// Functions of all types of fixed length: input and output, comparison, hashing, sorts.
 mod fixed;
 
-/// The generators of all ID schemes: schemes, sessions, shared memory, high-water marks.
+/// The generators of all ID schemes: schemes, sessions, shared memory, the file of the high-water marks.
 mod generator;
 
 /// The type `sno`: its functions, fields, generation, settings, views and planner support.

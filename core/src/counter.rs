@@ -4,10 +4,12 @@
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn read() -> u64 {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(simulated)]
+    return crate::simulated::counter();
+    #[cfg(all(target_arch = "x86_64", not(simulated)))]
     // SAFETY: every x86-64 processor has this instruction.
     return unsafe { core::arch::x86_64::_rdtsc() };
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", not(simulated)))]
     {
         let count;
         // SAFETY: reads a register that operating systems allow programs to read, for their own clock functions.
@@ -16,7 +18,7 @@ pub(crate) fn read() -> u64 {
         }
         count
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", simulated)))]
     0
 }
 
@@ -32,7 +34,9 @@ pub(crate) fn is_steady() -> bool {
     if PLAYS_UNSTEADY.get() {
         return false;
     }
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(simulated)]
+    return true;
+    #[cfg(all(target_arch = "x86_64", not(simulated)))]
     {
         use core::arch::x86_64::__cpuid;
         use std::sync::OnceLock;
@@ -44,6 +48,6 @@ pub(crate) fn is_steady() -> bool {
         *ANSWER.get_or_init(|| __cpuid(0x8000_0000).eax >= LEAF && __cpuid(LEAF).edx & BIT != 0)
     }
     // The Arm architecture guarantees it for the generic timer.
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", simulated)))]
     cfg!(target_arch = "aarch64")
 }

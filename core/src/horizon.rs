@@ -30,14 +30,12 @@
 //! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait
 //! for it.
 
-#[cfg(not(loom))]
-use core::sync::atomic::{AtomicU64, fence};
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, fence};
-
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use crate::{Tick, TickType};
+use crate::{
+    Tick, TickType,
+    atomic::{AtomicU64, fence},
+};
 
 /// The bits of a word that are left for the transaction's number.
 const NUMBER: u32 = u64::BITS - Tick::BITS;

@@ -87,6 +87,8 @@
 #![deny(missing_docs, unsafe_code)]
 
 mod abbreviation;
+#[cfg(target_has_atomic = "64")]
+mod atomic;
 mod base32;
 mod clock;
 #[cfg(all(feature = "compat", target_has_atomic = "64"))]
@@ -108,6 +110,10 @@ mod postgres_types;
 pub mod record;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(all(feature = "marks", target_has_atomic = "64"))]
+pub mod server;
+#[cfg(simulated)]
+pub mod simulated;
 #[cfg(target_has_atomic = "64")]
 mod slot;
 #[cfg(feature = "sqlx")]

@@ -59,18 +59,16 @@
 //! falls behind the clock, so that the other side can be entered without a wait after the next backward step or
 //! restart.
 
-#[cfg(not(loom))]
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-
 use core::{
     fmt,
     marker::PhantomData,
     sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use crate::{Clock, OutOfEpoch, SequenceRange, Sno, Tick, TickType};
+use crate::{
+    Clock, OutOfEpoch, SequenceRange, Sno, Tick, TickType,
+    atomic::{AtomicBool, AtomicU32, AtomicU64},
+};
 
 /// The state of one generator, which fills a cache line.
 ///

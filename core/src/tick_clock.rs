@@ -1,8 +1,12 @@
 //! The system's clock for generators, read about once a tick.
 
 use core::cell::Cell;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+#[cfg(not(simulated))]
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+#[cfg(simulated)]
+use crate::simulated::{Instant, SystemTime, UNIX_EPOCH};
 use crate::{Clock, OutOfEpoch, Tick, counter};
 
 /// The system's real-time clock, read about once a tick: in between, the processor's time-stamp counter shows whether

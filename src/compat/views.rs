@@ -1,7 +1,5 @@
 //! Monitoring of generators: `sno_compat_generators`.
 
-use std::sync::atomic::Ordering::Acquire;
-
 use crate::{
     compat::{
         settings::BASE_CLOCK,
@@ -43,7 +41,7 @@ fn add_rows<S: Scheme, const SLOTS: usize>(
         return Ok(());
     }
     let shared = memory.attach()?;
-    if !shared.ready.load(Acquire) {
+    if !shared.is_ready() {
         return Ok(());
     }
     let time = |tick| Timestamp::from_unix_micros(scheme.epoch().unix_micros(tick));

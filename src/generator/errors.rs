@@ -3,7 +3,11 @@
 use std::io;
 
 use pgrx::PgSqlErrorCode as SqlState;
-use sno_core::{OutOfEpoch, record::Origin};
+use sno_core::{
+    OutOfEpoch,
+    record::Origin,
+    server::{self, Notice},
+};
 
 use crate::{
     generator::scheme::Scheme,
@@ -77,7 +81,7 @@ pub(crate) fn layout<S: Scheme>() -> Error {
 }
 
 /// A file of marks that can't be opened, locked, read or written; `doing` is the verb.
-pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Error {
+fn marks_io(path: &str, doing: &str, error: &io::Error) -> Error {
     let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     let state = if full { SqlState::ERRCODE_DISK_FULL } else { SqlState::ERRCODE_IO_ERROR };
     Error::new(state, format!("could not {doing} file \"{path}\": {error}"))
@@ -85,7 +89,7 @@ pub(crate) fn marks_io(path: &str, doing: &str, error: &io::Error) -> Error {
 }
 
 /// A file of marks without a valid record.
-pub(crate) fn marks_corrupted(path: &str) -> Error {
+fn marks_corrupted(path: &str) -> Error {
     Error::new(SqlState::ERRCODE_DATA_CORRUPTED, format!("file \"{path}\" holds no whole record"))
         .detail("It says up to when IDs were generated before the server's last start.")
         .hint(
@@ -94,7 +98,29 @@ pub(crate) fn marks_corrupted(path: &str) -> Error {
         )
 }
 
+/// An error of the core's protocol.
+pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
+    match error {
+        server::Error::Io { doing, error } => marks_io(S::MARKS, doing, &error),
+        server::Error::NoRecord => marks_corrupted(S::MARKS),
+        server::Error::OutOfEpoch(error) => clock_outside_epoch::<S>(error),
+    }
+}
+
 // Lines for the server's log. No client sees them, and nothing has failed.
+
+/// A notice of the core's protocol.
+pub(crate) fn notice<S: Scheme>(scheme: S, notice: Notice<S::Tick>) -> Error {
+    match notice {
+        Notice::Copied { from, here } => copied::<S>(&from, &here),
+        Notice::Promoted(wal_timeline) => promoted::<S>(wal_timeline),
+        Notice::ClockWentBackWhileDown(micros) => clock_went_back_while_down::<S>(micros),
+        Notice::NotRenewed(error) => generation::<S>(error),
+        Notice::ClockSteppedBack { from, to } => {
+            clock_stepped_back::<S>(scheme.epoch().unix_micros(from) - scheme.epoch().unix_micros(to))
+        }
+    }
+}
 
 #[track_caller]
 fn log_line(message: impl AsRef<str>) -> Error {
@@ -102,13 +128,13 @@ fn log_line(message: impl AsRef<str>) -> Error {
 }
 
 /// A clock that stepped back by this many microseconds, when the generators switched to the other tick-tock side.
-pub(crate) fn clock_stepped_back<S: Scheme>(micros: i64) -> Error {
+fn clock_stepped_back<S: Scheme>(micros: i64) -> Error {
     log_line(format!("system clock went back by {:.3} s", micros as f64 / 1e6))
         .detail(format!("The generators of {} switched to the other tick-tock side. No ID repeats.", S::NAME))
 }
 
 /// A clock that is further behind the marks, by this many microseconds, than it can be without a backward step.
-pub(crate) fn clock_went_back_while_down<S: Scheme>(micros: i64) -> Error {
+fn clock_went_back_while_down<S: Scheme>(micros: i64) -> Error {
     log_line(format!(
         "system clock went back by {:.3} s or more while the server was down",
         micros as f64 / 1e6
@@ -117,7 +143,7 @@ pub(crate) fn clock_went_back_while_down<S: Scheme>(micros: i64) -> Error {
 }
 
 /// A data directory that was copied, promoted or restored.
-pub(crate) fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
+fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
     if origin.wal_timeline == here.wal_timeline {
         log_line(format!("data directory was copied after its last {} was generated", S::NAME))
             .detail(format!(
@@ -138,7 +164,7 @@ pub(crate) fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
 }
 
 /// A server that was promoted or restored, and has no file of marks.
-pub(crate) fn promoted<S: Scheme>(wal_timeline: u32) -> Error {
+fn promoted<S: Scheme>(wal_timeline: u32) -> Error {
     log_line(format!("server was promoted or restored after its last {} was generated", S::NAME))
         .detail(format!(
             "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",

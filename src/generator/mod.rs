@@ -6,5 +6,5 @@ pub(crate) mod settings;
 pub(crate) mod errors;
 pub(crate) mod shared;
 
-pub(crate) mod marks;
+pub(crate) mod backend;
 pub(crate) mod session;

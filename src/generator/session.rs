@@ -1,21 +1,19 @@
 //! A backend's session: the slot in shared memory that its settings and its PID lead to, and the waits.
 
-use std::{
-    cell::Cell,
-    ops::RangeInclusive,
-    sync::atomic::Ordering::{Acquire, Relaxed},
-    time::Instant,
-};
+use std::{cell::Cell, ops::RangeInclusive, time::Instant};
 
-use sno_core::{ClaimError, Clock as _, SequenceRange, Slot, Stamp, Tick, TickType};
+use sno_core::{
+    ClaimError, Clock as _, SequenceRange, Slot, Stamp, Tick, TickType,
+    server::{Host as _, Notice, Shared},
+};
 
 use crate::{
     generator::{
+        backend::{Backend, MarksFile},
         errors,
-        marks::MarksFile,
         scheme::Scheme,
         settings::max_clock_wait,
-        shared::{Memory, Shared},
+        shared::Memory,
     },
     pg::{
         backend_local::BackendLocal,
@@ -86,11 +84,9 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         refuse_recovery::<S>()?;
         let shared = memory.attach()?;
         let partitions = [*partitions.start(), *partitions.end()];
-        let marks = MarksFile { scheme, shared, partitions, range };
-        if !shared.ready.load(Acquire) {
-            marks.resume()?;
-        }
-        Ok(Self { slot: &shared.slots[number as usize % SLOTS], clock: scheme.clock(), marks, number })
+        let marks = MarksFile { host: Backend(scheme), shared, partitions, range };
+        marks.resume().map_err(errors::generation::<S>)?;
+        Ok(Self { slot: shared.slot(number), clock: scheme.clock(), marks, number })
     }
 
     /// The shared memory of the scheme.
@@ -101,12 +97,12 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     /// The same session with another number, and so perhaps another slot.
     #[must_use]
     pub(crate) fn with_number(self, number: u16) -> Self {
-        Self { slot: &self.shared().slots[number as usize % SLOTS], number, ..self }
+        Self { slot: self.shared().slot(number), number, ..self }
     }
 
     #[inline(always)]
     fn claim(self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
-        let low = self.marks.scheme.low();
+        let low = self.marks.host.0.low();
         self.slot.claim_from(low, &self.clock, self.marks.range, &self.marks.shared.marks)
     }
 
@@ -127,14 +123,10 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         let from = match self.slot.is_used() {
             true => self.slot.departed(!stamp.tick_tock()),
             // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
-            false => S::Tick::from_bits(self.shared().resumed.load(Relaxed)),
+            false => self.shared().resumed(),
         };
         if from > stamp.tick() {
-            let scheme = self.marks.scheme;
-            errors::clock_stepped_back::<S>(
-                scheme.epoch().unix_micros(from) - scheme.epoch().unix_micros(stamp.tick()),
-            )
-            .log();
+            self.marks.host.log(Notice::ClockSteppedBack { from, to: stamp.tick() });
         }
     }
 
@@ -158,12 +150,14 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
                     self.wait_for_clock(&mut clock_wait, until)?
                 }
                 Err(ClaimError::TooEarly { now }) => {
-                    let low = self.marks.scheme.announce(now)?;
+                    let low = self.marks.host.0.announce(now)?;
                     if low > now {
                         self.wait_for_clock(&mut clock_wait, low)?;
                     }
                 }
-                Err(ClaimError::MarkReached { tick_tock, tick }) => self.marks.renew(tick_tock, tick)?,
+                Err(ClaimError::MarkReached { tick_tock, tick }) => {
+                    self.marks.renew(tick_tock, tick).map_err(errors::generation::<S>)?
+                }
                 Err(ClaimError::OutOfEpoch(error)) => return Err(errors::clock_outside_epoch::<S>(error)),
             }
         }
@@ -173,13 +167,13 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         // The view shows what is waited for, even before the first ID.
         self.slot.note_partition(self.number);
         let micros = self.micros_until(until);
-        clock_wait.permit::<S>(self.marks.scheme.epoch().unix_micros(until), micros)?;
+        clock_wait.permit::<S>(self.marks.host.0.epoch().unix_micros(until), micros)?;
         self.wait(Event::Clock, micros);
         Ok(())
     }
 
     fn micros_until(self, tick: S::Tick) -> u64 {
-        let start = self.marks.scheme.epoch().unix_micros(tick);
+        let start = self.marks.host.0.epoch().unix_micros(tick);
         u64::try_from(start - Timestamp::now().unix_micros()).unwrap_or(0)
     }
 
@@ -232,7 +226,7 @@ impl<S: Scheme<Tick = Tick>, const SLOTS: usize> Session<S, SLOTS> {
         let now = self.clock.now().map_err(errors::clock_outside_epoch::<S>)?;
         let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
         let horizon = self.shared().horizon.advance(to, open);
-        self.marks.keep_above(horizon, now.max(horizon))?;
+        self.marks.keep_above(horizon, now.max(horizon)).map_err(errors::generation::<S>)?;
         Ok(horizon)
     }
 }

@@ -1,23 +1,6 @@
-//! The generators' shared memory: its contents, and where it is allocated.
+//! The generators' shared memory: where it is allocated.
 //!
-//! # Protocol
-//!
-//! The server has one [`Shared`] for each ID scheme, until it stops or restarts after a crash. All fields are atomic,
-//! and all zero bits are a valid value.
-//!
-//! | part | written by | when |
-//! |---|---|---|
-//! | `layout` | the process that creates it | under PostgreSQL's lock for the creation |
-//! | `slots`, `marks`, `serial`, `resumed` | the first generation after a start | under the marks file's lock, before `ready` is set |
-//! | `slots` | any backend, by the protocol of [`Slot`] | when `ready` |
-//! | `marks`, `serial` | a backend that has written the marks file | under the marks file's lock |
-//! | `renewing`, `extra` | any backend | at any time |
-//! | `horizon`, announcements | any backend, by the protocol of [`Horizon`] | when `ready` |
-//!
-//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
-//! lease in `renewing` expires.
-//!
-//! # Where it is allocated
+//! The contents are [`sno_core::server::Shared`], all fields of which are atomic.
 //!
 //! On PostgreSQL 17 and later, in a named segment of dynamic shared memory. On 15 and 16, in the main segment: from the
 //! space that this has to spare, by the first backend that loads the library, or from space that is reserved if the
@@ -27,11 +10,11 @@ use std::{
     cell::RefCell,
     ffi::{CStr, c_void},
     ptr, slice,
-    sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
 use pgrx::pg_sys;
-use sno_core::{Announcement, Horizon, Marks, Slot, TickType};
+use sno_core::{Announcement, server::Shared};
 
 use crate::{
     generator::{errors, scheme::Scheme},
@@ -46,29 +29,6 @@ use crate::{
 /// The version of the layout, so that a new library never uses memory that an old one has laid out differently. A field
 /// at the end needs no new version, since an old library leaves zeros there.
 const LAYOUT: u32 = 1;
-
-/// The shared memory of a scheme's generators.
-#[repr(C)]
-pub(crate) struct Shared<T: TickType, const SLOTS: usize> {
-    /// The layout's version; 0 until it is created.
-    layout: AtomicU32,
-    /// Whether the generators have resumed at the marks.
-    pub(crate) ready: AtomicBool,
-    /// The high-water marks.
-    pub(crate) marks: Marks<T>,
-    /// The number of the last record in the marks file.
-    pub(crate) serial: AtomicU64,
-    /// The Unix time in milliseconds until which a backend has leased the early renewal of a mark.
-    pub(crate) renewing: AtomicU64,
-    /// `sno`: IDs of given times so far; uid60: workers leased so far.
-    pub(crate) extra: AtomicU64,
-    /// The generators.
-    pub(crate) slots: [Slot<T>; SLOTS],
-    /// The tick in which the generators resumed.
-    pub(crate) resumed: AtomicU64,
-    /// Up to which ID readers have asked.
-    pub(crate) horizon: Horizon,
-}
 
 /// A scheme's shared memory, mapped in this process or not.
 pub(crate) struct Memory<S: Scheme, const SLOTS: usize> {

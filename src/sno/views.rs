@@ -1,7 +1,5 @@
 //! Monitoring of generators: `sno_generators` and `sno_generator()`.
 
-use std::sync::atomic::Ordering::Acquire;
-
 use crate::{
     generator::settings::max_clock_wait,
     pg::{
@@ -21,7 +19,7 @@ export! { sno_generators, sno_generator }
 /// waited)`: one row per generator in use since the server started.
 fn sno_generators() -> Result<Vec<Row<9>>, Error> {
     let shared = MEMORY.attach()?;
-    let slots = if shared.ready.load(Acquire) { &shared.slots[..] } else { &[] };
+    let slots = if shared.is_ready() { &shared.slots[..] } else { &[] };
     let floor = shared.horizon.floor();
     let rows = slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(number, state)| {
         Some([

@@ -1,0 +1,285 @@
+//! The file of the high-water marks: who writes it, and when.
+
+use core::sync::atomic::Ordering::{Relaxed, Release};
+
+use crate::{
+    Marks, SequenceRange, TickType,
+    record::{self, Origin, Record},
+    server::{Disk, Error, Host, Notice, Shared, Wait},
+};
+
+/// The file's length in bytes: two records.
+const LENGTH: u64 = 2 * record::LENGTH as u64;
+
+/// For how long other processes leave an early renewal to the process that has leased it, in milliseconds.
+const RENEWAL_LEASE_MS: u64 = 200;
+
+/// How much later than the last commit in the log another commit can be, in microseconds: a process takes the time
+/// before it writes its commit, and may be held up in between.
+const COMMIT_SKEW_US: i64 = 2_000_000;
+
+/// The first and the longest wait between attempts to lock the file, in microseconds.
+const BACKOFF_MIN_US: u64 = 500;
+const BACKOFF_MAX_US: u64 = 50_000;
+
+/// The file of a scheme's high-water marks, as a process of the server uses it.
+///
+/// [`Marks`] explains the marks, [`record`] the file format. The file is read and written as follows:
+///
+/// * The first generation after a start [resumes](Self::resume): it reads the file, writes what it read once more, since
+///   this may not be on disk yet, and all generators start at these marks.
+/// * A process that enters a tick within a second of its tick-tock side's mark [renews](Self::renew_early) the mark, two
+///   seconds ahead of the clock. So there is at most one write a second, and the others do not wait for it.
+/// * A process that may not enter a tick because of the mark [renews](Self::renew) it, or waits for the one that does.
+///
+/// A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
+/// on disk. The file is overwritten in place, so it needs disk space only when it is created.
+///
+/// # Copies
+///
+/// A record also says where it was written: the timeline of the write-ahead log, and the inode number of the file. If
+/// one of them differs after a start, the data directory was promoted, restored or copied. The original server may
+/// still run and generate the same IDs, and neither server can detect that. So a [notice](Notice::Copied) says it.
+#[derive(Clone, Copy, Debug)]
+pub struct MarksFile<'a, T: TickType, const SLOTS: usize, H> {
+    /// The server, and its disk.
+    pub host: H,
+    /// What its processes share.
+    pub shared: &'a Shared<T, SLOTS>,
+    /// The first and the last partition of the server.
+    pub partitions: [u16; 2],
+    /// Its sequence numbers.
+    pub range: SequenceRange,
+}
+
+impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS, H> {
+    /// Reads the file and starts all generators at its marks. It does nothing if another process has done so.
+    ///
+    /// # Errors
+    ///
+    /// The generators have not started.
+    pub fn resume(&self) -> Result<(), Error> {
+        let Self { host, shared, .. } = self;
+        if shared.is_ready() {
+            return Ok(());
+        }
+        let file = self.open()?;
+        let mut backoff = Backoff::default();
+        while !self.try_lock(&file)? {
+            backoff.wait(host);
+        }
+        if shared.is_ready() {
+            return Ok(());
+        }
+        let epoch = host.epoch();
+        let now = epoch.floor(host.unix_micros()).map_err(Error::OutOfEpoch)?;
+        let content = host.read(&file, LENGTH).map_err(Error::io("read"))?;
+        let here = self.origin(&file)?;
+        let record = match Record::newest(&content) {
+            Some(record) => record,
+            // No record was completed, so no ID was handed out.
+            None if record::is_blank(&content) => Record {
+                system_identifier: host.system_identifier(),
+                limits: [T::MIN; 2],
+                serial: 0,
+                current: false,
+                origin: here.clone(),
+            },
+            None => return Err(Error::NoRecord),
+        };
+        let is_own = record.system_identifier == host.system_identifier();
+        let old_primary = self.last_of_old_primary();
+        let floor = [
+            // Without marks of this cluster, its IDs are not later than now.
+            (record.serial == 0 || !is_own).then_some(now),
+            old_primary,
+        ];
+        let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
+        let notice = if record.serial == 0 {
+            (here.wal_timeline > 1 && old_primary.is_some()).then_some(Notice::Promoted(here.wal_timeline))
+        } else {
+            let is_copy = is_own && !record.origin.is_same_place(&here) && record.origin.overlaps(&here);
+            is_copy.then(|| Notice::Copied { from: record.origin.clone(), here: here.clone() })
+        };
+        let mut serial = record.serial;
+        if serial > 0 {
+            // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
+            self.write_record(&file, &record)?;
+        }
+        if limits != record.limits {
+            // What raised them is not known any more after the next start.
+            serial += 1;
+            let raised = Record {
+                serial,
+                limits,
+                current: record.current,
+                system_identifier: host.system_identifier(),
+                origin: here,
+            };
+            self.write_record(&file, &raised)?;
+        }
+        if let Some(notice) = notice {
+            host.log(notice);
+        }
+        shared.marks.restore(limits, record.current);
+        shared.horizon.resume(limits[0].min(limits[1]));
+        shared.serial.store(serial, Relaxed);
+        shared.resumed.store(now.get(), Relaxed);
+        for slot in &shared.slots {
+            slot.resume(&shared.marks);
+        }
+        shared.ready.store(true, Release);
+        // The earliest time at which the clock can have been when the mark was written.
+        let last = record.limits[record.current as usize].get().saturating_sub(Marks::<T>::AHEAD);
+        let micros = epoch.unix_micros(T::from_bits(last)) - epoch.unix_micros(now);
+        if is_own && micros > 0 {
+            host.log(Notice::ClockWentBackWhileDown(micros));
+        }
+        Ok(())
+    }
+
+    /// The tick up to which the old primary's IDs were generated, after a promotion: two seconds after the last commit
+    /// that recovery replayed, since the last one in the log need not be the latest one. `None` without a promotion
+    /// since the server's start: after recovery from a crash there is no such time, and the marks are up to date.
+    fn last_of_old_primary(&self) -> Option<T> {
+        let commit = self.host.last_replayed_commit()?;
+        self.host.epoch().ceil(commit + COMMIT_SKEW_US).ok()
+    }
+
+    /// The origin of records that are written to this file now.
+    fn origin(&self, file: &H::File) -> Result<Origin, Error> {
+        let [first, last] = self.partitions;
+        Ok(Origin {
+            wal_timeline: self.host.wal_timeline(),
+            file: self.host.stat(file).map_err(Error::io("stat"))?.0,
+            partitions: first..=last,
+            sequences: self.range.lower()..=self.range.upper(),
+        })
+    }
+
+    /// Raises the mark of a side to at least `now`: writes it, or waits for the process that does.
+    ///
+    /// # Errors
+    ///
+    /// The mark was not raised.
+    pub fn renew(&self, tick_tock: bool, now: T) -> Result<(), Error> {
+        let marks = &self.shared.marks;
+        self.write_while(|| (marks.limit(tick_tock) < now).then(|| marks.ahead(tick_tock, now)))
+    }
+
+    /// Raises the marks of both sides to at least `now`, unless they are at `tick` or above. No further, so that after
+    /// a restart one of the sides can be entered without a wait.
+    ///
+    /// # Errors
+    ///
+    /// The marks were not raised.
+    pub fn keep_above(&self, tick: T, now: T) -> Result<(), Error> {
+        self.write_while(|| {
+            let limits = [false, true].map(|side| self.shared.marks.limit(side));
+            limits.iter().any(|limit| *limit < tick).then(|| limits.map(|limit| limit.max(now)))
+        })
+    }
+
+    /// Writes marks, or waits for the process that does, as long as `needed` returns some.
+    fn write_while(&self, needed: impl Fn() -> Option<[T; 2]>) -> Result<(), Error> {
+        if needed().is_none() {
+            return Ok(());
+        }
+        let file = self.open()?;
+        let mut backoff = Backoff::default();
+        while needed().is_some() {
+            if !self.try_lock(&file)? {
+                backoff.wait(&self.host);
+            } else if let Some(limits) = needed() {
+                self.write(&file, limits)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Raises the mark of a side before a process has to wait for it, unless another process is doing so. An error is
+    /// only logged, since another attempt follows before the mark is reached.
+    pub fn renew_early(&self, tick_tock: bool, now: T) {
+        let Self { host, shared, .. } = self;
+        let millis = host.epoch().unix_micros(now) as u64 / 1000;
+        let lease = shared.renewing.load(Relaxed);
+        // A lease further ahead than this is from before the clock stepped back.
+        if (millis..=millis + RENEWAL_LEASE_MS).contains(&lease) {
+            return;
+        }
+        let next = millis + RENEWAL_LEASE_MS;
+        if shared.renewing.compare_exchange(lease, next, Relaxed, Relaxed).is_err() {
+            return;
+        }
+        let marks = &shared.marks;
+        let result = self.open().and_then(|file| {
+            let due = self.try_lock(&file)? && marks.due(tick_tock, now);
+            if due { self.write(&file, marks.ahead(tick_tock, now)) } else { Ok(()) }
+        });
+        if let Err(error) = result {
+            host.log(Notice::NotRenewed(error));
+        }
+    }
+
+    /// Writes marks, waits until they are on disk, then raises the marks in shared memory. The caller
+    /// holds the lock.
+    fn write(&self, file: &H::File, limits: [T; 2]) -> Result<(), Error> {
+        let shared = self.shared;
+        let record = Record {
+            serial: shared.serial.load(Relaxed) + 1,
+            limits,
+            current: shared.marks.current(),
+            system_identifier: self.host.system_identifier(),
+            origin: self.origin(file)?,
+        };
+        self.write_record(file, &record)?;
+        shared.serial.store(record.serial, Relaxed);
+        shared.marks.raise(record.limits);
+        Ok(())
+    }
+
+    fn open(&self) -> Result<H::File, Error> {
+        self.host.open().map_err(Error::io("open"))
+    }
+
+    fn try_lock(&self, file: &H::File) -> Result<bool, Error> {
+        self.host.try_lock(file).map_err(Error::io("lock"))
+    }
+
+    /// Writes a record, and waits until it is on disk.
+    fn write_record(&self, file: &H::File, record: &Record<T>) -> Result<(), Error> {
+        let host = &self.host;
+        let write = || {
+            let (_, length) = host.stat(file)?;
+            let is_new = length < LENGTH;
+            if is_new {
+                // The space for both records, so that later writes need no more. What the file holds stays.
+                host.write_at(file, &[b' '; LENGTH as usize][length as usize..], length)?;
+            }
+            host.write_at(file, &record.encode(), record.offset())?;
+            // The process that created the file may have died before the directory entry was on disk.
+            if !is_new && record.serial > 2 {
+                return host.sync_data(file);
+            }
+            host.sync_all(file)?;
+            host.sync_directory()
+        };
+        write().map_err(Error::io("write"))
+    }
+}
+
+/// Waits for another writer, in microseconds: briefly at first, since a write is short, then twice as long each time.
+struct Backoff(u64);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(BACKOFF_MIN_US)
+    }
+}
+
+impl Backoff {
+    fn wait<T>(&mut self, host: &impl Host<T>) {
+        host.nap(Wait::Marks, self.0);
+        self.0 = (self.0 * 2).min(BACKOFF_MAX_US);
+    }
+}

@@ -1,0 +1,225 @@
+//! The generators of a server, whose processes share memory and keep a file of high-water marks.
+//!
+//! This is the protocol of the PostgreSQL extension, without PostgreSQL: what its processes do to the memory that they
+//! [share](Shared), to the [file](MarksFile) and to the clock, step by step. A [`Disk`] and a [`Host`] do the steps.
+//!
+//! # Shared memory
+//!
+//! The server has one [`Shared`] for each ID scheme, until it stops or restarts after a crash.
+//!
+//! | part | written by | when |
+//! |---|---|---|
+//! | `layout` | the process that creates it | before another process can find it |
+//! | `slots`, `marks`, `serial`, `resumed` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
+//! | `marks`, `serial` | a process that has written the marks file | under the marks file's lock |
+//! | `renewing`, `extra` | any process | at any time |
+//! | `horizon` | any process, by the protocol of [`Horizon`] | when `ready` |
+//!
+//! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
+//! lease in `renewing` expires.
+
+mod marks_file;
+
+use core::{
+    fmt,
+    sync::atomic::{
+        self,
+        Ordering::{Acquire, Relaxed},
+    },
+};
+use std::io;
+
+pub use marks_file::MarksFile;
+
+use crate::{
+    Epoch, Horizon, Marks, OutOfEpoch, Slot, TickType,
+    atomic::{AtomicBool, AtomicU64},
+    record::Origin,
+};
+
+/// The file system, in which the marks are one file.
+pub trait Disk {
+    /// An open file. It is closed when this is dropped, or when its process ends, which also releases its lock.
+    type File;
+
+    /// Opens the file to read and to write it, and creates it if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system, here and below.
+    fn open(&self) -> io::Result<Self::File>;
+
+    /// Locks the file, unless another process has locked it.
+    fn try_lock(&self, file: &Self::File) -> io::Result<bool>;
+
+    /// The inode number, and the length in bytes.
+    fn stat(&self, file: &Self::File) -> io::Result<(u64, u64)>;
+
+    /// At most so many bytes from the start.
+    fn read(&self, file: &Self::File, length: u64) -> io::Result<Vec<u8>>;
+
+    /// Writes all these bytes from a position on.
+    fn write_at(&self, file: &Self::File, bytes: &[u8], position: u64) -> io::Result<()>;
+
+    /// Waits until the bytes of the file are on disk.
+    fn sync_data(&self, file: &Self::File) -> io::Result<()>;
+
+    /// Waits until the bytes and the length of the file are on disk.
+    fn sync_all(&self, file: &Self::File) -> io::Result<()>;
+
+    /// Waits until the file's entry in its directory is on disk.
+    fn sync_directory(&self) -> io::Result<()>;
+}
+
+/// The server, and the process of it that runs.
+pub trait Host<T> {
+    /// The time from which ticks are counted.
+    fn epoch(&self) -> Epoch;
+
+    /// The system's clock: microseconds since 1970.
+    fn unix_micros(&self) -> i64;
+
+    /// Waits for so many microseconds, or less. If the call is cancelled, this unwinds.
+    fn nap(&self, wait: Wait, micros: u64);
+
+    /// The identifier of the cluster.
+    fn system_identifier(&self) -> u64;
+
+    /// The timeline of the write-ahead log.
+    fn wal_timeline(&self) -> u32;
+
+    /// The time of the last commit that recovery replayed before a promotion, in microseconds since 1970.
+    fn last_replayed_commit(&self) -> Option<i64>;
+
+    /// Writes to the server's log.
+    fn log(&self, notice: Notice<T>);
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// The next tick, after all sequence numbers of one are used up.
+    Tick,
+    /// A clock that went back to a tick that both tick-tock sides have passed.
+    Clock,
+    /// Another process that writes the high-water marks.
+    Marks,
+}
+
+/// Why nothing was generated.
+#[derive(Debug)]
+pub enum Error {
+    /// The file of the marks could not be used.
+    Io {
+        /// What failed, as a verb: "could not … file".
+        doing: &'static str,
+        /// Why.
+        error: io::Error,
+    },
+    /// The file holds neither a whole record nor blanks.
+    NoRecord,
+    /// No ID can hold the time of the clock.
+    OutOfEpoch(OutOfEpoch),
+}
+
+impl Error {
+    fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |error| Self::Io { doing, error }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { doing, error } => write!(f, "could not {doing} the file of the marks: {error}"),
+            Self::NoRecord => f.write_str("the file of the marks holds no whole record"),
+            Self::OutOfEpoch(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// What an operator should know, although nothing has failed.
+#[derive(Debug)]
+pub enum Notice<T> {
+    /// The data directory was copied, promoted or restored after its last ID, and could generate the same IDs as its
+    /// original.
+    Copied {
+        /// Where the last record was written.
+        from: Origin,
+        /// Where the next one will be.
+        here: Origin,
+    },
+    /// A standby from before the first ID of its primary was promoted to this timeline.
+    Promoted(u32),
+    /// While the server was down, the clock went back by this many microseconds or more.
+    ClockWentBackWhileDown(i64),
+    /// A mark was not renewed early. Another attempt follows before it is reached.
+    NotRenewed(Error),
+    /// The clock stepped back from one tick to another, and the generators switched sides.
+    ClockSteppedBack {
+        /// The highest tick before the step.
+        from: T,
+        /// What the clock reads.
+        to: T,
+    },
+}
+
+/// The memory that the processes of a server share, for one ID scheme. Zeros are a valid value.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Shared<T: TickType, const SLOTS: usize> {
+    /// The version of the layout, for the process that creates it; 0 until then.
+    pub layout: atomic::AtomicU32,
+    /// Whether the generators have resumed at the marks.
+    ready: AtomicBool,
+    /// The high-water marks.
+    pub marks: Marks<T>,
+    /// The number of the last record in the file.
+    serial: AtomicU64,
+    /// The Unix time in milliseconds until which a process has leased the early renewal of a mark.
+    renewing: AtomicU64,
+    /// A counter that the scheme may use.
+    pub extra: atomic::AtomicU64,
+    /// The generators.
+    pub slots: [Slot<T>; SLOTS],
+    /// The tick in which the generators resumed.
+    resumed: AtomicU64,
+    /// Up to which ID readers have asked.
+    pub horizon: Horizon,
+}
+
+impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
+    fn default() -> Self {
+        Self {
+            layout: atomic::AtomicU32::new(0),
+            ready: AtomicBool::new(false),
+            marks: Marks::new([T::MIN; 2], false),
+            serial: AtomicU64::new(0),
+            renewing: AtomicU64::new(0),
+            extra: atomic::AtomicU64::new(0),
+            slots: core::array::from_fn(|_| Slot::default()),
+            resumed: AtomicU64::new(0),
+            horizon: Horizon::default(),
+        }
+    }
+}
+
+impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
+    /// Whether the generators have resumed at the marks since the start.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Acquire)
+    }
+
+    /// The generator of a number: a partition or a worker.
+    pub fn slot(&self, number: u16) -> &Slot<T> {
+        &self.slots[number as usize % SLOTS]
+    }
+
+    /// The tick in which the generators resumed.
+    pub fn resumed(&self) -> T {
+        T::from_bits(self.resumed.load(Relaxed))
+    }
+}

@@ -1,0 +1,152 @@
+//! What the simulator in `tests/sim` puts in place of atomics, clocks and the processor's counter, in a build with
+//! `--cfg simulated`.
+
+use core::{
+    cell::Cell,
+    sync::atomic::{self, Ordering},
+};
+use std::time::Duration;
+
+/// The simulated world of a thread.
+#[derive(Clone, Copy)]
+pub struct World {
+    /// Called before each access to an atomic: other processes may run here.
+    pub pause: fn(),
+    /// The processor's counter.
+    pub counter: fn() -> u64,
+    /// The time since 1970, by the system's clock.
+    pub real_time: fn() -> Duration,
+    /// The time since the machine started.
+    pub monotonic: fn() -> Duration,
+}
+
+std::thread_local! {
+    static WORLD: Cell<World> = const {
+        Cell::new(World {
+            pause: || (),
+            counter: || 0,
+            real_time: || Duration::ZERO,
+            monotonic: || Duration::ZERO,
+        })
+    };
+}
+
+/// Replaces the world of this thread.
+pub fn enter(world: World) {
+    WORLD.set(world);
+}
+
+fn pause() {
+    (WORLD.get().pause)();
+}
+
+pub(crate) fn counter() -> u64 {
+    (WORLD.get().counter)()
+}
+
+pub(crate) fn fence(ordering: Ordering) {
+    pause();
+    atomic::fence(ordering);
+}
+
+macro_rules! atomics {
+    ($($name:ident $value:ty,)*) => { $(
+        #[derive(Debug, Default)]
+        #[repr(transparent)]
+        pub(crate) struct $name(atomic::$name);
+
+        #[allow(dead_code)]
+        impl $name {
+            pub(crate) const fn new(value: $value) -> Self {
+                Self(atomic::$name::new(value))
+            }
+
+            pub(crate) fn load(&self, ordering: Ordering) -> $value {
+                pause();
+                self.0.load(ordering)
+            }
+
+            pub(crate) fn store(&self, value: $value, ordering: Ordering) {
+                pause();
+                self.0.store(value, ordering);
+            }
+
+            pub(crate) fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                pause();
+                self.0.swap(value, ordering)
+            }
+
+            pub(crate) fn compare_exchange(
+                &self,
+                old: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                pause();
+                self.0.compare_exchange(old, new, success, failure)
+            }
+        }
+    )* };
+}
+
+atomics! { AtomicBool bool, AtomicU32 u32, AtomicU64 u64, }
+
+impl AtomicU64 {
+    pub(crate) fn fetch_add(&self, value: u64, ordering: Ordering) -> u64 {
+        pause();
+        self.0.fetch_add(value, ordering)
+    }
+
+    pub(crate) fn fetch_max(&self, value: u64, ordering: Ordering) -> u64 {
+        pause();
+        self.0.fetch_max(value, ordering)
+    }
+
+    pub(crate) fn fetch_update(
+        &self,
+        success: Ordering,
+        failure: Ordering,
+        mut update: impl FnMut(u64) -> Option<u64>,
+    ) -> Result<u64, u64> {
+        let mut old = self.load(failure);
+        while let Some(new) = update(old) {
+            match self.compare_exchange(old, new, success, failure) {
+                Ok(old) => return Ok(old),
+                Err(now) => old = now,
+            }
+        }
+        Err(old)
+    }
+}
+
+/// As [`std::time::SystemTime`].
+#[derive(Clone, Copy)]
+pub(crate) struct SystemTime(Duration);
+
+/// As [`std::time::UNIX_EPOCH`].
+pub(crate) const UNIX_EPOCH: SystemTime = SystemTime(Duration::ZERO);
+
+impl SystemTime {
+    pub(crate) fn now() -> Self {
+        Self((WORLD.get().real_time)())
+    }
+
+    pub(crate) fn duration_since(self, earlier: Self) -> Result<Duration, ()> {
+        self.0.checked_sub(earlier.0).ok_or(())
+    }
+}
+
+/// As [`std::time::Instant`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instant(Duration);
+
+impl Instant {
+    pub(crate) fn now() -> Self {
+        Self((WORLD.get().monotonic)())
+    }
+
+    pub(crate) fn duration_since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
