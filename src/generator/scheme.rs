@@ -2,7 +2,7 @@
 
 use sno_core::{Clock, Epoch, OutOfEpoch, Tick, TickClock, TickType};
 
-use crate::pg::{backend_local::BackendLocal, datum::Timestamp, errors::Error};
+use crate::pg::{backend_local::BackendLocal, datum::Timestamp};
 
 /// An ID scheme: how its generators tell the time, and its names in messages.
 pub(crate) trait Scheme: Copy + 'static {
@@ -25,25 +25,12 @@ pub(crate) trait Scheme: Copy + 'static {
     const ENDS: [&'static str; 2];
     /// The setting that has to differ between servers.
     const SETTING: &'static str;
-    /// Whether transactions announce their IDs, for a [`Horizon`](sno_core::Horizon).
-    const ANNOUNCES: bool = false;
 
     /// The clock of a session.
     fn clock(self) -> Self::Clock;
 
     /// The time from which its ticks are counted.
     fn epoch(self) -> Epoch;
-
-    /// The tick from which on this transaction may take IDs, by what it has announced.
-    #[inline(always)]
-    fn low(self) -> Self::Tick {
-        Self::Tick::MIN
-    }
-
-    /// Announces that this transaction takes IDs from `now` on; returns the tick from which on it may.
-    fn announce(self, now: Self::Tick) -> Result<Self::Tick, Error> {
-        Ok(now)
-    }
 }
 
 /// The backend's clock for the ticks of `sno`, which is read about once a tick.

@@ -3,7 +3,7 @@
 use std::{cell::Cell, ops::RangeInclusive, time::Instant};
 
 use sno_core::{
-    ClaimError, Clock as _, SequenceRange, Slot, Stamp, Tick, TickType,
+    ClaimError, Clock as _, SequenceRange, Slot, Stamp, TickType,
     server::{Host as _, Notice, Shared},
 };
 
@@ -74,9 +74,9 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
     /// # Errors
     ///
     /// The server is in recovery, or the shared memory or the marks are not available.
-    pub(crate) fn start(
+    pub(crate) fn start<P>(
         scheme: S,
-        memory: &'static Memory<S, SLOTS>,
+        memory: &'static Memory<S, SLOTS, P>,
         partitions: RangeInclusive<u16>,
         number: u16,
         range: SequenceRange,
@@ -94,15 +94,25 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         self.marks.shared
     }
 
+    /// What the clock reads.
+    pub(crate) fn now(self) -> Result<S::Tick, Error> {
+        self.clock.now().map_err(errors::clock_outside_epoch::<S>)
+    }
+
+    /// Has both marks on disk at this tick or above: see [`MarksFile::keep_above`].
+    pub(crate) fn keep_marks_above(self, tick: S::Tick, now: S::Tick) -> Result<(), Error> {
+        self.marks.keep_above(tick, now).map_err(errors::generation::<S>)
+    }
+
     /// The same session with another number, and so perhaps another slot.
     #[must_use]
     pub(crate) fn with_number(self, number: u16) -> Self {
         Self { slot: self.shared().slot(number), number, ..self }
     }
 
+    /// Claims the next stamp, but none in a tick before `low`.
     #[inline(always)]
-    fn claim(self) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
-        let low = self.marks.host.0.low();
+    fn claim(self, low: S::Tick) -> Result<Stamp<S::Tick>, ClaimError<S::Tick>> {
         self.slot.claim_from(low, &self.clock, self.marks.range, &self.marks.shared.marks)
     }
 
@@ -132,29 +142,33 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
 
     /// Claims the next stamp, and waits if it has to.
     pub(crate) fn next(self) -> Result<Stamp<S::Tick>, Error> {
-        let mut clock_wait = ClockWait::default();
+        match self.next_from(S::Tick::MIN, &mut ClockWait::default())? {
+            Ok(stamp) => Ok(stamp),
+            Err(TooEarly { .. }) => unreachable!("no tick is before the first"),
+        }
+    }
+
+    /// The same, but for none in a tick before `low`: if the clock reads one, the caller decides what to do.
+    pub(crate) fn next_from(
+        self,
+        low: S::Tick,
+        clock_wait: &mut ClockWait,
+    ) -> Result<Claimed<S::Tick>, Error> {
         loop {
-            match self.claim() {
+            match self.claim(low) {
                 Ok(stamp) => {
                     if stamp.entered {
                         self.on_new_tick(stamp);
                     }
-                    return Ok(stamp);
+                    return Ok(Ok(stamp));
                 }
                 Err(ClaimError::SequenceExhausted { until }) => {
                     self.slot.note_overflow();
                     // No longer than a tick, since the clock may have stepped back just now.
                     self.wait(Event::Tick, self.micros_until(until).min(1_000_000 / S::Tick::PER_SECOND));
                 }
-                Err(ClaimError::ClockWentBack { until, .. }) => {
-                    self.wait_for_clock(&mut clock_wait, until)?
-                }
-                Err(ClaimError::TooEarly { now }) => {
-                    let low = self.marks.host.0.announce(now)?;
-                    if low > now {
-                        self.wait_for_clock(&mut clock_wait, low)?;
-                    }
-                }
+                Err(ClaimError::ClockWentBack { until, .. }) => self.wait_for_clock(until, clock_wait)?,
+                Err(ClaimError::TooEarly { now }) => return Ok(Err(TooEarly { now })),
                 Err(ClaimError::MarkReached { tick_tock, tick }) => {
                     self.marks.renew(tick_tock, tick).map_err(errors::generation::<S>)?
                 }
@@ -163,7 +177,8 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
         }
     }
 
-    fn wait_for_clock(self, clock_wait: &mut ClockWait, until: S::Tick) -> Result<(), Error> {
+    /// Waits until the clock reads this tick, or until it may have been set.
+    pub(crate) fn wait_for_clock(self, until: S::Tick, clock_wait: &mut ClockWait) -> Result<(), Error> {
         // The view shows what is waited for, even before the first ID.
         self.slot.note_partition(self.number);
         let micros = self.micros_until(until);
@@ -185,15 +200,15 @@ impl<S: Scheme, const SLOTS: usize> Session<S, SLOTS> {
 }
 
 impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
-    /// Claims the next stamp, for the number of the session, unless the session has to start, to wait or to raise a
-    /// mark.
+    /// Claims the next stamp, in `low` or later, for the number of the session, unless the session has to start, to wait
+    /// or to raise a mark.
     ///
     /// # Safety
     /// Called in the outermost frame, which has nothing to drop.
     #[inline(always)]
-    pub(crate) unsafe fn try_next(&self) -> Option<(Stamp<S::Tick>, u16)> {
+    pub(crate) unsafe fn try_next(&self, low: S::Tick) -> Option<(Stamp<S::Tick>, u16)> {
         let session = self.get()?;
-        let stamp = session.claim().ok()?;
+        let stamp = session.claim(low).ok()?;
         if stamp.entered {
             // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
             unsafe { self.on_new_tick(stamp) };
@@ -219,26 +234,22 @@ impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
     }
 }
 
-impl<S: Scheme<Tick = Tick>, const SLOTS: usize> Session<S, SLOTS> {
-    /// Advances the horizon to so many ticks before the present one. `open` returns the least tick that open
-    /// transactions have announced.
-    pub(crate) fn horizon(self, margin: u64, open: impl FnOnce() -> Option<Tick>) -> Result<Tick, Error> {
-        let now = self.clock.now().map_err(errors::clock_outside_epoch::<S>)?;
-        let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
-        let horizon = self.shared().horizon.advance(to, open);
-        self.marks.keep_above(horizon, now.max(horizon)).map_err(errors::generation::<S>)?;
-        Ok(horizon)
-    }
-}
-
 /// Fails during recovery. It is enough to check this when a session starts, since recovery does not begin again.
 pub(crate) fn refuse_recovery<S: Scheme>() -> Result<(), Error> {
     if is_in_recovery() { Err(errors::recovery::<S>()) } else { Ok(()) }
 }
 
+/// A stamp, or why the caller has to decide what to do.
+type Claimed<T> = Result<Stamp<T>, TooEarly<T>>;
+
+/// The clock reads a tick before the one from which the caller may claim.
+pub(crate) struct TooEarly<T> {
+    pub(crate) now: T,
+}
+
 /// How long one call has waited for a clock that went back.
 #[derive(Default)]
-struct ClockWait(Option<Instant>);
+pub(crate) struct ClockWait(Option<Instant>);
 
 impl ClockWait {
     /// Fails if what was waited and what is still to wait are more than the setting allows.

@@ -9,12 +9,13 @@
 use std::{
     cell::RefCell,
     ffi::{CStr, c_void},
+    marker::PhantomData,
     ptr, slice,
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
 use pgrx::pg_sys;
-use sno_core::{Announcement, server::Shared};
+use sno_core::server::Shared;
 
 use crate::{
     generator::{errors, scheme::Scheme},
@@ -30,27 +31,28 @@ use crate::{
 /// at the end needs no new version, since an old library leaves zeros there.
 const LAYOUT: u32 = 1;
 
-/// A scheme's shared memory, mapped in this process or not.
-pub(crate) struct Memory<S: Scheme, const SLOTS: usize> {
+/// A scheme's shared memory, mapped in this process or not: the generators, and for each process a `P`, of which zeros
+/// are a valid value.
+pub(crate) struct Memory<S: Scheme, const SLOTS: usize, P = ()> {
     /// Its name in PostgreSQL.
     name: &'static CStr,
     /// Its address in this process, or null.
     address: AtomicPtr<Shared<S::Tick, SLOTS>>,
+    per_process: PhantomData<P>,
 }
 
-impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
-    /// The bytes of the generators, with room for fields that a later version adds. The announcements of all processes
-    /// follow.
+impl<S: Scheme, const SLOTS: usize, P> Memory<S, SLOTS, P> {
+    /// The bytes of the generators, with room for fields that a later version adds. What the processes have follows.
     const GENERATORS: usize = size_of::<Shared<S::Tick, SLOTS>>().next_multiple_of(1024);
 
     /// Memory of this name.
     pub(crate) const fn new(name: &'static CStr) -> Self {
-        Self { name, address: AtomicPtr::new(ptr::null_mut()) }
+        Self { name, address: AtomicPtr::new(ptr::null_mut()), per_process: PhantomData }
     }
 
     /// Its size in bytes.
     fn size() -> usize {
-        Self::GENERATORS + if S::ANNOUNCES { size_of::<Announcement>() * Process::count() } else { 0 }
+        Self::GENERATORS + size_of::<P>() * Process::count()
     }
 
     /// The server's generators. The first process to call this creates them.
@@ -70,9 +72,8 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
         }
     }
 
-    /// What the transactions of all processes have announced, by the [numbers](Process::number) of the processes.
-    pub(crate) fn announcements(&'static self) -> Result<&'static [Announcement], Error> {
-        const { assert!(S::ANNOUNCES) };
+    /// What the processes have in it, by their [numbers](Process::number).
+    pub(crate) fn per_process(&'static self) -> Result<&'static [P], Error> {
         self.attach()?;
         // SAFETY: the memory has room for as many, and was set to zeros, which are valid.
         Ok(unsafe {
@@ -100,7 +101,7 @@ impl<S: Scheme, const SLOTS: usize> Memory<S, SLOTS> {
     }
 }
 
-impl<S: Scheme, const SLOTS: usize> NamedMemory for Memory<S, SLOTS> {
+impl<S: Scheme, const SLOTS: usize, P> NamedMemory for Memory<S, SLOTS, P> {
     unsafe fn initialize(address: *mut c_void) {
         // SAFETY: as many bytes as their size. Zero is a valid value of every part.
         unsafe {
@@ -119,7 +120,7 @@ pub(crate) trait Reserve: Sync {
     fn take(&self) -> Result<(), Error>;
 }
 
-impl<S: Scheme, const SLOTS: usize> Reserve for Memory<S, SLOTS>
+impl<S: Scheme, const SLOTS: usize, P> Reserve for Memory<S, SLOTS, P>
 where
     Self: Sync,
 {

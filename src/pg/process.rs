@@ -65,9 +65,9 @@ pub(crate) fn can_prepare() -> bool {
     unsafe { max_prepared_xacts > 0 }
 }
 
-/// Whether this is a parallel worker that loads a library which its leader has not loaded. A worker begins with those
-/// of its leader.
-pub(crate) fn loads_what_its_leader_lacks() -> bool {
+/// For a library that is being loaded: whether the leader of this parallel worker has loaded it, too; true in other
+/// processes. A worker begins with the libraries of its leader.
+pub(crate) fn leader_has_library() -> bool {
     // SAFETY: reads two variables of this backend.
-    unsafe { pg_sys::ParallelWorkerNumber >= 0 && !pg_sys::InitializingParallelWorker }
+    unsafe { pg_sys::ParallelWorkerNumber < 0 || pg_sys::InitializingParallelWorker }
 }

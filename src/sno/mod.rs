@@ -9,8 +9,11 @@ pub(crate) mod planner;
 
 pub(crate) mod settings;
 
-pub(crate) mod generate;
+pub(crate) mod session;
+
 pub(crate) mod horizon;
+
+mod generate;
 
 mod views;
 
@@ -21,8 +24,8 @@ pub(crate) fn init() {
     generator::settings::define();
     planner::rewrite::install();
     settings::define();
-    horizon::register();
-    generator::shared::reserve(&[&generate::MEMORY]);
+    horizon::transaction::register();
+    generator::shared::reserve(&[&session::MEMORY]);
     // Of the other schemes a session may need none, so their memory is taken at their first use.
-    generate::MEMORY.attach_at_load();
+    session::MEMORY.attach_at_load();
 }

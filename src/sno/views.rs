@@ -8,7 +8,7 @@ use crate::{
         fmgr::{Row, export},
     },
     sno::{
-        generate::{MEMORY, SLOTS, own_partition},
+        session::{MEMORY, SLOTS, own_partition},
         settings::Settings,
     },
 };

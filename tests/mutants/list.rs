@@ -483,7 +483,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a word is cleared before the commit is visible",
-        file: "src/sno/horizon.rs",
+        file: "src/sno/horizon/transaction.rs",
         from: "XactEvent::XACT_EVENT_COMMIT |",
         to: "XactEvent::XACT_EVENT_PRE_COMMIT |",
         suites: &[HORIZON],
@@ -504,8 +504,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "prepared transactions are forgotten",
-        file: "src/sno/horizon.rs",
-        from: "        XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(prepare) },",
+        file: "src/sno/horizon/transaction.rs",
+        from: "        XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(before_prepare) },",
         to: "        XactEvent::XACT_EVENT_PRE_PREPARE => (),",
         suites: &[HORIZON],
     },
@@ -518,8 +518,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "the marks are not at the horizon",
-        file: "src/generator/session.rs",
-        from: "        self.marks.keep_above(horizon, now.max(horizon)).map_err(errors::generation::<S>)?;",
+        file: "src/sno/horizon/reader.rs",
+        from: "    session.keep_marks_above(tick, now.max(tick))?;",
         to: "        let _ = now;",
         suites: &[HORIZON],
     },

@@ -1,0 +1,28 @@
+//! The horizon: up to which ID nothing is missing and nothing will come.
+//!
+//! [`sno_core::Horizon`] has the protocol between transactions that take IDs and readers, and says why it is right. This
+//! is what it takes from PostgreSQL:
+//!
+//! | event | who | does, in this order |
+//! |---|---|---|
+//! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](transaction::announce) a tick: stores it with the transaction's number in the process's word, passes a fence, loads the floor. It takes IDs from there on |
+//! | the next ones | the same | nothing; if the clock stepped back before that tick, it announces once more |
+//! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has the tick of its word in its tag |
+//! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, gives the lock to it, and sets the process's transaction number to 0: the word has ended |
+//! | `COMMIT`, `ROLLBACK` | PostgreSQL | makes the commit visible and sets the transaction number to 0: the word has ended |
+//! | `XACT_EVENT_COMMIT`, `…_ABORT`, `…_PREPARE` | the process | clears its word, and forgets the tick |
+//! | `COMMIT PREPARED`, `ROLLBACK PREPARED` | PostgreSQL | makes the commit visible, then releases the lock |
+//! | [`sno_horizon()`](reader) | a reader | reads the clock, raises the floor, passes a fence, loads the words, then the locks; writes marks to disk; returns the horizon |
+//!
+//! * **Words.** Each process has one. A parallel worker uses that of its leader, which inserts the rows. A word counts
+//!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
+//!   Transactions also clear their words, but a reader does not depend on it: a worker can generate for a leader that has
+//!   not loaded the library.
+//! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
+//!   words first: whichever word has ended by then has its lock.
+//! * **Marks.** So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk
+//!   before it is returned.
+
+pub(crate) mod transaction;
+
+mod reader;

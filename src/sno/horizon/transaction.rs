@@ -1,0 +1,115 @@
+//! The writer's side: the life of a transaction that takes IDs, from its announcement to its end.
+
+use std::{cell::Cell, ffi::c_void, ptr};
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, LOCKTAG, XactEvent},
+};
+use sno_core::Tick;
+
+use crate::{
+    pg::{
+        backend_local::BackendLocal,
+        errors::{Error, guard},
+        process::{Process, can_prepare, leader_has_library},
+    },
+    sno::session::MEMORY,
+};
+
+/// The tick that this transaction has announced, from which on it may take IDs; [`Tick::MAX`] before it has.
+// SAFETY: for the functions of this module, which SQL and the end of a transaction call.
+static ANNOUNCED: BackendLocal<Cell<Tick>> = unsafe { BackendLocal::new(Cell::new(Tick::MAX)) };
+
+/// Whether the leader of this parallel worker notices that its transaction is prepared; true in other processes.
+// SAFETY: as above, and set when the library is loaded.
+static LEADER_HAS_LIBRARY: BackendLocal<Cell<bool>> = unsafe { BackendLocal::new(Cell::new(true)) };
+
+/// Called when the library is loaded: from then on, this process notices the ends of transactions.
+pub(crate) fn register() {
+    // SAFETY: the library stays loaded.
+    unsafe { pg_sys::RegisterXactCallback(Some(at_event), ptr::null_mut()) };
+    LEADER_HAS_LIBRARY.set(leader_has_library());
+}
+
+/// The tick from which on this transaction may take IDs: [`Tick::MAX`] if it has to announce one first.
+#[inline(always)]
+pub(crate) fn announced() -> Tick {
+    ANNOUNCED.get()
+}
+
+/// Announces that this transaction takes IDs from `now` on, which is what the clock reads. Returns the tick from which on
+/// it may: `now`, or a later one to wait for.
+pub(crate) fn announce(now: Tick) -> Result<Tick, Error> {
+    if !LEADER_HAS_LIBRARY.get() && can_prepare() {
+        return Err(Error::new(
+            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "cannot generate a sno in a parallel worker whose leader has not loaded the library",
+        )
+        .detail("If the leader prepared its transaction, sno_horizon() would not know of the ID.")
+        .hint("Add \"sno\" to \"session_preload_libraries\" or \"shared_preload_libraries\"."));
+    }
+    let (process, horizon) = (Process::own(), &MEMORY.attach()?.horizon);
+    let word = &MEMORY.per_process()?[process.number()];
+    ANNOUNCED.set(horizon.announce(word, process.transaction(), now));
+    Ok(ANNOUNCED.get())
+}
+
+unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
+    match event {
+        // SAFETY: this is the outermost frame.
+        XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(before_prepare) },
+        // The commit is visible, or the locks belong to the prepared transaction.
+        XactEvent::XACT_EVENT_COMMIT | XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE => {
+            at_end();
+        }
+        _ => (),
+    }
+}
+
+/// Takes the lock of a transaction that is about to be prepared, if it has IDs.
+fn before_prepare() -> Result<(), Error> {
+    let process = Process::own();
+    // Its workers may have announced an earlier tick than itself.
+    if let Some(tick) = MEMORY.per_process()?[process.number()].of(|| process.transaction()) {
+        // SAFETY: in a transaction, which has a number if it is prepared. The lock conflicts with no other.
+        unsafe {
+            let tag = tag(pg_sys::GetTopTransactionId().into_inner(), tick);
+            pg_sys::LockAcquire(&tag, pg_sys::ShareLock as i32, false, false);
+        }
+    }
+    Ok(())
+}
+
+/// What distinguishes our locks from others in `pg_locks`, where it is the `objsubid`.
+const LOCK: u16 = 0x536e;
+
+/// The tag of a transaction's lock, of a type that PostgreSQL has for extensions and does not use. The fields are shown
+/// in `pg_locks` as `database`, `classid`, `objid` and `objsubid`.
+fn tag(transaction: u32, tick: Tick) -> LOCKTAG {
+    LOCKTAG {
+        locktag_field1: transaction,
+        locktag_field2: (tick.get() >> 32) as u32,
+        locktag_field3: tick.get() as u32,
+        locktag_field4: LOCK,
+        locktag_type: pg_sys::LockTagType::LOCKTAG_USERLOCK as u8,
+        locktag_lockmethodid: pg_sys::USER_LOCKMETHOD as u8,
+    }
+}
+
+/// The transaction and the tick of such a tag; `None` for any other.
+pub(crate) fn from_tag(tag: LOCKTAG) -> Option<(u32, Tick)> {
+    let is_ours =
+        tag.locktag_type == pg_sys::LockTagType::LOCKTAG_USERLOCK as u8 && tag.locktag_field4 == LOCK;
+    let tick = u64::from(tag.locktag_field2) << 32 | u64::from(tag.locktag_field3);
+    is_ours.then(|| Some((tag.locktag_field1, Tick::new(tick)?))).flatten()
+}
+
+/// Clears the word of a transaction that has ended, and forgets its tick.
+fn at_end() {
+    if ANNOUNCED.replace(Tick::MAX) != Tick::MAX
+        && let Ok(words) = MEMORY.per_process()
+    {
+        words[Process::own().number()].clear();
+    }
+}

@@ -1,0 +1,65 @@
+//! The generators of `sno`: their scheme, their shared memory, and a backend's session.
+
+use sno_core::{Announcement, Epoch, Tick};
+
+use crate::{
+    generator::{
+        scheme::{BackendClock, Scheme},
+        session::{self, SessionCell},
+        shared::Memory,
+    },
+    pg::{errors::Error, server::process_id},
+    sno::{id::SPAN, settings::Settings},
+};
+
+/// The scheme `sno`, for its generators.
+#[derive(Clone, Copy)]
+pub(crate) struct SnoScheme;
+
+impl Scheme for SnoScheme {
+    type Tick = Tick;
+    type Clock = BackendClock;
+
+    const NAME: &'static str = "sno";
+    const FUNCTION: &'static str = "sno_new()";
+    const MARKS: &'static str = "sno.marks";
+    const VIEW: &'static str = "sno_generators";
+    const SPAN: &'static str = SPAN;
+    const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
+    const SETTING: &'static str = "sno.partition_prefix";
+
+    fn clock(self) -> BackendClock {
+        BackendClock
+    }
+
+    fn epoch(self) -> Epoch {
+        Epoch::SNO
+    }
+}
+
+/// The number of generators: as many as a partition's low byte has values, so that settings which lead to the same
+/// partition lead to the same generator.
+pub(crate) const SLOTS: usize = 256;
+
+/// The server's generators, and what the transaction of each process has announced.
+pub(crate) static MEMORY: Memory<SnoScheme, SLOTS, Announcement> = Memory::new(c"sno generators");
+
+pub(crate) type Session = session::Session<SnoScheme, SLOTS>;
+
+pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
+
+/// The partition of this backend.
+pub(crate) fn own_partition(settings: &Settings) -> u16 {
+    settings.prefix.partition(process_id())
+}
+
+/// The session, which is started if there is none.
+pub(crate) fn session() -> Result<Session, Error> {
+    SESSION.get_or_start(start)
+}
+
+fn start() -> Result<Session, Error> {
+    let settings = Settings::current()?;
+    let Settings { prefix, range } = settings;
+    Session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
+}
