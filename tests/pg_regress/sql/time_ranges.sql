@@ -24,34 +24,12 @@ INSERT INTO events
     FROM generate_series(0, 7 * 24 * 60 - 1) n;
 VACUUM ANALYZE events;
 
--- Each form of condition is an index condition, of index-only scans here.
+-- Functions are index conditions as operators are, of which time_conditions has every form.
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
-SELECT plan('SELECT id FROM events WHERE id >= ''2026-11-03 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE id < ''2026-11-03 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz <= id');
-SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz > id');
-SELECT plan('SELECT id FROM events WHERE id <= ''2026-11-03 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE id > ''2026-11-03 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz >= id');
-SELECT plan('SELECT id FROM events WHERE ''2026-11-03 00:00Z''::timestamptz < id');
-SELECT plan('SELECT id FROM events WHERE id BETWEEN ''2026-11-03 00:00Z''::timestamptz AND ''2026-11-04 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE id BETWEEN now() - interval ''2 hours'' AND now()');
-SELECT plan('SELECT id FROM events WHERE NOT id > ''2026-11-03 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE id >= now() - interval ''1 hour''');
-SELECT plan('SELECT id FROM events WHERE id >= now() - interval ''2 hours'' AND id < now() - interval ''1 hour''');
 SELECT plan('SELECT id FROM events WHERE sno_between(id, ''2026-11-03 00:00Z'', ''2026-11-04 00:00Z'')');
 SELECT plan('SELECT id FROM events WHERE sno_between(id, now(), ''infinity'')');
 SELECT plan('SELECT id FROM events WHERE id BETWEEN sno_lower(''2026-11-03 00:00Z'') AND sno_upper(''2026-11-04 00:00Z'')');
-SELECT plan('SELECT id FROM events WHERE NOT id < ''2026-11-03 00:00Z''::timestamptz');
-SELECT plan('SELECT id FROM events WHERE id >= (SELECT max(at) FROM (VALUES (''2026-11-03 00:00Z''::timestamptz)) v(at))');
-PREPARE hour (timestamptz) AS SELECT id FROM events WHERE id >= $1 AND id < $1 + interval '1 hour';
-SET plan_cache_mode = force_generic_plan;
-SELECT plan('EXECUTE hour (''2026-11-03 00:00Z'')');
-RESET plan_cache_mode;
--- A nested loop over times.
-SELECT plan('SELECT id FROM (VALUES (''2026-11-03 00:00Z''::timestamptz), (''2026-11-04 00:00Z'')) v(at), events
-    WHERE id >= at AND id < at + interval ''1 hour''');
 -- The last ones, and the page after one: as many index entries as rows.
 SELECT plan('SELECT id FROM events ORDER BY id DESC LIMIT 50', 'analyze, costs off, timing off, summary off');
 SELECT plan('SELECT id FROM events WHERE id < sno_lower(''2026-11-03 00:00Z'') ORDER BY id DESC LIMIT 50',
@@ -62,11 +40,7 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 
 -- They are exact, at the edges too.
-SELECT count(*) FILTER (WHERE id >= '2026-11-03 00:00Z'::timestamptz) AS since,
-       count(*) FILTER (WHERE id < '2026-11-03 00:00Z'::timestamptz) AS before,
-       count(*) FILTER (WHERE '2026-11-03 00:00Z'::timestamptz <= id) AS not_after,
-       count(*) FILTER (WHERE '2026-11-03 00:00Z'::timestamptz > id) AS after,
-       count(*) FILTER (WHERE sno_between(id, '2026-11-03 00:00Z', '2026-11-04 00:00Z')) AS day,
+SELECT count(*) FILTER (WHERE sno_between(id, '2026-11-03 00:00Z', '2026-11-04 00:00Z')) AS day,
        count(*) FILTER (WHERE sno_between(id, '2026-11-04 00:00Z', '2026-11-03 00:00Z')) AS inverted
 FROM events;
 SELECT at, id >= at AS since, id < at AS before, at <= id AS not_after, at > id AS after,
@@ -110,7 +84,7 @@ SELECT count(*) FILTER (WHERE sno_between(id, NULL, '2026-11-04Z')) AS a, count(
        count(*) FILTER (WHERE sno_between(id, '2026-11-04Z', NULL)) AS c, count(*) FILTER (WHERE NOT sno_between(id, '2026-11-04Z', NULL)) AS d,
        count(*) FILTER (WHERE sno_between(id, NULL, NULL) IS NULL) AS e, count(*) FILTER (WHERE id < NULL::timestamptz IS NULL) AS f
 FROM events;
--- An ID that is work or has effects is looked at once.
+-- An argument that is volatile or a subquery must be evaluated only once, so the call is not rewritten.
 SELECT plan('SELECT sno_between(sno_new(), now(), now())', 'verbose, costs off');
 SELECT plan('SELECT sno_new() >= now()', 'verbose, costs off');
 
