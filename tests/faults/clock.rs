@@ -3,9 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Mode, Server};
+use sno_tests::{Mode, Random, Server};
 
-use crate::random::Random;
 use crate::{code, error, load, pick, tally, text};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 2000)";
@@ -119,10 +118,10 @@ fn a_clock_that_staggers_under_load() {
         let mut random = Random::seeded();
         let (ids, errors) = load::run(&server, 4, DRAW, "", |load| {
             for _ in 0..pick(20, 250) {
-                let size = [5, 50, 500, 3000][random.below(4) as usize];
+                let size = [5, 50, 500, 3000][random.below(4)];
                 let millis = random.below(2 * size + 1) as i64 - size as i64;
                 step(&server, &format!("{:+.3}", millis as f64 / 1000.0));
-                thread::sleep(Duration::from_millis(random.below(500)));
+                thread::sleep(Duration::from_millis(random.below(500) as u64));
             }
             step(&server, "+0");
             load.wait(20_000);
@@ -141,7 +140,7 @@ fn a_clock_that_staggers_across_restarts() {
     let mut ids = server.ids();
     for _ in 0..pick(5, 40) {
         ids.query(&mut server.connect(), DRAW).unwrap();
-        let mode = [Mode::Fast, Mode::Immediate, Mode::Crash][random.below(3) as usize];
+        let mode = [Mode::Fast, Mode::Immediate, Mode::Crash][random.below(3)];
         let offset = format!("{:+.3}", random.below(4000) as f64 / 1000.0 - 2.0);
         match random.below(3) {
             0 => {

@@ -8,9 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::{self, Client, NoTls};
-use sno_tests::{Mode, Server, Sql as _, Stop};
+use sno_tests::{Ids, Mode, Random, Server, Sql as _, Stop};
 
-use crate::random::Random;
 use crate::{pick, tally};
 
 /// How many rows each batch has, by its number.
@@ -42,14 +41,17 @@ impl Feed<'_> {
         }
     }
 
-    /// Transactions of all kinds, most of which last a while after their first ID.
-    fn write(&self, client: &mut Client, random: &mut Random) -> Result<(), postgres::Error> {
+    /// Transactions of all kinds, most of which last a while after their first ID. The IDs of some are returned.
+    fn write(&self, client: &mut Client, random: &mut Random, ids: &mut Ids) -> Result<(), postgres::Error> {
         let batch = self.batches.fetch_add(1, Relaxed);
         let rows = 1 + random.below(pick(300, 3000));
         let insert = format!("INSERT INTO items (batch) SELECT {batch} FROM generate_series(1, {rows})");
         let sleep = format!("SELECT pg_sleep({} / 1000.0)", random.below(30));
         let sql = match random.below(8) {
-            0 => insert,
+            0 => {
+                ids.query(client, &format!("{insert} RETURNING id"))?;
+                String::new()
+            }
             1 => format!("BEGIN; {insert}; {sleep}; ROLLBACK"),
             2 => format!("BEGIN; SAVEPOINT s; {insert}; ROLLBACK TO s; {sleep}; {insert}; COMMIT"),
             3 => {
@@ -113,12 +115,15 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
     let (mut place, mut seen) = (FIRST.to_owned(), Rows::new());
     let naive = thread::scope(|scope| {
         let stop = Stop(&feed.stop);
-        for _ in 0..6 {
-            scope.spawn(|| {
-                let mut random = Random::seeded();
-                feed.repeat(|client| feed.write(client, &mut random));
-            });
-        }
+        let writers: Vec<_> = (0..6)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut random, mut ids) = (Random::seeded(), server.ids());
+                    feed.repeat(|client| feed.write(client, &mut random, &mut ids));
+                    ids
+                })
+            })
+            .collect();
         scope.spawn(|| feed.repeat(|client| read(client, &mut place, &mut seen)));
         let naive = scope.spawn(|| {
             let (mut last, mut count) = (FIRST.to_owned(), 0);
@@ -139,6 +144,8 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
             fault();
         }
         drop(stop);
+        let mut ids: Ids = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        ids.assert_distinct();
         naive.join().unwrap()
     });
     let mut client = server.connect();
@@ -197,7 +204,7 @@ fn nor_when_the_clock_steps() {
             let millis = random.below(1000) as f64 - 500.0;
             server.set_clock(&format!("{:+.3}", millis / 1000.0));
             tally::fault("clock steps");
-            thread::sleep(Duration::from_millis(random.below(500)));
+            thread::sleep(Duration::from_millis(random.below(500) as u64));
         });
     }
 }
@@ -209,7 +216,7 @@ fn nor_when_servers_restart() {
     let mut random = Random::seeded();
     for _ in 0..pick(1, 10) {
         run_feed(&server, pick(50_000, 1_000_000), || {
-            thread::sleep(Duration::from_millis(random.below(1000)));
+            thread::sleep(Duration::from_millis(random.below(1000) as u64));
             let step = format!("{:+.3}", random.below(1000) as f64 / 1000.0 - 0.5);
             match random.below(4) {
                 0 => {
@@ -221,7 +228,7 @@ fn nor_when_servers_restart() {
                     tally::fault("kill -9 of a backend");
                 }
                 mode => {
-                    server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][mode as usize - 1]);
+                    server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][mode - 1]);
                     server.set_clock(&step);
                     server.start();
                     tally::fault("restarts with a clock that steps");

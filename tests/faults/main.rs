@@ -17,7 +17,6 @@ mod input;
 mod kills;
 mod marks_file;
 mod memory;
-mod random;
 mod restarts;
 mod settings;
 mod sql;

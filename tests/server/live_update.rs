@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, error, major_version, program, text};
+use sno_tests::{Mode, Server, Sql as _, error, major_version, program, text};
 
 use crate::upgrades::{folder, install_next};
 
@@ -23,18 +23,15 @@ fn install(library: &Path) {
 /// A statement that is planned once and run many times.
 fn prepare(client: &mut Client) {
     client
-        .batch_execute(
-            "SET plan_cache_mode = force_generic_plan;
+        .run("SET plan_cache_mode = force_generic_plan;
              PREPARE fill AS INSERT INTO event (n) SELECT generate_series(1, 100);
-             PREPARE recent(timestamptz) AS SELECT count(*) FROM event WHERE id >= $1 AND sno_metabyte(id) = 1;",
-        )
-        .unwrap();
+             PREPARE recent(timestamptz) AS SELECT count(*) FROM event WHERE id >= $1 AND sno_metabyte(id) = 1;");
     run(client);
 }
 
 #[track_caller]
 fn run(client: &mut Client) {
-    client.batch_execute("EXECUTE fill").unwrap();
+    client.run("EXECUTE fill");
     let counts: i64 = text(client, "EXECUTE recent(now() - interval '1 hour')").parse().unwrap();
     assert_eq!(counts, text(client, "SELECT count(*) FROM event").parse::<i64>().unwrap());
 }
@@ -52,7 +49,7 @@ fn sessions_of_both_versions_make_different_ids() {
             Server::builder().preload(preload).faketime(true).conf("sno.partition_prefix", "3/16").start();
         let mut ids = server.ids();
         let mut old = server.connect();
-        old.batch_execute("CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)").unwrap();
+        old.run("CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
         ids.query(&mut old, DRAW).unwrap();
         prepare(&mut old);
 
@@ -80,7 +77,7 @@ fn sessions_of_both_versions_make_different_ids() {
             prepare(&mut old);
             prepare(&mut new);
         }
-        new.batch_execute("ALTER EXTENSION sno UPDATE TO 'next'").unwrap();
+        new.run("ALTER EXTENSION sno UPDATE TO 'next'");
         for client in [&mut old, &mut new, &mut server.connect()] {
             ids.query(client, DRAW).unwrap();
         }
@@ -92,7 +89,7 @@ fn sessions_of_both_versions_make_different_ids() {
         // IDs go on above those of before.
         server.restart(Mode::Fast);
         ids.query(&mut server.connect(), DRAW).unwrap();
-        server.connect().batch_execute(ONLY_NEXT).unwrap();
+        server.connect().run(ONLY_NEXT);
         ids.assert_distinct();
     }
 }
@@ -107,10 +104,7 @@ fn change_layout(server: &Server) {
         let [file] = &files.filter(is_ours).collect::<Vec<_>>()[..] else { panic!("no segment of sno") };
         return fs::File::options().write(true).open(file).unwrap().write_all(&[99]).unwrap();
     }
-    let place: i64 = client
-        .query_one("SELECT off FROM pg_shmem_allocations WHERE name = 'sno generators'", &[])
-        .unwrap()
-        .get(0);
+    let place: i64 = client.one("SELECT off FROM pg_shmem_allocations WHERE name = 'sno generators'");
     let file = fs::read_to_string(server.data().join("postmaster.pid")).unwrap();
     let segment = file.lines().nth(6).unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
     // SAFETY: the server's main segment, and the place of a number in it.

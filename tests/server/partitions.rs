@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use sno_tests::{Builder, Server, Stop, code, error, in_parallel, major_version, postgres::NoTls, text};
+use sno_tests::{
+    Builder, Server, Sql as _, Stop, code, error, in_parallel, major_version, postgres::NoTls, text,
+};
 
 /// No call waits for ever: a mistake in what upkeep does for its locks ends here.
 fn server() -> Builder {
@@ -17,7 +19,7 @@ fn server() -> Builder {
 #[test]
 fn calls_at_the_same_time_wait_for_each_other() {
     let server = server().start();
-    server.connect().batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    server.connect().run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
     for width in ["1 minute", "10 minutes", "1 hour"] {
         let made: u64 = thread::scope(|scope| {
             let callers: Vec<_> = (0..4)
@@ -47,8 +49,8 @@ fn calls_at_the_same_time_wait_for_each_other() {
 fn a_call_during_a_transaction_that_makes_partitions() {
     let server = server().start();
     let mut first = server.connect();
-    first.batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
-    first.batch_execute("BEGIN; SELECT sno_maintain_partitions('log', '1 day')").unwrap();
+    first.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
+    first.run("BEGIN; SELECT sno_maintain_partitions('log', '1 day')");
     thread::scope(|scope| {
         let second = scope.spawn(|| {
             server.connect().query("SELECT * FROM sno_maintain_partitions('log', '1 day')", &[]).unwrap()
@@ -59,16 +61,14 @@ fn a_call_during_a_transaction_that_makes_partitions() {
             assert!(!second.is_finished(), "it did not wait");
             thread::sleep(Duration::from_millis(5));
         }
-        first.batch_execute("COMMIT").unwrap();
+        first.run("COMMIT");
         assert_eq!(second.join().unwrap().len(), 0);
     });
     // Readers and writers go on meanwhile.
-    first.batch_execute("BEGIN; SELECT sno_create_partitions('log', '1 day', now() + interval '9 days', now() + interval '10 days')").unwrap();
+    first.run("BEGIN; SELECT sno_create_partitions('log', '1 day', now() + interval '9 days', now() + interval '10 days')");
     let mut other = server.connect();
-    other
-        .batch_execute("SET lock_timeout = '5s'; INSERT INTO log VALUES (sno_new()); SELECT * FROM log")
-        .unwrap();
-    first.batch_execute("COMMIT").unwrap();
+    other.run("SET lock_timeout = '5s'; INSERT INTO log VALUES (sno_new()); SELECT * FROM log");
+    first.run("COMMIT");
 }
 
 /// What DETACH CONCURRENTLY leaves when it is cancelled: others can be created. A call that would expire this one does
@@ -77,27 +77,19 @@ fn a_call_during_a_transaction_that_makes_partitions() {
 fn a_partition_that_is_detached_in_part() {
     let server = server().start();
     let mut client = server.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE log (id sno) PARTITION BY RANGE (id);
+    client.run(
+        "CREATE TABLE log (id sno) PARTITION BY RANGE (id);
              SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-04Z');",
-        )
-        .unwrap();
+    );
     // It waits for whoever has the table open, after its first transaction.
     let mut reader = server.connect();
-    reader.batch_execute("BEGIN; SELECT * FROM log").unwrap();
-    client.batch_execute("SET statement_timeout = '3s'").unwrap();
+    reader.run("BEGIN; SELECT * FROM log");
+    client.run("SET statement_timeout = '3s'");
     assert_eq!(code(&mut client, "ALTER TABLE log DETACH PARTITION log_20260101 CONCURRENTLY"), "57014");
-    reader.batch_execute("COMMIT").unwrap();
-    client.batch_execute("RESET statement_timeout").unwrap();
-    client
-        .batch_execute("SELECT * FROM sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-05Z')")
-        .unwrap();
-    client
-        .batch_execute(
-            "SELECT * FROM sno_maintain_partitions('log', '1 day'); INSERT INTO log VALUES (sno_new())",
-        )
-        .unwrap();
+    reader.run("COMMIT");
+    client.run("RESET statement_timeout");
+    client.run("SELECT * FROM sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-05Z')");
+    client.run("SELECT * FROM sno_maintain_partitions('log', '1 day'); INSERT INTO log VALUES (sno_new())");
     let error =
         error(&mut client, "SELECT * FROM sno_expire_partitions('log', '2026-01-05Z', drop_them => true)");
     assert_eq!((error.code().code(), error.message()), ("55000", "cannot detach partition \"log_20260101\""));
@@ -108,7 +100,7 @@ fn a_partition_that_is_detached_in_part() {
     let both = "SELECT * FROM sno_maintain_partitions('log', '1 day', ahead => 9, retention => '1 day')";
     assert_eq!(code(&mut client, both), "55000");
     assert_eq!(text(&mut client, partitions), before);
-    client.batch_execute("ALTER TABLE public.log DETACH PARTITION log_20260101 FINALIZE").unwrap();
+    client.run("ALTER TABLE public.log DETACH PARTITION log_20260101 FINALIZE");
     let rows = client.query("SELECT * FROM sno_expire_partitions('log', '2026-01-05Z')", &[]).unwrap();
     let expired: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(expired, ["public.log_20260102", "public.log_20260103", "public.log_20260104"]);
@@ -119,18 +111,17 @@ fn a_partition_that_is_detached_in_part() {
 fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
     let server = server().conf("deadlock_timeout", "300ms").start();
     let mut client = server.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE author (id integer PRIMARY KEY);
+    client.run(
+        "CREATE TABLE author (id integer PRIMARY KEY);
              CREATE TABLE log (id sno PRIMARY KEY, author integer REFERENCES author) PARTITION BY RANGE (id);
              CREATE TABLE log_rest PARTITION OF log DEFAULT;
              CREATE TABLE note (log sno REFERENCES log);
              INSERT INTO author VALUES (1);
              SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z');
              SELECT sno_create_partitions('log', '1 day', '2026-02-01Z', '2026-02-02Z');
-             SELECT sno_create_partitions('log', '1 day', '2026-03-01Z', '2026-03-02Z')",
-        )
-        .unwrap();
+             SELECT sno_create_partitions('log', '1 day', '2026-03-01Z', '2026-03-02Z');
+             SELECT sno_create_partitions('log', '1 day', '2026-04-01Z', '2026-04-02Z')",
+    );
     for (upkeep, held, wanted) in [
         (
             "SELECT sno_maintain_partitions('log', '1 day')",
@@ -159,6 +150,12 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
             "ALTER TABLE log ADD line text",
         ),
         ("SELECT sno_expire_partitions('log', '2026-02-02Z')", "SELECT FROM log_20260201", "SELECT FROM log"),
+        // Here even a reader of a table that is referred to is in the way: DROP TABLE locks it so that nobody reads it.
+        (
+            "SELECT sno_expire_partitions('log', '2026-03-02Z', drop_them => true)",
+            "SELECT FROM author",
+            "SELECT FROM log",
+        ),
         (
             "SELECT sno_create_partitions('log', '1 day', '2027-04-01Z', '2027-04-03Z')",
             "SELECT FROM log_rest",
@@ -171,7 +168,7 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
             "INSERT INTO note VALUES (NULL)",
         ),
     ] {
-        client.batch_execute(&format!("BEGIN; {held}")).unwrap();
+        client.run(&format!("BEGIN; {held}"));
         thread::scope(|scope| {
             let upkeep = scope.spawn(|| server.connect().query(upkeep, &[]).map(|rows| rows.len()));
             let waiting = "SELECT FROM pg_locks WHERE NOT granted";
@@ -182,14 +179,14 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
             }
             // By now it has looked for a deadlock, and found none; so the next one to look is the statement.
             thread::sleep(Duration::from_millis(600));
-            client.batch_execute(wanted).unwrap_or_else(|e| panic!("{held}; {wanted}: {e:?}"));
-            client.batch_execute("COMMIT").unwrap();
+            client.run(wanted);
+            client.run("COMMIT");
             assert!(upkeep.join().unwrap().unwrap() > 0);
         });
     }
     assert!(!server.log().contains("deadlock detected"), "{}", server.log());
     // Who waits for long may still say for how long at most.
-    client.batch_execute("BEGIN; INSERT INTO note VALUES (NULL)").unwrap();
+    client.run("BEGIN; INSERT INTO note VALUES (NULL)");
     let mut other = server.connect();
     let upkeep = "SET lock_timeout = '200ms'; SELECT sno_create_partitions('log', '1 day', '2028-01-01Z', '2028-01-03Z')";
     assert_eq!(code(&mut other, upkeep), "55P03");
@@ -200,20 +197,18 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
 fn tables_that_are_always_in_use() {
     let server = server().start();
     let mut client = server.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id);
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id);
              CREATE TABLE note (log sno REFERENCES log);
              SELECT sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-06Z')",
-        )
-        .unwrap();
+    );
     let done = AtomicBool::new(false);
     in_parallel(7, |number| {
         if number == 6 {
             let _stop = Stop(&done);
             thread::sleep(Duration::from_millis(300));
             let mut upkeep = server.connect();
-            upkeep.batch_execute("SET lock_timeout = '60s'").unwrap();
+            upkeep.run("SET lock_timeout = '60s'");
             let expired = "SELECT count(*) FROM sno_expire_partitions('log', '2026-01-03Z')";
             assert_eq!(text(&mut upkeep, expired), "2");
             return;
@@ -221,9 +216,7 @@ fn tables_that_are_always_in_use() {
         let table = ["log", "note"][number % 2];
         let mut reader = server.connect();
         while !done.load(Relaxed) {
-            reader
-                .batch_execute(&format!("SELECT pg_sleep(0.03) FROM (SELECT count(*) FROM {table}) t"))
-                .unwrap();
+            reader.run(&format!("SELECT pg_sleep(0.03) FROM (SELECT count(*) FROM {table}) t"));
         }
     });
 }
@@ -233,7 +226,7 @@ fn tables_that_are_always_in_use() {
 fn a_snapshot_of_before_is_refused() {
     let server = server().start();
     let mut client = server.connect();
-    client.batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    client.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
     for level in ["REPEATABLE READ", "SERIALIZABLE"] {
         for call in [
             "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
@@ -241,60 +234,71 @@ fn a_snapshot_of_before_is_refused() {
             "sno_maintain_partitions('log', '1 day')",
         ] {
             let error = error(&mut client, &format!("BEGIN ISOLATION LEVEL {level}; SELECT {call}"));
-            client.batch_execute("ROLLBACK").unwrap();
+            client.run("ROLLBACK");
             let expected = format!("cannot change partitions in a transaction with isolation level {level}");
             assert_eq!((error.code().code(), error.message()), ("25000", &*expected), "{call}");
         }
     }
-    client.batch_execute("SELECT sno_maintain_partitions('log', '1 day')").unwrap();
+    client.run("SELECT sno_maintain_partitions('log', '1 day')");
 }
 
-/// At 3 o'clock in UTC on the first of a month it is still the month before in New York.
+/// At 21 o'clock in UTC on the last of a month, the next one has begun in Tokyo; six hours later, the last one has not
+/// ended in New York.
 #[test]
 fn the_time_ahead_and_the_retention_are_in_utc() {
     let server = server().faketime(true).start();
     let mut client = server.connect();
-    let until: f64 = client
-        .query_one("SELECT extract(epoch FROM '2027-03-01 03:00Z' - now())::double precision", &[])
-        .unwrap()
-        .get(0);
-    server.set_clock(&format!("{until:+.0}"));
-    client
-        .batch_execute(
-            "CREATE TABLE log (id sno) PARTITION BY RANGE (id);
-             SELECT sno_create_partitions('log', '1 month', '2027-01-01Z', '2027-03-01Z');
-             SET timezone = 'America/New_York'",
-        )
-        .unwrap();
-    let done = "SELECT string_agg(concat(action, ' ', partition), ', ') FROM sno_maintain_partitions('log', '1 month', 1, '1 month')";
-    assert_eq!(
-        text(&mut client, done),
-        "created public.log_20270301, created public.log_20270401, detached public.log_20270101"
-    );
+    for (table, zone, now, since, expected) in [
+        (
+            "east",
+            "Asia/Tokyo",
+            "2027-02-28 21:00Z",
+            "2026-12-01Z",
+            "created public.east_20270201, created public.east_20270301, detached public.east_20261201",
+        ),
+        (
+            "west",
+            "America/New_York",
+            "2027-03-01 03:00Z",
+            "2027-01-01Z",
+            "created public.west_20270301, created public.west_20270401, detached public.west_20270101",
+        ),
+    ] {
+        client.run(&format!(
+            "CREATE TABLE {table} (id sno) PARTITION BY RANGE (id);
+             SELECT sno_create_partitions('{table}', '1 month', '{since}', timestamptz '{since}' + interval '2 months');
+             SET timezone = '{zone}'"
+        ));
+        server.advance_clock(
+            client.one(&format!("SELECT extract(epoch FROM '{now}' - now())::double precision")),
+        );
+        let done = format!(
+            "SELECT string_agg(concat(action, ' ', partition), ', ')
+             FROM sno_maintain_partitions('{table}', '1 month', 1, '1 month')"
+        );
+        assert_eq!(text(&mut client, &done), expected);
+    }
 }
 
 /// What the caller may not lock, or not even name, is locked by the change itself.
 #[test]
 fn a_related_table_in_a_schema_of_others() {
     let server = server().start();
-    server
-        .connect()
-        .batch_execute(
-            "CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner;
+    server.connect().run(
+        "CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner;
              CREATE SCHEMA other; CREATE TABLE other.author (id integer PRIMARY KEY);
              GRANT USAGE ON SCHEMA other TO owner; GRANT REFERENCES, UPDATE ON other.author TO owner;
              SET ROLE owner;
              CREATE TABLE log (id sno, author integer REFERENCES other.author) PARTITION BY RANGE (id);
              RESET ROLE; REVOKE USAGE ON SCHEMA other FROM owner",
-        )
-        .unwrap();
+    );
     let mut client = server.config().user("owner").connect(NoTls).unwrap();
     for call in [
         "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
         "sno_expire_partitions('log', '2026-01-02Z')",
         "sno_expire_partitions('log', '2026-01-03Z', drop_them => true)",
     ] {
-        client.batch_execute(&format!("SELECT {call}")).unwrap_or_else(|e| panic!("{call}: {e:?}"));
+        client.run(&format!("SELECT {call}"));
     }
 }
 
@@ -302,7 +306,7 @@ fn a_related_table_in_a_schema_of_others() {
 fn widths_beyond_all_times() {
     let server = server().start();
     let mut client = server.connect();
-    client.batch_execute("CREATE TABLE log (id sno) PARTITION BY RANGE (id)").unwrap();
+    client.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
     let mut widths = vec!["101 years", "178956970 years", "100000000 days", "-1 day", "0"];
     if major_version(&mut client) >= 17 {
         widths.extend(["infinity", "-infinity"]);
@@ -320,7 +324,7 @@ fn widths_beyond_all_times() {
 fn the_end_of_time_is_covered_once() {
     let server = server().start();
     let mut client = server.connect();
-    client.batch_execute("CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id)").unwrap();
+    client.run("CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id)");
     let query = "SELECT sno_create_partitions('log', '1 day', '2079-09-06Z', '2079-09-07 15:47:35.548Z')";
     assert_eq!(client.query(query, &[]).unwrap().len(), 2);
     assert_eq!(client.query(query, &[]).unwrap().len(), 0);

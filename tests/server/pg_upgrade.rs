@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Mode, Server, catalog, plan, program, text};
+use sno_tests::{Ids, Mode, Server, Sql as _, catalog, plan, program, text};
 
 use crate::docs;
 use crate::upgrades::{FILL, content, difference, install_next};
@@ -17,7 +17,7 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 /// How often a condition on the second column searches an index whose first column has 8 values: once for each, in a
 /// skip scan.
 fn searches(client: &mut Client) -> u32 {
-    client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").unwrap();
+    client.run("SET enable_seqscan = off; SET enable_bitmapscan = off");
     let query = "SELECT count(*) FROM wide WHERE n = 20005";
     assert_eq!(text(client, query), "1");
     let plan = plan(client, "ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off", query);
@@ -31,14 +31,12 @@ fn to_a_newer_server_by_links() {
     let new_programs = PathBuf::from(std::env::var_os("SNO_PG_BIN_NEW").expect("SNO_PG_BIN_NEW is not set"));
     let old = Server::builder().conf("sno.partition_prefix", "3/16").start();
     let mut client = old.connect();
-    client.batch_execute(FILL).unwrap();
-    client
-        .batch_execute(
-            "CREATE TABLE wide (kind sno, n integer);
+    client.run(FILL);
+    client.run(
+        "CREATE TABLE wide (kind sno, n integer);
              INSERT INTO wide SELECT sno_make('2026-01-01Z', 0, 1, n % 8), n FROM generate_series(1, 40000) n;
              CREATE INDEX wide_kind_n ON wide (kind, n);",
-        )
-        .unwrap();
+    );
     let before = content(&mut client);
     let mut ids = Ids::new();
     ids.query(&mut client, "SELECT id FROM event").unwrap();
@@ -77,7 +75,7 @@ fn to_a_newer_server_by_links() {
     new.start();
 
     let mut client = new.connect();
-    client.batch_execute("ANALYZE").unwrap();
+    client.run("ANALYZE");
     assert_eq!(content(&mut client), before);
     let mut after = Ids::new();
     after.query(&mut client, DRAW).unwrap();
@@ -85,19 +83,16 @@ fn to_a_newer_server_by_links() {
     ids.append(after);
     ids.assert_distinct();
     client
-        .batch_execute(
-            "CREATE EXTENSION amcheck; SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true);
+        .run("CREATE EXTENSION amcheck; SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true);
              INSERT INTO event (n) SELECT generate_series(1, 1000);
              SELECT sno_maintain_partitions('log', '1 month', ahead => 5);
-             INSERT INTO log (line) VALUES ('new');",
-        )
-        .unwrap();
+             INSERT INTO log (line) VALUES ('new');");
 
     // What the new version of PostgreSQL can do beyond the old one.
     let without = searches(&mut client);
     let page = docs::page("operation.md");
     let [block] = &docs::blocks(&page, "postgresql")[..] else { panic!("one block") };
-    client.batch_execute(block.sql).unwrap();
+    client.run(block.sql);
     let mut client = new.connect();
     let with = searches(&mut client);
     println!("a skip scan over 8 neighbours: {without} searches before, {with} after");
@@ -105,11 +100,11 @@ fn to_a_newer_server_by_links() {
     for (version, update) in
         [(env!("CARGO_PKG_VERSION"), "SELECT"), ("next", "ALTER EXTENSION sno UPDATE TO 'next'")]
     {
-        client.batch_execute(update).unwrap();
+        client.run(update);
         let name = format!("fresh {version}");
-        new.connect().batch_execute(&format!("CREATE DATABASE \"{name}\"")).unwrap();
+        new.connect().run(&format!("CREATE DATABASE \"{name}\""));
         let mut fresh = new.connect_to(&name);
-        fresh.batch_execute(&format!("CREATE EXTENSION sno VERSION '{version}'")).unwrap();
+        fresh.run(&format!("CREATE EXTENSION sno VERSION '{version}'"));
         assert_eq!(difference(&catalog(&mut client), &catalog(&mut fresh)), "", "{version}");
     }
 }

@@ -1,7 +1,7 @@
 //! Schemas whose owners have put something in before the extension comes: both are trusted, so whoever may create in a
 //! database chooses the schema, and what the superuser's script finds there must not become part of it.
 
-use sno_tests::{Server, Sql as _, error};
+use sno_tests::{Server, Sql as _, error, plan, text};
 
 /// A better match than PostgreSQL's own, wherever the types are not exactly those of its functions and operators.
 const TRAPS: &str = "
@@ -33,8 +33,15 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     assert_eq!(caught, [""; 0]);
     client.run(
         "CREATE TABLE log (id trap.sno) PARTITION BY RANGE (id);
-             SELECT * FROM trap.sno_maintain_partitions('log', '1 day', retention => '1 day');",
+         SELECT trap.sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
     );
+    // Where the traps come before what is PostgreSQL's own.
+    client.run("SET search_path = trap, pg_catalog");
+    let maintain = "SELECT string_agg(action, ' ' ORDER BY action)
+        FROM trap.sno_maintain_partitions('public.log', '1 day', 1, now() - '2026-01-02Z', drop_expired => true)";
+    assert_eq!(text(&mut client, maintain), "created created dropped");
+    let expire = "SELECT trap.sno_expire_partitions('public.log', '2026-01-03Z')";
+    assert_eq!(text(&mut client, expire), "public.log_20260102");
 }
 
 /// Functions that return another type than the library makes would hand out its memory.
@@ -69,4 +76,7 @@ fn conditions_on_time_for_users_without_the_schema() {
     for query in ["SELECT count(*) FROM recent", "SELECT count(*) FROM log"] {
         assert_eq!(client.one::<i64>(query), 100, "{query}");
     }
+    // The condition on time has become one on IDs, by functions of the schema.
+    let plan = plan(&mut client, "COSTS off", "SELECT count(*) FROM recent");
+    assert!(plan.contains("ext.sno_lower((now() "), "{plan}");
 }

@@ -2,7 +2,7 @@
 //! page says of wrong results is TimescaleDB's; if one of them is right at last, the page has to change.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, code, plan, text};
+use sno_tests::{Server, Sql as _, code, plan, text};
 
 use crate::docs::{blocks, page, psql, section};
 
@@ -57,7 +57,7 @@ fn the_page_about_timescaledb() {
     assert_eq!(run(page_of_ids).matches("9q").count(), 3);
     let (setting, _) = page_of_ids.split_once('\n').unwrap();
     let mut filtered_here = server.connect();
-    filtered_here.batch_execute(setting).unwrap();
+    filtered_here.run(setting);
     right_results(&mut filtered_here);
 
     run(columnstore);
@@ -68,7 +68,9 @@ fn the_page_about_timescaledb() {
     assert!(count(&mut client, compressed) > 0);
     assert_eq!(text(&mut client, "SELECT md5(string_agg(e::text, ',' ORDER BY id)) FROM events e"), before);
     assert_eq!(code(&mut client, duplicate), "23505");
-    client.batch_execute("INSERT INTO events SELECT id, 0, 0 FROM events LIMIT 1 ON CONFLICT (id) DO UPDATE SET value = -1").unwrap();
+    client.run(
+        "INSERT INTO events SELECT id, 0, 0 FROM events LIMIT 1 ON CONFLICT (id) DO UPDATE SET value = -1",
+    );
     assert_eq!(count(&mut client, "SELECT FROM events WHERE value = -1"), 1);
 
     run("CALL add_columnstore_policy('events', after => INTERVAL '7 days')");
@@ -117,11 +119,11 @@ fn pruning(client: &mut Client, newest: &str) {
     let (_, plan) = chunks(late);
     assert!(plan.contains("Chunks excluded during startup: 0") && plan.contains("Index Cond"), "{plan}");
     let (setting, newest) = newest.split_once("EXPLAIN (COSTS OFF) ").unwrap();
-    client.batch_execute(setting).unwrap();
+    client.run(setting);
     let late = plan_of(client, late);
     assert!(late.contains("Chunks excluded during startup: 30"), "{late}");
     let plan = plan_of(client, newest);
-    client.batch_execute("RESET sno.enable_time_conditions").unwrap();
+    client.run("RESET sno.enable_time_conditions");
     assert!(
         plan.contains("Order: events.id DESC") && plan.contains("Chunks excluded during startup"),
         "{plan}"
@@ -142,7 +144,7 @@ fn both(client: &mut Client, condition: &str) -> [usize; 2] {
 }
 
 fn wrong_results(client: &mut Client) {
-    client.batch_execute(IDS).unwrap();
+    client.run(IDS);
     let mut id = |place: usize| {
         text(client, &format!("SELECT id::text FROM plain ORDER BY id OFFSET {place} LIMIT 1"))
     };
@@ -162,9 +164,9 @@ fn wrong_results(client: &mut Client) {
     ] {
         assert_eq!(both(client, &condition), found, "{condition}");
     }
-    client.batch_execute("BEGIN").unwrap();
+    client.run("BEGIN");
     assert_eq!(client.execute(&format!("DELETE FROM ids WHERE id >= '{x}'"), &[]).unwrap(), 20);
-    client.batch_execute("ROLLBACK").unwrap();
+    client.run("ROLLBACK");
     // Times, at and around the ends of ticks, as constants.
     for micros in (-12_000..=12_000).step_by(4_000).flat_map(|micros| [micros - 1, micros, micros + 1]) {
         let time = format!("SELECT (timestamptz '2026-11-10Z' + interval '{micros} us')::text");
@@ -191,15 +193,12 @@ fn wrong_results(client: &mut Client) {
 /// the second one begins a chunk.
 fn wrong_results_with_uuidv7(client: &mut Client) {
     client
-        .batch_execute(
-            "CREATE TABLE plain_v7 AS
+        .run("CREATE TABLE plain_v7 AS
                  SELECT (lpad(to_hex(1794268800000 + ms), 12, '0') || '70008000' || lpad(n::text, 12, '0'))::uuid AS id
                  FROM generate_series(-1, 0) ms, generate_series(1, 10) n;
              CREATE TABLE v7 (id uuid PRIMARY KEY);
              SELECT create_hypertable('v7', by_range('id', INTERVAL '1 day'));
-             INSERT INTO v7 SELECT id FROM plain_v7",
-        )
-        .unwrap();
+             INSERT INTO v7 SELECT id FROM plain_v7");
     let mut id = |place: usize| {
         text(client, &format!("SELECT id::text FROM plain_v7 ORDER BY id OFFSET {place} LIMIT 1"))
     };

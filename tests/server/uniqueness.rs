@@ -89,12 +89,12 @@ fn ids_of_a_given_time_never_equal_live_ones() {
 fn without_a_partition_of_their_own_there_are_no_ids_of_given_times() {
     let server = Server::builder().conf("sno.partition_prefix", "42/15").start();
     let mut client = server.connect();
-    client.batch_execute("SELECT sno_new(1), sno_new(1, now())").unwrap();
+    client.run("SELECT sno_new(1), sno_new(1, now())");
     server.configure("sno.partition_prefix", "42/16");
     server.reload();
     // The session of before, and a new one.
     for client in [&mut client, &mut server.connect()] {
-        client.batch_execute("SELECT 1").unwrap();
+        client.run("SELECT 1");
         let error = error(client, "SELECT sno_new(1, now())");
         assert_eq!(error.code().code(), "22023");
         assert_eq!(error.message(), "cannot generate IDs of given times under a partition prefix of 16 bits");
@@ -103,6 +103,6 @@ fn without_a_partition_of_their_own_there_are_no_ids_of_given_times() {
             Some("They need a separate partition, and the prefix 42/16 has only one.")
         );
         assert_eq!(error.hint(), Some("Set \"sno.partition_prefix\" to one of at most 15 bits."));
-        client.batch_execute("SELECT sno_new(1)").unwrap();
+        client.run("SELECT sno_new(1)");
     }
 }

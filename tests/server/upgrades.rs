@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sno_tests::postgres::{Client, NoTls};
-use sno_tests::{Server, catalog, code, give_to_server, plan, program, text};
+use sno_tests::{Server, Sql as _, catalog, code, give_to_server, plan, program, text};
 
 /// A folder of a server, as its `pg_config` says.
 pub(crate) fn folder(programs: &Path, option: &str) -> PathBuf {
@@ -32,7 +32,7 @@ pub(crate) fn install_next(programs: &Path, symbol: &str) {
 
 #[track_caller]
 fn database(server: &Server, name: &str) -> Client {
-    server.connect().batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+    server.connect().run(&format!("CREATE DATABASE {name}"));
     server.connect_to(name)
 }
 
@@ -86,26 +86,24 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
     };
     for (index, condition) in INDEXES {
         let query = query(condition);
-        client.batch_execute("BEGIN; SET LOCAL enable_seqscan = off").unwrap();
+        client.run("BEGIN; SET LOCAL enable_seqscan = off");
         // Alone, so that none does another's work.
         for (other, _) in INDEXES.iter().filter(|(other, _)| *other != index) {
             let command = match *other {
                 "event_pkey" => "ALTER TABLE event DROP CONSTRAINT event_pkey CASCADE",
                 other => &format!("DROP INDEX {other}"),
             };
-            client.batch_execute(command).unwrap();
+            client.run(command);
         }
         let plan = plan(client, "COSTS off", &query);
         assert!(plan.contains(index), "{index}: {plan}");
         let found = text(client, &query);
-        client
-            .batch_execute(
-                "SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = off;
+        client.run(
+            "SET LOCAL enable_seqscan = on; SET LOCAL enable_indexscan = off;
                  SET LOCAL enable_indexonlyscan = off; SET LOCAL enable_bitmapscan = off",
-            )
-            .unwrap();
+        );
         assert_eq!(found, text(client, &query), "{index}");
-        client.batch_execute("ROLLBACK").unwrap();
+        client.run("ROLLBACK");
         assert!(!found.starts_with("0 "), "{index}");
         all.push(found);
     }
@@ -127,38 +125,33 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
 fn an_update_with_all_that_uses_it() {
     install_next(&program(""), "sno_metabyte");
     let server = Server::builder().extension(false).start();
-    server.connect().batch_execute("CREATE ROLE alice LOGIN").unwrap();
+    server.connect().run("CREATE ROLE alice LOGIN");
     let own = |name: &str| {
-        server.connect().batch_execute(&format!("CREATE DATABASE {name} OWNER alice")).unwrap();
+        server.connect().run(&format!("CREATE DATABASE {name} OWNER alice"));
         server.config().user("alice").dbname(name).connect(NoTls).unwrap()
     };
     let mut client = own("old");
-    client.batch_execute("CREATE EXTENSION sno").unwrap();
-    client.batch_execute(FILL).unwrap();
+    client.run("CREATE EXTENSION sno");
+    client.run(FILL);
     let before = content(&mut client);
-    client.batch_execute("ALTER EXTENSION sno UPDATE TO 'next'").unwrap();
+    client.run("ALTER EXTENSION sno UPDATE TO 'next'");
     for mut client in [client, server.connect_to("old")] {
         assert_eq!(content(&mut client), before);
         client
-            .batch_execute(
-                "INSERT INTO event (n) SELECT generate_series(1, 1000);
+            .run("INSERT INTO event (n) SELECT generate_series(1, 1000);
                  DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
                  SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
                  INSERT INTO log (line) VALUES ('new');
-                 DELETE FROM log WHERE line = 'new';",
-            )
-            .unwrap();
+                 DELETE FROM log WHERE line = 'new';");
         assert_eq!(code(&mut client, "ALTER EXTENSION sno UPDATE TO '1.0.0'"), "22023");
     }
     let mut client = server.connect_to("old");
-    client
-        .batch_execute(
-            "CREATE EXTENSION amcheck;
+    client.run(
+        "CREATE EXTENSION amcheck;
              SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true)",
-        )
-        .unwrap();
+    );
     let mut fresh = own("fresh");
-    fresh.batch_execute("CREATE EXTENSION sno VERSION 'next'").unwrap();
+    fresh.run("CREATE EXTENSION sno VERSION 'next'");
     let (updated, fresh) = (catalog(&mut client), catalog(&mut fresh));
     assert!(fresh.len() > 200, "{} lines", fresh.len());
     assert!(
@@ -199,7 +192,7 @@ fn the_comparison_sees_every_kind_of_change() {
     ] {
         client.batch_execute(&format!("BEGIN; {change}")).unwrap_or_else(|e| panic!("{change}: {e:?}"));
         assert_ne!(catalog(&mut client), fresh, "{change}");
-        client.batch_execute("ROLLBACK").unwrap();
+        client.run("ROLLBACK");
     }
     assert_eq!(catalog(&mut client), fresh);
 }
@@ -208,8 +201,8 @@ fn the_comparison_sees_every_kind_of_change() {
 fn dumps_of_every_format_bring_everything_back() {
     let server = Server::builder().extension(false).start();
     let mut client = database(&server, "source");
-    client.batch_execute("CREATE EXTENSION sno").unwrap();
-    client.batch_execute(FILL).unwrap();
+    client.run("CREATE EXTENSION sno");
+    client.run(FILL);
     let (source, objects) = (content(&mut client), catalog(&mut client));
     let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
     give_to_server(folder.path());
@@ -239,14 +232,10 @@ fn dumps_of_every_format_bring_everything_back() {
         } else {
             run("pg_restore", &["-d", &target, "--exit-on-error", "--jobs", jobs, file]);
         }
-        client.batch_execute("ANALYZE").unwrap();
+        client.run("ANALYZE");
         assert_eq!(content(&mut client), source, "{format}, {jobs} jobs");
         assert_eq!(catalog(&mut client), objects, "{format}, {jobs} jobs");
-        client
-            .batch_execute(
-                "INSERT INTO event (n) VALUES (1); SELECT sno_maintain_partitions('log', '1 month')",
-            )
-            .unwrap();
+        client.run("INSERT INTO event (n) VALUES (1); SELECT sno_maintain_partitions('log', '1 month')");
     }
 }
 
@@ -255,23 +244,21 @@ fn it_can_be_dropped_and_made_again() {
     let server = Server::builder().start();
     let mut client = server.connect();
     let fresh = catalog(&mut client);
-    client
-        .batch_execute("CREATE TABLE t (id sno DEFAULT sno_new(), n integer); INSERT INTO t (n) VALUES (1)")
-        .unwrap();
+    client.run("CREATE TABLE t (id sno DEFAULT sno_new(), n integer); INSERT INTO t (n) VALUES (1)");
     assert_eq!(code(&mut client, "DROP EXTENSION sno"), "2BP01");
     let last = text(&mut client, "SELECT sno_new()");
-    client.batch_execute("DROP EXTENSION sno CASCADE").unwrap();
+    client.run("DROP EXTENSION sno CASCADE");
     assert_eq!(
         text(&mut client, "SELECT count(*) FROM pg_proc WHERE probin = '$libdir/sno' OR proname LIKE 'sno%'"),
         "0"
     );
     assert_eq!(text(&mut client, "SELECT n FROM t"), "1");
-    client.batch_execute("CREATE EXTENSION sno").unwrap();
+    client.run("CREATE EXTENSION sno");
     assert_eq!(catalog(&mut client), fresh);
     // The server's generators are not the database's: they go on.
     assert!(text(&mut client, "SELECT sno_new()") > last);
-    client.batch_execute("DROP EXTENSION sno").unwrap();
-    client.batch_execute("CREATE SCHEMA ids; CREATE EXTENSION sno SCHEMA ids; SELECT ids.sno_new()").unwrap();
+    client.run("DROP EXTENSION sno");
+    client.run("CREATE SCHEMA ids; CREATE EXTENSION sno SCHEMA ids; SELECT ids.sno_new()");
 }
 
 /// What sessions have planned and looked up, when another session moves the extension, drops it and creates it again.
@@ -279,21 +266,16 @@ fn it_can_be_dropped_and_made_again() {
 fn plans_of_other_sessions() {
     let server = Server::builder().start();
     let (mut admin, mut client, mut ids) = (server.connect(), server.connect(), server.ids());
-    admin
-        .batch_execute(
-            "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+    admin.run(
+        "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
              INSERT INTO event (n) SELECT generate_series(1, 1000); ANALYZE event",
-        )
-        .unwrap();
+    );
     client
-        .batch_execute(
-            "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
+        .run("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
              PREPARE fill AS INSERT INTO event (n) SELECT generate_series(1, 100);
-             PREPARE recent(timestamptz) AS SELECT count(*) FROM event WHERE id >= $1 AND sno_metabyte(id) = 1;",
-        )
-        .unwrap();
+             PREPARE recent(timestamptz) AS SELECT count(*) FROM event WHERE id >= $1 AND sno_metabyte(id) = 1;");
     let mut works = |client: &mut Client, rows: &str| {
-        client.batch_execute("EXECUTE fill").unwrap();
+        client.run("EXECUTE fill");
         assert_eq!(text(client, "EXECUTE recent(now() - interval '1 hour')"), rows);
         let plan = plan(client, "COSTS OFF", "EXECUTE recent(now() - interval '1 hour')");
         assert!(plan.contains("Index Cond: (id >= ") && plan.contains("sno_metabyte(id) = 1"), "{plan}");
@@ -306,18 +288,16 @@ fn plans_of_other_sessions() {
     works(&mut client, "1100");
 
     // The default goes on. What a statement names is looked up again, as by PostgreSQL for all that moves.
-    admin.batch_execute("CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere").unwrap();
-    client.batch_execute("EXECUTE fill").unwrap();
+    admin.run("CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere");
+    client.run("EXECUTE fill");
     assert_eq!(code(&mut client, "EXECUTE recent(now())"), "42883");
-    client.batch_execute("SET search_path = public, elsewhere").unwrap();
+    client.run("SET search_path = public, elsewhere");
     works(&mut client, "1300");
 
-    admin.batch_execute("DROP EXTENSION sno CASCADE").unwrap();
+    admin.run("DROP EXTENSION sno CASCADE");
     assert_eq!(code(&mut client, "EXECUTE recent(now())"), "42703");
-    client.batch_execute("EXECUTE fill").unwrap();
-    admin
-        .batch_execute("CREATE EXTENSION sno; ALTER TABLE event ADD id sno PRIMARY KEY DEFAULT sno_new(1)")
-        .unwrap();
+    client.run("EXECUTE fill");
+    admin.run("CREATE EXTENSION sno; ALTER TABLE event ADD id sno PRIMARY KEY DEFAULT sno_new(1)");
     works(&mut client, "1500");
     ids.assert_distinct();
 }
@@ -326,7 +306,7 @@ fn plans_of_other_sessions() {
 fn it_works_from_any_schema() {
     let server = Server::builder().start();
     let mut client = server.connect();
-    client.batch_execute(FILL).unwrap();
+    client.run(FILL);
     let before = content(&mut client);
     let estimate = |client: &mut Client, condition: &str| -> (String, i64) {
         let plan = plan(client, "COSTS", &format!("SELECT * FROM public.event WHERE {condition}"));
@@ -337,9 +317,9 @@ fn it_works_from_any_schema() {
     let (_, expected) = estimate(&mut client, hour);
     assert!((40..90).contains(&expected), "{expected} rows are expected of 60");
 
-    client.batch_execute("CREATE SCHEMA \"the IDs\"; ALTER EXTENSION sno SET SCHEMA \"the IDs\"").unwrap();
+    client.run("CREATE SCHEMA \"the IDs\"; ALTER EXTENSION sno SET SCHEMA \"the IDs\"");
     // Where the search path leads there, and in a new session whose path doesn't.
-    client.batch_execute("SET search_path = public, \"the IDs\"").unwrap();
+    client.run("SET search_path = public, \"the IDs\"");
     assert_eq!(content(&mut client), before);
     let mut client = server.connect();
     let hour = "\"the IDs\".sno_between(id, '2026-01-01 06:00Z', '2026-01-01 07:00Z')";
@@ -350,21 +330,19 @@ fn it_works_from_any_schema() {
     assert!(plan.contains("Cond: ") && !plan.contains("sno_between"), "{plan}");
     let (plan, _) = estimate(&mut client, "id OPERATOR(\"the IDs\".<) '2026-01-01 01:00Z'::timestamptz");
     assert!(plan.contains("Index Cond") || plan.contains("Recheck Cond"), "{plan}");
-    client
-        .batch_execute(
-            "SELECT \"the IDs\".sno_maintain_partitions('log', '1 month', ahead => 3, retention => '1 month');
+    client.run(
+        "SELECT \"the IDs\".sno_maintain_partitions('log', '1 month', ahead => 3, retention => '1 month');
              SELECT \"the IDs\".sno_create_partitions('log', '1 month', '2030-01-01Z', '2030-03-01Z');
              INSERT INTO log (line) VALUES ('new');
              INSERT INTO event (n) VALUES (0);",
-        )
-        .unwrap();
+    );
     let partitions =
         text(&mut client, "SELECT string_agg(partition::text, ' ') FROM \"the IDs\".sno_partitions('log')");
     assert!(partitions.contains("log_20300201") && !partitions.contains("log_20260101"), "{partitions}");
-    client.batch_execute("ALTER EXTENSION sno SET SCHEMA public").unwrap();
+    client.run("ALTER EXTENSION sno SET SCHEMA public");
     let fresh = catalog(&mut {
         let mut client = database(&server, "fresh");
-        client.batch_execute("CREATE EXTENSION sno").unwrap();
+        client.run("CREATE EXTENSION sno");
         client
     });
     assert_eq!(difference(&catalog(&mut client), &fresh), "");

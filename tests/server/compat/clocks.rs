@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sno_tests::{Mode, Server, code, error, postgres::Client};
+use sno_tests::{Mode, Server, Sql as _, code, error, postgres::Client};
 
 use super::{STATEFUL, SYSTEMS, assert_distinct, builder, draw, draw_while, start};
 
@@ -46,18 +46,16 @@ fn a_clock_that_goes_back_is_waited_for() {
         assert!(error.detail().unwrap().contains("\"sno.max_clock_wait\" is 10.000 s."));
         assert!(error.hint().unwrap().contains("sno_compat_generators"));
     }
-    client.batch_execute("SELECT gid_new('log')").unwrap();
+    client.run("SELECT gid_new('log')");
     // The setting is sno's, and anyone's.
-    client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+    client.run("SET sno.max_clock_wait = 0");
     server.set_clock("-8");
     assert_eq!(code(&mut client, "SELECT snowflake_si_new()"), "55000");
-    client.batch_execute("RESET sno.max_clock_wait").unwrap();
+    client.run("RESET sno.max_clock_wait");
     server.set_clock("+0");
     draw_each(&mut client, &mut all, 500);
-    let ahead: i64 = client
-        .query_one("SELECT count(*) FROM sno_compat_generators WHERE safe_time <= clock_timestamp()", &[])
-        .unwrap()
-        .get(0);
+    let ahead: i64 =
+        client.one("SELECT count(*) FROM sno_compat_generators WHERE safe_time <= clock_timestamp()");
     assert!(ahead >= 3, "{ahead} rows");
     assert_each_distinct(all, 1500);
 }
@@ -120,9 +118,7 @@ fn a_clock_outside_the_epoch_is_an_error() {
 fn a_lease_of_a_worker_number_ends_after_an_hour() {
     let server = start(builder().faketime(true));
     let mut client = server.connect();
-    let worker = |client: &mut Client| -> i32 {
-        client.query_one("SELECT uid60_worker(uid60_new())", &[]).unwrap().get(0)
-    };
+    let worker = |client: &mut Client| -> i32 { client.one("SELECT uid60_worker(uid60_new())") };
     let first = worker(&mut client);
     server.set_clock("+3500");
     assert_eq!(worker(&mut client), first);
@@ -136,10 +132,10 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     let primary = server();
     let standby = primary.standby();
     let mut client = primary.connect();
-    client.batch_execute("CREATE TABLE t (s bigint, u bigint, q bigint)").unwrap();
+    client.run("CREATE TABLE t (s bigint, u bigint, q bigint)");
     let [s, u, q] = [0, 1, 2].map(|system| SYSTEMS[system].1);
     let fill = format!("INSERT INTO t SELECT {s}, {u}, {q} FROM generate_series(1, 1000)");
-    client.batch_execute(&fill).unwrap();
+    client.run(&fill);
     primary.wait_replayed(&standby);
     for (system, _) in &SYSTEMS[..STATEFUL] {
         let error = error(&mut standby.connect(), &format!("SELECT {system}_new()"));
@@ -155,7 +151,7 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     standby.promote();
     let refused = || {
         let mut client = standby.connect();
-        client.batch_execute("SET sno.max_clock_wait = 0").unwrap();
+        client.run("SET sno.max_clock_wait = 0");
         for (system, _) in &SYSTEMS[..STATEFUL] {
             assert_eq!(code(&mut client, &format!("SELECT {system}_new()")), "55000", "{system}");
         }
@@ -166,7 +162,7 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     refused();
     standby.set_clock("+0");
     let mut client = standby.connect();
-    client.batch_execute(&fill).unwrap();
+    client.run(&fill);
     let row = client
         .query_one("SELECT count(DISTINCT s), count(DISTINCT u), count(DISTINCT q) FROM t", &[])
         .unwrap();

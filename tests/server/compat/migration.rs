@@ -8,7 +8,7 @@ use std::{
 };
 
 use sno_tests::postgres::{Client, SimpleQueryMessage};
-use sno_tests::{Stop, major_version};
+use sno_tests::{Sql as _, Stop, major_version};
 
 use super::{builder, start};
 use crate::docs::{blocks, page, run_step, section};
@@ -80,8 +80,8 @@ fn a_table_moves_to_sno_while_it_is_in_use() {
     // The first step makes the table as it was; then the application starts.
     run(&steps[0]);
     let mut client = server.connect();
-    let before: i64 = client.query_one("SELECT count(*) FROM orders", &[]).unwrap().get(0);
-    client.batch_execute("CREATE TABLE kept AS SELECT id::text AS old, item FROM orders").unwrap();
+    let before: i64 = client.one("SELECT count(*) FROM orders");
+    client.run("CREATE TABLE kept AS SELECT id::text AS old, item FROM orders");
     let done = AtomicBool::new(false);
     let written: usize = thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
@@ -101,7 +101,7 @@ fn a_table_moves_to_sno_while_it_is_in_use() {
     });
     assert!(written > 100, "{written} rows written meanwhile");
 
-    let one = |client: &mut Client, query: &str| -> i64 { client.query_one(query, &[]).unwrap().get(0) };
+    let one = |client: &mut Client, query: &str| -> i64 { client.one(query) };
     // No row is missing, none has lost its key, old and new keys are told apart by their metabyte.
     assert_eq!(one(&mut client, "SELECT count(*) FROM orders"), before + written as i64);
     assert_eq!(one(&mut client, "SELECT count(DISTINCT item) FROM orders"), before + written as i64);
@@ -123,21 +123,19 @@ fn a_table_moves_to_sno_while_it_is_in_use() {
                FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
                JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
                WHERE i.indrelid = 'orders'::regclass AND i.indisprimary";
-    assert_eq!(client.query_one(key, &[]).unwrap().get::<_, String>(0), "sno sno_new(1)");
+    assert_eq!(client.one::<String>(key), "sno sno_new(1)");
 }
 
 #[test]
 fn copies_dumps_and_soft_errors() {
     let server = start(builder());
     let mut client = server.connect();
-    client
-        .batch_execute(
-            "CREATE TABLE t (s bigint, u uid60, q uniqueid, g gid);
+    client.run(
+        "CREATE TABLE t (s bigint, u uid60, q uniqueid, g gid);
              INSERT INTO t SELECT snowflake_si_new(), uid60_new(), uniqueid_new(), gid_new('segment')
                  FROM generate_series(1, 1000);
              CREATE TABLE copied (LIKE t)",
-        )
-        .unwrap();
+    );
     for format in ["text", "csv", "binary"] {
         let mut bytes = Vec::new();
         let copy = format!("COPY t TO STDOUT (FORMAT {format})");
@@ -149,7 +147,7 @@ fn copies_dumps_and_soft_errors() {
             "SELECT (SELECT count(*) FROM copied), (SELECT count(*) FROM (TABLE t INTERSECT TABLE copied) i)";
         let row = client.query_one(same, &[]).unwrap();
         assert_eq!([0, 1].map(|column| row.get::<_, i64>(column)), [1000; 2], "{format}");
-        client.batch_execute("TRUNCATE copied").unwrap();
+        client.run("TRUNCATE copied");
     }
     if major_version(&mut client) >= 16 {
         let row = client

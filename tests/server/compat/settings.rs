@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sno_tests::{Mode, Server, error, major_version, postgres::Client, skip, text};
+use sno_tests::{Mode, Server, Sql as _, error, major_version, postgres::Client, skip, text};
 
 use super::super::USE_UP_SHARED_MEMORY;
 use super::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
@@ -58,19 +58,19 @@ fn bad_values_in_the_configuration_file() {
         let mut early = server.connect();
         for (name, value, detail, good, function) in BAD {
             let query = format!("SELECT {function}");
-            early.batch_execute(&query).unwrap();
+            early.run(&query);
             server.configure(&format!("sno_compat.{name}"), value);
             server.reload();
             let message = format!("invalid value for parameter \"sno_compat.{name}\": \"{value}\"");
-            early.batch_execute("SELECT 1").unwrap();
+            early.run("SELECT 1");
             assert_refused(&mut early, &query, &message, detail);
             assert_refused(&mut server.connect(), &query, &message, detail);
             // Mended, without a restart.
             let good = if name == "snowflake_si_base_clock" { "2020-01-01T00:00:00Z" } else { good };
             server.configure(&format!("sno_compat.{name}"), good);
             server.reload();
-            early.batch_execute("SELECT 1").unwrap();
-            early.batch_execute(&query).unwrap();
+            early.run("SELECT 1");
+            early.run(&query);
         }
     }
 }
@@ -95,26 +95,26 @@ fn a_session_can_not_choose_the_server_s_numbers() {
 fn what_is_taken_back_is_the_server_s_own_again() {
     let server = start(builder());
     let mut admin = server.connect();
-    admin.batch_execute("LOAD 'sno'").unwrap();
+    admin.run("LOAD 'sno'");
     for (name, _, _, good, function) in BAD {
         let (set, reset) = (format!("SET sno_compat.{name} = '{good}'"), format!("RESET sno_compat.{name}"));
         let query = format!("SELECT {function}");
         // By a session, whose library is loaded before that or after it.
         let mut client = server.connect();
-        client.batch_execute(&set).unwrap();
-        client.batch_execute(&reset).unwrap();
-        client.batch_execute(&query).unwrap();
+        client.run(&set);
+        client.run(&reset);
+        client.run(&query);
         let mut client = server.connect();
-        client.batch_execute(&set).unwrap();
+        client.run(&set);
         assert_eq!(error(&mut client, &query).code().code(), "22023");
-        client.batch_execute(&reset).unwrap();
-        client.batch_execute(&query).unwrap();
+        client.run(&reset);
+        client.run(&query);
         // By the server.
-        admin.batch_execute(&format!("ALTER SYSTEM {set}")).unwrap();
+        admin.run(&format!("ALTER SYSTEM {set}"));
         server.reload();
-        admin.batch_execute(&format!("ALTER SYSTEM {reset}")).unwrap();
+        admin.run(&format!("ALTER SYSTEM {reset}"));
         server.reload();
-        server.connect().batch_execute(&query).unwrap();
+        server.connect().run(&query);
     }
 }
 
@@ -122,11 +122,11 @@ fn what_is_taken_back_is_the_server_s_own_again() {
 fn alter_system_refuses_bad_values() {
     let server = start(builder());
     let mut client = server.connect();
-    client.batch_execute("LOAD 'sno'").unwrap();
+    client.run("LOAD 'sno'");
     for (name, value, detail, good, _) in BAD {
         let error = error(&mut client, &format!("ALTER SYSTEM SET sno_compat.{name} = '{value}'"));
         assert_eq!((error.code().code(), error.detail()), ("22023", Some(detail)));
-        client.batch_execute(&format!("ALTER SYSTEM SET sno_compat.{name} = '{good}'")).unwrap();
+        client.run(&format!("ALTER SYSTEM SET sno_compat.{name} = '{good}'"));
     }
 }
 
@@ -138,9 +138,9 @@ fn no_base_clock_means_no_id() {
     assert_refused(&mut server.connect(), "SELECT snowflake_si_new()", message, detail);
     // Nothing was taken for a system that can't generate, and the others can.
     let rows = "SELECT count(*) FROM sno_compat_generators";
-    assert_eq!(server.connect().query_one(rows, &[]).unwrap().get::<_, i64>(0), 0);
-    server.connect().batch_execute("SELECT uid60_new(), uniqueid_new(), gid_new('volume')").unwrap();
-    assert_eq!(server.connect().query_one(rows, &[]).unwrap().get::<_, i64>(0), 2);
+    assert_eq!(server.connect().one::<i64>(rows), 0);
+    server.connect().run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
+    assert_eq!(server.connect().one::<i64>(rows), 2);
     for (system, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
         assert_eq!(server.data().join(format!("sno_compat.{system}.marks")).exists(), exists, "{system}");
     }
@@ -159,7 +159,7 @@ fn snowflake_si_functions_go_by_the_settings() {
                  snowflake_si_make('2024-01-01Z', 3, 4{both}), snowflake_si_to_sno(10113579063, 7{base}))"
         )
     };
-    client.batch_execute(&format!("PREPARE by_settings AS {}", query("", "", ""))).unwrap();
+    client.run(&format!("PREPARE by_settings AS {}", query("", "", "")));
     for (base, bits) in [("2020-01-01T00:00:00Z", 5), ("2021-02-03T04:05:06.789Z", 4)] {
         server.configure("sno_compat.snowflake_si_base_clock", base);
         server.configure("sno_compat.snowflake_si_machine", &format!("2/{bits}"));
@@ -224,7 +224,7 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
     if major_version(&mut server.connect()) >= 17 {
         return skip("the generators live in dynamic shared memory, which grows, from PostgreSQL 17 on");
     }
-    server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
+    server.connect().run(USE_UP_SHARED_MEMORY);
     for (system, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
         let error = error(&mut server.connect(), &format!("SELECT {system}_new()"));
         assert_eq!(error.code().code(), "53200");
@@ -233,19 +233,13 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         assert_eq!(error.hint(), Some(hint));
     }
     let server = start(builder.conf("shared_preload_libraries", "sno"));
-    server.connect().batch_execute(USE_UP_SHARED_MEMORY).unwrap();
-    server
-        .connect()
-        .batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()")
-        .unwrap();
+    server.connect().run(USE_UP_SHARED_MEMORY);
+    server.connect().run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
 }
 
 #[test]
 fn what_each_system_takes_of_spare_memory_fits() {
     // With as little as a server has to spare, without any preloading.
     let server = start(builder().conf("max_connections", "10"));
-    server
-        .connect()
-        .batch_execute("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()")
-        .unwrap();
+    server.connect().run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
 }

@@ -1,6 +1,6 @@
 //! Many connections at once.
 
-use sno_tests::in_parallel;
+use sno_tests::{Sql as _, in_parallel};
 
 use super::{SYSTEMS, assert_distinct, builder, draw, draw_on, most, start};
 
@@ -23,12 +23,7 @@ fn snowflake_si() {
     assert_distinct("snowflake_si", all, CONNECTIONS * EACH);
     let overflows: i64 = server
         .connect()
-        .query_one(
-            "SELECT overflows FROM sno_compat_generators WHERE system = 'snowflake_si' AND number = 12",
-            &[],
-        )
-        .unwrap()
-        .get(0);
+        .one("SELECT overflows FROM sno_compat_generators WHERE system = 'snowflake_si' AND number = 12");
     assert!(overflows > 0);
 }
 
@@ -37,10 +32,10 @@ fn uid60() {
     let server = start(builder());
     let mut two = [server.connect(), server.connect()];
     for client in &mut two {
-        client.batch_execute("SELECT uid60_new()").unwrap();
+        client.run("SELECT uid60_new()");
     }
     let generators = "SELECT count(DISTINCT generator) FROM sno_compat_generators WHERE system = 'uid60'";
-    let count: i64 = server.connect().query_one(generators, &[]).unwrap().get(0);
+    let count: i64 = server.connect().one(generators);
     assert_eq!(count, 2, "each worker number has a generator of its own");
     // 1024 a second and worker: this takes twenty seconds.
     let drawn = draw_on(&server, CONNECTIONS, "uid60_new()::bigint >> 9", EACH);
@@ -106,7 +101,7 @@ fn backends_that_are_killed() {
         let mut all = draw_on(&server, 8, expression, 500).concat();
         for _ in 0..2 {
             let mut victim = server.connect();
-            let pid: i32 = victim.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+            let pid: i32 = victim.one("SELECT pg_backend_pid()");
             all.extend(draw(&mut victim, expression, 500).unwrap());
             let endless = format!("DO $$ BEGIN LOOP PERFORM {expression}; END LOOP; END $$");
             let killed = std::thread::scope(|scope| {
