@@ -89,7 +89,7 @@ func (id ID) Time() time.Time {
 	return id.Fields().Time
 }
 
-// Make is the ID of these fields. For new rows, let the server generate IDs: this one is not unique.
+// Make is the ID of these fields. It is not generated: nothing makes it unique.
 func Make(fields Fields) (id ID, err error) {
 	ticks, _ := since(fields.Time)
 	if ticks < 0 || ticks > lastTick {

@@ -1,7 +1,7 @@
 declare const sno: unique symbol
 
-/** An ID: a string of 16 characters. JSON, URLs and drivers take it as it is, and `<` compares times. */
-export type Sno = string & { readonly [sno]: true }
+/** An ID: a string of 16 characters. JSON, URLs and drivers take it as it is, and `<` compares times. `Sno<'order'>` is of a kind. */
+export type Sno<Kind extends string = string> = string & { readonly [sno]: Kind }
 
 export interface Fields {
   /** The start of a tick of 4 ms. */
@@ -20,7 +20,7 @@ export function isSno (value: unknown): value is Sno
 /** When the ID was generated, to 4 ms. */
 export function time (id: string): Date
 export function fields (id: string): Fields
-/** The ID of these fields. For new rows, let the server generate IDs: this one is not unique. */
+/** The ID of these fields. It is not generated: nothing makes it unique. */
 export function make (fields: { time: Date } & Partial<Fields>): Sno
 /** The smallest ID at or after a time: `id >= lowerBound(t)` is `sno_time(id) >= t`. */
 export function lowerBound (time: Date): Sno

@@ -16,6 +16,10 @@ export function unmask (masked, key, context = '') {
     ([left, right], round) => [(right - pad(round, left) + HALF) % HALF, left], [left, right]))
 }
 
+export function masks (key, context = '') {
+  return { mask: id => mask(id, key, context), unmask: masked => unmask(masked, key, context) }
+}
+
 function convert (text, key, context, rounds) {
   // The digits of a key are as long as another key.
   if (!(key instanceof Uint8Array)) throw new TypeError('a key is a Buffer or a Uint8Array')

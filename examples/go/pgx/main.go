@@ -9,25 +9,11 @@ import (
 	"time"
 
 	"sno"
+	"sno/snopgx"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 )
-
-// RegisterSno registers the type on a connection: its OID differs between databases. The binary format is that of a bytea of
-// ten bytes.
-func RegisterSno(ctx context.Context, conn *pgx.Conn) error {
-	var oid, array uint32
-	err := conn.QueryRow(ctx, "SELECT 'sno'::regtype::oid, 'sno[]'::regtype::oid").Scan(&oid, &array)
-	if err != nil {
-		return err
-	}
-	id := &pgtype.Type{Name: "sno", OID: oid, Codec: pgtype.ByteaCodec{}}
-	conn.TypeMap().RegisterType(id)
-	conn.TypeMap().RegisterType(&pgtype.Type{Name: "_sno", OID: array, Codec: &pgtype.ArrayCodec{ElementType: id}})
-	return nil
-}
 
 func check(fact bool, what ...any) {
 	if !fact {
@@ -77,7 +63,8 @@ func main() {
 	must(conn.QueryRow(ctx, "SELECT id FROM events WHERE id = $1", must1(sno.Parse(text))).Scan(&plain))
 	check(plain.String() == text, plain)
 
-	must(RegisterSno(ctx, conn))
+	err = snopgx.Register(ctx, conn)
+	must(err)
 	var id sno.ID
 	err = conn.QueryRow(ctx, "INSERT INTO events (payload) VALUES ($1) RETURNING id", "second").Scan(&id)
 	must(err)

@@ -1,10 +1,12 @@
 // What TypeScript makes of the package: tsc --strict. It is compiled, not run.
 import { fields, fromBytes, isSno, lowerBound, make, parse, time, toBytes, upperBound, type Sno } from 'sno'
-import { mask, unmask } from 'sno/mask'
+import { mask, masks, unmask } from 'sno/mask'
+import { kind, WrongKindError, type IdOf } from 'sno/kind'
+import { Pool } from 'sno/pool'
 import { register } from 'sno/pg'
 import { sno } from 'sno/drizzle'
 import { gte } from 'drizzle-orm'
-import { pgTable, text } from 'drizzle-orm/pg-core'
+import { pgTable, text as textColumn } from 'drizzle-orm/pg-core'
 import pg from 'pg'
 
 const id: Sno = parse('9q7k4op826n2g222')
@@ -19,7 +21,22 @@ export const masked: string = mask(id, new Uint8Array(16), 'orders')
 export const unmasked: Sno = unmask(masked, new Uint8Array(16))
 export const json: string = JSON.stringify({ id, later: id < back })
 
-const events = pgTable('events', { id: sno('id').primaryKey(), payload: text('payload') })
+const order = kind('order', 2)
+const user = kind('user', 3, masks(new Uint8Array(16), 'user'))
+type OrderId = IdOf<typeof order>
+const orderId: OrderId = order.parse('order_9q7k4op82an2g222')
+export const anyKind: Sno = orderId
+export const text: string = order.tagged(orderId)
+// @ts-expect-error An ID of no kind.
+order.tagged(id)
+// @ts-expect-error Another kind.
+order.tagged(user.of(id))
+export const nextOrder: Promise<OrderId> = new Pool(async count => Array.from({ length: count }, () => orderId), { size: 10 }).next()
+export const isWrong = (error: unknown): boolean => error instanceof WrongKindError
+const orders = pgTable('orders', { id: sno('id').$type<OrderId>().primaryKey() })
+export const orderKey = (row: typeof orders.$inferSelect): OrderId => row.id
+
+const events = pgTable('events', { id: sno('id').primaryKey(), payload: textColumn('payload') })
 export type Event = typeof events.$inferSelect
 export const key = (event: Event): Sno => event.id
 export const recent = gte(events.id, lowerBound(new Date()))

@@ -3,7 +3,7 @@
 import base64
 import re
 from datetime import date, datetime, timedelta, timezone
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 __all__ = ["Fields", "Sno"]
 
@@ -13,6 +13,8 @@ _LAST_TICK = 2**39 - 1
 # Five bits a character, as in base32hex, with other characters in the same order.
 _TO_TEXT = bytes.maketrans(b"0123456789ABCDEFGHIJKLMNOPQRSTUV", b"23456789abcdefghijklmnopqrstuvwx")
 _FROM_TEXT = bytes.maketrans(b"23456789abcdefghijklmnopqrstuvwx", b"0123456789ABCDEFGHIJKLMNOPQRSTUV")
+
+S = TypeVar("S", bound="Sno")
 
 
 class Fields(NamedTuple):
@@ -30,7 +32,7 @@ class Sno(str):
 
     __slots__ = ()
 
-    def __new__(cls, text: str) -> "Sno":
+    def __new__(cls: type[S], text: str) -> S:
         """The ID of a text; ValueError if the text is not 16 characters of 2-9 and a-x."""
         if isinstance(text, cls):
             return text
@@ -45,7 +47,7 @@ class Sno(str):
         return super().__new__(cls, text)
 
     @classmethod
-    def from_bytes(cls, raw: bytes) -> "Sno":
+    def from_bytes(cls: type[S], raw: bytes) -> S:
         """The ID of ten bytes."""
         if (size := memoryview(raw).nbytes) != 10:
             raise ValueError(f"invalid sno: {size} bytes instead of 10")
@@ -55,13 +57,13 @@ class Sno(str):
         return base64.b32hexdecode(self.encode().translate(_FROM_TEXT))
 
     def __repr__(self) -> str:
-        return f"Sno({super().__repr__()})"
+        return f"{type(self).__name__}({super().__repr__()})"
 
     @classmethod
     def make(
-        cls, time: datetime, metabyte: int = 0, partition: int = 0, sequence: int = 0, tick_tock: bool = False
-    ) -> "Sno":
-        """The ID of these fields. For new rows, let the server generate IDs: this one is not unique."""
+        cls: type[S], time: datetime, metabyte: int = 0, partition: int = 0, sequence: int = 0, tick_tock: bool = False
+    ) -> S:
+        """The ID of these fields. It is not generated: nothing makes it unique."""
         tick = _ticks(time)
         for name, value, most in [
             ("time", tick, _LAST_TICK),
@@ -96,16 +98,16 @@ class Sno(str):
         """The smallest ID at or after a time: `id >= lower_bound(t)` is `sno_time(id) >= t`."""
         tick = -_ticks(time, -1)
         if tick > _LAST_TICK:
-            return cls("x" * 16)
-        return cls.from_bytes((max(tick, 0) << 41).to_bytes(10, "big"))
+            return Sno("x" * 16)
+        return Sno.from_bytes((max(tick, 0) << 41).to_bytes(10, "big"))
 
     @classmethod
     def upper_bound(cls, time: datetime) -> "Sno":
         """The largest ID at or before a time: `id <= upper_bound(t)` is `sno_time(id) <= t`."""
         tick = _ticks(time)
         if tick < 0:
-            return cls("2" * 16)
-        return cls.from_bytes(((min(tick, _LAST_TICK) + 1 << 41) - 1).to_bytes(10, "big"))
+            return Sno("2" * 16)
+        return Sno.from_bytes(((min(tick, _LAST_TICK) + 1 << 41) - 1).to_bytes(10, "big"))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source, handler):

@@ -7,25 +7,28 @@ from sno import Sno
 
 
 class SnoType(UserDefinedType[Sno]):
-    """A column of the type sno, whose values are `Sno`."""
+    """A column of the type sno, whose values are `Sno`, or of a kind: `SnoType(OrderId)`."""
 
     cache_ok = True
+
+    def __init__(self, kind: type[Sno] = Sno):
+        self.kind = kind
 
     def get_col_spec(self, **kw):
         return "sno"
 
     @property
     def python_type(self):
-        return Sno
+        return self.kind
 
     def bind_processor(self, dialect):
-        return lambda id: None if id is None else Sno(id)
+        return lambda id: None if id is None else self.kind(id)
 
     def literal_processor(self, dialect):
-        return lambda id: f"'{Sno(id)}'"
+        return lambda id: f"'{self.kind(id)}'"
 
     def result_processor(self, dialect, coltype):
-        return lambda id: None if id is None else Sno(id)
+        return lambda id: None if id is None else self.kind(id)
 
 
 # What is reflected from a database.

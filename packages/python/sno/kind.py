@@ -1,0 +1,67 @@
+"""Kinds of IDs, each with a name and a metabyte, written as `order_9q7k4op826n2g222`."""
+
+import re
+from typing import ClassVar, TypeVar
+
+from sno import Sno
+
+__all__ = ["Kind", "WrongKind"]
+
+K = TypeVar("K", bound="Kind")
+
+
+class WrongKind(ValueError):
+    """An ID is of another kind."""
+
+
+class Kind(Sno):
+    """The base of kinds: `class OrderId(Kind, name="order", metabyte=2): pass`. To the database it is a `Sno`."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    metabyte: ClassVar[int]
+
+    def __init_subclass__(cls, name: str, metabyte: int) -> None:
+        if not re.fullmatch("[a-z]([a-z0-9_]*[a-z0-9])?", name) or not 0 <= metabyte <= 255:
+            raise ValueError("a kind has a name of a-z, 0-9 and _, and a metabyte of 0 to 255")
+        cls.name, cls.metabyte = name, metabyte
+
+    def __new__(cls: type[K], text: str) -> K:
+        """The ID of 16 characters, as the database has it; WrongKind if its metabyte is another one."""
+        id = super().__new__(cls, text)
+        if (found := id.fields.metabyte) != cls.metabyte:
+            raise WrongKind(f"invalid {cls.name}: metabyte is {found} instead of {cls.metabyte}")
+        return id
+
+    @classmethod
+    def from_bytes(cls: type[K], raw: bytes) -> K:
+        return cls(Sno.from_bytes(raw))
+
+    @classmethod
+    def parse(cls: type[K], text: str, key: bytes | None = None) -> K:
+        """Reads what `tagged` writes, with the same key. Any other text is a ValueError, one of another kind WrongKind."""
+        name, _, id = text.rpartition("_")
+        if name != cls.name:
+            raise (WrongKind if name else ValueError)(f"invalid {cls.name}: the text does not begin with {cls.name}_")
+        if key is None:
+            return cls(id)
+        from sno.mask import unmask
+
+        return cls(unmask(id, key, cls.name))
+
+    def tagged(self, key: bytes | None = None) -> str:
+        """The name and the ID: what people see. With a key the ID is masked, with the name as context."""
+        if key is None:
+            return f"{self.name}_{self}"
+        from sno.mask import mask
+
+        return f"{self.name}_{mask(self, key, self.name)}"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source, handler):
+        """As a type of Pydantic and FastAPI it is the tagged text."""
+        from pydantic_core import core_schema
+
+        text = core_schema.str_schema(pattern=f"^{cls.name}_[2-9a-x]{{16}}$")
+        write = core_schema.plain_serializer_function_ser_schema(cls.tagged)
+        return core_schema.no_info_after_validator_function(cls.parse, text, serialization=write)
