@@ -7,6 +7,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Types;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,6 +43,13 @@ public class Plain {
 
             check("first".equals(payload), payload);
             check(id.matches("[2-9a-x]{16}"), id);
+            // Without a cast.
+            try (PreparedStatement select = connection.prepareStatement("SELECT id FROM events WHERE id = ?")) {
+                select.setObject(1, id, Types.OTHER);
+                try (ResultSet rows = select.executeQuery()) {
+                    check(rows.next() && rows.getObject("id").toString().equals(id), id);
+                }
+            }
             // The way of the standard, without RETURNING.
             try (PreparedStatement insert = connection.prepareStatement(
                     "INSERT INTO events (payload) VALUES (?)", Statement.RETURN_GENERATED_KEYS)) {
