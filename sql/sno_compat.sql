@@ -249,18 +249,18 @@ COMMENT ON CAST (uuid AS gid) IS 'from a uuid that was converted from a gid';
 --
 
 CREATE FUNCTION sno_compat_generators(
-        OUT system text, OUT generator integer, OUT number integer, OUT last_time timestamptz, OUT sequence integer,
+        OUT scheme text, OUT generator integer, OUT number integer, OUT last_time timestamptz, OUT sequence integer,
         OUT safe_time timestamptz, OUT overflows bigint, OUT waited interval
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
 COMMENT ON FUNCTION sno_compat_generators() IS 'generators in use since the server started';
 
 CREATE VIEW sno_compat_generators AS
-    SELECT system, generator, number, last_time, sequence, safe_time, overflows, waited FROM sno_compat_generators();
+    SELECT scheme, generator, number, last_time, sequence, safe_time, overflows, waited FROM sno_compat_generators();
 GRANT SELECT ON sno_compat_generators TO PUBLIC;
 COMMENT ON VIEW sno_compat_generators IS 'generators in use since the server started';
-COMMENT ON COLUMN sno_compat_generators.system IS 'which of the systems';
-COMMENT ON COLUMN sno_compat_generators.generator IS 'place in the system''s table of generators';
+COMMENT ON COLUMN sno_compat_generators.scheme IS 'which of the ID schemes';
+COMMENT ON COLUMN sno_compat_generators.generator IS 'place in the scheme''s table of generators';
 COMMENT ON COLUMN sno_compat_generators.number IS 'machine, worker or generator that used it last';
 COMMENT ON COLUMN sno_compat_generators.last_time IS 'time of its last ID';
 COMMENT ON COLUMN sno_compat_generators.sequence IS 'number of its last ID';

@@ -1,4 +1,4 @@
-//! Any bytes as texts, numbers and bytes of the other systems' IDs: a valid one is written as it was read.
+//! Any bytes as texts, numbers and bytes of the other schemes' IDs: a valid one is written as it was read.
 
 #![no_main]
 

@@ -17,7 +17,7 @@ use crate::{
 
 export! { sno_compat_generators }
 
-/// `sno_compat_generators() → setof (system, generator, number, last_time, sequence, safe_time, overflows,
+/// `sno_compat_generators() → setof (scheme, generator, number, last_time, sequence, safe_time, overflows,
 /// waited)`: one row per generator in use since the server started.
 fn sno_compat_generators() -> Result<Vec<Row<8>>, Error> {
     let mut rows = Vec::new();

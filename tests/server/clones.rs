@@ -103,21 +103,21 @@ fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
     ids.assert_distinct();
 }
 
-/// The other systems go by numbers of their own: a machine, workers, a cluster.
+/// The other ID schemes go by numbers of their own: a machine, workers, a cluster.
 #[test]
 fn copies_with_other_numbers_are_nothing_to_tell() {
-    let systems = [
+    let schemes = [
         ("Snowflake-SI", "snowflake_si_new()", "sno_compat.snowflake_si_machine", "12", "13"),
         ("uid60", "uid60_new()", "sno_compat.uid60_workers", "0-99", "100-199"),
         ("uniqueid", "uniqueid_new()", "sno_compat.uniqueid_cluster", "8", "9"),
     ];
     let mut server = builder().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
-    for (.., setting, number, _) in systems {
+    for (.., setting, number, _) in schemes {
         server = server.conf(setting, number);
     }
     let server = server.start();
     let generate = |server: &Server| {
-        for (_, function, ..) in systems {
+        for (_, function, ..) in schemes {
             server.run(&format!("SELECT {function}"));
         }
     };
@@ -127,13 +127,13 @@ fn copies_with_other_numbers_are_nothing_to_tell() {
     for other_numbers in [false, true] {
         let copy = server.copy();
         if other_numbers {
-            for (.., setting, _, number) in systems {
+            for (.., setting, _, number) in schemes {
                 copy.configure(setting, number);
             }
             copy.restart(Mode::Fast);
         }
         generate(&copy);
-        for (name, _, setting, ..) in systems {
+        for (name, _, setting, ..) in schemes {
             let copied = format!("LOG:  data directory was copied after its last {name} was generated");
             let hint = format!("give one of the two another \"{setting}\" now");
             let expected = usize::from(!other_numbers);

@@ -7,23 +7,23 @@ use std::{
 
 use sno_tests::{Mode, Server, Sql as _, code, error, postgres::Client};
 
-use super::{STATEFUL, SYSTEMS, assert_distinct, builder, draw, draw_while, start};
+use super::{SCHEMES, STATEFUL, assert_distinct, builder, draw, draw_while, start};
 
 fn server() -> Server {
     // One generator each, so that every session goes on where the one before it stopped.
     start(builder().faketime(true).conf("sno_compat.uid60_workers", "3-3"))
 }
 
-/// So many IDs of each system that keeps a state, added to what there is.
+/// So many IDs of each scheme that keeps a state, added to what there is.
 fn draw_each(client: &mut Client, all: &mut [Vec<i64>; STATEFUL], count: usize) {
-    for (ids, (_, expression)) in all.iter_mut().zip(SYSTEMS) {
+    for (ids, (_, expression)) in all.iter_mut().zip(SCHEMES) {
         ids.extend(draw(client, expression, count).unwrap());
     }
 }
 
 fn assert_each_distinct(all: [Vec<i64>; STATEFUL], count: usize) {
-    for (ids, (system, _)) in all.into_iter().zip(SYSTEMS) {
-        assert_distinct(system, ids, count);
+    for (ids, (scheme, _)) in all.into_iter().zip(SCHEMES) {
+        assert_distinct(scheme, ids, count);
     }
 }
 
@@ -39,9 +39,9 @@ fn a_clock_that_goes_back_is_waited_for() {
     assert!(began.elapsed().as_secs_f64() > 1.5, "{:?}", began.elapsed());
     // Further than the setting allows: at once, and as often as it is tried.
     server.set_clock("-3600");
-    for (system, expression) in &SYSTEMS[..STATEFUL] {
+    for (scheme, expression) in &SCHEMES[..STATEFUL] {
         let error = error(&mut client, &format!("SELECT {expression}"));
-        assert_eq!(error.code().code(), "55000", "{system}");
+        assert_eq!(error.code().code(), "55000", "{scheme}");
         assert_eq!(error.message(), "system clock went back further than \"sno.max_clock_wait\" allows");
         assert!(error.detail().unwrap().contains("\"sno.max_clock_wait\" is 10.000 s."));
         assert!(error.hint().unwrap().contains("sno_compat_generators"));
@@ -85,8 +85,8 @@ fn a_restart_with_a_clock_far_back_is_an_error() {
     server.stop(Mode::Fast);
     server.set_clock("-3600");
     server.start();
-    for (system, expression) in &SYSTEMS[..STATEFUL] {
-        assert_eq!(code(&mut server.connect(), &format!("SELECT {expression}")), "55000", "{system}");
+    for (scheme, expression) in &SCHEMES[..STATEFUL] {
+        assert_eq!(code(&mut server.connect(), &format!("SELECT {expression}")), "55000", "{scheme}");
     }
     server.set_clock("+0");
     draw_each(&mut server.connect(), &mut all, 10);
@@ -102,14 +102,14 @@ fn a_clock_outside_the_epoch_is_an_error() {
         [("-300000000", &["snowflake_si", "uid60"][..]), ("+1000000000", &["snowflake_si"])]
     {
         server.set_clock(offset);
-        for system in failing {
-            assert_eq!(code(&mut client, &format!("SELECT {system}_new()")), "55000", "{system} {offset}");
+        for scheme in failing {
+            assert_eq!(code(&mut client, &format!("SELECT {scheme}_new()")), "55000", "{scheme} {offset}");
         }
     }
     server.set_clock("+4200000000");
-    for (system, expression) in &SYSTEMS[..STATEFUL] {
+    for (scheme, expression) in &SCHEMES[..STATEFUL] {
         let error = error(&mut client, &format!("SELECT {expression}"));
-        assert_eq!(error.code().code(), "55000", "{system}");
+        assert_eq!(error.code().code(), "55000", "{scheme}");
         assert!(error.message().starts_with("system clock is after"), "{}", error.message());
     }
 }
@@ -133,14 +133,14 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     let standby = primary.standby();
     let mut client = primary.connect();
     client.run("CREATE TABLE t (s bigint, u bigint, q bigint)");
-    let [s, u, q] = [0, 1, 2].map(|system| SYSTEMS[system].1);
+    let [s, u, q] = [0, 1, 2].map(|scheme| SCHEMES[scheme].1);
     let fill = format!("INSERT INTO t SELECT {s}, {u}, {q} FROM generate_series(1, 1000)");
     client.run(&fill);
     primary.wait_replayed(&standby);
-    for (system, _) in &SYSTEMS[..STATEFUL] {
-        let error = error(&mut standby.connect(), &format!("SELECT {system}_new()"));
-        assert_eq!(error.code().code(), "25006", "{system}");
-        assert_eq!(error.message(), format!("cannot execute {system}_new() during recovery"));
+    for (scheme, _) in &SCHEMES[..STATEFUL] {
+        let error = error(&mut standby.connect(), &format!("SELECT {scheme}_new()"));
+        assert_eq!(error.code().code(), "25006", "{scheme}");
+        assert_eq!(error.message(), format!("cannot execute {scheme}_new() during recovery"));
     }
     primary.stop(Mode::Immediate);
     standby.configure("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
@@ -152,8 +152,8 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     let refused = || {
         let mut client = standby.connect();
         client.run("SET sno.max_clock_wait = 0");
-        for (system, _) in &SYSTEMS[..STATEFUL] {
-            assert_eq!(code(&mut client, &format!("SELECT {system}_new()")), "55000", "{system}");
+        for (scheme, _) in &SCHEMES[..STATEFUL] {
+            assert_eq!(code(&mut client, &format!("SELECT {scheme}_new()")), "55000", "{scheme}");
         }
     };
     refused();
@@ -184,8 +184,8 @@ fn drawing_goes_on_while_the_clock_jumps() {
         server.set_clock("+0");
         wait();
     });
-    for (ids, (system, _)) in drawn.into_iter().zip(SYSTEMS) {
+    for (ids, (scheme, _)) in drawn.into_iter().zip(SCHEMES) {
         let count = ids.len();
-        assert_distinct(system, ids, count);
+        assert_distinct(scheme, ids, count);
     }
 }

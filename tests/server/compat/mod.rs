@@ -1,4 +1,4 @@
-//! The systems of `sno_compat` on real servers: never the same ID twice, settings that fail closed, and a table that
+//! The ID schemes of `sno_compat` on real servers: never the same ID twice, settings that fail closed, and a table that
 //! moves to `sno` while it is in use.
 
 mod clocks;
@@ -28,9 +28,9 @@ fn start(builder: Builder) -> Server {
     server
 }
 
-/// What makes an ID of each system, as numbers in which nothing is left to chance: of a uid60 all but its random
+/// What makes an ID of each scheme, as numbers in which nothing is left to chance: of a uid60 all but its random
 /// bits, of a gid the random bits, since there is nothing else.
-const SYSTEMS: [(&str, &str); 4] = [
+const SCHEMES: [(&str, &str); 4] = [
     ("snowflake_si", "snowflake_si_new()"),
     ("uid60", "uid60_new()::bigint >> 9"),
     ("uniqueid", "('x' || uniqueid_new()::text)::bit(64)::bigint"),
@@ -57,16 +57,16 @@ fn draw_on(server: &Server, connections: usize, expression: &str, each: usize) -
     in_parallel(connections, |_| draw(&mut server.connect(), expression, each).expect(expression))
 }
 
-/// Draws of each system that keeps a state, on four connections and in small queries, for as long as `body` runs.
-/// What `body` gets waits until each system has answered queries that came after that.
+/// Draws of each scheme that keeps a state, on four connections and in small queries, for as long as `body` runs.
+/// What `body` gets waits until each scheme has answered queries that came after that.
 fn draw_while(server: &Server, body: impl FnOnce(&dyn Fn())) -> [Vec<i64>; STATEFUL] {
     const EACH: usize = 4;
     let done = AtomicBool::new(false);
     let answered: [AtomicUsize; STATEFUL] = Default::default();
     thread::scope(|scope| {
-        let drawing: [_; STATEFUL] = std::array::from_fn(|system| {
-            let (_, expression) = SYSTEMS[system];
-            let (done, answered) = (&done, &answered[system]);
+        let drawing: [_; STATEFUL] = std::array::from_fn(|scheme| {
+            let (_, expression) = SCHEMES[scheme];
+            let (done, answered) = (&done, &answered[scheme]);
             scope.spawn(move || {
                 in_parallel(EACH, |_| {
                     let (mut client, mut ids) = (server.connect(), Vec::new());
@@ -84,9 +84,9 @@ fn draw_while(server: &Server, body: impl FnOnce(&dyn Fn())) -> [Vec<i64>; STATE
             let began = Instant::now();
             // As many may have been under way.
             let under_way = answered.each_ref().map(|answered| answered.load(Relaxed) + EACH);
-            for ((answered, under_way), (system, _)) in answered.iter().zip(under_way).zip(SYSTEMS) {
+            for ((answered, under_way), (scheme, _)) in answered.iter().zip(under_way).zip(SCHEMES) {
                 while answered.load(Relaxed) <= under_way {
-                    assert!(began.elapsed() < Duration::from_secs(60), "no IDs of {system}");
+                    assert!(began.elapsed() < Duration::from_secs(60), "no IDs of {scheme}");
                     thread::sleep(Duration::from_millis(2));
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sno_tests::{Mode, Server, Sql as _, error, major_version, postgres::Client, skip, text};
 
 use super::super::USE_UP_SHARED_MEMORY;
-use super::{SYSTEMS, assert_distinct, builder, draw, draw_while, start};
+use super::{SCHEMES, assert_distinct, builder, draw, draw_while, start};
 
 #[track_caller]
 fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str) {
@@ -17,6 +17,21 @@ fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str)
         assert_eq!(error.detail(), Some(detail));
         assert!(error.hint().is_some());
     }
+}
+
+/// On 15 and 16 the memory is of what the server has to spare.
+#[test]
+fn the_view_takes_no_memory_of_schemes_that_are_not_used() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    client.run("CREATE EXTENSION sno_compat CASCADE; SELECT uid60_new()");
+    assert_eq!(
+        text(&mut client, "SELECT string_agg(DISTINCT scheme, ' ') FROM sno_compat_generators"),
+        "uid60"
+    );
+    let taken =
+        "SELECT count(*) FROM pg_shmem_allocations WHERE name LIKE 'sno_compat%' AND name NOT LIKE '%uid60%'";
+    assert_eq!(text(&mut client, taken), "0");
 }
 
 /// A setting, a bad value of it, why it is bad, a good one, and what needs it.
@@ -136,13 +151,13 @@ fn no_base_clock_means_no_id() {
     let message = "invalid value for parameter \"sno_compat.snowflake_si_base_clock\": \"\"";
     let detail = "A site chooses its base clock before its first ID.";
     assert_refused(&mut server.connect(), "SELECT snowflake_si_new()", message, detail);
-    // Nothing was taken for a system that can't generate, and the others can.
+    // Nothing was taken for a scheme that can't generate, and the others can.
     let rows = "SELECT count(*) FROM sno_compat_generators";
     assert_eq!(server.connect().one::<i64>(rows), 0);
     server.connect().run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
     assert_eq!(server.connect().one::<i64>(rows), 2);
-    for (system, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
-        assert_eq!(server.data().join(format!("sno_compat.{system}.marks")).exists(), exists, "{system}");
+    for (scheme, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
+        assert_eq!(server.data().join(format!("sno_compat.{scheme}.marks")).exists(), exists, "{scheme}");
     }
 }
 
@@ -207,13 +222,13 @@ fn settings_that_change_under_load_repeat_nothing() {
         }
     });
     // Every change was met: the machine's upper four bits, the worker, the form.
-    let seen = |system: usize, part: fn(&i64) -> i64| drawn[system].iter().map(part).collect::<BTreeSet<_>>();
+    let seen = |scheme: usize, part: fn(&i64) -> i64| drawn[scheme].iter().map(part).collect::<BTreeSet<_>>();
     assert_eq!(seen(0, |id| id >> 9 & 15), BTreeSet::from([6, 0, 9]));
     assert!(seen(1, |id| id >> 10 & 511).contains(&200));
     assert_eq!(seen(2, |id| id >> 12 & 1), BTreeSet::from([0, 1]));
-    for (ids, (system, _)) in drawn.into_iter().zip(SYSTEMS) {
+    for (ids, (scheme, _)) in drawn.into_iter().zip(SCHEMES) {
         let count = ids.len();
-        assert_distinct(system, ids, count);
+        assert_distinct(scheme, ids, count);
     }
 }
 
@@ -225,8 +240,8 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         return skip("the generators live in dynamic shared memory, which grows, from PostgreSQL 17 on");
     }
     server.connect().run(USE_UP_SHARED_MEMORY);
-    for (system, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
-        let error = error(&mut server.connect(), &format!("SELECT {system}_new()"));
+    for (scheme, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
+        let error = error(&mut server.connect(), &format!("SELECT {scheme}_new()"));
         assert_eq!(error.code().code(), "53200");
         assert_eq!(error.message(), format!("out of shared memory for the generators of {name}"));
         let hint = "Add \"sno\" to \"shared_preload_libraries\" and restart the server.";

@@ -2,7 +2,7 @@
 
 use sno_tests::{Sql as _, in_parallel};
 
-use super::{SYSTEMS, assert_distinct, builder, draw, draw_on, most, start};
+use super::{SCHEMES, assert_distinct, builder, draw, draw_on, most, start};
 
 const CONNECTIONS: usize = 32;
 const EACH: usize = 20_000;
@@ -23,7 +23,7 @@ fn snowflake_si() {
     assert_distinct("snowflake_si", all, CONNECTIONS * EACH);
     let overflows: i64 = server
         .connect()
-        .one("SELECT overflows FROM sno_compat_generators WHERE system = 'snowflake_si' AND number = 12");
+        .one("SELECT overflows FROM sno_compat_generators WHERE scheme = 'snowflake_si' AND number = 12");
     assert!(overflows > 0);
 }
 
@@ -34,7 +34,7 @@ fn uid60() {
     for client in &mut two {
         client.run("SELECT uid60_new()");
     }
-    let generators = "SELECT count(DISTINCT generator) FROM sno_compat_generators WHERE system = 'uid60'";
+    let generators = "SELECT count(DISTINCT generator) FROM sno_compat_generators WHERE scheme = 'uid60'";
     let count: i64 = server.connect().one(generators);
     assert_eq!(count, 2, "each worker number has a generator of its own");
     // 1024 a second and worker: this takes twenty seconds.
@@ -71,7 +71,7 @@ fn uniqueid_of_both_forms() {
 #[test]
 fn gid() {
     let server = start(builder());
-    let (_, expression) = SYSTEMS[3];
+    let (_, expression) = SCHEMES[3];
     assert_distinct("gid", draw_on(&server, CONNECTIONS, expression, EACH).concat(), CONNECTIONS * EACH);
 }
 
@@ -81,15 +81,15 @@ fn backends_that_share_a_number() {
     let server = start(builder().conf("sno_compat.uid60_workers", "7-7"));
     let numbers: Vec<i64> = in_parallel(70, |_| {
         let mut client = server.connect();
-        draw(&mut client, SYSTEMS[2].1, 1).unwrap();
+        draw(&mut client, SCHEMES[2].1, 1).unwrap();
         // All at once, so that no PID comes twice.
         std::thread::sleep(std::time::Duration::from_secs(2));
-        draw(&mut client, SYSTEMS[2].1, 2000).unwrap()
+        draw(&mut client, SCHEMES[2].1, 2000).unwrap()
     })
     .concat();
     assert!(numbers.iter().map(|id| id >> 4 & 0xff).collect::<std::collections::HashSet<_>>().len() <= 64);
     assert_distinct("uniqueid", numbers, 70 * 2000);
-    let all = draw_on(&server, 8, SYSTEMS[1].1, 500).concat();
+    let all = draw_on(&server, 8, SCHEMES[1].1, 500).concat();
     assert!(all.iter().all(|id| id >> 10 & 511 == 7));
     assert_distinct("uid60", all, 8 * 500);
 }
@@ -97,7 +97,7 @@ fn backends_that_share_a_number() {
 #[test]
 fn backends_that_are_killed() {
     let server = start(builder());
-    for (system, expression) in SYSTEMS {
+    for (scheme, expression) in SCHEMES {
         let mut all = draw_on(&server, 8, expression, 500).concat();
         for _ in 0..2 {
             let mut victim = server.connect();
@@ -115,6 +115,6 @@ fn backends_that_are_killed() {
         }
         let count = all.len();
         assert_eq!(count, 8 * 500 + 2 * (500 + 8 * 500));
-        assert_distinct(system, all, count);
+        assert_distinct(scheme, all, count);
     }
 }
