@@ -118,6 +118,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[MARKS],
     },
     Mutant {
+        name: "a marks file of any kind is opened",
+        file: "src/generator/marks.rs",
+        from: "Ok(metadata) if metadata.is_file() =>",
+        to: "Ok(_) =>",
+        suites: &[Suite("faults", "marks_file::no_regular")],
+    },
+    Mutant {
         name: "a standby generates",
         file: "src/generator/session.rs",
         from: "    if is_in_recovery() { Err",
@@ -389,6 +396,42 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "FROM pg_partitioned_table WHERE partrelid = parent\n",
         to: "FROM pg_partitioned_table WHERE false\n",
         suites: &[PARTITIONS],
+    },
+    Mutant {
+        name: "a drop of partitions locks referenced tables only as a detach does",
+        file: "sql/sno.sql",
+        from: "SELECT 5, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END",
+        to: "SELECT 5, confrelid, false, 'SHARE ROW EXCLUSIVE'",
+        suites: &[Suite("server", "partitions::upkeep_gives_way")],
+    },
+    Mutant {
+        name: "the first partition begins in the time zone of the session",
+        file: "sql/sno.sql",
+        from: "    start timestamp := since AT TIME ZONE 'UTC';",
+        to: "    start timestamp := since::timestamp;",
+        suites: &[Suite("server", "partitions::the_time_ahead")],
+    },
+    Mutant {
+        name: "the expiry of partitions looks for names in the schemas of the session",
+        file: "sql/sno.sql",
+        from: "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    child record;",
+        to: "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10
+AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    child record;",
+        suites: &[Suite("server", "schemas::names_in")],
+    },
+    Mutant {
+        name: "the view takes the memory of schemes that nobody uses",
+        file: "src/compat/views.rs",
+        from: "    if !std::fs::exists(S::MARKS).unwrap_or(false) {",
+        to: "    if false {",
+        suites: &[Suite("server", "compat::settings::the_view")],
     },
     Mutant {
         name: "a transaction passes no fence after its announcement",
