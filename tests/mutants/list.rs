@@ -119,9 +119,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a marks file of any kind is opened",
-        file: "src/generator/marks.rs",
-        from: "Ok(metadata) if metadata.is_file() =>",
-        to: "Ok(_) =>",
+        file: "src/generator/backend.rs",
+        from: "if file.metadata()?.is_file() { Ok(file) } else",
+        to: "if true { Ok(file) } else",
         suites: &[Suite("faults", "marks_file::no_regular")],
     },
     Mutant {
