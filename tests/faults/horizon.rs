@@ -109,7 +109,7 @@ fn read(client: &mut Client, place: &mut String, seen: &mut Rows) -> Result<(), 
 /// Runs writers and readers until so many rows are written, and does `fault` again and again meanwhile. Returns how
 /// many rows were missed by a reader that remembers the last ID.
 fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
-    server.connect().run("TRUNCATE items");
+    server.run("TRUNCATE items");
     let feed =
         Feed { server, batches: AtomicI32::new(0), written: AtomicI64::new(0), stop: AtomicBool::new(false) };
     let (mut place, mut seen) = (FIRST.to_owned(), Rows::new());

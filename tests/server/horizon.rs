@@ -277,12 +277,12 @@ fn no_restart_lets_ids_in_below_it() {
     for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
         let server = Server::builder().faketime(true).disk(mode == Mode::Crash).start();
         server.set_clock("-3600");
-        server.connect().run("SELECT sno_new(1)");
+        server.run("SELECT sno_new(1)");
         server.set_clock("+0");
         let mut horizon = text(&mut server.connect(), NOW);
         // A restart over which the clock goes on needs no wait.
         server.advance_clock(0.1);
-        server.connect().run("SELECT sno_new(1)");
+        server.run("SELECT sno_new(1)");
         server.restart(mode);
         let mut client = server.connect_with("-c sno.max_clock_wait=0");
         assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon, "{mode:?}");
@@ -304,10 +304,10 @@ fn the_marks_of_both_sides_are_at_the_horizon() {
     for draws in [false, true] {
         let server = Server::builder().faketime(true).start();
         server.set_clock("-3600");
-        server.connect().run("SELECT sno_new(1)");
+        server.run("SELECT sno_new(1)");
         server.set_clock("+0");
         if draws {
-            server.connect().run("SELECT sno_new(1)");
+            server.run("SELECT sno_new(1)");
         }
         let horizon = text(&mut server.connect(), NOW);
         server.stop(Mode::Fast);

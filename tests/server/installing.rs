@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use sno_tests::{Server, Sql as _, skip};
+use sno_tests::{Server, skip};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -146,9 +146,9 @@ fn it_works_from_folders_of_its_own() {
             .conf("dynamic_library_path", &format!("$libdir:{}/lib", elsewhere.display()))
             .conf("shared_preload_libraries", preload)
             .start();
-        server.connect().run("CREATE EXTENSION sno_compat CASCADE; SELECT sno_new(), uid60_new()");
-        server.connect().run("SELECT uid60_new(), sno_new()");
-        server.connect().run("SELECT sno_new(), uid60_new()");
+        server.run("CREATE EXTENSION sno_compat CASCADE; SELECT sno_new(), uid60_new()");
+        server.run("SELECT uid60_new(), sno_new()");
+        server.run("SELECT sno_new(), uid60_new()");
     }
 }
 

@@ -89,7 +89,7 @@ fn sessions_of_both_versions_make_different_ids() {
         // IDs go on above those of before.
         server.restart(Mode::Fast);
         ids.query(&mut server.connect(), DRAW).unwrap();
-        server.connect().run(ONLY_NEXT);
+        server.run(ONLY_NEXT);
         ids.assert_distinct();
     }
 }

@@ -19,7 +19,7 @@ fn server() -> Builder {
 #[test]
 fn calls_at_the_same_time_wait_for_each_other() {
     let server = server().start();
-    server.connect().run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
+    server.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
     for width in ["1 minute", "10 minutes", "1 hour"] {
         let made: u64 = thread::scope(|scope| {
             let callers: Vec<_> = (0..4)
@@ -284,7 +284,7 @@ fn the_time_ahead_and_the_retention_are_in_utc() {
 #[test]
 fn a_related_table_in_a_schema_of_others() {
     let server = server().start();
-    server.connect().run(
+    server.run(
         "CREATE ROLE owner LOGIN; GRANT CREATE ON SCHEMA public TO owner;
              CREATE SCHEMA other; CREATE TABLE other.author (id integer PRIMARY KEY);
              GRANT USAGE ON SCHEMA other TO owner; GRANT REFERENCES, UPDATE ON other.author TO owner;

@@ -102,7 +102,7 @@ fn to_a_newer_server_by_links() {
     {
         client.run(update);
         let name = format!("fresh {version}");
-        new.connect().run(&format!("CREATE DATABASE \"{name}\""));
+        new.run(&format!("CREATE DATABASE \"{name}\""));
         let mut fresh = new.connect_to(&name);
         fresh.run(&format!("CREATE EXTENSION sno VERSION '{version}'"));
         assert_eq!(difference(&catalog(&mut client), &catalog(&mut fresh)), "", "{version}");

@@ -32,7 +32,7 @@ pub(crate) fn install_next(programs: &Path, symbol: &str) {
 
 #[track_caller]
 fn database(server: &Server, name: &str) -> Client {
-    server.connect().run(&format!("CREATE DATABASE {name}"));
+    server.run(&format!("CREATE DATABASE {name}"));
     server.connect_to(name)
 }
 
@@ -125,9 +125,9 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
 fn an_update_with_all_that_uses_it() {
     install_next(&program(""), "sno_metabyte");
     let server = Server::builder().extension(false).start();
-    server.connect().run("CREATE ROLE alice LOGIN");
+    server.run("CREATE ROLE alice LOGIN");
     let own = |name: &str| {
-        server.connect().run(&format!("CREATE DATABASE {name} OWNER alice"));
+        server.run(&format!("CREATE DATABASE {name} OWNER alice"));
         server.config().user("alice").dbname(name).connect(NoTls).unwrap()
     };
     let mut client = own("old");

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sno_tests::{Builder, Server, Sql as _, Stop, in_parallel, postgres::Client};
+use sno_tests::{Builder, Server, Stop, in_parallel, postgres::Client};
 
 /// A server with the extension, and with what Snowflake-SI can't do without.
 fn builder() -> Builder {
@@ -24,7 +24,7 @@ fn builder() -> Builder {
 
 fn start(builder: Builder) -> Server {
     let server = builder.start();
-    server.connect().run("CREATE EXTENSION sno_compat");
+    server.run("CREATE EXTENSION sno_compat");
     server
 }
 

@@ -129,7 +129,7 @@ fn what_is_taken_back_is_the_server_s_own_again() {
         server.reload();
         admin.run(&format!("ALTER SYSTEM {reset}"));
         server.reload();
-        server.connect().run(&query);
+        server.run(&query);
     }
 }
 
@@ -154,7 +154,7 @@ fn no_base_clock_means_no_id() {
     // Nothing was taken for a scheme that can't generate, and the others can.
     let rows = "SELECT count(*) FROM sno_compat_generators";
     assert_eq!(server.connect().one::<i64>(rows), 0);
-    server.connect().run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
+    server.run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
     assert_eq!(server.connect().one::<i64>(rows), 2);
     for (scheme, exists) in [("snowflake_si", false), ("uid60", true), ("uniqueid", true)] {
         assert_eq!(server.data().join(format!("sno_compat.{scheme}.marks")).exists(), exists, "{scheme}");
@@ -239,7 +239,7 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
     if major_version(&mut server.connect()) >= 17 {
         return skip("the generators live in dynamic shared memory, which grows, from PostgreSQL 17 on");
     }
-    server.connect().run(USE_UP_SHARED_MEMORY);
+    server.run(USE_UP_SHARED_MEMORY);
     for (scheme, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
         let error = error(&mut server.connect(), &format!("SELECT {scheme}_new()"));
         assert_eq!(error.code().code(), "53200");
@@ -248,13 +248,13 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         assert_eq!(error.hint(), Some(hint));
     }
     let server = start(builder.conf("shared_preload_libraries", "sno"));
-    server.connect().run(USE_UP_SHARED_MEMORY);
-    server.connect().run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
+    server.run(USE_UP_SHARED_MEMORY);
+    server.run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
 }
 
 #[test]
 fn what_each_system_takes_of_spare_memory_fits() {
     // With as little as a server has to spare, without any preloading.
     let server = start(builder().conf("max_connections", "10"));
-    server.connect().run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
+    server.run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
 }
