@@ -409,6 +409,26 @@ fn ask(caller: &Caller) {
     let _ = caller.claim();
 }
 
+fn take_twice(caller: &Caller) {
+    take(caller);
+    take(caller);
+}
+
+fn ask_twice(caller: &Caller) {
+    ask(caller);
+    ask(caller);
+}
+
+fn step_and_take(caller: &Caller) {
+    caller.step();
+    take(caller);
+}
+
+fn step_and_ask(caller: &Caller) {
+    caller.step();
+    ask(caller);
+}
+
 #[test]
 fn callers_in_one_tick_take_one_number_each() {
     let seen = Scene { first: take, threads: &[take, take, take], ..PLAIN }.play();
@@ -426,10 +446,7 @@ fn callers_with_different_pools_take_one_number_each() {
                 other(caller);
                 other(caller);
             },
-            |caller| {
-                ask(caller);
-                ask(caller);
-            },
+            ask_twice,
         ],
         ..PLAIN
     }
@@ -441,18 +458,7 @@ fn a_clock_that_goes_forward_never_makes_anyone_wait() {
     let seen = Scene {
         script: &[100, 101, 105],
         first: take,
-        threads: &[
-            |caller| {
-                caller.step();
-                take(caller);
-                caller.step();
-                take(caller);
-            },
-            |caller| {
-                take(caller);
-                take(caller);
-            },
-        ],
+        threads: &[|caller| (0..2).for_each(|_| step_and_take(caller)), take_twice],
         ..PLAIN
     }
     .play();
@@ -464,10 +470,7 @@ fn three_callers_enter_a_tick_one_by_one() {
     let seen = Scene {
         script: &[100, 101],
         first: take,
-        threads: &[take, take, |caller| {
-            caller.step();
-            take(caller);
-        }],
+        threads: &[take, take, step_and_take],
         interruptions: Some(4),
         ..PLAIN
     }
@@ -481,10 +484,7 @@ fn a_used_up_pool_holds_those_who_come_late_until_the_next_tick() {
         script: &[100, 101],
         first: |caller| (0..3).for_each(|_| take(caller)),
         threads: &[ask, ask, ask],
-        last: |caller| {
-            caller.step();
-            take(caller);
-        },
+        last: step_and_take,
         ..PLAIN
     }
     .play();
@@ -499,13 +499,9 @@ fn a_pool_that_is_used_up_while_the_clock_goes_on() {
         threads: &[
             |caller| {
                 ask(caller);
-                caller.step();
-                take(caller);
+                step_and_take(caller);
             },
-            |caller| {
-                ask(caller);
-                ask(caller);
-            },
+            ask_twice,
         ],
         ..PLAIN
     }
@@ -520,8 +516,7 @@ fn no_one_waits_for_a_pool_that_the_clock_went_on_from_and_came_back_to() {
         first: |caller| (0..4).for_each(|_| take(caller)),
         threads: &[
             |caller| {
-                caller.step();
-                take(caller);
+                step_and_take(caller);
                 caller.step();
             },
             ask,
@@ -537,18 +532,7 @@ fn the_first_step_back_makes_no_one_wait() {
     let seen = Scene {
         script: &[1000, 900, 901],
         first: take,
-        threads: &[
-            |caller| {
-                caller.step();
-                take(caller);
-                caller.step();
-                take(caller);
-            },
-            |caller| {
-                take(caller);
-                take(caller);
-            },
-        ],
+        threads: &[|caller| (0..2).for_each(|_| step_and_take(caller)), take_twice],
         last: take,
         interruptions: Some(4),
         ..PLAIN
@@ -562,10 +546,7 @@ fn three_callers_meet_the_first_step_back() {
     let seen = Scene {
         script: &[1000, 900],
         first: take,
-        threads: &[take, take, |caller| {
-            caller.step();
-            take(caller);
-        }],
+        threads: &[take, take, step_and_take],
         interruptions: Some(3),
         ..PLAIN
     }
@@ -579,24 +560,16 @@ fn a_second_step_back_waits_for_the_nearer_end() {
         script: &[1000, 900, 950, 940, 950],
         first: |caller| {
             take(caller);
-            caller.step();
-            take(caller);
+            step_and_take(caller);
         },
         threads: &[
             |caller| {
-                caller.step();
-                ask(caller);
+                step_and_ask(caller);
                 caller.step();
             },
-            |caller| {
-                ask(caller);
-                ask(caller);
-            },
+            ask_twice,
         ],
-        last: |caller| {
-            caller.step();
-            ask(caller);
-        },
+        last: step_and_ask,
         ..PLAIN
     }
     .play();
@@ -609,15 +582,12 @@ fn back_and_past_where_the_first_side_was_left_there_is_no_wait() {
         script: &[1000, 900, 2000, 1001, 1000, 1001],
         first: |caller| {
             take(caller);
-            caller.step();
-            take(caller);
+            step_and_take(caller);
         },
         threads: &[
             |caller| {
-                caller.step();
-                take(caller);
-                caller.step();
-                ask(caller);
+                step_and_take(caller);
+                step_and_ask(caller);
             },
             |caller| {
                 ask(caller);
@@ -639,10 +609,8 @@ fn a_step_back_and_forward_again_across_both_sides() {
         first: take,
         threads: &[
             |caller| {
-                caller.step();
-                ask(caller);
-                caller.step();
-                ask(caller);
+                step_and_ask(caller);
+                step_and_ask(caller);
             },
             |caller| {
                 ask(caller);
@@ -650,9 +618,7 @@ fn a_step_back_and_forward_again_across_both_sides() {
                 ask(caller);
             },
         ],
-        last: |caller| {
-            ask(caller);
-        },
+        last: ask,
         interruptions: Some(4),
         ..PLAIN
     }
@@ -669,13 +635,10 @@ fn a_side_is_entered_again_only_past_where_it_was_left() {
         threads: &[
             |caller| {
                 for _ in 0..4 {
-                    caller.step();
-                    ask(caller);
+                    step_and_ask(caller);
                 }
             },
-            |caller| {
-                ask(caller);
-            },
+            ask,
         ],
         interruptions: Some(3),
         ..PLAIN
@@ -689,13 +652,10 @@ fn callers_follow_to_the_side_that_others_are_on() {
     let seen = Scene {
         slots: 2,
         script: &[1000, 900, 901, 902],
-        first: |caller| {
-            take(caller);
-        },
+        first: take,
         threads: &[
             |caller| {
-                caller.step();
-                take(caller);
+                step_and_take(caller);
                 caller.step();
             },
             |caller| {
@@ -723,10 +683,8 @@ fn two_callers_follow_at_once() {
         script: &[500, 1000, 900, 901],
         first: |caller| {
             caller.claim_from(1, POOL).unwrap();
-            caller.step();
-            take(caller);
-            caller.step();
-            take(caller);
+            step_and_take(caller);
+            step_and_take(caller);
         },
         threads: &[
             |caller| {
@@ -827,20 +785,10 @@ fn histories(ticks: &[u64], length: u32) -> impl Iterator<Item = &'static [u64]>
     })
 }
 
-fn step_and_ask(caller: &Caller) {
-    caller.step();
-    ask(caller);
-}
-
 fn two_callers_in_every_history(length: u32, interruptions: usize) {
     for script in histories(&[100, 101, 102], length) {
-        let threads: &[Act] = &[
-            |caller| (1..caller.world.script.len()).for_each(|_| step_and_ask(caller)),
-            |caller| {
-                ask(caller);
-                ask(caller);
-            },
-        ];
+        let threads: &[Act] =
+            &[|caller| (1..caller.world.script.len()).for_each(|_| step_and_ask(caller)), ask_twice];
         Scene { script, first: ask, threads, interruptions: Some(interruptions), ..PLAIN }.play();
     }
 }
@@ -876,16 +824,11 @@ fn with_one_side_a_clock_that_goes_back_is_waited_for() {
         first: |caller| _ = caller.claim_with_marks(),
         threads: &[
             |caller| {
+                step_and_ask(caller);
                 caller.step();
-                ask(caller);
-                caller.step();
-                caller.step();
-                ask(caller);
+                step_and_ask(caller);
             },
-            |caller| {
-                ask(caller);
-                ask(caller);
-            },
+            ask_twice,
         ],
         interruptions: Some(3),
         ..ONE_SIDE
@@ -905,10 +848,8 @@ fn with_one_side_a_used_up_tick_is_not_entered_again_after_a_step_back() {
         },
         threads: &[
             |caller| {
-                caller.step();
-                ask(caller);
-                caller.step();
-                ask(caller);
+                step_and_ask(caller);
+                step_and_ask(caller);
             },
             |caller| {
                 ask(caller);
