@@ -10,12 +10,7 @@ const lastHalf = 1<<40 - 1
 
 // Mask is the mask of an ID, as sno_mask generates it in SQL. The key is 16, 24 or 32 bytes long.
 func Mask(id ID, key []byte, context string) (string, error) {
-	masked, err := convert(id, key, context, func(left, right uint64, pad func(byte, uint64) uint64) (uint64, uint64) {
-		for round := byte(0); round < 10; round++ {
-			left, right = right, (left+pad(round, right))&lastHalf
-		}
-		return left, right
-	})
+	masked, err := convert(id, key, context, false)
 	if err != nil {
 		return "", err
 	}
@@ -28,16 +23,11 @@ func Unmask(masked string, key []byte, context string) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	return convert(id, key, context, func(left, right uint64, pad func(byte, uint64) uint64) (uint64, uint64) {
-		for round := byte(10); round > 0; round-- {
-			left, right = (right-pad(round-1, left))&lastHalf, left
-		}
-		return left, right
-	})
+	return convert(id, key, context, true)
 }
 
 // convert is FF1 of NIST SP 800-38G, with radix 32 and 16 numerals: each of the two halves is five bytes.
-func convert(id ID, key []byte, context string, rounds func(uint64, uint64, func(byte, uint64) uint64) (uint64, uint64)) (ID, error) {
+func convert(id ID, key []byte, context string, back bool) (ID, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return ID{}, err
@@ -61,7 +51,13 @@ func convert(id ID, key []byte, context string, rounds func(uint64, uint64, func
 	}
 	left := uint64(id[0])<<32 | uint64(binary.BigEndian.Uint32(id[1:]))
 	right := uint64(id[5])<<32 | uint64(binary.BigEndian.Uint32(id[6:]))
-	left, right = rounds(left, right, pad)
+	for round := byte(0); round < 10; round++ {
+		if back {
+			left, right = (right-pad(9-round, left))&lastHalf, left
+		} else {
+			left, right = right, (left+pad(round, right))&lastHalf
+		}
+	}
 	id[0], id[5] = byte(left>>32), byte(right>>32)
 	binary.BigEndian.PutUint32(id[1:], uint32(left))
 	binary.BigEndian.PutUint32(id[6:], uint32(right))

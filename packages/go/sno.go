@@ -4,6 +4,7 @@ package sno
 import (
 	"bytes"
 	"database/sql/driver"
+	"encoding/base32"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 )
 
 const alphabet = "23456789abcdefghijklmnopqrstuvwx"
+
+var base32Text = base32.NewEncoding(alphabet)
 
 // An ID has 39 bits of ticks of 4 ms.
 const (
@@ -39,32 +42,19 @@ func Parse(text string) (id ID, err error) {
 	if len(text) != 16 {
 		return id, fmt.Errorf("invalid sno: length is %d bytes instead of 16", len(text))
 	}
-	for half := 0; half < 2; half++ {
-		var number uint64
-		for place := half * 8; place < half*8+8; place++ {
-			value := strings.IndexByte(alphabet, text[place])
-			if value < 0 {
-				return ID{}, fmt.Errorf("invalid sno: character %d is not one of 2-9 and a-x", place+1)
-			}
-			number = number<<5 | uint64(value)
+	// The decoder itself would skip the ends of lines.
+	for place := 0; place < len(text); place++ {
+		if strings.IndexByte(alphabet, text[place]) < 0 {
+			return id, fmt.Errorf("invalid sno: character %d is not one of 2-9 and a-x", place+1)
 		}
-		id[half*5] = byte(number >> 32)
-		binary.BigEndian.PutUint32(id[half*5+1:], uint32(number))
 	}
-	return id, nil
+	_, err = base32Text.Decode(id[:], []byte(text))
+	return id, err
 }
 
 // String is the 16 characters.
 func (id ID) String() string {
-	var text [16]byte
-	for half := 0; half < 2; half++ {
-		number := uint64(id[half*5])<<32 | uint64(binary.BigEndian.Uint32(id[half*5+1:]))
-		for place := half*8 + 7; place >= half*8; place-- {
-			text[place] = alphabet[number&31]
-			number >>= 5
-		}
-	}
-	return string(text[:])
+	return base32Text.EncodeToString(id[:])
 }
 
 // Compare is negative if the ID is the smaller one, zero if both are equal, else positive.

@@ -39,10 +39,11 @@ func TestVectors(t *testing.T) {
 
 func TestWhatIsNoID(t *testing.T) {
 	for text, reason := range map[string]string{
-		"":                 "length is 0 bytes instead of 16",
-		"9q7k4op826n2g22":  "length is 15 bytes instead of 16",
-		"9Q7k4op826n2g222": "character 2 is not one of 2-9 and a-x",
-		"9q7k4op826n2g22y": "character 16 is not one of 2-9 and a-x",
+		"":                  "length is 0 bytes instead of 16",
+		"9q7k4op826n2g22":   "length is 15 bytes instead of 16",
+		"9Q7k4op826n2g222":  "character 2 is not one of 2-9 and a-x",
+		"9q7k4op826n2g22y":  "character 16 is not one of 2-9 and a-x",
+		"9q7k4op826n2g22\n": "character 16 is not one of 2-9 and a-x",
 	} {
 		if id, err := Parse(text); err == nil || err.Error() != "invalid sno: "+reason || id != (ID{}) {
 			t.Error(text, id, err)
