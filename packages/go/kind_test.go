@@ -41,14 +41,15 @@ func TestAnotherKind(t *testing.T) {
 	other := must(As[order](must(Make(fields))))
 	var id eventID
 	errs := []error{id.UnmarshalText([]byte(other.String())), id.UnmarshalText([]byte("event_" + other.ID.String())),
+		id.UnmarshalText([]byte("order_" + plain)),
 		id.Scan(other.ID.String()), id.ScanBytes(other.ID[:])}
 	for place, err := range errs {
 		if !errors.Is(err, ErrKind) || id != (eventID{}) {
 			t.Error(place, id, err)
 		}
 	}
-	if errs[2].Error() != "invalid event: the ID is of another kind: metabyte is 2 instead of 1" {
-		t.Error(errs[2])
+	if errs[3].Error() != "invalid event: the ID is of another kind: metabyte is 2 instead of 1" {
+		t.Error(errs[3])
 	}
 }
 

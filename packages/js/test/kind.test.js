@@ -17,7 +17,7 @@ test('there and back', () => {
 })
 
 test('another kind', () => {
-  for (const wrong of [() => event.parse(order.tagged(other)), () => event.parse(`event_${other}`), () => event.of(other), () => event.tagged(other)]) {
+  for (const wrong of [() => event.parse(order.tagged(other)), () => event.parse(`event_${other}`), () => event.parse(`order_${ID}`), () => event.of(other), () => event.tagged(other)]) {
     assert.throws(wrong, error => error instanceof WrongKindError && error instanceof RangeError && error.name === 'WrongKindError')
   }
   assert.throws(() => event.of(other), { message: 'invalid event: metabyte is 2 instead of 1' })

@@ -81,16 +81,22 @@ test('a background error empties it and is none of the process', async () => {
   assert.strictEqual(await pool.next(), '10')
 })
 
-test('what is fetched while it is cleared is dropped', async () => {
-  const from = server()
-  let open
-  from.gate = new Promise(resolve => { open = resolve })
-  const pool = new Pool(from.fetch, { size: 10 })
+test('what is fetched while it is cleared is dropped, and waited for by nobody else', async () => {
+  const opens = []
+  let numbers = 0
+  const fetch = async () => {
+    await new Promise(resolve => opens.push(resolve))
+    return [String(++numbers), String(++numbers)]
+  }
+  const pool = new Pool(fetch, { size: 2 })
   const first = pool.next()
   pool.clear()
   const second = pool.next()
-  open()
-  // The IDs that arrived first are those of before.
-  assert.deepStrictEqual((await Promise.all([second, first])).sort(), ['10', '11'])
-  assert.strictEqual(from.calls, 2)
+  assert.strictEqual(opens.length, 2)
+  opens[0]()
+  await sleep(0)
+  // The IDs 1 and 2 are dropped; the fetch that is under way is for both.
+  assert.strictEqual(opens.length, 2)
+  opens[1]()
+  assert.deepStrictEqual((await Promise.all([first, second])).sort(), ['3', '4'])
 })

@@ -36,6 +36,7 @@ class KindTest(unittest.TestCase):
         for wrong in (
             lambda: EventId.parse(order.tagged()),
             lambda: EventId.parse(f"event_{order}"),
+            lambda: EventId.parse(f"order_{PLAIN}"),
             lambda: EventId(order),
             lambda: EventId.from_bytes(bytes(order)),
             lambda: EventId.make(order.time),
