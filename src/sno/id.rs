@@ -60,6 +60,9 @@ impl Fixed for Sno {
             Ok(text) if is_like_a_time(text) => {
                 error.hint(format!("To compare with a time, write its type: timestamptz '{text}'."))
             }
+            _ if text.len() == 16 && Self::parse_bytes(&text.to_ascii_lowercase()).is_ok() => {
+                error.hint("The letters of a sno are in lower case.")
+            }
             _ => error,
         }
     }
