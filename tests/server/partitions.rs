@@ -151,11 +151,7 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
         ),
         ("SELECT sno_expire_partitions('log', '2026-02-02Z')", "SELECT FROM log_20260201", "SELECT FROM log"),
         // Here even a reader of a table that is referred to is in the way: DROP TABLE locks it so that nobody reads it.
-        (
-            "SELECT sno_expire_partitions('log', '2026-03-02Z', true)",
-            "SELECT FROM author",
-            "SELECT FROM log",
-        ),
+        ("SELECT sno_expire_partitions('log', '2026-03-02Z', true)", "SELECT FROM author", "SELECT FROM log"),
         (
             "SELECT sno_create_partitions('log', '1 day', '2027-04-01Z', '2027-04-03Z')",
             "SELECT FROM log_rest",

@@ -253,7 +253,7 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
 }
 
 #[test]
-fn what_each_system_takes_of_spare_memory_fits() {
+fn what_each_scheme_takes_of_spare_memory_fits() {
     // With as little as a server has to spare, without any preloading.
     let server = start(builder().conf("max_connections", "10"));
     server.run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
