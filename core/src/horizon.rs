@@ -113,6 +113,19 @@ impl Horizon {
         tick.max(self.floor())
     }
 
+    /// Whether a transaction holds the horizon: whether no reader is told a later tick than this one before the
+    /// transaction ends. `transaction` returns its number, as for [`Announcement::of`].
+    ///
+    /// What [`announce`](Self::announce) has returned to a process is held without this question, which is for what
+    /// others have announced for the same transaction. It is false as well if a reader has raised the floor above this
+    /// tick in the moment before the announcement.
+    pub fn is_held(&self, word: &Announcement, transaction: impl FnOnce() -> u32, tick: Tick) -> bool {
+        let announced = word.of(transaction).is_some_and(|announced| announced <= tick);
+        // As after an announcement: readers that have not seen the word have raised the floor.
+        fence(SeqCst);
+        announced && self.floor() <= tick
+    }
+
     /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` finds one, or a later one
     /// that was returned before. `to` is what the clock reads or earlier; `open` returns the least tick that open
     /// transactions have announced.
@@ -163,6 +176,24 @@ mod tests {
         horizon.advance(tick(110), || word.of(|| 8));
         assert_eq!(horizon.announce(&word, 9, tick(50)), tick(110));
         assert_eq!(word.of(|| 9), Some(tick(110)));
+    }
+
+    #[test]
+    fn a_transaction_holds_the_horizon_from_its_announcement_to_its_end() {
+        let (horizon, word) = (Horizon::default(), Announcement::default());
+        let held = |transaction| [99, 100, 101].map(|at| horizon.is_held(&word, || transaction, tick(at)));
+        assert_eq!(held(7), [false; 3]);
+        horizon.announce(&word, 7, tick(100));
+        assert_eq!([held(7), held(8)], [[false, true, true], [false; 3]]);
+        // A reader that looked at the words before this announcement.
+        let (word, late) = (Announcement::default(), Horizon::default());
+        late.advance(tick(100), || {
+            late.announce(&word, 7, tick(99));
+            None
+        });
+        assert_eq!([99, 100].map(|at| late.is_held(&word, || 7, tick(at))), [false, true]);
+        word.clear();
+        assert!(!late.is_held(&word, || 7, tick(100)));
     }
 
     #[test]

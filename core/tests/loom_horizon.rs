@@ -301,6 +301,28 @@ fn two_readers() {
         .play();
 }
 
+/// A leader that asks whether it may insert a row with a key of an earlier time, while its parallel worker announces.
+#[test]
+fn a_key_of_an_earlier_time() {
+    fn leader(process: &Process) {
+        process.begin(1);
+        let world = process.world.clone();
+        let worker = thread::spawn(move || {
+            let worker = Process::new(&world, 0);
+            worker.transaction.set(1);
+            worker.insert(0);
+            worker.rows.take()
+        });
+        let World { horizon, announcements, .. } = &*process.world;
+        if horizon.is_held(&announcements[0], || 1, Tick::new(100).unwrap()) {
+            process.rows.borrow_mut().push((1, 100));
+        }
+        process.rows.borrow_mut().extend(worker.join().unwrap());
+        process.commit();
+    }
+    Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
+}
+
 /// A leader whose parallel worker takes the first ID, and has ended before the leader inserts the row.
 #[test]
 fn a_worker_announces_for_its_leader() {

@@ -32,6 +32,12 @@ impl Process {
         }
     }
 
+    /// Whether it has led parallel workers, which may have worked for its transaction.
+    pub(crate) fn has_led(self) -> bool {
+        // SAFETY: this backend or its leader, both of which exist. The field stays set until the process ends.
+        unsafe { !(*self.0).lockGroupLeader.is_null() }
+    }
+
     /// Its number, from 0 up to the [count](Self::count).
     pub(crate) fn number(self) -> usize {
         // SAFETY: all are in one array.

@@ -553,6 +553,20 @@ DECLARE
         suites: &[HORIZON],
     },
     Mutant {
+        name: "a transaction holds the horizon by a word that a reader has not seen",
+        file: "core/src/horizon.rs",
+        from: "        announced && self.floor() <= tick",
+        to: "        announced",
+        suites: &[CORE, LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a transaction does not know what its workers hold",
+        file: "src/sno/horizon/transaction.rs",
+        from: "    if !process.has_led() {\n        return Ok(false);",
+        to: "    if true {\n        return Ok(false);",
+        suites: &[HORIZON],
+    },
+    Mutant {
         name: "the view does not know what is waited for",
         file: "src/sno/views.rs",
         from: "state.safe.max(floor)",

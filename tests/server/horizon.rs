@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, error, text};
+use sno_tests::{Mode, Server, Sql as _, code, error, plan, text};
 
 use super::workers_started;
 
@@ -194,6 +194,53 @@ fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
     assert_eq!(code(&mut leader, hidden), "55000");
     leader.run("LOAD 'sno'");
     leader.run(hidden);
+}
+
+/// For a trigger that refuses rows which readers could miss. What counts are the IDs of the whole transaction.
+#[test]
+fn a_transaction_knows_what_it_holds() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(TABLE);
+    client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
+    let earlier = text(&mut client, "SELECT sno_new(1)::text");
+    thread::sleep(Duration::from_millis(8));
+    let holds =
+        |client: &mut Client, id: &str| client.one::<bool>(&format!("SELECT sno_holds_horizon('{id}')"));
+    client.run("BEGIN");
+    assert!(!holds(&mut client, &earlier));
+    // Also of a subtransaction that was rolled back.
+    let own = text(&mut client, "SAVEPOINT s; SELECT sno_new(1)::text");
+    client.run("ROLLBACK TO s");
+    thread::sleep(Duration::from_millis(8));
+    assert!(holds(&mut client, &own) && !holds(&mut client, &earlier));
+    // Of another transaction of now, as long as this one lasts.
+    let others = text(&mut server.connect(), "SELECT sno_new(1)::text");
+    assert!(holds(&mut client, &others));
+    assert!(text(&mut server.connect(), NOW) <= own);
+    client.run("COMMIT");
+    assert!(!holds(&mut client, &own) && !holds(&mut client, &others));
+
+    // IDs of parallel workers, asked by the leader and by other workers.
+    let mut leader = server.connect();
+    leader.run(PARALLEL);
+    leader.run("BEGIN; CREATE TABLE made AS SELECT sno_new(1) AS id FROM source");
+    assert!(leader.one::<bool>("SELECT bool_and(sno_holds_horizon(id)) FROM made"));
+    let plan = plan(&mut leader, "COSTS off", "SELECT bool_and(sno_holds_horizon(id)) FROM made");
+    assert!(plan.contains("Parallel"), "{plan}");
+    assert!(!holds(&mut leader, &earlier));
+    leader.run("COMMIT");
+    assert!(!leader.one::<bool>("SELECT bool_or(sno_holds_horizon(id)) FROM made"));
+
+    client.run(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+           AS $$ BEGIN RAISE 'key % was generated in an earlier transaction', NEW.id; END $$;
+         CREATE TRIGGER refuse BEFORE INSERT ON items FOR EACH ROW
+           WHEN (NOT sno_holds_horizon(NEW.id)) EXECUTE FUNCTION refuse()",
+    );
+    client.run("INSERT INTO items DEFAULT VALUES");
+    client.run("BEGIN; INSERT INTO items VALUES (sno_new(1), 1), (sno_new(2), 2); COMMIT");
+    assert_eq!(code(&mut client, &format!("INSERT INTO items VALUES ('{earlier}', 3)")), "P0001");
 }
 
 /// PostgreSQL keeps the lock of a prepared transaction, in memory and on disk.

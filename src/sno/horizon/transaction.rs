@@ -6,16 +6,19 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, LOCKTAG, XactEvent},
 };
-use sno_core::Tick;
+use sno_core::{Sno, Tick};
 
 use crate::{
     pg::{
         backend_local::BackendLocal,
         errors::{Error, guard},
+        fmgr::export,
         process::{Process, can_prepare, leader_has_library},
     },
     sno::session::MEMORY,
 };
+
+export! { sno_holds_horizon }
 
 /// The tick that this transaction has announced, from which on it may take IDs; [`Tick::MAX`] before it has.
 // SAFETY: for the functions of this module, which SQL and the end of a transaction call.
@@ -53,6 +56,20 @@ pub(crate) fn announce(now: Tick) -> Result<Tick, Error> {
     let word = &MEMORY.per_process()?[process.number()];
     ANNOUNCED.set(horizon.announce(word, process.transaction(), now));
     Ok(ANNOUNCED.get())
+}
+
+/// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends.
+fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
+    let process = Process::own();
+    if announced() <= id.tick() {
+        return Ok(true);
+    }
+    // Its leader or its workers may have announced an earlier tick than this process.
+    if !process.has_led() {
+        return Ok(false);
+    }
+    let (horizon, word) = (&MEMORY.attach()?.horizon, &MEMORY.per_process()?[process.number()]);
+    Ok(horizon.is_held(word, || process.transaction(), id.tick()))
 }
 
 unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {

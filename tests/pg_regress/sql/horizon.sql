@@ -26,6 +26,17 @@ ROLLBACK;
 SELECT sno_horizon('0') > :'id' AS free;
 SELECT * FROM sno_horizon_holders;
 
+-- A key of the transaction and later ones are behind what it holds; keys of earlier transactions are not.
+SELECT id FROM items WHERE n = 1 \gset
+SELECT sno_holds_horizon(:'id') AS nothing_held;
+BEGIN;
+SELECT sno_holds_horizon(sno_new()) AS own, sno_holds_horizon(:'id') AS earlier,
+       sno_holds_horizon(sno_new(0, now() - interval '1 hour')) AS past,
+       sno_holds_horizon(sno_new(0, now() + interval '1 hour')) AS "to come", sno_holds_horizon(NULL) IS NULL AS null;
+SELECT sno_holds_horizon(sno_upper(clock_timestamp())) AS until_the_end;
+COMMIT;
+SELECT sno_holds_horizon(sno_upper(clock_timestamp())) AS nothing_held;
+
 -- Not where all statements have one snapshot, which is older than the horizon.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT sno_horizon();
