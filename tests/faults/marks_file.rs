@@ -11,7 +11,7 @@ use sno_tests::sno_core::{
     TickType as _,
     record::{LENGTH, Record},
 };
-use sno_tests::{Ids, Mode, Server, give_to_server, wait_until};
+use sno_tests::{Ids, Mode, Server, Sql as _, give_to_server, wait_until};
 
 use crate::{code, error, load, tally, within_a_minute};
 
@@ -41,6 +41,28 @@ fn run_out(server: &Server, ids: &mut Ids) -> DbError {
         assert!(began.elapsed() < Duration::from_secs(10), "no error");
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Two writers at the same time could leave the older mark in the file: who renews a mark early needs the lock, too.
+#[test]
+fn an_early_renewal_without_the_lock() {
+    let server = server();
+    let mut client = server.connect();
+    client.run("SET statement_timeout = '500ms'; SELECT sno_new(1)");
+    let serial = server.record().serial;
+    let file = fs::File::open(server.marks()).unwrap();
+    file.lock().unwrap();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(1700) {
+        // On a busy machine it may be late, and then wait for the lock.
+        let _ = client.batch_execute("SELECT sno_new(1)");
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(server.record().serial, serial);
+    file.unlock().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    client.run("SELECT sno_new(1)");
+    assert!(server.record().serial > serial);
 }
 
 /// Draws from a server that has started with a record: no ID may lie in time that the record covers.
