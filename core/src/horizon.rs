@@ -20,9 +20,13 @@
 //!
 //! A reader [advances](Horizon::advance) the horizon:
 //!
-//! 1. It raises the floor to what the clock reads, less a margin.
+//! 1. It raises the floor to what the clock reads, less a margin; or to the least word of all open transactions, if that
+//!    is earlier.
 //! 2. It passes a fence.
 //! 3. It loads the words of all open transactions. The horizon is the least of them and of the floor.
+//!
+//! A transaction that is *prepared* has a word elsewhere, which is written before its own word ends. So the reader loads
+//! the words of prepared transactions after all others.
 //!
 //! One of any two fences is first. If it is the reader's, the transaction finds the new floor, and takes no ID before
 //! it. If it is the transaction's, the reader finds its word, which is not after any of its IDs.
@@ -73,6 +77,12 @@ impl Announcement {
         self.0.store(0, Release);
     }
 
+    /// Forgets what was announced by any transaction but this one, which is 0 if there is none.
+    pub fn clear_unless(&self, transaction: u32) {
+        let others = |old| unpack(old, transaction).is_none().then_some(0);
+        let _ = self.0.fetch_update(Release, Relaxed, others);
+    }
+
     /// Lowers the tick of this transaction. Several processes can work on one. The word of an earlier one is replaced.
     fn lower(&self, transaction: u32, tick: Tick) {
         let new = pack(tick, transaction);
@@ -105,12 +115,15 @@ impl Horizon {
 
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
     /// tick from which it may take them: `now`, or later if readers have been told so.
-    pub fn announce(&self, word: &Announcement, transaction: u32, now: Tick) -> Tick {
+    ///
+    /// `earlier` is what this has returned before to the same process for the same transaction, or [`Tick::MAX`]. From
+    /// there on it may take them in any case: no reader is told a later tick before it ends.
+    pub fn announce(&self, word: &Announcement, transaction: u32, now: Tick, earlier: Tick) -> Tick {
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
         let tick = now.max(self.floor());
         word.lower(transaction, tick);
         fence(SeqCst);
-        tick.max(self.floor())
+        tick.max(self.floor()).min(earlier)
     }
 
     /// Whether a transaction holds the horizon: whether no reader is told a later tick than this one before the
@@ -126,16 +139,26 @@ impl Horizon {
         announced && self.floor() <= tick
     }
 
-    /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` finds one, or a later one
-    /// that was returned before. `to` is what the clock reads or earlier; `open` returns the least tick that open
-    /// transactions have announced.
+    /// Advances the horizon to `to` and returns it: this tick, or an earlier one if `open` or `prepared` find one, or a
+    /// later one that was returned before. `to` is what the clock reads or earlier; `open` returns the least tick that
+    /// open transactions have announced, and `prepared`, which is called after it, that of transactions which are
+    /// prepared. Both are called twice.
     ///
     /// Every ID in an earlier tick is of a transaction that has ended before this returns, and no ID will be taken in
     /// an earlier tick.
-    pub fn advance(&self, to: Tick, open: impl FnOnce() -> Option<Tick>) -> Tick {
+    pub fn advance(
+        &self,
+        to: Tick,
+        open: impl Fn() -> Option<Tick>,
+        prepared: impl Fn() -> Option<Tick>,
+    ) -> Tick {
+        // In this order: a transaction that is prepared in between is found twice, and not missed.
+        let held = || [open(), prepared()].into_iter().flatten().min();
+        // After a backward step of the clock, transactions wait for the floor. So it should not be above the horizon.
+        let to = held().map_or(to, |tick| tick.min(to));
         let floor = self.floor.fetch_max(to.get(), Relaxed).max(to.get());
         fence(SeqCst);
-        let least = open().map_or(floor, |tick| floor.min(tick.get()));
+        let least = held().map_or(floor, |tick| floor.min(tick.get()));
         // What was returned once stays true. Who returns it here sees the same transactions ended.
         Tick::from_bits(self.highest.fetch_max(least, AcqRel).max(least))
     }
@@ -143,6 +166,8 @@ impl Horizon {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use core::cell::Cell;
+
     use super::*;
     use crate::{ClaimError, Marks, SequenceRange, Slot};
 
@@ -154,14 +179,19 @@ mod tests {
     fn a_word_ends_with_its_transaction() {
         let (horizon, word) = (Horizon::default(), Announcement::default());
         assert_eq!([0, 7, 1 << 25].map(|number| word.of(|| number)), [None; 3]);
-        assert_eq!(horizon.announce(&word, 7, Tick::MAX), Tick::MAX);
+        assert_eq!(horizon.announce(&word, 7, Tick::MAX, Tick::MAX), Tick::MAX);
         assert_eq!(word.of(|| 7), Some(Tick::MAX));
         assert_eq!([0, 6, 8].map(|number| word.of(|| number)), [None; 3]);
         // Of the number, 25 bits are kept.
         assert_eq!([7 + (1 << 24), 7 + (1 << 25)].map(|number| word.of(|| number)), [None, Some(Tick::MAX)]);
+        word.clear_unless(7);
+        assert_eq!(word.of(|| 7), Some(Tick::MAX));
+        word.clear_unless(8);
+        assert_eq!(word.of(|| 7), None);
+        horizon.announce(&word, 7, Tick::MAX, Tick::MAX);
         word.clear();
         assert_eq!(word.of(|| 7), None);
-        horizon.announce(&word, 1 << 25, tick(100));
+        horizon.announce(&word, 1 << 25, tick(100), Tick::MAX);
         assert_eq!([0, 1 << 25].map(|number| word.of(|| number)), [None, Some(tick(100))]);
     }
 
@@ -169,12 +199,12 @@ mod tests {
     fn a_transaction_announces_its_earliest_tick() {
         let (horizon, word) = (Horizon::default(), Announcement::default());
         for (transaction, now, announced) in [(7, 100, 100), (7, 90, 90), (7, 95, 90), (8, 95, 95)] {
-            assert_eq!(horizon.announce(&word, transaction, tick(now)), tick(now));
+            assert_eq!(horizon.announce(&word, transaction, tick(now), Tick::MAX), tick(now));
             assert_eq!(word.of(|| transaction), Some(tick(announced)));
         }
         // A transaction that has to wait for the clock does not hold the horizon back.
-        horizon.advance(tick(110), || word.of(|| 8));
-        assert_eq!(horizon.announce(&word, 9, tick(50)), tick(110));
+        horizon.advance(tick(110), || None, || None);
+        assert_eq!(horizon.announce(&word, 9, tick(50), Tick::MAX), tick(110));
         assert_eq!(word.of(|| 9), Some(tick(110)));
     }
 
@@ -183,14 +213,15 @@ mod tests {
         let (horizon, word) = (Horizon::default(), Announcement::default());
         let held = |transaction| [99, 100, 101].map(|at| horizon.is_held(&word, || transaction, tick(at)));
         assert_eq!(held(7), [false; 3]);
-        horizon.announce(&word, 7, tick(100));
+        horizon.announce(&word, 7, tick(100), Tick::MAX);
         assert_eq!([held(7), held(8)], [[false, true, true], [false; 3]]);
         // A reader that looked at the words before this announcement.
         let (word, late) = (Announcement::default(), Horizon::default());
-        late.advance(tick(100), || {
-            late.announce(&word, 7, tick(99));
+        let late_word = || {
+            late.announce(&word, 7, tick(99), Tick::MAX);
             None
-        });
+        };
+        late.advance(tick(100), late_word, || None);
         assert_eq!([99, 100].map(|at| late.is_held(&word, || 7, tick(at))), [false, true]);
         word.clear();
         assert!(!late.is_held(&word, || 7, tick(100)));
@@ -203,10 +234,11 @@ mod tests {
             (100, None, 100),
             (110, Some(105), 105),
             (110, Some(102), 105),
-            (90, None, 110),
+            (90, None, 105),
+            (110, None, 110),
             (120, Some(130), 120),
         ] {
-            assert_eq!(horizon.advance(tick(to), || open.map(tick)), tick(found), "{to} {open:?}");
+            assert_eq!(horizon.advance(tick(to), || open.map(tick), || None), tick(found), "{to} {open:?}");
         }
     }
 
@@ -214,9 +246,55 @@ mod tests {
     fn after_a_restart_it_goes_on() {
         let (horizon, word) = (Horizon::default(), Announcement::default());
         horizon.resume(tick(100));
-        assert_eq!(horizon.announce(&word, 7, tick(50)), tick(100));
-        assert_eq!(horizon.advance(tick(50), || Some(tick(90))), tick(90));
-        assert_eq!(horizon.advance(tick(50), || None), tick(100));
+        assert_eq!(horizon.announce(&word, 7, tick(50), Tick::MAX), tick(100));
+        assert_eq!(horizon.advance(tick(50), || None, || Some(tick(90))), tick(90));
+        assert_eq!(horizon.advance(tick(50), || None, || None), tick(100));
+    }
+
+    #[test]
+    fn nobody_waits_for_more_than_the_horizon() {
+        let (horizon, word) = (Horizon::default(), Announcement::default());
+        for open in [true, false] {
+            let held = |is_open| (is_open == open).then(|| tick(100));
+            assert_eq!(horizon.advance(tick(110), || held(true), || held(false)), tick(100));
+            assert_eq!(horizon.announce(&word, 7, tick(104), Tick::MAX), tick(104));
+        }
+    }
+
+    /// A reader that has looked at the words before the announcement, and raises the floor after it.
+    #[test]
+    fn what_a_transaction_was_allowed_it_stays_allowed() {
+        let (horizon, word) = (Horizon::default(), Announcement::default());
+        let announce = |now, earlier| horizon.announce(&word, 7, tick(now), earlier);
+        let looks = Cell::new(0);
+        let open = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                announce(100, Tick::MAX)
+            } else {
+                return word.of(|| 7);
+            };
+            None
+        };
+        assert_eq!(horizon.advance(tick(200), open, || None), tick(100));
+        assert_eq!((horizon.floor(), announce(50, tick(100))), (tick(200), tick(100)));
+        // One more process of the transaction knows of nothing.
+        assert_eq!(announce(150, Tick::MAX), tick(200));
+    }
+
+    #[test]
+    fn a_transaction_is_found_whenever_it_is_prepared() {
+        // After so many looks it announces, and after so many it is prepared. From the third look on it would have to
+        // announce a later tick.
+        for (announced, prepared) in [0, 1, 2].iter().flat_map(|a| (*a..6).map(move |b| (*a, b))) {
+            let (horizon, looks) = (Horizon::default(), Cell::new(0));
+            let look = |is_open| {
+                let now = looks.replace(looks.get() + 1);
+                (now >= announced && is_open == (now < prepared)).then(|| tick(90))
+            };
+            let found = horizon.advance(tick(100), || look(true), || look(false));
+            assert_eq!(found, tick(90), "{announced} {prepared}");
+        }
     }
 
     #[test]

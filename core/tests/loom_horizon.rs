@@ -17,7 +17,7 @@ use loom::{
     sync::{
         Arc,
         atomic::{
-            AtomicU32, AtomicUsize,
+            AtomicU32, AtomicU64, AtomicUsize,
             Ordering::{AcqRel, Acquire, Relaxed, Release},
         },
     },
@@ -39,6 +39,8 @@ struct World {
     marks: Marks,
     horizon: Horizon,
     announcements: [Announcement; 2],
+    /// The tick in the lock of a prepared transaction, or 0. Like the rows it is released, as PostgreSQL's locks are.
+    lock: AtomicU64,
     /// The number of each process's transaction, or 0. PostgreSQL sets it to 0 under the lock under which it makes the
     /// rows visible, and which every snapshot takes; here this is a release.
     transactions: [AtomicU32; 2],
@@ -67,9 +69,10 @@ impl World {
 
     fn read(&self) {
         let to = Tick::new(self.clock() - self.scene.margin).unwrap();
-        let words = self.announcements.iter().zip(&self.transactions);
-        let open = || words.filter_map(|(word, transaction)| word.of(|| transaction.load(Acquire))).min();
-        let horizon = self.horizon.advance(to, open);
+        let words = || self.announcements.iter().zip(&self.transactions);
+        let open = || words().filter_map(|(word, transaction)| word.of(|| transaction.load(Acquire))).min();
+        let prepared = || Some(self.lock.load(Acquire)).filter(|tick| *tick > 0).and_then(Tick::new);
+        let horizon = self.horizon.advance(to, open, prepared);
         let (horizon, held) = (horizon.get(), horizon < to);
         let visible = self.visible.load(Relaxed);
         self.found.lock().unwrap().push(Found { horizon, visible, held });
@@ -123,7 +126,8 @@ impl Process {
             match slot.claim_from(self.low.get(), self, SequenceRange::default(), marks) {
                 Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick().get())),
                 Err(ClaimError::TooEarly { now }) => {
-                    let low = horizon.announce(&announcements[self.number], self.transaction.get(), now);
+                    let (word, earlier) = (&announcements[self.number], self.low.get());
+                    let low = horizon.announce(word, self.transaction.get(), now, earlier);
                     self.low.set(low);
                     if low > now {
                         return;
@@ -135,16 +139,36 @@ impl Process {
     }
 
     fn commit(&self) {
-        let World { visible, transactions, announcements, drawn, clears, .. } = &*self.world;
+        self.show();
+        self.end();
+    }
+
+    fn show(&self) {
         let rows = self.rows.take();
-        visible.fetch_or(rows.iter().map(|(row, _)| 1 << row).sum(), AcqRel);
-        drawn.lock().unwrap().extend(rows);
+        self.world.visible.fetch_or(rows.iter().map(|(row, _)| 1 << row).sum(), AcqRel);
+        self.world.drawn.lock().unwrap().extend(rows);
+    }
+
+    fn end(&self) {
+        let World { transactions, announcements, clears, .. } = &*self.world;
         transactions[self.number].store(0, Release);
         self.low.set(Tick::MAX);
         if *clears {
             announcements[self.number].clear();
         }
     }
+}
+
+/// A transaction of one row that is prepared, and committed then.
+fn two_phases(process: &Process) {
+    process.begin(1);
+    process.insert(0);
+    let World { announcements, lock, .. } = &*process.world;
+    let announced = announcements[process.number].of(|| 1);
+    lock.store(announced.map_or(0, Tick::get), Release);
+    process.end();
+    process.show();
+    lock.store(0, Release);
 }
 
 type Act = fn(&Process);
@@ -195,6 +219,7 @@ impl Scene {
                 marks: Marks::unlimited(),
                 horizon: Horizon::default(),
                 announcements: Default::default(),
+                lock: AtomicU64::new(0),
                 transactions: Default::default(),
                 visible: AtomicU32::new(0),
                 place: AtomicUsize::new(0),
@@ -274,13 +299,29 @@ fn the_clock_steps_back_between_two_rows() {
 
 #[test]
 fn the_clock_steps_back_within_the_margin() {
-    Scene { script: &[100, 99, 102], margin: 1, processes: &[two_rows], ..PLAIN }.play();
+    Scene { script: &[100, 99, 102], margin: 1, processes: &[two_rows], interruptions: Some(4), ..PLAIN }
+        .play();
 }
 
 #[test]
 fn the_clock_leaps_and_steps_back() {
     let scene = Scene { script: &[100, 105, 95], processes: &[one_row, two_rows], ..PLAIN };
     Scene { interruptions: Some(2), ..scene }.play();
+}
+
+/// The reader's floor is later than what the transaction was allowed before.
+#[test]
+fn the_clock_steps_back_and_then_forward() {
+    fn rows(process: &Process) {
+        process.begin(1);
+        for row in 0..3 {
+            process.insert(row);
+            process.world.step();
+        }
+        process.commit();
+    }
+    let script = &[100, 105, 95, 101, 106];
+    Scene { script, processes: &[rows], interruptions: Some(4), ..PLAIN }.play();
 }
 
 #[test]
@@ -296,8 +337,13 @@ fn one_transaction_after_another() {
 }
 
 #[test]
+fn a_prepared_transaction() {
+    Scene { processes: &[two_phases], interruptions: Some(4), ..PLAIN }.play();
+}
+
+#[test]
 fn two_readers() {
-    Scene { processes: &[one_row], readers: &[World::read, step_and_read], interruptions: Some(3), ..PLAIN }
+    Scene { processes: &[one_row], readers: &[World::read, step_and_read], interruptions: Some(2), ..PLAIN }
         .play();
 }
 

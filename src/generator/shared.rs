@@ -83,15 +83,13 @@ impl<S: Scheme, const SLOTS: usize, P> Memory<S, SLOTS, P> {
     }
 
     /// Allocates the memory when the library is loaded, on PostgreSQL 15 and 16. There it comes from the spare space of
-    /// the main segment, which locks may have used up by the time of the first ID.
-    pub(crate) fn attach_at_load(&'static self) {
+    /// the main segment, which locks may have used up by the time of the first ID. Whether this process has it then.
+    pub(crate) fn attach_at_load(&'static self) -> bool {
         // SAFETY: reads two flags. A process of a running server has the main segment.
         let running =
             unsafe { pg_sys::IsUnderPostmaster && !pg_sys::process_shared_preload_libraries_in_progress };
-        if running && !NAMED_MEMORY_IS_DYNAMIC {
-            // If it fails, the first generation tries again and reports the error.
-            let _ = self.attach();
-        }
+        // If it fails, the first generation tries again and reports the error.
+        running && !NAMED_MEMORY_IS_DYNAMIC && self.attach().is_ok()
     }
 
     fn map(&self) -> Result<*mut Shared<S::Tick, SLOTS>, Error> {

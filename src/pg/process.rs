@@ -1,6 +1,10 @@
 //! The processes that run SQL, and their transactions.
 
-use std::{ffi::c_int, ptr, sync::atomic::Ordering::Acquire};
+use std::{
+    ffi::c_int,
+    ptr,
+    sync::atomic::{AtomicU32, Ordering::Acquire},
+};
 
 use pgrx::pg_sys::{self, PGPROC};
 
@@ -45,6 +49,7 @@ impl Process {
     }
 
     /// The number of its top-level transaction, which differs from that of the transaction before it; 0 if there is none.
+    /// On PostgreSQL 15 and 16, the next process in the same place can come to the same numbers.
     ///
     /// It is set to 0 under the lock under which a commit becomes visible, and which each snapshot takes. So a snapshot
     /// that is taken after it was seen to have changed sees the commit.
@@ -62,13 +67,31 @@ impl Process {
 
 /// Whether transactions can be prepared on this server.
 pub(crate) fn can_prepare() -> bool {
+    most_prepared() > 0
+}
+
+/// How many transactions can be prepared at a time.
+fn most_prepared() -> usize {
     unsafe extern "C" {
         // A setting that pgrx does not bind.
         static max_prepared_xacts: c_int;
     }
 
     // SAFETY: reads a number that is set once.
-    unsafe { max_prepared_xacts > 0 }
+    unsafe { max_prepared_xacts as usize }
+}
+
+/// Whether any transaction is prepared. PostgreSQL lists it before the [transaction](Process::transaction) of its process
+/// ends, and until its commit is visible.
+pub(crate) fn is_any_prepared() -> bool {
+    (0..most_prepared()).any(|place| {
+        // SAFETY: PostgreSQL has an array of as many places. A place keeps the number of a transaction that has ended.
+        unsafe {
+            let number = &raw mut (*pg_sys::PreparedXactProcs.add(place)).xid;
+            let number = AtomicU32::from_ptr(number.cast()).load(Acquire);
+            number != 0 && pg_sys::TransactionIdIsInProgress(number.into())
+        }
+    })
 }
 
 /// For a library that is being loaded: whether the leader of this parallel worker has loaded it, too; true in other

@@ -24,8 +24,7 @@ pub(crate) fn init() {
     generator::settings::define();
     planner::rewrite::install();
     settings::define();
-    horizon::transaction::register();
     generator::shared::reserve(&[&session::MEMORY]);
     // Of the other schemes a session may need none, so their memory is taken at their first use.
-    session::MEMORY.attach_at_load();
+    horizon::transaction::register();
 }

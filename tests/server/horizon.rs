@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, error, plan, text};
+use sno_tests::{Mode, Server, Sql as _, code, error, major_version, plan, skip, text, wait_until};
 
 use super::workers_started;
 
@@ -243,6 +243,50 @@ fn a_transaction_knows_what_it_holds() {
     assert_eq!(code(&mut client, &format!("INSERT INTO items VALUES ('{earlier}', 3)")), "P0001");
 }
 
+/// On 15 and 16, where the numbers of transactions go with another number of a process than its place.
+#[test]
+fn a_word_of_the_process_before_in_the_same_place() {
+    for loads in [false, true] {
+        let server = Server::builder().conf("max_prepared_transactions", "0").start();
+        let mut reader = server.connect();
+        if major_version(&mut reader) >= 17 {
+            return skip("the numbers of transactions go with the place from PostgreSQL 17 on");
+        }
+        reader.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
+        reader.run("CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'",
+        );
+        let number = |client: &mut Client| -> u32 {
+            let own = "SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
+                       WHERE pid = pg_backend_pid() LIMIT 1";
+            text(client, own).parse().unwrap()
+        };
+        let (mut first, second) = (server.connect(), server.connect());
+        (0..200).for_each(|_| first.run("SELECT"));
+        // A leader that has not loaded the library does not clear the word of its workers.
+        first.run(PARALLEL);
+        first.run("BEGIN; CREATE TABLE made AS SELECT hidden() AS id FROM source");
+        let left = number(&mut first);
+        let holder = pid(&mut first);
+        assert_eq!(holders(&mut reader), [&*holder]);
+        first.run("COMMIT");
+        assert_eq!(holders(&mut reader), [""; 0]);
+        // The next process takes the place of the last one that ended, and the lowest number that is free.
+        for client in [first, second] {
+            drop(client);
+            thread::sleep(Duration::from_millis(500));
+        }
+        let (_third, mut fourth) = (server.connect(), server.connect());
+        if loads {
+            fourth.run("LOAD 'sno'");
+        }
+        while number(&mut fourth) < left - 1 {}
+        fourth.run("BEGIN");
+        assert_eq!(number(&mut fourth), left);
+        let fourth = pid(&mut fourth);
+        assert_eq!(holders(&mut reader), if loads { vec![] } else { vec![fourth] }, "{loads}");
+    }
+}
+
 /// PostgreSQL keeps the lock of a prepared transaction, in memory and on disk.
 #[test]
 fn a_prepared_transaction_holds_it_back_over_restarts() {
@@ -319,6 +363,62 @@ fn the_clock_steps_back() {
     assert_eq!(code(&mut writer, "INSERT INTO items VALUES (DEFAULT, 5)"), "55000");
 }
 
+/// What a transaction holds back is behind no horizon: after a step of the clock that is no further than that, nobody
+/// waits.
+#[test]
+fn a_step_back_that_is_behind_no_horizon() {
+    let server = Server::builder().conf("max_prepared_transactions", "1").faketime(true).start();
+    server.set_clock("-3600");
+    let (mut reader, mut writer) = (server.connect(), server.connect_with("-c sno.max_clock_wait=0"));
+    writer.run(TABLE);
+    writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
+    server.set_clock("+0");
+    for (hold, end) in [
+        ("BEGIN; INSERT INTO items VALUES (DEFAULT, 2)", "COMMIT"),
+        (
+            "BEGIN; INSERT INTO items VALUES (DEFAULT, 2); PREPARE TRANSACTION 'open'",
+            "COMMIT PREPARED 'open'",
+        ),
+    ] {
+        let mut holder = server.connect();
+        holder.run(hold);
+        let before = text(&mut reader, NOW);
+        server.advance_clock(60.0);
+        assert_eq!(text(&mut reader, NOW), before);
+        server.advance_clock(-30.0);
+        writer.run("INSERT INTO items VALUES (DEFAULT, 3)");
+        holder.run(end);
+        server.advance_clock(3600.0);
+    }
+}
+
+/// The lock table is looked at only while a transaction is prepared: with many locks that takes long, and nobody can take
+/// a lock meanwhile.
+#[test]
+fn locks_of_others_cost_nothing() {
+    let server = Server::builder()
+        .conf("max_prepared_transactions", "10")
+        .conf("max_locks_per_transaction", "2000")
+        .conf("max_connections", "50")
+        .start();
+    let (mut reader, mut other) = (server.connect(), server.connect());
+    reader.run("SELECT sno_new()");
+    let mut twenty = || {
+        let began = Instant::now();
+        (0..20).for_each(|_| reader.run("SELECT sno_horizon()"));
+        began.elapsed()
+    };
+    let without = (0..5).map(|_| twenty()).min().unwrap();
+    other.run("SELECT count(pg_advisory_lock(n)) FROM generate_series(1, 80000) n");
+    let with = (0..5).map(|_| twenty()).min().unwrap();
+    assert!(with < 10 * without, "{with:?} with locks, {without:?} without");
+    // Whatever PostgreSQL still knows of one that has ended does not count.
+    other.run("BEGIN; SELECT sno_new(); PREPARE TRANSACTION 'x'");
+    other.run("ROLLBACK PREPARED 'x'");
+    let with = (0..5).map(|_| twenty()).min().unwrap();
+    assert!(with < 10 * without, "{with:?} after a prepared transaction, {without:?} without");
+}
+
 #[test]
 fn no_restart_lets_ids_in_below_it() {
     for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
@@ -343,6 +443,43 @@ fn no_restart_lets_ids_in_below_it() {
         server.set_clock("+3");
         assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon, "{mode:?}");
     }
+}
+
+/// A mark that is ahead of the clock stays there: the IDs up to it need no other on disk.
+#[test]
+fn it_lowers_no_mark() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    let mut ids = server.ids();
+    ids.query(&mut client, "SELECT sno_new(1)").unwrap();
+    client.run(NOW);
+    thread::sleep(Duration::from_millis(100));
+    ids.query(&mut client, "SELECT sno_new(1) FROM generate_series(1, 100)").unwrap();
+    server.restart(Mode::Immediate);
+    ids.query(&mut server.connect(), "SELECT sno_new(1) FROM generate_series(1, 100)").unwrap();
+    ids.assert_distinct();
+}
+
+/// A background worker, such as one that applies what is replicated, has a place of its own among the processes.
+#[test]
+fn a_background_worker_generates_too() {
+    let server = Server::builder().conf("wal_level", "logical").start();
+    let mut there = server.connect();
+    there.run("CREATE DATABASE here");
+    there.run("CREATE TABLE items (n integer PRIMARY KEY); CREATE PUBLICATION all_items FOR TABLE items");
+    there.run("SELECT pg_create_logical_replication_slot('items', 'pgoutput')");
+    let mut here = server.connect_to("here");
+    here.run("CREATE EXTENSION IF NOT EXISTS sno");
+    here.run("CREATE TABLE items (n integer PRIMARY KEY, id sno NOT NULL DEFAULT sno_new(1))");
+    here.run(&format!(
+        "CREATE SUBSCRIPTION items CONNECTION '{}'
+             PUBLICATION all_items WITH (create_slot = false, slot_name = 'items', copy_data = false)",
+        server.connection_string()
+    ));
+    there.run("INSERT INTO items SELECT generate_series(1, 100)");
+    wait_until("replicated rows", || here.one::<i64>("SELECT count(*) FROM items") == 100);
+    assert!(settled(&mut here));
+    here.run("ALTER SUBSCRIPTION items DISABLE");
 }
 
 /// Whichever sides have IDs above the horizon: those of none, or of one.

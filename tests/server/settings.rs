@@ -367,7 +367,10 @@ fn parallel_workers_refuse_with_their_leader() {
 
 #[test]
 fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
-    let builder = Server::builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
+    let builder = Server::builder()
+        .conf("max_locks_per_transaction", "10")
+        .conf("max_connections", "10")
+        .conf("max_prepared_transactions", "2");
     let server = builder.clone().start();
     if major_version(&mut server.connect()) >= 17 {
         return skip("the generators live in dynamic shared memory, which grows, from PostgreSQL 17 on");
@@ -385,6 +388,12 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
     }
     // The session is as it was: what it waits for can be cancelled.
     let sleep = "SET statement_timeout = '50ms'; SELECT pg_sleep(5)";
+    assert_eq!(error(&mut client, sleep).code().code(), "57014");
+
+    // Also in a session that has only loaded the library, where no error was raised. Its transactions can be prepared.
+    let mut client = server.connect();
+    client.run("BEGIN; SELECT '2222222222222222'::sno; PREPARE TRANSACTION 'x'");
+    client.run("ROLLBACK PREPARED 'x'");
     assert_eq!(error(&mut client, sleep).code().code(), "57014");
 
     // The first session that uses the library takes the memory, even if it makes no ID.

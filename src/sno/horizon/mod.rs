@@ -12,14 +12,15 @@
 //! | `COMMIT`, `ROLLBACK` | PostgreSQL | makes the commit visible and sets the transaction number to 0: the word has ended |
 //! | `XACT_EVENT_COMMIT`, `…_ABORT`, `…_PREPARE` | the process | clears its word, and forgets the tick |
 //! | `COMMIT PREPARED`, `ROLLBACK PREPARED` | PostgreSQL | makes the commit visible, then releases the lock |
-//! | [`sno_horizon()`](reader) | a reader | reads the clock, raises the floor, passes a fence, loads the words, then the locks; writes marks to disk; returns the horizon |
+//! | [`sno_horizon()`](reader) | a reader | reads the clock; loads the words, then the locks, to raise the floor no further than to the least; passes a fence; loads the words, then the locks, again; writes marks to disk; returns the horizon |
 //!
 //! * **Words.** Each process has one. A parallel worker uses that of its leader, which inserts the rows. A word counts
 //!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
 //!   Transactions also clear their words, but a reader does not depend on it: a worker can generate for a leader that has
 //!   not loaded the library.
 //! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
-//!   words first: whichever word has ended by then has its lock.
+//!   words first: whichever word has ended by then has its lock. It looks at the locks only if a transaction is listed as
+//!   prepared.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk
 //!   before it is returned.
 

@@ -1,19 +1,19 @@
 //! The reader's side: `sno_horizon`, and who holds the horizon back.
 
-use std::{iter, slice};
+use std::slice;
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum},
 };
-use sno_core::{Fields, Sno, Tick};
+use sno_core::{Announcement, Fields, Sno, Tick};
 
 use crate::{
     pg::{
         datum::{Interval, Timestamp},
         errors::Error,
         fmgr::{Row, export},
-        process::{Process, can_prepare},
+        process::{Process, is_any_prepared},
         server::is_in_recovery,
     },
     sno::{
@@ -48,24 +48,25 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let session = session()?;
     let now = session.now()?;
     let to = Tick::new(now.get().saturating_sub(margin.div_ceil(Tick::MICROS))).unwrap_or_default();
-    let open = open()?.map(|(_, tick)| tick);
-    // The locks after the words: a word of a transaction that is being prepared ends after its lock is taken.
-    let prepared = iter::once(()).flat_map(|()| prepared()).map(|(_, tick)| tick);
-    let tick = session.shared().horizon.advance(to, || open.chain(prepared).min());
+    let words = MEMORY.per_process()?;
+    let open = || open(words).map(|(_, tick)| tick).min();
+    let prepared = || prepared().map(|(_, tick)| tick).min();
+    let tick = session.shared().horizon.advance(to, open, prepared);
     session.keep_marks_above(tick, now.max(tick))?;
     Ok(Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into())
 }
 
 /// The processes with open transactions that have IDs, and since when.
-fn open() -> Result<impl Iterator<Item = (Process, Tick)>, Error> {
-    let words = Process::all().zip(MEMORY.per_process()?);
-    Ok(words.filter_map(|(process, word)| Some((process, word.of(|| process.transaction())?))))
+fn open(words: &[Announcement]) -> impl Iterator<Item = (Process, Tick)> {
+    let words = Process::all().zip(words);
+    words.filter_map(|(process, word)| Some((process, word.of(|| process.transaction())?)))
 }
 
 /// The numbers and the ticks of transactions that are prepared, or about to be.
 fn prepared() -> impl Iterator<Item = (u32, Tick)> {
     let mut locks: &[pg_sys::LockInstanceData] = &[];
-    if can_prepare() {
+    // The whole lock table is copied, while nobody can take a lock.
+    if is_any_prepared() {
         // SAFETY: PostgreSQL copies its locks into the memory context of the call.
         locks = unsafe {
             let data = &*pg_sys::GetLockStatusData();
@@ -80,7 +81,7 @@ fn sno_horizon_holders() -> Result<Vec<Row<3>>, Error> {
     let row = |pid: Option<i32>, transaction: Option<u32>, tick| {
         [pid.into(), transaction.map(Datum::from).into(), Timestamp::from(tick).into()]
     };
-    let processes = open()?.map(|(process, tick)| row(Some(process.id()), None, tick));
+    let processes = open(MEMORY.per_process()?).map(|(process, tick)| row(Some(process.id()), None, tick));
     let prepared = prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
     Ok(processes.chain(prepared).collect())
 }

@@ -33,6 +33,13 @@ pub(crate) fn register() {
     // SAFETY: the library stays loaded.
     unsafe { pg_sys::RegisterXactCallback(Some(at_event), ptr::null_mut()) };
     LEADER_HAS_LIBRARY.set(leader_has_library());
+    // The process before it in the same place may have left a word whose number a transaction of this one will have.
+    if MEMORY.attach_at_load()
+        && let Ok(words) = MEMORY.per_process()
+    {
+        let process = Process::own();
+        words[process.number()].clear_unless(process.transaction());
+    }
 }
 
 /// The tick from which on this transaction may take IDs: [`Tick::MAX`] if it has to announce one first.
@@ -54,7 +61,7 @@ pub(crate) fn announce(now: Tick) -> Result<Tick, Error> {
     }
     let (process, horizon) = (Process::own(), &MEMORY.attach()?.horizon);
     let word = &MEMORY.per_process()?[process.number()];
-    ANNOUNCED.set(horizon.announce(word, process.transaction(), now));
+    ANNOUNCED.set(horizon.announce(word, process.transaction(), now, announced()));
     Ok(ANNOUNCED.get())
 }
 
@@ -87,6 +94,10 @@ unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
 /// Takes the lock of a transaction that is about to be prepared, if it has IDs.
 fn before_prepare() -> Result<(), Error> {
     let process = Process::own();
+    // Without IDs it needs no shared memory, which may be used up.
+    if announced() == Tick::MAX && !process.has_led() {
+        return Ok(());
+    }
     // Its workers may have announced an earlier tick than itself.
     if let Some(tick) = MEMORY.per_process()?[process.number()].of(|| process.transaction()) {
         // SAFETY: in a transaction, which has a number if it is prepared. The lock conflicts with no other.
