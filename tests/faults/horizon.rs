@@ -13,7 +13,7 @@ use sno_tests::{Ids, Mode, Random, Server, Sql as _, Stop};
 use crate::{pick, tally};
 
 /// How many rows each batch has, by its number.
-type Rows = BTreeMap<i32, i64>;
+pub(crate) type Rows = BTreeMap<i32, i64>;
 
 const FIRST: &str = "2222222222222222";
 

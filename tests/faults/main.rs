@@ -21,6 +21,7 @@ mod restarts;
 mod settings;
 mod sql;
 mod standby;
+mod uuidv7;
 mod waits;
 
 use std::thread;

@@ -38,6 +38,8 @@ const HORIZON: Suite = Suite("server", "horizon::");
 const LOOM: Suite = Suite("loom", "");
 const LOOM_HORIZON: Suite = Suite("loom_horizon", "");
 const CORE: Suite = Suite("core", "");
+const SQL_FILE: Suite = Suite("server", "uuidv7::");
+const SQL_FILE_READERS: Suite = Suite("faults", "uuidv7::");
 
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -684,5 +686,96 @@ DECLARE
         from: "limits.iter().any(|limit| *limit < tick)",
         to: "limits.iter().all(|limit| *limit < tick)",
         suites: &[HORIZON],
+    },
+    Mutant {
+        name: "the SQL file: the clock is read after the locks",
+        file: "sql/uuidv7.sql",
+        from: "SELECT least(settled, min(a.xact_start))",
+        to: "SELECT least(clock_timestamp(), min(a.xact_start))",
+        suites: &[SQL_FILE_READERS],
+    },
+    Mutant {
+        name: "the SQL file: the starts of transactions are ignored",
+        file: "sql/uuidv7.sql",
+        from: "SELECT least(settled, min(a.xact_start))",
+        to: "SELECT least(settled, NULL)",
+        suites: &[SQL_FILE_READERS, SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: prepared transactions are ignored",
+        file: "sql/uuidv7.sql",
+        from: "IF array_position(pids, NULL) > 0 THEN",
+        to: "IF false THEN",
+        suites: &[SQL_FILE_READERS, SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: prepared transactions are looked for only before the starts",
+        file: "sql/uuidv7.sql",
+        from: "        END IF;\n    END LOOP;\n    IF array_position(pids, NULL) > 0 THEN\n        RETURN NULL;\n    ELSIF EXISTS (",
+        to: "        END IF;\n        IF look = 1 AND array_position(pids, NULL) > 0 THEN\n            RETURN NULL;\n        END IF;\n    END LOOP;\n    IF EXISTS (",
+        suites: &[SQL_FILE_READERS],
+    },
+    Mutant {
+        name: "the SQL file: the starts are those of the transaction's first call",
+        file: "sql/uuidv7.sql",
+        from: "    PERFORM pg_stat_clear_snapshot();\n",
+        to: "",
+        suites: &[SQL_FILE_READERS],
+    },
+    Mutant {
+        name: "the SQL file: locks of partitions are ignored",
+        file: "sql/uuidv7.sql",
+        from: "UNION SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.id",
+        to: "UNION SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = 0",
+        suites: &[SQL_FILE_READERS, SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: locks of the partitioned table are ignored",
+        file: "sql/uuidv7.sql",
+        from: "coalesce(pg_partition_root(of_table), of_table)::oid",
+        to: "of_table::oid",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: hidden starts are ignored",
+        file: "sql/uuidv7.sql",
+        from: "u.transaction = ANY (first_seen) AND u.pid",
+        to: "false AND u.pid",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: the horizon in REPEATABLE READ",
+        file: "sql/uuidv7.sql",
+        from: "isolation IN ('repeatable read', 'serializable')",
+        to: "isolation IN ('serializable')",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: two consumers move a feed from the same position",
+        file: "sql/uuidv7.sql",
+        from: "WHERE u.feed = uuidv7_feed.feed AND u.position = f.position",
+        to: "WHERE u.feed = uuidv7_feed.feed",
+        suites: &[SQL_FILE_READERS, SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: a feed reads up to the clock",
+        file: "sql/uuidv7.sql",
+        from: "horizon := uuidv7_horizon(f.source, f.margin)",
+        to: "horizon := uuidv7_lower(clock_timestamp())",
+        suites: &[SQL_FILE_READERS],
+    },
+    Mutant {
+        name: "the SQL file: a feed leaves out the last row of a batch",
+        file: "sql/uuidv7.sql",
+        from: "AND %1$I <= $2",
+        to: "AND %1$I < $2",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: a feed returns the last row of a batch again",
+        file: "sql/uuidv7.sql",
+        from: "%2$s WHERE %1$I > $1 AND %1$I <=",
+        to: "%2$s WHERE %1$I >= $1 AND %1$I <=",
+        suites: &[SQL_FILE],
     },
 ];

@@ -40,6 +40,7 @@ mod strangers;
 mod timescaledb;
 mod uniqueness;
 mod upgrades;
+mod uuidv7;
 
 use sno_tests::Server;
 

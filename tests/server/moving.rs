@@ -1,12 +1,12 @@
 //! The steps of `docs/moving.md` to `sno` keys, and of `docs/moving-back.md` out of them again, while the tables are
-//! written all the time.
+//! written all the time; and those from `sql/uuidv7.sql`.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, Stop, text};
+use sno_tests::{Server, Sql as _, Stop, sql_file, text};
 
 use crate::docs::{blocks, page, run_step};
 
@@ -36,16 +36,19 @@ fn write(client: &mut Client, done: &AtomicBool, writer: usize) -> usize {
     count
 }
 
-#[test]
-fn tables_move_to_sno_and_out_again_while_they_are_written() {
-    let server = Server::builder().start();
-    let steps = steps();
-    assert!(steps.len() >= 12, "{} steps found", steps.len());
-    let run = |step: &str| run_step(&server, step);
+/// Takes these steps, of which the first one creates the tables, while they are written. Nothing is lost, and the key is of this type
+/// then.
+#[track_caller]
+fn go(server: &Server, steps: &[String], key_type: &str) {
+    let run = |step: &str| run_step(server, step);
     run(&steps[0]);
+    let mut client = server.connect();
+    let mut one = |query: &str| -> usize { text(&mut client, query).parse().unwrap() };
+    let [orders, lines] = ["SELECT count(*) FROM orders", "SELECT count(*) FROM lines"];
+    let before = [one(orders), one(lines)];
     let done = AtomicBool::new(false);
     let written: usize = thread::scope(|scope| {
-        let (server, done) = (&server, &done);
+        let done = &done;
         let writers: Vec<_> =
             (0..3).map(|writer| scope.spawn(move || write(&mut server.connect(), done, writer))).collect();
         let stop = Stop(done);
@@ -62,15 +65,63 @@ fn tables_move_to_sno_and_out_again_while_they_are_written() {
         writers.into_iter().map(|writer| writer.join().unwrap()).sum()
     });
     assert!(written > 100, "{written} orders written meanwhile");
-    let mut client = server.connect();
-    let mut one = |query: &str| -> usize { text(&mut client, query).parse().unwrap() };
-    assert_eq!(one("SELECT count(*) FROM orders"), 5000 + written);
-    assert_eq!(one("SELECT count(*) FROM lines"), 10_000 + written);
+    assert_eq!([one(orders), one(lines)], before.map(|count| count + written));
     // Each line has its order still, by the new key.
     let own = "SELECT count(*) FROM lines l JOIN orders o ON o.id = l.order_id
-               WHERE l.item = o.customer OR l.item LIKE 'item %' AND o.customer LIKE 'customer %'";
-    assert_eq!(one(own), 10_000 + written);
-    let key = "SELECT count(*) FROM information_schema.columns
-               WHERE table_name = 'orders' AND column_name = 'id' AND data_type = 'uuid' AND is_nullable = 'NO'";
-    assert_eq!(one(key), 1);
+               WHERE l.item = o.customer OR l.item LIKE 'item%' AND o.customer LIKE 'customer %'";
+    assert_eq!(one(own), one(lines));
+    let key = format!(
+        "SELECT count(*) FROM pg_attribute WHERE attrelid = 'orders'::regclass AND attname = 'id' AND attnotnull
+             AND atttypid = '{key_type}'::regtype"
+    );
+    assert_eq!(one(&key), 1);
+}
+
+#[test]
+fn tables_move_to_sno_and_out_again_while_they_are_written() {
+    let server = Server::builder().start();
+    let steps = steps();
+    assert!(steps.len() >= 12, "{} steps found", steps.len());
+    go(&server, &steps, "uuid");
+}
+
+/// As docs/without-the-extension.md says: the way back to `uuid` with the types exchanged, and then the way back itself.
+#[test]
+fn tables_move_from_the_sql_file_and_back_while_they_are_written() {
+    let server = Server::builder().conf("sno.partition_prefix", "42").start();
+    server.run(&sql_file("uuidv7.sql"));
+    let page = page("moving-back.md");
+    let back = page.split("\n## To `bigint`").next().unwrap();
+    let back: Vec<String> = blocks(back, "sql").iter().map(|block| block.sql.to_owned()).collect();
+    let there: Vec<String> = back
+        .iter()
+        .map(|step| {
+            [
+                (
+                    "SELECT sno_to_uuidv7('9q7k4op826n2g222')",
+                    "SELECT uuidv7_to_sno('01a1fd71-2dcc-7009-940e-000000000000')",
+                ),
+                ("'2222222222222222'", "'00000000-0000-0000-0000-000000000000'"),
+                ("sno_to_uuidv7(", "uuidv7_to_sno("),
+                ("gen_random_uuid()", "sno_new()"),
+                ("id sno PRIMARY KEY DEFAULT sno_new()", "id uuid PRIMARY KEY DEFAULT sno_uuid()"),
+                ("order_id sno ", "order_id uuid "),
+                ("since sno", "since uuid"),
+                ("until sno", "until uuid"),
+                ("stop sno", "stop uuid"),
+                ("new_id uuid", "new_id sno"),
+                ("new_order_id uuid", "new_order_id sno"),
+            ]
+            .iter()
+            .fold(step.clone(), |step, (from, to)| step.replace(from, to))
+        })
+        .collect();
+    go(&server, &there, "sno");
+    server.run("ALTER INDEX lines_new_order_id RENAME TO lines_order_id");
+    let back: Vec<String> = back.iter().map(|step| step.replace("gen_random_uuid()", "sno_uuid()")).collect();
+    let back = [&[String::from("SELECT 1")], &back[1..]].concat();
+    go(&server, &back, "uuid");
+    // The first ones are what they were.
+    let first = "SELECT count(*) FROM orders WHERE sno_uuid_server(id) = 0 AND customer LIKE 'customer %'";
+    assert_eq!(text(&mut server.connect(), first), "5000");
 }

@@ -24,4 +24,4 @@ pub use random::Random;
 pub use server::{Builder, Mode, Server};
 pub use skips::{skip, skip_on_this_machine};
 pub use sno_core;
-pub use system::{as_server, give_to_server, program};
+pub use system::{as_server, give_to_server, program, sql_file};

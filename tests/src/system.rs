@@ -21,6 +21,15 @@ pub fn program(name: impl AsRef<Path>) -> PathBuf {
     Path::new(&folder).join(name)
 }
 
+/// A file of the folder `sql`: of the sources that `dev/staged` runs in, which may be a mutant's.
+#[must_use]
+#[track_caller]
+pub fn sql_file(name: &str) -> String {
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../sql");
+    let folder = env::var_os("SNO_SQL").map_or_else(|| own.into(), PathBuf::from);
+    fs::read_to_string(folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
 /// The folder for data folders and sockets, which the server's user may enter.
 pub(crate) fn temporary() -> PathBuf {
     env::var_os("SNO_TMP").map_or_else(env::temp_dir, PathBuf::from)

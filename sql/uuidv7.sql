@@ -1,0 +1,238 @@
+-- For servers of PostgreSQL 14 to 19 where the extension sno cannot be installed: queries by time and feeds for tables with any uuid
+-- of version 7, and IDs of sno as such uuids. Run this once in each database, as a role that may read pg_stat_activity
+-- (pg_read_all_stats), in one transaction: with psql -1 -f, or as a migration. All of it goes to the first schema of the search path.
+--
+--     CREATE TABLE events (id uuid PRIMARY KEY DEFAULT uuidv7(), payload jsonb);         -- before PostgreSQL 18: sno_uuid()
+--     SELECT * FROM events WHERE id >= uuidv7_lower(now() - interval '1 hour');
+--     INSERT INTO uuidv7_feeds (feed, source) VALUES ('export', 'events');
+--     SELECT * FROM uuidv7_feed('export', NULL::events);                                 -- the next rows, and so on
+
+CREATE FUNCTION uuidv7_raise(message text, state text) RETURNS integer
+    LANGUAGE plpgsql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION '%', message USING ERRCODE = state;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_raise(text, text) IS 'fail with a message and a SQLSTATE';
+
+--
+-- Time
+--
+
+CREATE FUNCTION uuidv7_time(id uuid) RETURNS timestamptz
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+    RETURN to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint / 1000.0::double precision);
+COMMENT ON FUNCTION uuidv7_time(uuid) IS 'time in a uuid of version 7, to the millisecond';
+
+-- Times before 1970 and after 10889 have the bounds of the first and of the last millisecond.
+CREATE FUNCTION uuidv7_lower(at timestamptz) RETURNS uuid
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (lpad(to_hex(ceil(least(greatest(extract(epoch FROM at) * 1000, 0), 281474976710655))::bigint), 12, '0')
+        || '70008000000000000000')::uuid;
+COMMENT ON FUNCTION uuidv7_lower(timestamptz) IS 'smallest uuid of version 7 at or after a time';
+
+CREATE FUNCTION uuidv7_upper(at timestamptz) RETURNS uuid
+    LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (lpad(to_hex(floor(least(greatest(extract(epoch FROM at) * 1000, 0), 281474976710655))::bigint), 12, '0')
+        || '7fffbfffffffffffffff')::uuid;
+COMMENT ON FUNCTION uuidv7_upper(timestamptz) IS 'largest uuid of version 7 at or before a time';
+
+CREATE FUNCTION uuidv7_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+    RETURN id >= uuidv7_lower(since) AND id < uuidv7_lower(until);
+COMMENT ON FUNCTION uuidv7_between(uuid, timestamptz, timestamptz) IS 'whether a uuid of version 7 is at or after a time and before another';
+
+--
+-- min(uuid) and max(uuid), unless they are there
+--
+
+CREATE FUNCTION uuidv7_smaller(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN least(a, b);
+COMMENT ON FUNCTION uuidv7_smaller(uuid, uuid) IS 'smaller of two';
+CREATE FUNCTION uuidv7_larger(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN greatest(a, b);
+COMMENT ON FUNCTION uuidv7_larger(uuid, uuid) IS 'larger of two';
+DO $$
+BEGIN
+    IF to_regprocedure('min(uuid)') IS NULL THEN
+        CREATE AGGREGATE min(uuid) (SFUNC = uuidv7_smaller, STYPE = uuid, COMBINEFUNC = uuidv7_smaller, SORTOP = <, PARALLEL = SAFE);
+        COMMENT ON AGGREGATE min(uuid) IS 'minimum of all input uuid';
+    END IF;
+    IF to_regprocedure('max(uuid)') IS NULL THEN
+        CREATE AGGREGATE max(uuid) (SFUNC = uuidv7_larger, STYPE = uuid, COMBINEFUNC = uuidv7_larger, SORTOP = >, PARALLEL = SAFE);
+        COMMENT ON AGGREGATE max(uuid) IS 'maximum of all input uuid';
+    END IF;
+END
+$$;
+
+--
+-- The horizon
+--
+
+-- An INSERT holds a ROW EXCLUSIVE lock on the table that it names, from before it computes the first default until its rows are visible
+-- to new statements, or gone. So an ID that is generated in an INSERT, and whose row the next statement does not see, is not before
+-- the time that is returned:
+-- 1. Whoever takes the lock after step 2 generates its IDs after the time of step 1.
+-- 2. Whoever holds the lock now is seen: with a pid, or without one if it is prepared. The table may be written by way of its
+--    partitions and of the tables that it is a partition of.
+-- 3. It generated its IDs after its transaction started. Without a start it has ended, so that its rows are visible,
+-- 4. unless it was prepared meanwhile, or its start is hidden: then it still holds the lock, and the time is not known.
+CREATE FUNCTION uuidv7_settled(of_table regclass) RETURNS timestamptz
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    isolation text := current_setting('transaction_isolation');
+    settled timestamptz;
+    pids integer[];
+    transactions text[];
+    first_seen text[];
+    started integer[];
+BEGIN
+    IF pg_is_in_recovery() THEN
+        RAISE EXCEPTION 'cannot execute uuidv7_settled() during recovery'
+            USING ERRCODE = 'read_only_sql_transaction', HINT = 'Ask the primary.';
+    ELSIF isolation IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot execute uuidv7_settled() in a transaction with isolation level %', upper(isolation)
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED, or call it before BEGIN.',
+                DETAIL = 'The transaction has one snapshot for all statements, which is older than the horizon.';
+    ELSIF NOT EXISTS (SELECT FROM pg_class WHERE oid = of_table AND relkind IN ('r', 'p')) THEN
+        RAISE EXCEPTION '"%" is not a table', of_table USING ERRCODE = 'wrong_object_type';
+    END IF;
+    PERFORM pg_stat_clear_snapshot();
+    settled := clock_timestamp();                                                                                           -- 1
+    FOR look IN 1..2 LOOP
+        SELECT array_agg(l.pid), array_agg(l.virtualtransaction) INTO pids, transactions FROM pg_locks l                    -- 2, 4
+        WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock'
+            AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+            AND l.relation IN (
+                WITH RECURSIVE tree(id) AS (
+                    SELECT coalesce(pg_partition_root(of_table), of_table)::oid
+                    UNION SELECT i.inhrelid FROM tree JOIN pg_inherits i ON i.inhparent = tree.id
+                )
+                SELECT tree.id FROM tree
+            );
+        IF look = 1 THEN
+            first_seen := transactions;
+            SELECT least(settled, min(a.xact_start)), array_agg(a.pid) INTO settled, started                                -- 3
+            FROM pg_stat_activity a WHERE a.pid = ANY (pids) AND a.xact_start IS NOT NULL;
+        END IF;
+    END LOOP;
+    IF array_position(pids, NULL) > 0 THEN
+        RETURN NULL;
+    ELSIF EXISTS (
+        SELECT FROM unnest(pids, transactions) u(pid, transaction)
+        WHERE u.transaction = ANY (first_seen) AND u.pid <> ALL (coalesce(started, '{}'))
+    ) THEN
+        RAISE EXCEPTION 'cannot see when a transaction started' USING ERRCODE = 'insufficient_privilege',
+            HINT = 'The owner of uuidv7_settled() needs the role pg_read_all_stats, and track_activities must be on.';
+    END IF;
+    RETURN settled;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_settled(regclass) IS 'time before which no row of a table is missing and none will come, if its INSERT generates the ID; null while one is prepared';
+
+CREATE FUNCTION uuidv7_horizon(of_table regclass, margin interval DEFAULT '1 s') RETURNS uuid
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+    RETURN uuidv7_lower(date_bin('4 ms', uuidv7_settled(of_table), '2010-01-01 00:00Z')
+        - CASE WHEN margin < '0' THEN uuidv7_raise('margin must not be negative: "' || margin || '"', '22023') * margin ELSE margin END);
+COMMENT ON FUNCTION uuidv7_horizon(regclass, interval) IS 'the same as an ID. Not in the statement that reads the rows';
+
+--
+-- Feeds
+--
+
+CREATE TABLE uuidv7_feeds (
+    feed text PRIMARY KEY,
+    source regclass NOT NULL,
+    key name NOT NULL DEFAULT 'id',
+    margin interval NOT NULL DEFAULT '1 s',
+    position uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+);
+COMMENT ON TABLE uuidv7_feeds IS 'feeds: table, column of its IDs, margin of the horizon, last ID that was read';
+
+-- Whoever changes the position first has the rows. Another one waits for that transaction, and tries the next ones.
+CREATE FUNCTION uuidv7_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000) RETURNS SETOF anyelement
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000
+AS $$
+DECLARE
+    given regtype := pg_catalog.pg_typeof(row_type);
+    f uuidv7_feeds;
+    horizon uuid;
+    last uuid;
+BEGIN
+    IF batch_size < 1 IS NOT FALSE THEN
+        RAISE EXCEPTION 'invalid size of a batch: %', batch_size USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    LOOP
+        SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_feed.feed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+        ELSIF f.source::oid <> (SELECT t.typrelid FROM pg_type t WHERE t.oid = given::oid) THEN
+            RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, given USING ERRCODE = 'datatype_mismatch';
+        ELSIF f.position > uuidv7_upper(clock_timestamp()) THEN
+            RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the time of the clock', feed, f.position
+                USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+                    HINT = 'Check the clock. Then set the position back: what was read since then comes again.';
+        END IF;
+        horizon := uuidv7_horizon(f.source, f.margin);
+        EXECUTE pg_catalog.format('SELECT id FROM (SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 ORDER BY 1 LIMIT $3) b(id) '
+            'ORDER BY id DESC LIMIT 1', f.key, f.source) INTO last USING f.position, horizon, batch_size;
+        IF last IS NULL THEN
+            RETURN;
+        END IF;
+        UPDATE uuidv7_feeds u SET position = last WHERE u.feed = uuidv7_feed.feed AND u.position = f.position;
+        IF FOUND THEN
+            RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key, f.source)
+                USING f.position, last;
+            RETURN;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer) IS 'the next rows of a feed, in the order of their IDs: once, if the transaction commits';
+
+-- What it needs is found, and nothing of the same name elsewhere.
+DO $$
+BEGIN
+    EXECUTE pg_catalog.format('ALTER FUNCTION uuidv7_feed(text, anyelement, integer) SET search_path = pg_catalog, %I, pg_temp', current_schema());
+END
+$$;
+
+--
+-- IDs of sno as uuids. From the left: 48 bits of Unix milliseconds, a multiple of 4; the version, 7; a zero; 8 bits of metabyte; the
+-- upper 3 bits of the server number; the variant, 2 bits; its lower 5 bits; 24 bits of a counter; 33 zeros. The extension's
+-- sno_to_uuidv7 returns the same, and uuidv7_to_sno converts it.
+--
+
+CREATE SEQUENCE sno_uuid_counter AS bigint;
+COMMENT ON SEQUENCE sno_uuid_counter IS 'numbers the IDs of sno_uuid, whatever their time';
+GRANT USAGE ON SEQUENCE sno_uuid_counter TO PUBLIC;
+
+-- STABLE, although it is a constant: so a plan in use notices a new one.
+CREATE FUNCTION sno_uuid_server() RETURNS integer
+    LANGUAGE SQL STABLE PARALLEL SAFE
+    RETURN 0;
+COMMENT ON FUNCTION sno_uuid_server() IS 'number of this server: to change it, replace the function by one that returns another number from 0 to 255';
+
+-- The planner inlines it, and computes what depends on the metabyte and the server number once. The counter does not start again in
+-- each tick, so it tells IDs apart even if the clock stands or steps back. The milliseconds have eleven digits from 2004 to 2527.
+CREATE FUNCTION sno_uuid(metabyte integer DEFAULT 0) RETURNS uuid
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+    RETURN ('0' || to_hex((floor(date_part('epoch', clock_timestamp()) * 250)::bigint << 18) + 28672
+            + 8 * CASE
+                WHEN metabyte NOT BETWEEN 0 AND 255 THEN uuidv7_raise('metabyte out of range: ' || metabyte, '22003')
+                WHEN sno_uuid_server() NOT BETWEEN 0 AND 255 THEN uuidv7_raise('invalid server number: ' || sno_uuid_server(), '22023')
+                ELSE metabyte END
+            + sno_uuid_server() / 32)
+        || to_hex((((sno_uuid_server() % 32) - 64)::bigint << 57) + ((nextval('sno_uuid_counter') & 16777215) << 33)))::uuid;
+COMMENT ON FUNCTION sno_uuid(integer) IS 'new ID with a metabyte of 0 to 255, as a uuid of version 7';
+
+CREATE FUNCTION sno_uuid_metabyte(id uuid) RETURNS integer
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+    RETURN ('x' || substr(id::text, 16, 3))::bit(12)::integer / 8 % 256;
+COMMENT ON FUNCTION sno_uuid_metabyte(uuid) IS 'metabyte of an ID';
+
+CREATE FUNCTION sno_uuid_server(id uuid) RETURNS integer
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+    RETURN ('x' || translate(substr(id::text, 18, 4), '-', ''))::bit(12)::integer / 256 % 8 * 32
+        + ('x' || substr(id::text, 20, 2))::bit(8)::integer / 2 % 32;
+COMMENT ON FUNCTION sno_uuid_server(uuid) IS 'number of the server that generated an ID';
