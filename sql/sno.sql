@@ -11,19 +11,19 @@ CREATE TYPE sno;
 
 CREATE FUNCTION sno_in(cstring) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION sno_in(cstring) IS 'internal: I/O';
 
 CREATE FUNCTION sno_out(sno) RETURNS cstring
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_out(sno) IS 'I/O';
+COMMENT ON FUNCTION sno_out(sno) IS 'internal: I/O';
 
 CREATE FUNCTION sno_recv(internal) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION sno_recv(internal) IS 'internal: I/O';
 
 CREATE FUNCTION sno_send(sno) RETURNS bytea
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_send(sno) IS 'I/O';
+COMMENT ON FUNCTION sno_send(sno) IS 'internal: I/O';
 
 CREATE TYPE sno (
     INPUT = sno_in,
@@ -42,32 +42,32 @@ COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byt
 
 CREATE FUNCTION sno_eq(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_eq(sno, sno) IS 'implementation of = operator';
+COMMENT ON FUNCTION sno_eq(sno, sno) IS 'internal: implementation of = operator';
 
 CREATE FUNCTION sno_ne(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_ne(sno, sno) IS 'implementation of <> operator';
+COMMENT ON FUNCTION sno_ne(sno, sno) IS 'internal: implementation of <> operator';
 
 CREATE FUNCTION sno_lt(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_lt(sno, sno) IS 'implementation of < operator';
+COMMENT ON FUNCTION sno_lt(sno, sno) IS 'internal: implementation of < operator';
 
 CREATE FUNCTION sno_le(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_le(sno, sno) IS 'implementation of <= operator';
+COMMENT ON FUNCTION sno_le(sno, sno) IS 'internal: implementation of <= operator';
 
 CREATE FUNCTION sno_gt(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_gt(sno, sno) IS 'implementation of > operator';
+COMMENT ON FUNCTION sno_gt(sno, sno) IS 'internal: implementation of > operator';
 
 CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_ge(sno, sno) IS 'implementation of >= operator';
+COMMENT ON FUNCTION sno_ge(sno, sno) IS 'internal: implementation of >= operator';
 
 CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
-    'restriction selectivity of <, <=, > and >= operators on sno';
+    'internal: restriction selectivity of <, <=, > and >= operators on sno';
 
 CREATE OPERATOR = (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
@@ -117,19 +117,19 @@ COMMENT ON OPERATOR >= (sno, sno) IS 'greater than or equal';
 
 CREATE FUNCTION sno_cmp(sno, sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_cmp(sno, sno) IS 'less-equal-greater';
+COMMENT ON FUNCTION sno_cmp(sno, sno) IS 'internal: less-equal-greater';
 
 CREATE FUNCTION sno_sortsupport(internal) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_sortsupport(internal) IS 'sort support';
+COMMENT ON FUNCTION sno_sortsupport(internal) IS 'internal: sort support';
 
 -- Stable, since the length of a day depends on the time zone.
 CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'window RANGE support';
+COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'internal: window RANGE support';
 
 CREATE OPERATOR FAMILY sno_ops USING btree;
-COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'order of time';
+COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'by time, then by the other fields';
 
 CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     OPERATOR 1 <,
@@ -141,7 +141,7 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     FUNCTION 2 sno_sortsupport(internal),
     FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean),
     FUNCTION 4 btequalimage(oid);
-COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'order of time';
+COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'by time, then by the other fields';
 
 -- Skip scans came with PostgreSQL 18.
 DO $do$
@@ -151,7 +151,7 @@ BEGIN
             CREATE FUNCTION sno_skipsupport(internal) RETURNS void
                 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
         $sql$;
-        COMMENT ON FUNCTION sno_skipsupport(internal) IS 'skip support';
+        COMMENT ON FUNCTION sno_skipsupport(internal) IS 'internal: skip support';
         ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 6 (sno, sno) sno_skipsupport(internal);
     END IF;
 END
@@ -159,11 +159,11 @@ $do$;
 
 CREATE FUNCTION sno_hash(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_hash(sno) IS 'hash';
+COMMENT ON FUNCTION sno_hash(sno) IS 'internal: hash';
 
 CREATE FUNCTION sno_hash_extended(sno, bigint) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_hash_extended(sno, bigint) IS 'hash';
+COMMENT ON FUNCTION sno_hash_extended(sno, bigint) IS 'internal: hash';
 
 CREATE OPERATOR FAMILY sno_ops USING hash;
 COMMENT ON OPERATOR FAMILY sno_ops USING hash IS 'equality of sno';
@@ -191,7 +191,7 @@ COMMENT ON OPERATOR FAMILY sno_minmax_ops USING brin IS 'first and last sno of e
 
 CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'BRIN multi minmax distance';
+COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'internal: BRIN multi minmax distance';
 
 CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
     OPERATOR 1 <,
@@ -225,11 +225,11 @@ COMMENT ON OPERATOR FAMILY sno_bloom_ops USING brin IS 'Bloom filter of the sno 
 
 CREATE FUNCTION sno_larger(sno, sno) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_larger(sno, sno) IS 'larger of two';
+COMMENT ON FUNCTION sno_larger(sno, sno) IS 'internal: larger of two';
 
 CREATE FUNCTION sno_smaller(sno, sno) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'smaller of two';
+COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'internal: smaller of two';
 
 CREATE AGGREGATE max(sno) (
     SFUNC = sno_larger, STYPE = sno, COMBINEFUNC = sno_larger, SORTOP = >, PARALLEL = SAFE
@@ -268,7 +268,7 @@ COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID b
 CREATE FUNCTION sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
-COMMENT ON FUNCTION sno_horizon_holders() IS 'open transactions that have IDs';
+COMMENT ON FUNCTION sno_horizon_holders() IS 'internal: open transactions that have IDs';
 
 CREATE VIEW sno_horizon_holders AS
     SELECT pid, gid, since FROM sno_horizon_holders() LEFT JOIN pg_prepared_xacts USING (transaction);
@@ -288,7 +288,7 @@ CREATE FUNCTION sno_generators(
         OUT waited interval
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
-COMMENT ON FUNCTION sno_generators() IS 'generators in use since the server started';
+COMMENT ON FUNCTION sno_generators() IS 'internal: generators in use since the server started';
 
 CREATE VIEW sno_generators AS
     SELECT generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows, waited
@@ -300,7 +300,7 @@ COMMENT ON COLUMN sno_generators.partition IS 'partition of its last ID';
 COMMENT ON COLUMN sno_generators.last_time IS 'time of its last ID';
 COMMENT ON COLUMN sno_generators.tick_tock IS 'tick-tock bit of its last ID';
 COMMENT ON COLUMN sno_generators.sequence IS 'sequence number of its last ID';
-COMMENT ON COLUMN sno_generators.safe_time IS 'it waits while the clock is earlier than this';
+COMMENT ON COLUMN sno_generators.safe_time IS 'generation waits while the clock is before this time';
 COMMENT ON COLUMN sno_generators.drifts IS 'backward steps of the clock for which it changed the tick-tock bit';
 COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick of 4 ms taken';
 COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for it, in total';
@@ -318,7 +318,7 @@ COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';
 
 CREATE FUNCTION sno_time_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_time_support(internal) IS 'planner support for the times of sno';
+COMMENT ON FUNCTION sno_time_support(internal) IS 'internal: planner support for the times of sno';
 
 CREATE FUNCTION sno_time(sno) RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
@@ -388,27 +388,27 @@ COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
 CREATE FUNCTION sno_first(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_first(timestamptz, boolean) IS 'first ID at or after a time, or after it, if there is one';
+COMMENT ON FUNCTION sno_first(timestamptz, boolean) IS 'internal: first ID at or after a time, or after it, if there is one';
 
 CREATE FUNCTION sno_first(timestamp, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_first_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_first(timestamp, boolean) IS 'first ID at or after a time, or after it, if there is one';
+COMMENT ON FUNCTION sno_first(timestamp, boolean) IS 'internal: first ID at or after a time, or after it, if there is one';
 
 CREATE FUNCTION sno_first(date, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_first_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_first(date, boolean) IS 'first ID at or after a time, or after it, if there is one';
+COMMENT ON FUNCTION sno_first(date, boolean) IS 'internal: first ID at or after a time, or after it, if there is one';
 
 CREATE FUNCTION sno_last(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_last(timestamptz, boolean) IS 'last ID at or before a time, or before it, if there is one';
+COMMENT ON FUNCTION sno_last(timestamptz, boolean) IS 'internal: last ID at or before a time, or before it, if there is one';
 
 CREATE FUNCTION sno_last(timestamp, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_last_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_last(timestamp, boolean) IS 'last ID at or before a time, or before it, if there is one';
+COMMENT ON FUNCTION sno_last(timestamp, boolean) IS 'internal: last ID at or before a time, or before it, if there is one';
 
 CREATE FUNCTION sno_last(date, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_last_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time, or before it, if there is one';
+COMMENT ON FUNCTION sno_last(date, boolean) IS 'internal: last ID at or before a time, or before it, if there is one';
 
 -- Comparisons with a time, which the planner's support function replaces by comparisons with an ID, so that any index can
 -- be used. The operators are in no operator family, since no index knows an order between an ID and a time. There is no =
@@ -416,35 +416,35 @@ COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time, or 
 
 CREATE FUNCTION sno_lt_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'implementation of < operator';
+COMMENT ON FUNCTION sno_lt_time(sno, timestamptz) IS 'internal: implementation of < operator';
 
 CREATE FUNCTION sno_ge_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'implementation of >= operator';
+COMMENT ON FUNCTION sno_ge_time(sno, timestamptz) IS 'internal: implementation of >= operator';
 
 CREATE FUNCTION time_gt_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'implementation of > operator';
+COMMENT ON FUNCTION time_gt_sno(timestamptz, sno) IS 'internal: implementation of > operator';
 
 CREATE FUNCTION time_le_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'implementation of <= operator';
+COMMENT ON FUNCTION time_le_sno(timestamptz, sno) IS 'internal: implementation of <= operator';
 
 CREATE FUNCTION sno_le_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION sno_le_time(sno, timestamptz) IS 'implementation of <= operator';
+COMMENT ON FUNCTION sno_le_time(sno, timestamptz) IS 'internal: implementation of <= operator';
 
 CREATE FUNCTION sno_gt_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION sno_gt_time(sno, timestamptz) IS 'implementation of > operator';
+COMMENT ON FUNCTION sno_gt_time(sno, timestamptz) IS 'internal: implementation of > operator';
 
 CREATE FUNCTION time_ge_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION time_ge_sno(timestamptz, sno) IS 'implementation of >= operator';
+COMMENT ON FUNCTION time_ge_sno(timestamptz, sno) IS 'internal: implementation of >= operator';
 
 CREATE FUNCTION time_lt_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'implementation of < operator';
+COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'internal: implementation of < operator';
 
 CREATE OPERATOR < (
     LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = >, NEGATOR = >=
@@ -510,7 +510,7 @@ BEGIN ATOMIC
         $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts)
     WHERE p.partrelid = parent::oid AND b.parts IS NOT NULL;
 END;
-COMMENT ON FUNCTION sno_partition_bounds(regclass) IS 'partitions of a table that is partitioned by sno, with their bounds, except the default one';
+COMMENT ON FUNCTION sno_partition_bounds(regclass) IS 'internal: partitions of a table that is partitioned by sno, with their bounds, except the default one';
 
 CREATE FUNCTION sno_partitions(
         parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
@@ -618,7 +618,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, timestamptz, boolean) IS 'lock what a change of partitions will lock, without a deadlock';
+COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, timestamptz, boolean) IS 'internal: lock what a change of partitions will lock, without a deadlock';
 
 CREATE FUNCTION sno_create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
@@ -799,19 +799,19 @@ COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interva
 
 CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_to_bytea(sno) IS 'the ten bytes of an ID';
+COMMENT ON FUNCTION sno_to_bytea(sno) IS 'internal: the ten bytes of an ID';
 
 CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'the ID of ten bytes';
+COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'internal: the ID of ten bytes';
 
 CREATE FUNCTION sno_to_uuid(sno) RETURNS uuid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_to_uuid(sno) IS 'the characters of an ID as the bytes of a uuid';
+COMMENT ON FUNCTION sno_to_uuid(sno) IS 'internal: the characters of an ID as the bytes of a uuid';
 
 CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'the ID whose characters are the bytes of a uuid';
+COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'internal: the ID whose characters are the bytes of a uuid';
 
 CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;

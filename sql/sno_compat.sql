@@ -26,11 +26,11 @@ $$;
 
 CREATE FUNCTION snowflake_si_base_clock() RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_base_clock() IS 'base clock of this server, from its settings';
+COMMENT ON FUNCTION snowflake_si_base_clock() IS 'internal: base clock of this server, from its settings';
 
 CREATE FUNCTION snowflake_si_machine_bits() RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_machine_bits() IS 'number of machine bits of this server, from its settings';
+COMMENT ON FUNCTION snowflake_si_machine_bits() IS 'internal: number of machine bits of this server, from its settings';
 
 CREATE FUNCTION snowflake_si_new() RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
@@ -123,11 +123,11 @@ COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a ti
 
 CREATE FUNCTION uid60_to_bigint(uid60) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_to_bigint(uid60) IS 'the number of a uid60';
+COMMENT ON FUNCTION uid60_to_bigint(uid60) IS 'internal: the number of a uid60';
 
 CREATE FUNCTION uid60_from_bigint(bigint) RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_from_bigint(bigint) IS 'the uid60 of a number';
+COMMENT ON FUNCTION uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
 
 CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -237,7 +237,7 @@ COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at 
 
 CREATE FUNCTION gid_from_uuid(uuid) RETURNS gid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION gid_from_uuid(uuid) IS 'the gid whose 16 bytes a uuid has';
+COMMENT ON FUNCTION gid_from_uuid(uuid) IS 'internal: the gid whose 16 bytes a uuid has';
 
 CREATE CAST (gid AS uuid) WITHOUT FUNCTION;
 COMMENT ON CAST (gid AS uuid) IS 'the 16 bytes, in the same order';
@@ -253,7 +253,7 @@ CREATE FUNCTION sno_compat_generators(
         OUT safe_time timestamptz, OUT overflows bigint, OUT waited interval
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
-COMMENT ON FUNCTION sno_compat_generators() IS 'generators in use since the server started';
+COMMENT ON FUNCTION sno_compat_generators() IS 'internal: generators in use since the server started';
 
 CREATE VIEW sno_compat_generators AS
     SELECT scheme, generator, number, last_time, sequence, safe_time, overflows, waited FROM sno_compat_generators();
@@ -264,6 +264,6 @@ COMMENT ON COLUMN sno_compat_generators.generator IS 'place in the scheme''s tab
 COMMENT ON COLUMN sno_compat_generators.number IS 'machine, worker or generator that used it last';
 COMMENT ON COLUMN sno_compat_generators.last_time IS 'time of its last ID';
 COMMENT ON COLUMN sno_compat_generators.sequence IS 'number of its last ID';
-COMMENT ON COLUMN sno_compat_generators.safe_time IS 'it waits while the clock is before this time';
+COMMENT ON COLUMN sno_compat_generators.safe_time IS 'generation waits while the clock is before this time';
 COMMENT ON COLUMN sno_compat_generators.overflows IS 'how often a caller found all numbers of a tick taken';
 COMMENT ON COLUMN sno_compat_generators.waited IS 'time that backends spent waiting for it, in total';

@@ -321,3 +321,19 @@ fn the_comparison_tells_outputs_apart() {
         assert_eq!(matches(&lines(expected), &lines(printed)), same, "{expected}");
     }
 }
+
+/// `\df` shows the functions to whoever looks for one to call.
+#[test]
+fn functions_are_in_the_reference_or_marked_as_internal() {
+    let server = Server::builder().start();
+    let functions = server.connect().query(
+        "SELECT DISTINCT proname::text FROM pg_depend d JOIN pg_proc p ON p.oid = objid AND classid = 'pg_proc'::regclass
+         WHERE deptype = 'e' AND prokind = 'f' AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'",
+        &[],
+    );
+    let names: Vec<String> = functions.unwrap().iter().map(|row| row.get(0)).collect();
+    let reference = page("reference.md");
+    let missing: Vec<&String> =
+        names.iter().filter(|name| !reference.contains(&format!("{name}("))).collect();
+    assert!(names.len() > 20 && missing.is_empty(), "{missing:?}");
+}
