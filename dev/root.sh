@@ -5,6 +5,9 @@
 need debootstrap
 
 mirror=${MIRROR:-$(mirror)} # MIRROR names another
+# Where updates for security are. Another mirror need not have them.
+security=
+if [[ -z ${MIRROR:-} ]]; then security=$(mirror_of '-security$' || true); fi
 # What has a package unless told: DEBIAN:SUITE:MAJOR.
 # shellcheck disable=SC2034 # for who sources this
 all_servers=(12:bookworm:15 13:trixie:17 14:forky:18)
@@ -45,6 +48,7 @@ new_root() {
     mount -t tmpfs tmpfs "$root/dev/shm"
     mount --bind /dev/pts "$root/dev/pts"
     mount --bind "$kept/archives" "$root/var/cache/apt/archives"
+    if [[ -n $security ]]; then echo "deb $security $suite-security main" >"$root/etc/apt/sources.list.d/security.list"; fi
     # The lists of testing are valid for a week, and a mirror may be behind.
     inside apt-get update -q -o Acquire::Check-Valid-Until=false >/dev/null
 }
