@@ -6,7 +6,7 @@
 #
 #   docker build --build-arg PG=18 --target extension -t sno:1.0.0-18-trixie .
 #
-# PG is 15, 16, 17 or 18 (18 for the extension image), SUITE a release of Debian that the official image has.
+# PG is 15 to 19 (18 or 19 for the extension image), SUITE a release of Debian that the official image has.
 ARG PG=18
 ARG SUITE=trixie
 ARG POSTGRES=postgres:${PG}-${SUITE}

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034
 # Sourced by every script in dev/: which server, where things are, as whom servers run, how to talk.
 #
-# PG         the server's major version, 15 unless told
+# PG         the server's major version: unless told, that of the only one that is installed from packages; that of Debian's package
+#            postgresql if there is none; empty if there are several
 # PG_CONFIG  the server itself, by its pg_config; found from PG unless told
 set -euo pipefail
 umask 022
@@ -13,13 +14,24 @@ if ! command -v cargo >/dev/null && [[ -x ${HOME:-}/.cargo/bin/cargo ]]; then PA
 # Nobody's own client settings may leak into what happens here.
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGDATA PGPASSWORD PGSERVICE PGOPTIONS PGTZ PGDATESTYLE PGCLIENTENCODING
 
-PG=${PG:-15}
-if [[ -z ${PG_CONFIG:-} ]]; then
+PG=${PG:-}
+if [[ -z $PG${PG_CONFIG:-} ]]; then
+    mapfile -t servers < <(compgen -G '/usr/lib/postgresql/*/bin/postgres' | cut -d/ -f5 | sort -n)
+    case ${#servers[@]} in
+        0)
+            PG=$(apt-cache show postgresql 2>/dev/null | sed -nE 's/^Depends: .*postgresql-([0-9]+).*/\1/p' | head -n1) || true
+            PG=${PG:-15}
+            ;;
+        1) PG=${servers[0]} ;;
+        *) PG_CONFIG= ;;
+    esac
+fi
+if [[ -z ${PG_CONFIG:-} && -n $PG ]]; then
     # A server built here (dev/build-server) goes before Debian's, and will be built where Debian has none.
     PG_CONFIG=$PWD/target/servers/$PG/bin/pg_config
     debian=/usr/lib/postgresql/$PG/bin/pg_config
-    if [[ ! -x $PG_CONFIG ]] && [[ $PG != 1[678] || -x $debian ]]; then PG_CONFIG=$debian; fi
-elif [[ $PG_CONFIG != */* ]]; then
+    if [[ ! -x $PG_CONFIG ]] && [[ $PG != 1[6-9] || -x $debian ]]; then PG_CONFIG=$debian; fi
+elif [[ -n $PG_CONFIG && $PG_CONFIG != */* ]]; then
     PG_CONFIG=$(command -v "$PG_CONFIG" || echo "$PG_CONFIG")
 fi
 # A pg_config given by hand decides the major version.
@@ -31,6 +43,12 @@ if [[ -x $PG_CONFIG ]]; then
 fi
 # The second name is the one that the build of pgrx's bindings goes by.
 export PG PG_CONFIG PGRX_PG_CONFIG_PATH=$PG_CONFIG
+# The oldest Rust that builds for a version of PostgreSQL. For 19 there is another pgrx, which tells Cargo that it needs 1.96 and
+# needs 1.95.
+rust_needed() { if (($1 >= 19)); then echo 1.95; else sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; fi; }
+any_rust=()
+if ((PG >= 19)); then any_rust=(--ignore-rust-version); fi
+for_server=(--no-default-features --features "pg$PG" "${any_rust[@]}")
 
 # What is built with the server's headers has a folder for each major version: switching rebuilds nothing, and no version
 # overwrites another's module. All else is the same for all versions.
@@ -86,7 +104,7 @@ export bold dim red green yellow cyan plain
 tool() {
     PATH=$CARGO_TARGET_DIR/tools/bin:$PATH
     if ! cargo install --list --root "$CARGO_TARGET_DIR/tools" | grep -q "^$1 v${2:-}"; then
-        cargo install --locked --root "$CARGO_TARGET_DIR/tools" "$1" ${2:+--version "$2"} >&2
+        cargo install --locked "${any_rust[@]}" --root "$CARGO_TARGET_DIR/tools" "$1" ${2:+--version "$2"} >&2
     fi
 }
 
@@ -95,6 +113,11 @@ heading() { printf '\n%s== %s%s\n' "$bold$cyan" "$*" "$plain"; }
 fail() {
     printf '%s%s%s\n' "$red" "$*" "$plain" >&2
     exit 1
+}
+
+# Which server is meant has to be clear.
+one_server() {
+    [[ -n $PG ]] || fail "PostgreSQL ${servers[*]} are installed. Say for which:  make PG=${servers[-1]}"
 }
 
 # need [WANTED=]PACKAGE...: has those of Debian's packages installed whose command or file, WANTED, is not there. Root gets them
@@ -128,11 +151,12 @@ missing_of() {
 }
 
 # The mirror that this machine's apt-get goes to.
-mirror() {
+mirror() { mirror_of '^[^-]+$' || fail "apt-get knows no package lists: run  apt-get update  first."; }
+# The mirror for suites whose names match a regular expression.
+mirror_of() {
     # shellcheck disable=SC2016 # apt's own placeholders
     apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' 'Component: main' |
-        awk '!found && $1 !~ /-/ { print $2; found = 1 } END { exit !found }' ||
-        fail "apt-get knows no package lists: run  apt-get update  first."
+        awk -v suite="$1" '!found && $1 ~ suite { print $2; found = 1 } END { exit !found }'
 }
 # apt_from FOLDER LINE: from now on, `apt` knows this line of a sources.list only, and has its lists in the folder: the system's stay
 # as they are. What it prints goes to FOLDER/log.

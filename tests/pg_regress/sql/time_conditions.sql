@@ -18,7 +18,7 @@ BEGIN
     plan := plan->0->'Plan';
     expected := plan->>'Plan Rows';
     -- A subquery's result is named after its plan from PostgreSQL 17 on.
-    condition := regexp_replace(coalesce('index: ' || (plan->>'Index Cond'), 'filter: ' || (plan->>'Filter'), plan->>'Node Type'), '\(InitPlan \d\)\.col1|\$\d', '?', 'g');
+    condition := regexp_replace(coalesce('index: ' || (plan->>'Index Cond'), 'filter: ' || (plan->>'Filter'), plan->>'Node Type'), '\(InitPlan (expr_)?\d\)\.col1|\$\d', '?', 'g');
     EXECUTE format('SELECT concat(count(*), '' '', min(at), '' '', max(at)) FROM (SELECT id::timestamptz AS at FROM (%s) q) q', query) INTO rows;
 END
 $$;
