@@ -69,6 +69,11 @@ CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double pre
 COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
     'internal: restriction selectivity of <, <=, > and >= operators on sno';
 
+CREATE FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) IS
+    'join selectivity of <, <=, > and >= operators on sno';
+
 CREATE OPERATOR = (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
     COMMUTATOR = =, NEGATOR = <>,
@@ -86,28 +91,28 @@ COMMENT ON OPERATOR <> (sno, sno) IS 'not equal';
 CREATE OPERATOR < (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
     COMMUTATOR = >, NEGATOR = >=,
-    RESTRICT = sno_ineqsel, JOIN = scalarltjoinsel
+    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
 COMMENT ON OPERATOR < (sno, sno) IS 'less than: generated earlier, or before it in the same 4 ms';
 
 CREATE OPERATOR <= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
     COMMUTATOR = >=, NEGATOR = >,
-    RESTRICT = sno_ineqsel, JOIN = scalarlejoinsel
+    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
 COMMENT ON OPERATOR <= (sno, sno) IS 'less than or equal';
 
 CREATE OPERATOR > (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
     COMMUTATOR = <, NEGATOR = <=,
-    RESTRICT = sno_ineqsel, JOIN = scalargtjoinsel
+    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
 COMMENT ON OPERATOR > (sno, sno) IS 'greater than: generated later, or after it in the same 4 ms';
 
 CREATE OPERATOR >= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
     COMMUTATOR = <=, NEGATOR = <,
-    RESTRICT = sno_ineqsel, JOIN = scalargejoinsel
+    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
 COMMENT ON OPERATOR >= (sno, sno) IS 'greater than or equal';
 

@@ -97,6 +97,14 @@ unsafe extern "C-unwind" {
         relation: i32,
         found: *mut VariableStatData,
     );
+    pub(crate) fn var_eq_non_const(
+        column: *mut VariableStatData,
+        operator: Oid,
+        collation: Oid,
+        other: *mut Node,
+        var_on_left: bool,
+        negate: bool,
+    ) -> f64;
     pub(crate) fn mcv_selectivity(
         column: *mut VariableStatData,
         function: *mut FmgrInfo,

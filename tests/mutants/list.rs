@@ -28,6 +28,8 @@ const SETTINGS: Suite = Suite("server", "settings::");
 const REGRESS: Suite = Suite("server", "regress::");
 const ESTIMATES: Suite = Suite("server", "estimates::");
 const CREATED_AT: Suite = Suite("server", "created_at::");
+const FOREIGN: Suite = Suite("server", "foreign::");
+const SCHEMAS: Suite = Suite("server", "schemas::");
 const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
 const STARTS: Suite = Suite("server", "restarts::");
@@ -360,9 +362,114 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an index on the time of an ID is not used any more",
         file: "src/sno/planner/rewrite.rs",
-        from: "(!by_time && may_call",
-        to: "((!by_time || true) && may_call",
+        from: "(!self.is_by_time(key.number) && may_call",
+        to: "(!false && may_call",
         suites: &[REGRESS, CREATED_AT],
+    },
+    Mutant {
+        name: "an index on another column and the time of an ID takes the key's away",
+        file: "src/sno/planner/rewrite.rs",
+        from: "                    return false;\n                }\n            }\n            false",
+        to: "                    return true;\n                }\n            }\n            false",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "the predicates of partitions by time are rewritten, their conditions are not",
+        file: "src/sno/planner/rewrite.rs",
+        from: "                return parent.is_some_and(|(relation, place)| {",
+        to: "                return false && parent.is_some_and(|(relation, place)| {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "only the first column of a partition key is looked at",
+        file: "src/sno/planner/rewrite.rs",
+        from: "(0..parts as usize)",
+        to: "(0..1.min(parts as usize))",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "the times of two views are looked for in the index of the first",
+        file: "src/sno/planner/rewrite.rs",
+        from: "                if self.comes_later(time) {",
+        to: "                if false {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "the times of two views are compared twice in a semijoin, too",
+        file: "src/sno/planner/rewrite.rs",
+        from: "                    if !inner {",
+        to: "                    if false {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "a condition that is there twice counts twice",
+        file: "src/sno/planner/operators.rs",
+        from: "location == REPEATED",
+        to: "location == i32::MIN",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "the nulls of an outer join are taken for those of the key",
+        file: "src/sno/planner/rewrite.rs",
+        from: "self.is_nullable(tree) == Some(true)",
+        to: "false",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "the right side of a join is not looked at",
+        file: "src/sno/planner/rewrite.rs",
+        from: "                    self.join_tree(join.rarg);",
+        to: "",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "a join by a view's time is no hash join",
+        file: "src/sno/planner/rewrite.rs",
+        from: "            if !tables.is_null() || raw::contain_subplans(time) {",
+        to: "            if raw::contain_subplans(time) {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "conditions on foreign tables are rewritten",
+        file: "src/sno/planner/rewrite.rs",
+        from: "entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char",
+        to: "false && entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char",
+        suites: &[FOREIGN],
+    },
+    Mutant {
+        name: "another library's hook is not called",
+        file: "src/pg/versions.rs",
+        from: "                next(root, table, has_children, relation);",
+        to: "                let _ = (next, table, has_children);",
+        suites: &[CREATED_AT],
+    },
+    Mutant {
+        name: "functions are looked for in the schema public",
+        file: "src/sno/planner/operators.rs",
+        from: "raw::get_func_namespace(replaced).into()",
+        to: "{ let _ = replaced; Oid::from(2200).into() }",
+        suites: &[SCHEMAS],
+    },
+    Mutant {
+        name: "an operator takes a place although the user may not call its function",
+        file: "src/sno/planner/operators.rs",
+        from: "            if !may_call(function) {",
+        to: "            if false {",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "a time that is not known yet is a range",
+        file: "src/sno/planner/selectivity.rs",
+        from: "            && raw::equal(lower.args.cast(), upper.args.cast())",
+        to: "            && false",
+        suites: &[REGRESS],
+    },
+    Mutant {
+        name: "any two bounds that are not known yet are one time",
+        file: "src/sno/planner/selectivity.rs",
+        from: "            && raw::equal(lower.args.cast(), upper.args.cast())",
+        to: "            && (true || raw::equal(lower.args.cast(), upper.args.cast()))",
+        suites: &[REGRESS],
     },
     Mutant {
         name: "a function is replaced by one that the user may not call",

@@ -1,9 +1,12 @@
 //! Random queries on views with a column `at` that is `sno_time(id)`. Each has the same result with conditions and
 //! orders on the ID, without them, and on a table that stores the time.
 
+use std::{env, fs, process::Command};
+
 use sno_tests::{
-    Random, Server,
+    Random, Server, Sql as _,
     postgres::{Client, SimpleQueryMessage},
+    text,
 };
 
 /// Chosen once, so that a failure comes again.
@@ -189,7 +192,24 @@ fn query(random: &mut Random) -> String {
     let all = "SELECT string_agg(r::text, ' ' ORDER BY r) FROM";
     let simple = condition(random, 0, None);
     let joined = condition(random, 0, Some("other.at"));
-    match random.below(12) {
+    match random.below(15) {
+        12 => {
+            let join = random.one_of(&["JOIN", "LEFT JOIN", "RIGHT JOIN"]);
+            format!(
+                "{all} (SELECT x.n, other.n FROM {{x}} x {join} (SELECT * FROM {{x}} WHERE n % 40 = 1) other ON {joined}
+                 WHERE {simple}) r"
+            )
+        }
+        13 => {
+            let not = random.one_of(&["", "NOT "]);
+            format!(
+                "{all} (SELECT n FROM {{x}} other WHERE n % 40 = 1 AND {not}EXISTS (SELECT FROM {{x}} x WHERE {joined})) r"
+            )
+        }
+        14 => format!(
+            "{all} (SELECT other.n, l.at FROM {{x}} other, LATERAL
+                (SELECT at FROM {{x}} x WHERE {joined} ORDER BY at LIMIT 3) l WHERE other.n % 40 = 1) r"
+        ),
         0..=3 => format!("{all} (SELECT n FROM {{x}} x WHERE {simple}) r"),
         4 => {
             let join = random.one_of(&["JOIN", "LEFT JOIN", "RIGHT JOIN"]);
@@ -285,4 +305,63 @@ fn argument(random: &mut Random) -> &'static str {
         "'2010-01-01Z'",
         "'2079-09-07 15:47:35.548Z'",
     ])
+}
+
+/// Another library with a hook in the same place, such as an advisor of indexes: both are called, whichever came first.
+#[test]
+fn the_hook_of_another_library_is_called_too() {
+    const SOURCE: &str = r#"
+        #include "postgres.h"
+        #include "fmgr.h"
+        #include "optimizer/pathnode.h"
+        #include "optimizer/plancat.h"
+        PG_MODULE_MAGIC;
+        void _PG_init(void);
+        #if PG_VERSION_NUM >= 190000
+        #define place build_simple_rel_hook
+        static build_simple_rel_hook_type next;
+        static void hook(PlannerInfo *root, RelOptInfo *relation, RangeTblEntry *entry) {
+            if (next) next(root, relation, entry);
+            elog(LOG, "another hook for table %u", entry->relid);
+        }
+        #else
+        #define place get_relation_info_hook
+        static get_relation_info_hook_type next;
+        static void hook(PlannerInfo *root, Oid table, bool has_children, RelOptInfo *relation) {
+            if (next) next(root, table, has_children, relation);
+            elog(LOG, "another hook for table %u", table);
+        }
+        #endif
+        void _PG_init(void) { next = place; place = hook; }
+    "#;
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run("CREATE TABLE events (id sno PRIMARY KEY)");
+    let oid = text(&mut client, "SELECT 'events'::regclass::oid");
+    let folder = server.data().join("another");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("another.c"), SOURCE).unwrap();
+    // The headers are where the server was copied from.
+    let pg_config = env::var("PG_CONFIG").unwrap_or("pg_config".into());
+    let include = Command::new(pg_config).arg("--includedir-server").output().unwrap().stdout;
+    let include = String::from_utf8(include).unwrap();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-I", include.trim(), "-o", "another.so", "another.c"])
+        .current_dir(&folder)
+        .status();
+    assert!(built.unwrap().success());
+    let library = folder.join("another.so");
+    let other = format!("LOAD '{}'", library.display());
+    for loads in [[&other, "LOAD 'sno'"], ["LOAD 'sno'", &other]] {
+        let mut client = server.connect();
+        for load in loads {
+            client.run(load);
+        }
+        let called = || server.log().matches(&format!("another hook for table {oid}")).count();
+        let before = called();
+        let query = "SELECT FROM events WHERE sno_time(id) >= '2026-01-01Z'";
+        let plan = sno_tests::plan(&mut client, "COSTS off", query);
+        assert!(plan.contains("id >= "), "{loads:?}: {plan}");
+        assert!(called() > before, "{loads:?}");
+    }
 }

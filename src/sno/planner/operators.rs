@@ -2,7 +2,7 @@
 
 use std::{ffi::CStr, ptr};
 
-use pgrx::pg_sys::{self, CoercionForm, Datum, FmgrInfo, FunctionCallInfo, Node, NodeTag, Oid};
+use pgrx::pg_sys::{self, CoercionForm, Datum, FmgrInfo, FuncExpr, FunctionCallInfo, Node, NodeTag, Oid};
 use sno_core::Sno;
 
 use crate::{
@@ -95,15 +95,24 @@ impl Operators {
         Operator::INEQUALITIES.map(|operator| (unsafe { self.oid(operator) }, operator))
     }
 
-    /// `left operator right`
-    pub(crate) unsafe fn clause(self, operator: Operator, left: *mut Node, right: *mut Node) -> *mut Node {
+    /// `left operator right`; `None` if the user may not call the operator's function.
+    pub(crate) unsafe fn clause(
+        self,
+        operator: Operator,
+        left: *mut Node,
+        right: *mut Node,
+    ) -> Option<*mut Node> {
         let none = pg_sys::InvalidOid;
         // SAFETY: two expressions of the type.
         unsafe {
             let oid = self.oid(operator);
+            let function = raw::get_opcode(oid);
+            if !may_call(function) {
+                return None;
+            }
             let node = raw::make_opclause(oid, pg_sys::BOOLOID, false, left.cast(), right.cast(), none, none);
-            (*node.cast::<pg_sys::OpExpr>()).opfuncid = raw::get_opcode(oid);
-            node.cast()
+            (*node.cast::<pg_sys::OpExpr>()).opfuncid = function;
+            Some(node.cast())
         }
     }
 
@@ -170,4 +179,23 @@ pub(crate) unsafe fn address(function: Oid) -> Option<usize> {
 pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     // SAFETY: a look-up of a function that exists.
     unsafe { address(oid) == Some(function as usize) }
+}
+/// Where in its text a query has the bound of a condition between two tables that is there a second time, as one on
+/// the other table: nowhere. PostgreSQL's own expressions without a place have -1.
+const REPEATED: i32 = -2;
+
+/// Marks a bound, so that the estimators count its condition once. Nodes are copied with their place, and compared
+/// without it.
+pub(crate) unsafe fn mark_repeated(bound: *mut Node) {
+    // SAFETY: an expression, told apart by its tag.
+    unsafe {
+        if (*bound).type_ == NodeTag::T_FuncExpr {
+            (*bound.cast::<FuncExpr>()).location = REPEATED;
+        }
+    }
+}
+
+pub(crate) unsafe fn is_repeated(bound: *mut Node) -> bool {
+    // SAFETY: an expression, told apart by its tag.
+    unsafe { (*bound).type_ == NodeTag::T_FuncExpr && (*bound.cast::<FuncExpr>()).location == REPEATED }
 }

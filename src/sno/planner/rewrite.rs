@@ -11,7 +11,8 @@
 //! | `sno_time(id) <= t` | `id <= last(t, false)` |
 //! | `sno_time(id) < t` | `id <= last(t, true)` |
 //! | `sno_time(id) = t` | `id >= first(t, false) AND id <= last(t, false)` |
-//! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL` |
+//! | `sno_time(a.id) < sno_time(b.id)` | `a.id <= last(sno_time(b.id), true) AND b.id >= first(sno_time(a.id), true)` |
+//! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL`, but for the nulls of an outer join |
 //! | `ORDER BY …, sno_time(id)`, also if `id` follows | `ORDER BY …, id` |
 //!
 //! The bound is null where no ID satisfies the condition, so the new condition is null where the old one is false. To
@@ -23,8 +24,9 @@ use std::{ffi::c_char, ptr};
 use pgrx::{
     GucContext, GucRegistry, GucSetting,
     pg_sys::{
-        self, BoolExprType, FromExpr, FuncExpr, JoinExpr, List, Node, NodeTag, NullTest, Oid, OpExpr,
-        PlannerInfo, Query, RangeTblEntry, RelOptInfo, SortGroupClause, TargetEntry,
+        self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
+        NullTest, NullTestType, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RangeTblRef, RelOptInfo,
+        SortGroupClause, TargetEntry,
     },
 };
 use sno_core::Sno;
@@ -38,10 +40,13 @@ use crate::{
     },
     sno::{
         id::c::sno_time,
-        planner::operators::{Function, Operator, Operators, is_function},
+        planner::operators::{Function, Operator, Operators, is_function, mark_repeated},
         time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
     },
 };
+
+/// The strategy of `=` in btree's operator families.
+const BTREE_EQUAL: i32 = pg_sys::BTEqualStrategyNumber as i32;
 
 /// The setting `sno.enable_time_conditions`.
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
@@ -98,6 +103,19 @@ struct Key {
     operators: Operators,
 }
 
+/// What conditions stand in.
+#[derive(Clone, Copy)]
+struct Lists {
+    /// They are ANDed, not ORed.
+    anded: bool,
+    /// They are of WHERE, or of ON of an inner join.
+    inner: bool,
+}
+
+impl Lists {
+    const RESTRICTIONS: Self = Self { anded: true, inner: true };
+}
+
 impl Table {
     unsafe fn rewrite(self, entry: &RangeTblEntry) {
         // SAFETY: the query's nodes.
@@ -107,10 +125,10 @@ impl Table {
                 return;
             }
             for &index in nodes((*self.relation).indexlist) {
-                self.clauses((*index.cast::<pg_sys::IndexOptInfo>()).indpred, true);
+                self.clauses((*index.cast::<IndexOptInfo>()).indpred, Lists::RESTRICTIONS);
             }
             for &quals in nodes(entry.securityQuals) {
-                self.clauses(quals.cast(), true);
+                self.clauses(quals.cast(), Lists::RESTRICTIONS);
             }
             match element((*self.root).append_rel_array, self.number) {
                 None => {
@@ -143,15 +161,75 @@ impl Table {
                     for &part in nodes(from.fromlist) {
                         self.join_tree(part);
                     }
-                    self.clauses(from.quals.cast(), true);
+                    self.clauses(from.quals.cast(), Lists::RESTRICTIONS);
                 }
                 NodeTag::T_JoinExpr => {
                     let join = &*node.cast::<JoinExpr>();
                     self.join_tree(join.larg);
                     self.join_tree(join.rarg);
-                    self.clauses(join.quals.cast(), true);
+                    let inner = join.jointype == JoinType::JOIN_INNER;
+                    self.clauses(join.quals.cast(), Lists { anded: true, inner });
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Whether an outer join in this part of a join tree adds nulls for the table; `None` if the table is not there.
+    unsafe fn is_nullable(self, node: *mut Node) -> Option<bool> {
+        // SAFETY: as in `join_tree`. Right joins are left joins by now.
+        unsafe {
+            if node.is_null() || raw::stack_is_too_deep() {
+                return None;
+            }
+            match (*node).type_ {
+                NodeTag::T_RangeTblRef => {
+                    let RangeTblRef { rtindex, .. } = *node.cast();
+                    (rtindex as u32 == self.number).then_some(false)
+                }
+                NodeTag::T_FromExpr => {
+                    nodes((*node.cast::<FromExpr>()).fromlist).iter().find_map(|&part| self.is_nullable(part))
+                }
+                NodeTag::T_JoinExpr => {
+                    let join = &*node.cast::<JoinExpr>();
+                    let adds_left = join.jointype == JoinType::JOIN_FULL;
+                    let adds_right = adds_left || join.jointype == JoinType::JOIN_LEFT;
+                    let left = self.is_nullable(join.larg).map(|below| below || adds_left);
+                    left.or_else(|| self.is_nullable(join.rarg).map(|below| below || adds_right))
+                }
+                _ => None,
+            }
+        }
+    }
+
+    /// Whether a part of the query, of which all has to hold, compares something by an operator, as `is_it` says of the
+    /// operator and its operand.
+    unsafe fn compares(self, node: *mut Node, is_it: &dyn Fn(Oid, *mut Node) -> bool) -> bool {
+        // SAFETY: a part of a join tree, or conditions, told apart by their tags.
+        unsafe {
+            if node.is_null() || raw::stack_is_too_deep() {
+                return false;
+            }
+            let any = |list: *mut List| nodes(list).iter().any(|&part| self.compares(part, is_it));
+            match (*node).type_ {
+                NodeTag::T_List => any(node.cast()),
+                NodeTag::T_FromExpr => {
+                    let from = &*node.cast::<FromExpr>();
+                    any(from.fromlist) || self.compares(from.quals, is_it)
+                }
+                NodeTag::T_JoinExpr => {
+                    let join = &*node.cast::<JoinExpr>();
+                    [join.larg, join.rarg, join.quals].iter().any(|&part| self.compares(part, is_it))
+                }
+                NodeTag::T_BoolExpr => {
+                    let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
+                    boolop == BoolExprType::AND_EXPR && any(args)
+                }
+                NodeTag::T_OpExpr => {
+                    let OpExpr { opno, args, .. } = *node.cast();
+                    nodes(args).iter().any(|&operand| is_it(opno, operand))
+                }
+                _ => false,
             }
         }
     }
@@ -163,7 +241,7 @@ impl Table {
             for &node in nodes((*self.relation).baserestrictinfo) {
                 let info = &mut *node.cast::<pg_sys::RestrictInfo>();
                 let list = raw::lappend(ptr::null_mut(), info.clause.cast());
-                self.clauses(list, true);
+                self.clauses(list, Lists::RESTRICTIONS);
                 info.clause = match *nodes(list) {
                     [clause] => clause.cast(),
                     _ => raw::make_andclause(list),
@@ -172,8 +250,8 @@ impl Table {
         }
     }
 
-    /// Rewrites a list of conditions that are ANDed, or ORed.
-    unsafe fn clauses(self, list: *mut List, anded: bool) {
+    /// Rewrites a list of conditions.
+    unsafe fn clauses(self, list: *mut List, lists: Lists) {
         // SAFETY: a list of the query's, whose nodes are told apart by their tags.
         unsafe {
             if list.is_null() || (*list).type_ != NodeTag::T_List || raw::stack_is_too_deep() {
@@ -185,19 +263,28 @@ impl Table {
                     NodeTag::T_BoolExpr => {
                         let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
                         if boolop != BoolExprType::NOT_EXPR {
-                            self.clauses(args, boolop == BoolExprType::AND_EXPR);
+                            let anded = boolop == BoolExprType::AND_EXPR;
+                            self.clauses(args, Lists { anded, ..lists });
                         }
                     }
                     NodeTag::T_NullTest => {
                         let test = &mut *node.cast::<NullTest>();
-                        if let Some(key) = self.key(test.arg.cast()) {
-                            test.arg = key.column.cast();
+                        let Some(key) = self.key(test.arg.cast()) else { continue };
+                        // Of an outer join's nulls the statistics of the column know nothing: for a primary key,
+                        // one row would be expected.
+                        let tree = (*(*self.root).parse).jointree.cast();
+                        if test.nulltesttype == NullTestType::IS_NULL && self.is_nullable(tree) == Some(true)
+                        {
+                            continue;
                         }
+                        test.arg = key.column.cast();
                     }
                     NodeTag::T_OpExpr => {
-                        let Some((mut clause, second)) = self.condition(&*node.cast()) else { continue };
+                        let Some((mut clause, second)) = self.condition(&*node.cast(), lists.inner) else {
+                            continue;
+                        };
                         if let Some(second) = second {
-                            if anded {
+                            if lists.anded {
                                 raw::lappend(list, second.cast());
                             } else {
                                 let both = raw::lappend(ptr::null_mut(), clause.cast());
@@ -213,7 +300,7 @@ impl Table {
     }
 
     /// What a condition `sno_time(column) operator time` becomes.
-    unsafe fn condition(self, expression: &OpExpr) -> Option<(*mut Node, Option<*mut Node>)> {
+    unsafe fn condition(self, expression: &OpExpr, inner: bool) -> Option<(*mut Node, Option<*mut Node>)> {
         // SAFETY: an expression of the query's.
         unsafe {
             let &[left, right] = nodes(expression.args) else { return None };
@@ -226,17 +313,47 @@ impl Table {
             if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
                 return None;
             }
+            let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
+            let copied = Key { column: copy(key.column), ..key };
             if operator != Operator::Equal {
                 let operator = if commuted { operator.commutator() } else { operator };
+                if self.comes_later(time) {
+                    // It is left to the other table. In an inner join, the index of either may be better. (In others it
+                    // is the one on the right, and a semijoin's costs depend on that no condition is left over.)
+                    if !inner {
+                        return None;
+                    }
+                    let same = ptr::from_ref(expression).cast_mut().cast();
+                    let added = copied.clause(operator, copy(time))?;
+                    for &operand in nodes((*added.cast::<OpExpr>()).args) {
+                        mark_repeated(operand);
+                    }
+                    return Some((same, Some(added)));
+                }
                 return Some((key.clause(operator, time)?, None));
             }
             // A join by `=` is better left to hash and merge joins.
             if !tables.is_null() || raw::contain_subplans(time) {
                 return None;
             }
-            let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
-            let second = Key { column: copy(key.column), ..key }.clause(Operator::LessEqual, copy(time))?;
+            let second = copied.clause(Operator::LessEqual, copy(time))?;
             Some((key.clause(Operator::GreaterEqual, time)?, Some(second)))
+        }
+    }
+
+    /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
+    unsafe fn comes_later(self, time: *mut Node) -> bool {
+        // SAFETY: an expression, told apart by its tag, and the tables of the query.
+        unsafe {
+            if (*time).type_ != NodeTag::T_FuncExpr {
+                return false;
+            }
+            let &[argument] = nodes((*time.cast::<FuncExpr>()).args) else { return false };
+            let Some(number) = variable(argument).map(|column| column.varno as u32) else { return false };
+            let is_table = |entry: *mut RangeTblEntry| (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION;
+            element((*self.root).simple_rte_array, number).is_some_and(is_table)
+                && element((*self.root).simple_rel_array, number).is_none()
+                && Self { number, ..self }.argument(time).is_some()
         }
     }
 
@@ -315,23 +432,70 @@ impl Table {
         }
     }
 
-    /// The column in `sno_time(column)`, if it is one of this table; `None` if an index or the table's partitions are by
-    /// this expression, or if the user may not call the function.
+    /// The column in `sno_time(column)`, if it is one of this table; `None` if conditions on it stay as they are, or if
+    /// the user may not call the function.
     unsafe fn key(self, node: *mut Node) -> Option<Key> {
-        // SAFETY: the expressions of the table's indexes and, if it has partitions, of its partition key.
+        // SAFETY: an expression of the query's.
         unsafe {
             let key = self.argument(node)?;
-            let has_it = |expressions: *mut List| {
-                let mut arguments = nodes(expressions).iter().filter_map(|&node| self.argument(node));
-                arguments.any(|other| other.number == key.number)
-            };
+            (!self.is_by_time(key.number) && may_call(key.sno_time)).then_some(key)
+        }
+    }
+
+    /// Whether the table's partitions, or an index in which conditions on it can be looked for, are by `sno_time` of a
+    /// column.
+    unsafe fn is_by_time(self, column: i16) -> bool {
+        // SAFETY: the expressions of the table's indexes and, if it has partitions, of its partition key.
+        unsafe {
+            let is_time = |node: *mut Node| self.argument(node).is_some_and(|other| other.number == column);
+            if let Some(child) = element((*self.root).append_rel_array, self.number) {
+                // Its conditions are its parent's, so its predicates have to be, too.
+                let number = (*child).parent_relid;
+                let is_column = |&node: &*mut Node| !node.is_null() && self.column(node) == Some(column);
+                let place = nodes((*child).translated_vars).iter().position(is_column);
+                let parent = element((*self.root).simple_rel_array, number).zip(place);
+                return parent.is_some_and(|(relation, place)| {
+                    Self { relation, number, ..self }.is_by_time(place as i16 + 1)
+                });
+            }
             let relation = &*self.relation;
-            let mut indexes = nodes(relation.indexlist).iter();
-            let by_time = indexes.any(|index| has_it((*index.cast::<pg_sys::IndexOptInfo>()).indexprs))
-                || !relation.part_scheme.is_null()
-                    && (0..(*relation.part_scheme).partnatts)
-                        .any(|place| has_it(*relation.partexprs.add(place as usize)));
-            (!by_time && may_call(key.sno_time)).then_some(key)
+            let parts = if relation.part_scheme.is_null() { 0 } else { (*relation.part_scheme).partnatts };
+            (0..parts as usize)
+                .any(|place| nodes(*relation.partexprs.add(place)).iter().any(|&node| is_time(node)))
+                || nodes(relation.indexlist).iter().any(|index| self.finds(&*index.cast(), &is_time))
+        }
+    }
+
+    /// Whether conditions on an expression of an index can be looked for in it: a btree has to have nothing before it,
+    /// or only what the query compares by `=`.
+    unsafe fn finds(self, index: &IndexOptInfo, is_expression: &dyn Fn(*mut Node) -> bool) -> bool {
+        // SAFETY: the arrays of an index, and the conditions of the query.
+        unsafe {
+            let mut expressions = nodes(index.indexprs).iter().copied();
+            for place in 0..index.nkeycolumns as usize {
+                let number = *index.indexkeys.add(place);
+                let expression = if number == 0 { expressions.next() } else { None };
+                if expression.is_some_and(is_expression) {
+                    return true;
+                }
+                let family = *index.opfamily.add(place);
+                let is_it = |operator, operand: *mut Node| {
+                    let is_column = match expression {
+                        Some(expression) => raw::equal(expression.cast(), operand.cast()),
+                        None => self.column(operand).map(i32::from) == Some(number),
+                    };
+                    is_column && raw::get_op_opfamily_strategy(operator, family) == BTREE_EQUAL
+                };
+                let security = element((*self.root).simple_rte_array, self.number)
+                    .map_or(ptr::null_mut(), |entry| (*entry).securityQuals);
+                if index.relam == pg_sys::BTREE_AM_OID
+                    && !self.compares((*(*self.root).parse).jointree.cast(), &is_it)
+                    && !self.compares(security.cast(), &is_it)
+                {
+                    return false;
+                }
+            }
+            false
         }
     }
 
@@ -354,19 +518,25 @@ impl Table {
     }
 
     /// The number of a column, if the expression is one of this table.
-    unsafe fn column(self, mut node: *mut Node) -> Option<i16> {
-        // SAFETY: an expression, told apart by its tag.
-        unsafe {
-            // Of a domain.
-            if (*node).type_ == NodeTag::T_RelabelType {
-                node = (*node.cast::<pg_sys::RelabelType>()).arg.cast();
-            }
-            if (*node).type_ != NodeTag::T_Var {
-                return None;
-            }
-            let var = &*node.cast::<pg_sys::Var>();
-            (var.varno as u32 == self.number && var.varlevelsup == 0).then_some(var.varattno)
+    unsafe fn column(self, node: *mut Node) -> Option<i16> {
+        // SAFETY: an expression.
+        unsafe { variable(node).filter(|var| var.varno as u32 == self.number).map(|var| var.varattno) }
+    }
+}
+
+/// An expression as a column of the query's tables, if it is one.
+unsafe fn variable<'a>(mut node: *mut Node) -> Option<&'a pg_sys::Var> {
+    // SAFETY: an expression, told apart by its tag.
+    unsafe {
+        // Of a domain.
+        if (*node).type_ == NodeTag::T_RelabelType {
+            node = (*node.cast::<pg_sys::RelabelType>()).arg.cast();
         }
+        if (*node).type_ != NodeTag::T_Var {
+            return None;
+        }
+        let var = &*node.cast::<pg_sys::Var>();
+        (var.varlevelsup == 0).then_some(var)
     }
 }
 
@@ -403,7 +573,7 @@ impl Key {
             let value = |micros| value(micros, exclusive);
             let bound =
                 self.operators.bound(self.sno_time, (name, function, value), time, Some(exclusive))?;
-            Some(self.operators.clause(operator, self.column, bound))
+            self.operators.clause(operator, self.column, bound)
         }
     }
 }

@@ -14,7 +14,8 @@
 use std::{cell::Cell, ptr, slice};
 
 use pgrx::pg_sys::{
-    self, BoolExprType, Datum, List, Node, NodeTag, Oid, OpExpr, PlannerInfo, RelOptInfo, VariableStatData,
+    self, BoolExprType, Datum, FuncExpr, List, Node, NodeTag, Oid, OpExpr, PlannerInfo, RelOptInfo,
+    VariableStatData,
 };
 use sno_core::Sno;
 
@@ -26,12 +27,31 @@ use crate::{
         nodes::nodes,
         raw,
     },
-    sno::planner::operators::{Operator, Operators},
+    sno::{
+        planner::operators::{Function, Operator, Operators, is_function, is_repeated},
+        time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
+    },
 };
 
 functions! {
     /// `sno_ineqsel(internal, oid, internal, integer) → double precision`: restriction estimator.
     sno_ineqsel: estimate;
+    /// `sno_ineqjoinsel(internal, oid, internal, smallint, internal) → double precision`: join estimator, which is
+    /// PostgreSQL's but for conditions that are there twice.
+    sno_ineqjoinsel: estimate_join;
+}
+
+/// Without pgrx's guard: see [`raw`].
+unsafe fn estimate_join(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
+    // SAFETY: the arguments of a join estimator, whose nodes are only read.
+    unsafe {
+        let mut args = Args::new(fcinfo);
+        let _root = args.next::<Datum>();
+        let _operator = args.next::<Datum>();
+        let operands = nodes(args.next::<Datum>().cast_mut_ptr::<List>());
+        let is_repeated = operands.iter().any(|&operand| is_repeated(operand));
+        (if is_repeated { 1.0 } else { pg_sys::DEFAULT_INEQ_SEL }).into_datum()
+    }
 }
 
 /// Without pgrx's guard, since it runs users' functions: see [`raw`].
@@ -61,6 +81,9 @@ unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
             _ => None,
         };
         let selectivity = column.and_then(|(ids, statistics)| {
+            if is_repeated(ids) {
+                return Some(1.0);
+            }
             let operators = Operators::of(raw::exprType(ids))?.inequalities();
             let column = Column { root, relation: statistics.rel, ids, statistics, operators };
             Some(column.selectivity(operands, column.clause(operator, left, right)?))
@@ -113,6 +136,8 @@ enum Value {
 struct Range {
     lower: Option<f64>,
     upper: Option<f64>,
+    /// Of the IDs of one time, if two bounds that are not known yet are both of that time.
+    of_one_time: Option<f64>,
 }
 
 impl Range {
@@ -124,14 +149,15 @@ impl Range {
     /// As at the end of PostgreSQL's `clauselist_selectivity_ext`. `nulls` is the fraction that both bounds leave out.
     fn selectivity(self, nulls: f64) -> f64 {
         let unknown = pg_sys::DEFAULT_INEQ_SEL;
-        match (self.lower, self.upper) {
+        let range = match (self.lower, self.upper) {
             (None, None) => 1.0,
             (Some(one), None) | (None, Some(one)) => one,
             (Some(lower), Some(upper)) if lower == unknown || upper == unknown => {
                 lower.min(upper).min(pg_sys::DEFAULT_RANGE_INEQ_SEL)
             }
             (Some(lower), Some(upper)) => (lower + upper + nulls - 1.0).max(1e-10),
-        }
+        };
+        self.of_one_time.map_or(range, |one| range.min(one))
     }
 }
 
@@ -161,6 +187,8 @@ impl Column {
             let mut before = Range::default();
             // The tightest of the known lower and upper bounds.
             let mut tightest: [Option<(Sno, Clause)>; 2] = [None; 2];
+            let mut unknown: [Option<Clause>; MAX_COMPARISONS] = [None; MAX_COMPARISONS];
+            let mut count = 0;
             let mut is_later = false;
             for &node in list {
                 let node = stripped(node);
@@ -187,7 +215,12 @@ impl Column {
                             *side = Some((id, other));
                         }
                     }
-                    Value::Unknown => before.narrow(other.is_upper(), pg_sys::DEFAULT_INEQ_SEL),
+                    Value::Unknown => {
+                        before.narrow(other.is_upper(), pg_sys::DEFAULT_INEQ_SEL);
+                        self.meet(&mut before, &unknown, other);
+                        unknown[count] = Some(other);
+                        count += 1;
+                    }
                     Value::Null => before.narrow(other.is_upper(), 0.0),
                 }
             }
@@ -196,9 +229,25 @@ impl Column {
             }
             let mut all = before;
             all.narrow(clause.is_upper(), own);
+            if value == Value::Unknown {
+                self.meet(&mut all, &unknown, clause);
+            }
             let nulls = self.nulls();
             let given = before.selectivity(nulls);
             if given > 0.0 { (all.selectivity(nulls) / given).min(1.0) } else { 1.0 }
+        }
+    }
+
+    /// Narrows a range by a bound that is not known, if it and one of the others leave the IDs of one time.
+    unsafe fn meet(&self, range: &mut Range, others: &[Option<Clause>], clause: Clause) {
+        // SAFETY: expressions, and the statistics of the column.
+        unsafe {
+            if others.iter().flatten().any(|&other| is_one_time(other, clause)) {
+                let none = pg_sys::InvalidOid;
+                let equal = Operators::of(raw::exprType(self.ids)).map_or(none, |of| of.oid(Operator::Equal));
+                let one = raw::var_eq_non_const(self.statistics, equal, none, clause.bound, true, false);
+                range.of_one_time = Some(one);
+            }
         }
     }
 
@@ -272,10 +321,11 @@ impl Column {
             );
             // For the position of a value in its bucket, PostgreSQL converts both to numbers. It can't convert an ID,
             // but it converts the 6 bytes of a macaddr, and the first 6 bytes of an ID are its time and its metabyte.
-            let vartype = ptr::replace(&raw mut (*self.statistics).vartype, pg_sys::MACADDROID);
+            let mut statistics = self.statistics.read();
+            statistics.vartype = pg_sys::MACADDROID;
             let of_others = raw::ineq_histogram_selectivity(
                 self.root,
-                self.statistics,
+                &mut statistics,
                 operator,
                 &mut function,
                 !clause.is_upper(),
@@ -284,7 +334,6 @@ impl Column {
                 constant,
                 pg_sys::MACADDROID,
             );
-            (*self.statistics).vartype = vartype;
             // Negative without a histogram.
             let of_others = if of_others < 0.0 { 0.5 } else { of_others };
             (of_others * (1.0 - self.nulls() - common) + of_common).clamp(0.0, 1.0)
@@ -338,6 +387,26 @@ impl Clause {
             (*self.bound).type_ == NodeTag::T_Const
                 || !raw::contain_var_clause(self.bound) && !raw::contain_volatile_functions(self.bound)
         }
+    }
+}
+
+/// Whether two bounds are `sno_first(time, false)` and `sno_last(time, false)`, which `sno_time(id) = time` becomes.
+unsafe fn is_one_time(one: Clause, other: Clause) -> bool {
+    let first: [Function; 3] = [sno_first, sno_first_timestamp, sno_first_date];
+    let last: [Function; 3] = [sno_last, sno_last_timestamp, sno_last_date];
+    // SAFETY: expressions, told apart by their tags, and the functions of calls.
+    unsafe {
+        let (lower, upper) = if one.is_upper() { (other, one) } else { (one, other) };
+        if !upper.is_upper() || [lower, upper].iter().any(|side| (*side.bound).type_ != NodeTag::T_FuncExpr) {
+            return false;
+        }
+        let [lower, upper] = [lower, upper].map(|side| &*side.bound.cast::<FuncExpr>());
+        let &[_, exclusive] = nodes(lower.args) else { return false };
+        (*exclusive).type_ == NodeTag::T_Const
+            && (*exclusive.cast::<pg_sys::Const>()).constvalue.value() == 0
+            && raw::equal(lower.args.cast(), upper.args.cast())
+            && first.iter().any(|&function| is_function(lower.funcid, function))
+            && last.iter().any(|&function| is_function(upper.funcid, function))
     }
 }
 

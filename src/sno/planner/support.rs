@@ -97,6 +97,6 @@ unsafe fn clause(call: &FuncExpr, operator: Operator, id: *mut Node, time: *mut 
         let operators = Operators::of(raw::exprType(id))?;
         let value = |micros| Some(value(micros));
         let bound = operators.bound(call.funcid, (name, function, value), time, None)?;
-        Some(operators.clause(operator, id, bound))
+        operators.clause(operator, id, bound)
     }
 }

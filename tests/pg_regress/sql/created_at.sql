@@ -28,6 +28,7 @@ EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC LIMIT 20;
 EXPLAIN (COSTS off) SELECT kind FROM feed WHERE created_at < '2026-01-03Z' ORDER BY created_at DESC, id DESC LIMIT 20;
 SELECT max(created_at), min(created_at) FROM feed;
 -- Not where rows of the same time have an order of their own, or count together.
+EXPLAIN (COSTS off) SELECT DISTINCT created_at FROM feed ORDER BY created_at;
 EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at, kind LIMIT 20;
 EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC FETCH FIRST 1 ROW WITH TIES;
 
@@ -35,7 +36,22 @@ EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC FETCH FIRST 1 RO
 CREATE TABLE shifts AS SELECT n, '2026-01-02Z'::timestamptz + n * interval '8 h' AS began FROM generate_series(1, 3) n;
 ANALYZE shifts;
 EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN feed ON created_at >= began AND created_at < began + interval '8 h';
+-- Below another join; and by =, which is better left to hash and merge joins.
+EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN (shifts s JOIN feed ON created_at >= s.began AND created_at < s.began + interval '8 h') ON s.n = shifts.n;
+EXPLAIN (COSTS off) SELECT * FROM shifts JOIN feed ON created_at = began;
 EXPLAIN (COSTS off) SELECT * FROM shifts, LATERAL (SELECT id FROM feed WHERE created_at < began ORDER BY created_at DESC LIMIT 1) f;
+
+-- Of two views, whichever is first in FROM: the rows of one are looked for in the index of the other.
+EXPLAIN (COSTS off) SELECT count(*) FROM feed a JOIN feed b ON b.created_at >= a.created_at AND b.created_at < a.created_at + interval '1 min' WHERE a.id = '2222222222222222';
+EXPLAIN (COSTS off) SELECT count(*) FROM feed b JOIN feed a ON b.created_at >= a.created_at AND b.created_at < a.created_at + interval '1 min' WHERE a.id = '2222222222222222';
+EXPLAIN (COSTS off) SELECT * FROM feed a, LATERAL (SELECT id FROM feed b WHERE b.created_at < a.created_at ORDER BY created_at DESC LIMIT 1) b WHERE a.kind = 3 AND a.id < '2026-01-02Z'::timestamptz;
+EXPLAIN (COSTS off) SELECT * FROM feed a WHERE a.id = '2222222222222222' AND NOT EXISTS (SELECT FROM feed b WHERE b.created_at > a.created_at AND b.created_at < a.created_at + interval '1 min' AND b.kind = 3);
+EXPLAIN (COSTS off) SELECT * FROM feed a LEFT JOIN feed b ON b.created_at > a.created_at AND b.created_at < a.created_at + interval '1 min' WHERE a.id = '2222222222222222';
+SELECT count(*) FROM feed a JOIN feed b ON b.created_at > a.created_at OR b.created_at IS NULL WHERE a.kind = 3 AND a.created_at >= '2026-01-07 22:00Z';
+-- The nulls of an outer join are not those of the column.
+EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN feed ON kind = n WHERE created_at IS NULL;
+EXPLAIN (COSTS off) SELECT * FROM feed FULL JOIN shifts ON kind = n WHERE created_at IS NULL OR n = 1;
+EXPLAIN (COSTS off) SELECT * FROM feed LEFT JOIN shifts ON kind = n WHERE created_at IS NULL;
 
 -- Prepared statements, whose plan is used for any value and in any time zone.
 SET plan_cache_mode = force_generic_plan;
@@ -82,6 +98,15 @@ ANALYZE old_style;
 EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) >= '2026-01-07 12:00Z' AND kind = 3;
 CREATE INDEX ON old_style (sno_time(id));
 EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) = '2026-01-07 12:00Z';
+-- One with a column before it helps where that has a value, and is no hindrance elsewhere.
+CREATE TABLE by_customer (id sno PRIMARY KEY, customer integer);
+INSERT INTO by_customer SELECT id, kind FROM events;
+CREATE INDEX ON by_customer (customer, sno_time(id));
+ANALYZE by_customer;
+EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE sno_time(id) >= '2026-01-07 22:00Z';
+EXPLAIN (COSTS off) SELECT * FROM by_customer ORDER BY sno_time(id) DESC LIMIT 5;
+EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE customer = 3 AND sno_time(id) >= '2026-01-07 12:00Z' ORDER BY sno_time(id) DESC LIMIT 5;
+EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE customer > 3 AND sno_time(id) >= '2026-01-07 22:00Z';
 
 -- An index on the time of another column is no hindrance.
 CREATE DOMAIN order_id AS sno;
@@ -98,12 +123,27 @@ CREATE TABLE by_time_1 PARTITION OF by_time FOR VALUES FROM ('2026-01-01Z') TO (
 CREATE TABLE by_time_2 PARTITION OF by_time FOR VALUES FROM ('2026-01-02Z') TO ('2026-01-03Z');
 EXPLAIN (COSTS off) SELECT id FROM by_time WHERE sno_time(id) >= '2026-01-02 12:00Z';
 
+CREATE TABLE by_kind (id sno, kind integer) PARTITION BY RANGE (abs(kind), sno_time(id));
+CREATE TABLE by_kind_1 PARTITION OF by_kind FOR VALUES FROM (1, '2026-01-01Z') TO (1, '2026-01-02Z');
+CREATE TABLE by_kind_2 PARTITION OF by_kind FOR VALUES FROM (1, '2026-01-02Z') TO (1, '2026-01-03Z');
+EXPLAIN (COSTS off) SELECT id FROM by_kind WHERE abs(kind) = 1 AND sno_time(id) >= '2026-01-02 12:00Z';
+-- So are the predicates of their partial indexes.
+CREATE INDEX ON by_time (sno_metabyte(id)) WHERE sno_time(id) >= '2026-01-02 12:00Z';
+SET enable_seqscan = off;
+EXPLAIN (COSTS off) SELECT id FROM by_time WHERE sno_time(id) >= '2026-01-02 12:00Z' AND sno_metabyte(id) = 3;
+RESET enable_seqscan;
+
 -- A function is not replaced if the user may not call it, or may not call what would take its place.
 BEGIN;
 GRANT SELECT ON orders TO regress_sno_reader;
 REVOKE EXECUTE ON FUNCTION sno_first(timestamptz, boolean), sno_lower(timestamptz) FROM PUBLIC;
 SET LOCAL ROLE regress_sno_reader;
 SELECT count(*) FROM orders WHERE sno_time(id) >= now() OR id >= now();
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION sno_first(timestamptz, boolean), sno_lower(timestamptz) TO PUBLIC;
+REVOKE EXECUTE ON FUNCTION sno_ge(sno, sno) FROM PUBLIC;
+SET LOCAL ROLE regress_sno_reader;
+SELECT count(*) FROM orders WHERE sno_time(id) >= '2026-01-07 22:00Z' AND id >= timestamptz '2026-01-07 22:00Z';
 RESET ROLE;
 REVOKE EXECUTE ON FUNCTION sno_time(sno), sno_ge_time(sno, timestamptz) FROM PUBLIC;
 SET LOCAL ROLE regress_sno_reader;
@@ -120,6 +160,6 @@ SET sno.enable_time_conditions = off;
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' ORDER BY created_at LIMIT 20;
 RESET sno.enable_time_conditions;
 
-DROP TABLE events, days, old_style, shifts, orders, by_time CASCADE;
+DROP TABLE events, days, old_style, by_customer, shifts, orders, by_time, by_kind CASCADE;
 DROP DOMAIN order_id;
 DROP ROLE regress_sno_reader;

@@ -116,6 +116,19 @@ CREATE OPERATOR !!! (FUNCTION = odd, RIGHTARG = sno, RESTRICT = sno_ineqsel);
 SELECT estimate($$SELECT FROM s WHERE !!! id AND id < '2026-01-02 00:00Z'::timestamptz$$) > 0 AS one_operand;
 DROP FUNCTION odd CASCADE;
 
+-- Conditions on sno_time(id): a time that is not known yet, and those of two tables.
+CREATE VIEW v AS SELECT sno_time(id) AS at FROM s;
+CREATE VIEW u AS SELECT id AS at FROM t;
+SELECT query, ours BETWEEN theirs / 1.5 AND theirs * 1.5 AS as_for_timestamptz
+FROM unnest(ARRAY[
+    $$SELECT FROM v WHERE at = (SELECT '2026-01-02 00:00Z'::timestamptz)$$,
+    $$SELECT FROM v WHERE at = (SELECT '2026-01-02 00:00Z'::timestamptz) AND at < '2026-01-03 00:00Z'$$,
+    $$SELECT FROM v WHERE at >= (SELECT '2026-01-02 00:00Z'::timestamptz) AND at <= (SELECT '2026-01-03 00:00Z'::timestamptz)$$,
+    $$SELECT FROM v a JOIN v b ON a.at < b.at$$,
+    $$SELECT FROM v a JOIN v b ON b.at >= a.at AND b.at < a.at + interval '1 min' WHERE a.at < '2026-01-02 00:00Z'$$,
+    $$SELECT FROM v a LEFT JOIN v b ON a.at > b.at$$
+]) query, estimate(query) ours, estimate(regexp_replace(query, '\mv\M', 'u', 'g')) theirs;
+
 -- (sno, sno), both inclusive or not.
 SELECT n, estimate(format('SELECT FROM s WHERE id %s %L AND id %s %L', low, sno_lower('2026-01-02 00:00Z'), high, sno_lower('2026-01-02 01:00Z'))) BETWEEN 240 AND 540 AS good
 FROM (VALUES (1, '>=', '<'), (2, '>', '<='), (3, '>', '<'), (4, '>=', '<=')) v(n, low, high);
@@ -182,6 +195,7 @@ SELECT count(*) FROM s WHERE id >= ANY (ARRAY[sno_lower('2026-01-02 00:00Z')]);
 SELECT estimate('SELECT FROM s WHERE ' || string_agg(format('sno_between(id, %L, %L)', at, at + interval '1 minute'), ' OR ')) BETWEEN 3000 AND 12000 AS good
 FROM generate_series('2026-01-01 00:00Z'::timestamptz, '2026-01-03 20:00Z', '4 minutes') at;
 
+DROP VIEW u, v;
 DROP TABLE s, t, w, refs, often, unknown_s, unknown_t;
 DROP ROLE regress_sno_reader;
 DROP FUNCTION estimate, judge, between_times, inner_rows;
