@@ -306,15 +306,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the estimate is a constant",
         file: "src/sno/planner/selectivity.rs",
-        from: "        let mut args = Args::new(fcinfo);\n",
-        to: "        if true {\n            return pg_sys::DEFAULT_INEQ_SEL.into_datum();\n        }\n        let mut args = Args::new(fcinfo);\n",
+        from: "    let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();\n",
+        to: "    if true {\n        return pg_sys::DEFAULT_INEQ_SEL.into_datum();\n    }\n    let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();\n",
         suites: &[REGRESS, ESTIMATES],
     },
     Mutant {
         name: "two bounds of a range are independent",
         file: "src/sno/planner/selectivity.rs",
-        from: "            if !clause.is_constant() {",
-        to: "            if true || !clause.is_constant() {",
+        from: "if !clause.is_constant() {",
+        to: "if true || !clause.is_constant() {",
         suites: &[REGRESS, ESTIMATES],
     },
     Mutant {
@@ -327,8 +327,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "planner support does nothing",
         file: "src/sno/planner/support.rs",
-        from: "        if (*request).type_ != NodeTag::T_SupportRequestSimplify {",
-        to: "        if true || (*request).type_ != NodeTag::T_SupportRequestSimplify {",
+        from: "if (*request).type_ != NodeTag::T_SupportRequestSimplify {",
+        to: "if true || (*request).type_ != NodeTag::T_SupportRequestSimplify {",
         suites: &[REGRESS],
     },
     Mutant {
@@ -369,15 +369,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an index on another column and the time of an ID takes the key's away",
         file: "src/sno/planner/rewrite.rs",
-        from: "                    return false;\n                }\n            }\n            false",
-        to: "                    return true;\n                }\n            }\n            false",
+        from: "                return false;\n            }\n        }\n        false",
+        to: "                return true;\n            }\n        }\n        false",
         suites: &[REGRESS],
     },
     Mutant {
         name: "the predicates of partitions by time are rewritten, their conditions are not",
         file: "src/sno/planner/rewrite.rs",
-        from: "                return parent.is_some_and(|(relation, place)| {",
-        to: "                return false && parent.is_some_and(|(relation, place)| {",
+        from: "return parent.is_some_and(|(relation, place)| {",
+        to: "return false && parent.is_some_and(|(relation, place)| {",
         suites: &[REGRESS],
     },
     Mutant {
@@ -390,15 +390,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the times of two views are looked for in the index of the first",
         file: "src/sno/planner/rewrite.rs",
-        from: "                if self.comes_later(time) {",
-        to: "                if false {",
+        from: "if self.comes_later(time) {",
+        to: "if false {",
         suites: &[REGRESS],
     },
     Mutant {
         name: "the times of two views are compared twice in a semijoin, too",
         file: "src/sno/planner/rewrite.rs",
-        from: "                    if !inner {",
-        to: "                    if false {",
+        from: "if !inner {",
+        to: "if false {",
         suites: &[REGRESS],
     },
     Mutant {
@@ -418,15 +418,15 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "the right side of a join is not looked at",
         file: "src/sno/planner/rewrite.rs",
-        from: "                    self.join_tree(join.rarg);",
+        from: "self.join_tree(join.rarg);",
         to: "",
         suites: &[REGRESS],
     },
     Mutant {
         name: "a join by a view's time is no hash join",
         file: "src/sno/planner/rewrite.rs",
-        from: "            if !tables.is_null() || raw::contain_subplans(time) {",
-        to: "            if raw::contain_subplans(time) {",
+        from: "if !tables.is_null() || raw::contain_subplans(time) {",
+        to: "if raw::contain_subplans(time) {",
         suites: &[REGRESS],
     },
     Mutant {
@@ -453,22 +453,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "an operator takes a place although the user may not call its function",
         file: "src/sno/planner/operators.rs",
-        from: "            if !may_call(function) {",
+        from: "if !may_call(function) {",
         to: "            if false {",
         suites: &[REGRESS],
     },
     Mutant {
         name: "a time that is not known yet is a range",
         file: "src/sno/planner/selectivity.rs",
-        from: "            && raw::equal(lower.args.cast(), upper.args.cast())",
-        to: "            && false",
+        from: "&& raw::equal(lower.args.cast(), upper.args.cast())",
+        to: "&& false",
         suites: &[REGRESS],
     },
     Mutant {
         name: "any two bounds that are not known yet are one time",
         file: "src/sno/planner/selectivity.rs",
-        from: "            && raw::equal(lower.args.cast(), upper.args.cast())",
-        to: "            && (true || raw::equal(lower.args.cast(), upper.args.cast()))",
+        from: "&& raw::equal(lower.args.cast(), upper.args.cast())",
+        to: "&& (true || raw::equal(lower.args.cast(), upper.args.cast()))",
         suites: &[REGRESS],
     },
     Mutant {

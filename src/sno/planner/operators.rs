@@ -70,29 +70,22 @@ pub(crate) struct Operators {
     family: Oid,
 }
 
-/// All functions here are called, and call PostgreSQL, as the functions of [`raw`] are: no caller has a destructor or a
-/// guard.
 impl Operators {
     /// The operators for values of a type; `None` if it is not `sno`.
     pub(crate) unsafe fn of(type_: Oid) -> Option<Self> {
-        // SAFETY: look-ups in the catalogs.
-        unsafe {
-            let cached = &*raw::lookup_type_cache(type_, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32);
-            let found = Self { sno: cached.btree_opintype, family: cached.btree_opf };
-            is_function(raw::get_opcode(found.oid(Operator::Less)), lt).then_some(found)
-        }
+        let cached = &*raw::lookup_type_cache(type_, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32);
+        let found = Self { sno: cached.btree_opintype, family: cached.btree_opf };
+        is_function(raw::get_opcode(found.oid(Operator::Less)), lt).then_some(found)
     }
 
     /// The operator in the catalogs.
     pub(crate) unsafe fn oid(self, operator: Operator) -> Oid {
-        // SAFETY: a look-up in the catalogs.
-        unsafe { raw::get_opfamily_member(self.family, self.sno, self.sno, operator.strategy()) }
+        raw::get_opfamily_member(self.family, self.sno, self.sno, operator.strategy())
     }
 
     /// `<`, `<=`, `>=` and `>`, with their OIDs.
     pub(crate) unsafe fn inequalities(self) -> [(Oid, Operator); 4] {
-        // SAFETY: look-ups in the catalogs.
-        Operator::INEQUALITIES.map(|operator| (unsafe { self.oid(operator) }, operator))
+        Operator::INEQUALITIES.map(|operator| (self.oid(operator), operator))
     }
 
     /// `left operator right`; `None` if the user may not call the operator's function.
@@ -103,17 +96,14 @@ impl Operators {
         right: *mut Node,
     ) -> Option<*mut Node> {
         let none = pg_sys::InvalidOid;
-        // SAFETY: two expressions of the type.
-        unsafe {
-            let oid = self.oid(operator);
-            let function = raw::get_opcode(oid);
-            if !may_call(function) {
-                return None;
-            }
-            let node = raw::make_opclause(oid, pg_sys::BOOLOID, false, left.cast(), right.cast(), none, none);
-            (*node.cast::<pg_sys::OpExpr>()).opfuncid = function;
-            Some(node.cast())
+        let oid = self.oid(operator);
+        let function = raw::get_opcode(oid);
+        if !may_call(function) {
+            return None;
         }
+        let node = raw::make_opclause(oid, pg_sys::BOOLOID, false, left.cast(), right.cast(), none, none);
+        (*node.cast::<pg_sys::OpExpr>()).opfuncid = function;
+        Some(node.cast())
     }
 
     /// The ID that a function of the library has for a time, in an expression that replaces a call of another one, in
@@ -127,37 +117,33 @@ impl Operators {
         exclusive: Option<bool>,
     ) -> Option<*mut Node> {
         let none = pg_sys::InvalidOid;
-        // SAFETY: an expression, told apart by its tag and its type, and a function that has such an argument.
-        unsafe {
-            let type_ = raw::exprType(time);
-            if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
-                let time = &*time.cast::<pg_sys::Const>();
-                let micros =
-                    (!time.constisnull).then(|| Timestamp::from_datum(time.constvalue).unix_micros());
-                let id = micros.and_then(value);
-                let datum = id.map_or(Datum::null(), |id| id.into_datum());
-                let length = size_of::<Sno>() as i32;
-                return Some(raw::makeConst(self.sno, -1, none, length, datum, id.is_none(), false).cast());
-            }
-            let types = [type_, pg_sys::BOOLOID];
-            let mut args = raw::lappend(ptr::null_mut(), time.cast());
-            if let Some(exclusive) = exclusive {
-                args = raw::lappend(args, raw::makeBoolConst(exclusive, false).cast());
-            }
-            // In the catalog itself, since the usual look-up by name requires the USAGE privilege on the schema, which
-            // a user of a view need not have.
-            let found = raw::GetSysCacheOid(
-                pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
-                pg_sys::Anum_pg_proc_oid as _,
-                name.as_ptr().into(),
-                raw::buildoidvector(types.as_ptr(), (*args).length).into(),
-                raw::get_func_namespace(replaced).into(),
-                Datum::null(),
-            );
-            let explicit = CoercionForm::COERCE_EXPLICIT_CALL;
-            (is_function(found, is) && may_call(found))
-                .then(|| raw::makeFuncExpr(found, self.sno, args, none, none, explicit).cast())
+        let type_ = raw::exprType(time);
+        if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
+            let time = &*time.cast::<pg_sys::Const>();
+            let micros = (!time.constisnull).then(|| Timestamp::from_datum(time.constvalue).unix_micros());
+            let id = micros.and_then(value);
+            let datum = id.map_or(Datum::null(), |id| id.into_datum());
+            let length = size_of::<Sno>() as i32;
+            return Some(raw::makeConst(self.sno, -1, none, length, datum, id.is_none(), false).cast());
         }
+        let types = [type_, pg_sys::BOOLOID];
+        let mut args = raw::lappend(ptr::null_mut(), time.cast());
+        if let Some(exclusive) = exclusive {
+            args = raw::lappend(args, raw::makeBoolConst(exclusive, false).cast());
+        }
+        // In the catalog itself, since the usual look-up by name requires the USAGE privilege on the schema, which
+        // a user of a view need not have.
+        let found = raw::GetSysCacheOid(
+            pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
+            pg_sys::Anum_pg_proc_oid as _,
+            name.as_ptr().into(),
+            raw::buildoidvector(types.as_ptr(), (*args).length).into(),
+            raw::get_func_namespace(replaced).into(),
+            Datum::null(),
+        );
+        let explicit = CoercionForm::COERCE_EXPLICIT_CALL;
+        (is_function(found, is) && may_call(found))
+            .then(|| raw::makeFuncExpr(found, self.sno, args, none, none, explicit).cast())
     }
 }
 
@@ -170,15 +156,13 @@ pub(crate) unsafe fn address(function: Oid) -> Option<usize> {
         return None;
     }
     let mut found = FmgrInfo::default();
-    // SAFETY: a look-up of a function that exists.
-    unsafe { raw::fmgr_info(function, &mut found) };
+    raw::fmgr_info(function, &mut found);
     found.fn_addr.map(|address| address as usize)
 }
 
 /// Whether a function in the catalogs is this one of the library.
 pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
-    // SAFETY: a look-up of a function that exists.
-    unsafe { address(oid) == Some(function as usize) }
+    address(oid) == Some(function as usize)
 }
 /// Where in its text a query has the bound of a condition between two tables that is there a second time, as one on
 /// the other table: nowhere. PostgreSQL's own expressions without a place have -1.
@@ -187,15 +171,11 @@ const REPEATED: i32 = -2;
 /// Marks a bound, so that the estimators count its condition once. Nodes are copied with their place, and compared
 /// without it.
 pub(crate) unsafe fn mark_repeated(bound: *mut Node) {
-    // SAFETY: an expression, told apart by its tag.
-    unsafe {
-        if (*bound).type_ == NodeTag::T_FuncExpr {
-            (*bound.cast::<FuncExpr>()).location = REPEATED;
-        }
+    if (*bound).type_ == NodeTag::T_FuncExpr {
+        (*bound.cast::<FuncExpr>()).location = REPEATED;
     }
 }
 
 pub(crate) unsafe fn is_repeated(bound: *mut Node) -> bool {
-    // SAFETY: an expression, told apart by its tag.
-    unsafe { (*bound).type_ == NodeTag::T_FuncExpr && (*bound.cast::<FuncExpr>()).location == REPEATED }
+    (*bound).type_ == NodeTag::T_FuncExpr && (*bound.cast::<FuncExpr>()).location == REPEATED
 }

@@ -45,9 +45,6 @@ use crate::{
     },
 };
 
-/// The strategy of `=` in btree's operator families.
-const BTREE_EQUAL: i32 = pg_sys::BTEqualStrategyNumber as i32;
-
 /// The setting `sno.enable_time_conditions`.
 static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 
@@ -65,12 +62,8 @@ pub(crate) fn install() {
 }
 
 unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
-    // SAFETY: the query belongs to this planning, so it may be changed. No frame below has a destructor, a guard or a
-    // panic.
-    unsafe {
-        if ENABLED.get() {
-            Table { root, relation, number: (*relation).relid }.rewrite(entry);
-        }
+    if ENABLED.get() {
+        Table { root, relation, number: (*relation).relid }.rewrite(entry);
     }
 }
 
@@ -79,8 +72,7 @@ unsafe fn element<T>(array: *mut *mut T, number: u32) -> Option<*mut T> {
     if array.is_null() {
         return None;
     }
-    // SAFETY: the number of a table of the query.
-    let found = unsafe { *array.add(number as usize) };
+    let found = *array.add(number as usize);
     (!found.is_null()).then_some(found)
 }
 
@@ -118,31 +110,28 @@ impl Lists {
 
 impl Table {
     unsafe fn rewrite(self, entry: &RangeTblEntry) {
-        // SAFETY: the query's nodes.
-        unsafe {
-            // The server of a foreign table may not have the functions.
-            if entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char {
-                return;
+        // The server of a foreign table may not have the functions.
+        if entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char {
+            return;
+        }
+        for &index in nodes((*self.relation).indexlist) {
+            self.clauses((*index.cast::<IndexOptInfo>()).indpred, Lists::RESTRICTIONS);
+        }
+        for &quals in nodes(entry.securityQuals) {
+            self.clauses(quals.cast(), Lists::RESTRICTIONS);
+        }
+        match element((*self.root).append_rel_array, self.number) {
+            None => {
+                self.join_tree((*(*self.root).parse).jointree.cast());
+                self.order(&mut *(*self.root).parse);
             }
-            for &index in nodes((*self.relation).indexlist) {
-                self.clauses((*index.cast::<IndexOptInfo>()).indpred, Lists::RESTRICTIONS);
-            }
-            for &quals in nodes(entry.securityQuals) {
-                self.clauses(quals.cast(), Lists::RESTRICTIONS);
-            }
-            match element((*self.root).append_rel_array, self.number) {
-                None => {
-                    self.join_tree((*(*self.root).parse).jointree.cast());
-                    self.order(&mut *(*self.root).parse);
-                }
-                // An arm of UNION ALL is given the conditions on its result after this.
-                Some(arm) => {
-                    let number = (*arm).parent_relid;
-                    if let Some(relation) = element((*self.root).simple_rel_array, number)
-                        && (*relation).rtekind == pg_sys::RTEKind::RTE_SUBQUERY
-                    {
-                        Self { relation, number, ..self }.restrictions();
-                    }
+            // An arm of UNION ALL is given the conditions on its result after this.
+            Some(arm) => {
+                let number = (*arm).parent_relid;
+                if let Some(relation) = element((*self.root).simple_rel_array, number)
+                    && (*relation).rtekind == pg_sys::RTEKind::RTE_SUBQUERY
+                {
+                    Self { relation, number, ..self }.restrictions();
                 }
             }
         }
@@ -150,404 +139,360 @@ impl Table {
 
     /// Rewrites the conditions of WHERE and ON.
     unsafe fn join_tree(self, node: *mut Node) {
-        // SAFETY: a part of a join tree, told apart by its tag. Its conditions are lists by now.
-        unsafe {
-            if node.is_null() || raw::stack_is_too_deep() {
-                return;
-            }
-            match (*node).type_ {
-                NodeTag::T_FromExpr => {
-                    let from = &*node.cast::<FromExpr>();
-                    for &part in nodes(from.fromlist) {
-                        self.join_tree(part);
-                    }
-                    self.clauses(from.quals.cast(), Lists::RESTRICTIONS);
+        // Conditions are lists by now.
+        if node.is_null() || raw::stack_is_too_deep() {
+            return;
+        }
+        match (*node).type_ {
+            NodeTag::T_FromExpr => {
+                let from = &*node.cast::<FromExpr>();
+                for &part in nodes(from.fromlist) {
+                    self.join_tree(part);
                 }
-                NodeTag::T_JoinExpr => {
-                    let join = &*node.cast::<JoinExpr>();
-                    self.join_tree(join.larg);
-                    self.join_tree(join.rarg);
-                    let inner = join.jointype == JoinType::JOIN_INNER;
-                    self.clauses(join.quals.cast(), Lists { anded: true, inner });
+                self.clauses(from.quals.cast(), Lists::RESTRICTIONS);
+            }
+            NodeTag::T_JoinExpr => {
+                let join = &*node.cast::<JoinExpr>();
+                self.join_tree(join.larg);
+                self.join_tree(join.rarg);
+                let inner = join.jointype == JoinType::JOIN_INNER;
+                self.clauses(join.quals.cast(), Lists { anded: true, inner });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an outer join in this part of a join tree adds nulls for the table; `None` if the table is not there.
+    unsafe fn is_nullable(self, node: *mut Node) -> Option<bool> {
+        // Right joins are left joins by now.
+        if node.is_null() || raw::stack_is_too_deep() {
+            return None;
+        }
+        match (*node).type_ {
+            NodeTag::T_RangeTblRef => {
+                let RangeTblRef { rtindex, .. } = *node.cast();
+                (rtindex as u32 == self.number).then_some(false)
+            }
+            NodeTag::T_FromExpr => {
+                nodes((*node.cast::<FromExpr>()).fromlist).iter().find_map(|&part| self.is_nullable(part))
+            }
+            NodeTag::T_JoinExpr => {
+                let join = &*node.cast::<JoinExpr>();
+                let adds_left = join.jointype == JoinType::JOIN_FULL;
+                let adds_right = adds_left || join.jointype == JoinType::JOIN_LEFT;
+                let left = self.is_nullable(join.larg).map(|below| below || adds_left);
+                left.or_else(|| self.is_nullable(join.rarg).map(|below| below || adds_right))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a part of the query has a condition, ANDed with all others there, whose operator and one of whose
+    /// operands `is_it` accepts.
+    unsafe fn compares(self, node: *mut Node, is_it: &dyn Fn(Oid, *mut Node) -> bool) -> bool {
+        if node.is_null() || raw::stack_is_too_deep() {
+            return false;
+        }
+        let any = |list: *mut List| nodes(list).iter().any(|&part| self.compares(part, is_it));
+        match (*node).type_ {
+            NodeTag::T_List => any(node.cast()),
+            NodeTag::T_FromExpr => {
+                let from = &*node.cast::<FromExpr>();
+                any(from.fromlist) || self.compares(from.quals, is_it)
+            }
+            NodeTag::T_JoinExpr => {
+                let join = &*node.cast::<JoinExpr>();
+                [join.larg, join.rarg, join.quals].iter().any(|&part| self.compares(part, is_it))
+            }
+            NodeTag::T_BoolExpr => {
+                let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
+                boolop == BoolExprType::AND_EXPR && any(args)
+            }
+            NodeTag::T_OpExpr => {
+                let OpExpr { opno, args, .. } = *node.cast();
+                nodes(args).iter().any(|&operand| is_it(opno, operand))
+            }
+            _ => false,
+        }
+    }
+
+    /// Rewrites the conditions that are distributed to this relation already.
+    unsafe fn restrictions(self) {
+        // The restrictions are copied to its arms by their `clause` alone.
+        for &node in nodes((*self.relation).baserestrictinfo) {
+            let info = &mut *node.cast::<pg_sys::RestrictInfo>();
+            let list = raw::lappend(ptr::null_mut(), info.clause.cast());
+            self.clauses(list, Lists::RESTRICTIONS);
+            info.clause = match *nodes(list) {
+                [clause] => clause.cast(),
+                _ => raw::make_andclause(list),
+            };
+        }
+    }
+
+    /// Rewrites a list of conditions.
+    unsafe fn clauses(self, list: *mut List, lists: Lists) {
+        if list.is_null() || (*list).type_ != NodeTag::T_List || raw::stack_is_too_deep() {
+            return;
+        }
+        for place in 0..(*list).length as usize {
+            let node = (*(*list).elements.add(place)).ptr_value.cast::<Node>();
+            match (*node).type_ {
+                NodeTag::T_BoolExpr => {
+                    let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
+                    if boolop != BoolExprType::NOT_EXPR {
+                        let anded = boolop == BoolExprType::AND_EXPR;
+                        self.clauses(args, Lists { anded, ..lists });
+                    }
+                }
+                NodeTag::T_NullTest => {
+                    let test = &mut *node.cast::<NullTest>();
+                    let Some(key) = self.key(test.arg.cast()) else { continue };
+                    // Of an outer join's nulls the statistics of the column know nothing: for a primary key,
+                    // one row would be expected.
+                    let tree = (*(*self.root).parse).jointree.cast();
+                    if test.nulltesttype == NullTestType::IS_NULL && self.is_nullable(tree) == Some(true) {
+                        continue;
+                    }
+                    test.arg = key.column.cast();
+                }
+                NodeTag::T_OpExpr => {
+                    let Some((mut clause, second)) = self.condition(&*node.cast(), lists.inner) else {
+                        continue;
+                    };
+                    if let Some(second) = second {
+                        if lists.anded {
+                            raw::lappend(list, second.cast());
+                        } else {
+                            let both = raw::lappend(ptr::null_mut(), clause.cast());
+                            clause = raw::make_andclause(raw::lappend(both, second.cast())).cast();
+                        }
+                    }
+                    (*(*list).elements.add(place)).ptr_value = clause.cast();
                 }
                 _ => {}
             }
         }
     }
 
-    /// Whether an outer join in this part of a join tree adds nulls for the table; `None` if the table is not there.
-    unsafe fn is_nullable(self, node: *mut Node) -> Option<bool> {
-        // SAFETY: as in `join_tree`. Right joins are left joins by now.
-        unsafe {
-            if node.is_null() || raw::stack_is_too_deep() {
-                return None;
-            }
-            match (*node).type_ {
-                NodeTag::T_RangeTblRef => {
-                    let RangeTblRef { rtindex, .. } = *node.cast();
-                    (rtindex as u32 == self.number).then_some(false)
-                }
-                NodeTag::T_FromExpr => {
-                    nodes((*node.cast::<FromExpr>()).fromlist).iter().find_map(|&part| self.is_nullable(part))
-                }
-                NodeTag::T_JoinExpr => {
-                    let join = &*node.cast::<JoinExpr>();
-                    let adds_left = join.jointype == JoinType::JOIN_FULL;
-                    let adds_right = adds_left || join.jointype == JoinType::JOIN_LEFT;
-                    let left = self.is_nullable(join.larg).map(|below| below || adds_left);
-                    left.or_else(|| self.is_nullable(join.rarg).map(|below| below || adds_right))
-                }
-                _ => None,
-            }
-        }
-    }
-
-    /// Whether a part of the query, of which all has to hold, compares something by an operator, as `is_it` says of the
-    /// operator and its operand.
-    unsafe fn compares(self, node: *mut Node, is_it: &dyn Fn(Oid, *mut Node) -> bool) -> bool {
-        // SAFETY: a part of a join tree, or conditions, told apart by their tags.
-        unsafe {
-            if node.is_null() || raw::stack_is_too_deep() {
-                return false;
-            }
-            let any = |list: *mut List| nodes(list).iter().any(|&part| self.compares(part, is_it));
-            match (*node).type_ {
-                NodeTag::T_List => any(node.cast()),
-                NodeTag::T_FromExpr => {
-                    let from = &*node.cast::<FromExpr>();
-                    any(from.fromlist) || self.compares(from.quals, is_it)
-                }
-                NodeTag::T_JoinExpr => {
-                    let join = &*node.cast::<JoinExpr>();
-                    [join.larg, join.rarg, join.quals].iter().any(|&part| self.compares(part, is_it))
-                }
-                NodeTag::T_BoolExpr => {
-                    let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
-                    boolop == BoolExprType::AND_EXPR && any(args)
-                }
-                NodeTag::T_OpExpr => {
-                    let OpExpr { opno, args, .. } = *node.cast();
-                    nodes(args).iter().any(|&operand| is_it(opno, operand))
-                }
-                _ => false,
-            }
-        }
-    }
-
-    /// Rewrites the conditions that are distributed to this relation already.
-    unsafe fn restrictions(self) {
-        // SAFETY: a relation of the planner's, whose restrictions are copied to its arms by their `clause` alone.
-        unsafe {
-            for &node in nodes((*self.relation).baserestrictinfo) {
-                let info = &mut *node.cast::<pg_sys::RestrictInfo>();
-                let list = raw::lappend(ptr::null_mut(), info.clause.cast());
-                self.clauses(list, Lists::RESTRICTIONS);
-                info.clause = match *nodes(list) {
-                    [clause] => clause.cast(),
-                    _ => raw::make_andclause(list),
-                };
-            }
-        }
-    }
-
-    /// Rewrites a list of conditions.
-    unsafe fn clauses(self, list: *mut List, lists: Lists) {
-        // SAFETY: a list of the query's, whose nodes are told apart by their tags.
-        unsafe {
-            if list.is_null() || (*list).type_ != NodeTag::T_List || raw::stack_is_too_deep() {
-                return;
-            }
-            for place in 0..(*list).length as usize {
-                let node = (*(*list).elements.add(place)).ptr_value.cast::<Node>();
-                match (*node).type_ {
-                    NodeTag::T_BoolExpr => {
-                        let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
-                        if boolop != BoolExprType::NOT_EXPR {
-                            let anded = boolop == BoolExprType::AND_EXPR;
-                            self.clauses(args, Lists { anded, ..lists });
-                        }
-                    }
-                    NodeTag::T_NullTest => {
-                        let test = &mut *node.cast::<NullTest>();
-                        let Some(key) = self.key(test.arg.cast()) else { continue };
-                        // Of an outer join's nulls the statistics of the column know nothing: for a primary key,
-                        // one row would be expected.
-                        let tree = (*(*self.root).parse).jointree.cast();
-                        if test.nulltesttype == NullTestType::IS_NULL && self.is_nullable(tree) == Some(true)
-                        {
-                            continue;
-                        }
-                        test.arg = key.column.cast();
-                    }
-                    NodeTag::T_OpExpr => {
-                        let Some((mut clause, second)) = self.condition(&*node.cast(), lists.inner) else {
-                            continue;
-                        };
-                        if let Some(second) = second {
-                            if lists.anded {
-                                raw::lappend(list, second.cast());
-                            } else {
-                                let both = raw::lappend(ptr::null_mut(), clause.cast());
-                                clause = raw::make_andclause(raw::lappend(both, second.cast())).cast();
-                            }
-                        }
-                        (*(*list).elements.add(place)).ptr_value = clause.cast();
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-
     /// What a condition `sno_time(column) operator time` becomes.
     unsafe fn condition(self, expression: &OpExpr, inner: bool) -> Option<(*mut Node, Option<*mut Node>)> {
-        // SAFETY: an expression of the query's.
-        unsafe {
-            let &[left, right] = nodes(expression.args) else { return None };
-            let (key, time, commuted) = match self.key(left) {
-                Some(key) => (key, right, false),
-                None => (self.key(right)?, left, true),
-            };
-            let operator = time_operator(expression.opno)?;
-            let tables = raw::pull_varnos(self.root, time);
-            if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
-                return None;
-            }
-            let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
-            let copied = Key { column: copy(key.column), ..key };
-            if operator != Operator::Equal {
-                let operator = if commuted { operator.commutator() } else { operator };
-                if self.comes_later(time) {
-                    // It is left to the other table. In an inner join, the index of either may be better. (In others it
-                    // is the one on the right, and a semijoin's costs depend on that no condition is left over.)
-                    if !inner {
-                        return None;
-                    }
-                    let same = ptr::from_ref(expression).cast_mut().cast();
-                    let added = copied.clause(operator, copy(time))?;
-                    for &operand in nodes((*added.cast::<OpExpr>()).args) {
-                        mark_repeated(operand);
-                    }
-                    return Some((same, Some(added)));
-                }
-                return Some((key.clause(operator, time)?, None));
-            }
-            // A join by `=` is better left to hash and merge joins.
-            if !tables.is_null() || raw::contain_subplans(time) {
-                return None;
-            }
-            let second = copied.clause(Operator::LessEqual, copy(time))?;
-            Some((key.clause(Operator::GreaterEqual, time)?, Some(second)))
+        let &[left, right] = nodes(expression.args) else { return None };
+        let (key, time, commuted) = match self.key(left) {
+            Some(key) => (key, right, false),
+            None => (self.key(right)?, left, true),
+        };
+        let operator = time_operator(expression.opno)?;
+        let tables = raw::pull_varnos(self.root, time);
+        if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
+            return None;
         }
+        let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
+        let copied = || Key { column: copy(key.column), ..key };
+        if operator != Operator::Equal {
+            let operator = if commuted { operator.commutator() } else { operator };
+            if self.comes_later(time) {
+                // What stays is rewritten for the other table. In an inner join the index of either may be the better
+                // one. In others it is that of the table on the right; and PostgreSQL expects a semijoin to end its
+                // search at the first match only if its index has all conditions.
+                if !inner {
+                    return None;
+                }
+                let same = ptr::from_ref(expression).cast_mut().cast();
+                let added = copied().clause(operator, copy(time))?;
+                for &operand in nodes((*added.cast::<OpExpr>()).args) {
+                    mark_repeated(operand);
+                }
+                return Some((same, Some(added)));
+            }
+            return Some((key.clause(operator, time)?, None));
+        }
+        // A join by `=` is better left to hash and merge joins.
+        if !tables.is_null() || raw::contain_subplans(time) {
+            return None;
+        }
+        let second = copied().clause(Operator::LessEqual, copy(time))?;
+        Some((key.clause(Operator::GreaterEqual, time)?, Some(second)))
     }
 
     /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
     unsafe fn comes_later(self, time: *mut Node) -> bool {
-        // SAFETY: an expression, told apart by its tag, and the tables of the query.
-        unsafe {
-            if (*time).type_ != NodeTag::T_FuncExpr {
-                return false;
-            }
-            let &[argument] = nodes((*time.cast::<FuncExpr>()).args) else { return false };
-            let Some(number) = variable(argument).map(|column| column.varno as u32) else { return false };
-            let is_table = |entry: *mut RangeTblEntry| (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION;
-            element((*self.root).simple_rte_array, number).is_some_and(is_table)
-                && element((*self.root).simple_rel_array, number).is_none()
-                && Self { number, ..self }.argument(time).is_some()
+        if (*time).type_ != NodeTag::T_FuncExpr {
+            return false;
         }
+        let &[argument] = nodes((*time.cast::<FuncExpr>()).args) else { return false };
+        let Some(number) = variable(argument).map(|column| column.varno as u32) else { return false };
+        let is_table = |entry: *mut RangeTblEntry| (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION;
+        element((*self.root).simple_rte_array, number).is_some_and(is_table)
+            && element((*self.root).simple_rel_array, number).is_none()
+            && Self { number, ..self }.argument(time).is_some()
     }
 
     /// Rewrites ORDER BY, unless other clauses depend on it. To sort by the ID is to sort by its time, and then
     /// further.
     unsafe fn order(self, query: &mut Query) {
-        // SAFETY: the query's nodes.
-        unsafe {
-            if query.commandType != pg_sys::CmdType::CMD_SELECT
-                || query.hasAggs
-                || query.hasWindowFuncs
-                || query.limitOption == pg_sys::LimitOption::LIMIT_OPTION_WITH_TIES
-                || [query.groupClause, query.groupingSets, query.distinctClause]
-                    .iter()
-                    .any(|list| !list.is_null())
-                || !query.setOperations.is_null()
-            {
-                return;
-            }
-            for (place, &node) in nodes(query.sortClause).iter().enumerate() {
-                let sort = &mut *node.cast::<SortGroupClause>();
-                let Some(key) = self.sorted(sort.tleSortGroupRef).and_then(|expression| self.key(expression))
-                else {
-                    continue;
-                };
-                let Some(operator) = time_operator(sort.sortop) else { return };
-                let by_id = key.operators.oid(operator);
-                match nodes(query.sortClause).get(place + 1) {
-                    None => {
-                        sort.tleSortGroupRef = self.sort_reference(key.column);
-                        sort.eqop = key.operators.oid(Operator::Equal);
-                        sort.sortop = by_id;
-                        sort.hashable = true;
-                    }
-                    Some(next) => {
-                        let next = &*next.cast::<SortGroupClause>();
-                        let is_id = |expression: *mut Node| self.column(expression) == Some(key.number);
-                        if self.sorted(next.tleSortGroupRef).is_some_and(is_id)
-                            && next.sortop == by_id
-                            && next.nulls_first == sort.nulls_first
-                        {
-                            query.sortClause = raw::list_delete_nth_cell(query.sortClause, place as i32);
-                        }
+        if query.commandType != pg_sys::CmdType::CMD_SELECT
+            || query.hasAggs
+            || query.hasWindowFuncs
+            || query.limitOption == pg_sys::LimitOption::LIMIT_OPTION_WITH_TIES
+            || [query.groupClause, query.groupingSets, query.distinctClause]
+                .iter()
+                .any(|list| !list.is_null())
+            || !query.setOperations.is_null()
+        {
+            return;
+        }
+        for (place, &node) in nodes(query.sortClause).iter().enumerate() {
+            let sort = &mut *node.cast::<SortGroupClause>();
+            let Some(key) = self.sorted(sort.tleSortGroupRef).and_then(|expression| self.key(expression))
+            else {
+                continue;
+            };
+            let Some(operator) = time_operator(sort.sortop) else { return };
+            let by_id = key.operators.oid(operator);
+            match nodes(query.sortClause).get(place + 1) {
+                None => {
+                    sort.tleSortGroupRef = self.sort_reference(key.column);
+                    sort.eqop = key.operators.oid(Operator::Equal);
+                    sort.sortop = by_id;
+                    sort.hashable = true;
+                }
+                Some(next) => {
+                    let next = &*next.cast::<SortGroupClause>();
+                    let is_id = |expression: *mut Node| self.column(expression) == Some(key.number);
+                    if self.sorted(next.tleSortGroupRef).is_some_and(is_id)
+                        && next.sortop == by_id
+                        && next.nulls_first == sort.nulls_first
+                    {
+                        query.sortClause = raw::list_delete_nth_cell(query.sortClause, place as i32);
                     }
                 }
-                return;
             }
+            return;
         }
     }
 
     /// The expression that a clause of ORDER BY refers to.
     unsafe fn sorted(self, reference: u32) -> Option<*mut Node> {
-        // SAFETY: the entries of the query's target list.
-        unsafe {
-            let mut entries =
-                nodes((*self.root).processed_tlist).iter().map(|entry| &*entry.cast::<TargetEntry>());
-            entries.find(|entry| entry.ressortgroupref == reference).map(|entry| entry.expr.cast())
-        }
+        let mut entries =
+            nodes((*self.root).processed_tlist).iter().map(|entry| &*entry.cast::<TargetEntry>());
+        entries.find(|entry| entry.ressortgroupref == reference).map(|entry| entry.expr.cast())
     }
 
     /// The number by which a clause of ORDER BY can refer to a column, which becomes a part of the target list.
     unsafe fn sort_reference(self, column: *mut Node) -> u32 {
-        // SAFETY: the entries of the query's target list, which is not empty.
-        unsafe {
-            let list = (*self.root).processed_tlist;
-            let is_column =
-                |entry: &*mut Node| raw::equal((*entry.cast::<TargetEntry>()).expr.cast(), column.cast());
-            let entry = nodes(list).iter().copied().find(is_column).unwrap_or_else(|| {
-                let number = (*list).length as i16 + 1;
-                let column = raw::copyObjectImpl(column.cast()).cast();
-                let entry = raw::makeTargetEntry(column, number, ptr::null_mut(), true);
-                raw::lappend(list, entry.cast());
-                entry.cast()
-            });
-            raw::assignSortGroupRef(entry.cast(), list)
-        }
+        // The target list is not empty.
+        let list = (*self.root).processed_tlist;
+        let is_column =
+            |entry: &*mut Node| raw::equal((*entry.cast::<TargetEntry>()).expr.cast(), column.cast());
+        let entry = nodes(list).iter().copied().find(is_column).unwrap_or_else(|| {
+            let number = (*list).length as i16 + 1;
+            let column = raw::copyObjectImpl(column.cast()).cast();
+            let entry = raw::makeTargetEntry(column, number, ptr::null_mut(), true);
+            raw::lappend(list, entry.cast());
+            entry.cast()
+        });
+        raw::assignSortGroupRef(entry.cast(), list)
     }
 
     /// The column in `sno_time(column)`, if it is one of this table; `None` if conditions on it stay as they are, or if
     /// the user may not call the function.
     unsafe fn key(self, node: *mut Node) -> Option<Key> {
-        // SAFETY: an expression of the query's.
-        unsafe {
-            let key = self.argument(node)?;
-            (!self.is_by_time(key.number) && may_call(key.sno_time)).then_some(key)
-        }
+        let key = self.argument(node)?;
+        (!self.is_by_time(key.number) && may_call(key.sno_time)).then_some(key)
     }
 
     /// Whether the table's partitions, or an index in which conditions on it can be looked for, are by `sno_time` of a
     /// column.
     unsafe fn is_by_time(self, column: i16) -> bool {
-        // SAFETY: the expressions of the table's indexes and, if it has partitions, of its partition key.
-        unsafe {
-            let is_time = |node: *mut Node| self.argument(node).is_some_and(|other| other.number == column);
-            if let Some(child) = element((*self.root).append_rel_array, self.number) {
-                // Its conditions are its parent's, so its predicates have to be, too.
-                let number = (*child).parent_relid;
-                let is_column = |&node: &*mut Node| !node.is_null() && self.column(node) == Some(column);
-                let place = nodes((*child).translated_vars).iter().position(is_column);
-                let parent = element((*self.root).simple_rel_array, number).zip(place);
-                return parent.is_some_and(|(relation, place)| {
-                    Self { relation, number, ..self }.is_by_time(place as i16 + 1)
-                });
-            }
-            let relation = &*self.relation;
-            let parts = if relation.part_scheme.is_null() { 0 } else { (*relation.part_scheme).partnatts };
-            (0..parts as usize)
-                .any(|place| nodes(*relation.partexprs.add(place)).iter().any(|&node| is_time(node)))
-                || nodes(relation.indexlist).iter().any(|index| self.finds(&*index.cast(), &is_time))
+        let is_time = |node: *mut Node| self.argument(node).is_some_and(|other| other.number == column);
+        if let Some(child) = element((*self.root).append_rel_array, self.number) {
+            // Its conditions are its parent's, so its predicates have to be, too.
+            let number = (*child).parent_relid;
+            let is_column = |&node: &*mut Node| !node.is_null() && self.column(node) == Some(column);
+            let place = nodes((*child).translated_vars).iter().position(is_column);
+            let parent = element((*self.root).simple_rel_array, number).zip(place);
+            return parent.is_some_and(|(relation, place)| {
+                Self { relation, number, ..self }.is_by_time(place as i16 + 1)
+            });
         }
+        let relation = &*self.relation;
+        let parts = if relation.part_scheme.is_null() { 0 } else { (*relation.part_scheme).partnatts };
+        (0..parts as usize)
+            .any(|place| nodes(*relation.partexprs.add(place)).iter().any(|&node| is_time(node)))
+            || nodes(relation.indexlist).iter().any(|index| self.finds(&*index.cast(), &is_time))
     }
 
     /// Whether conditions on an expression of an index can be looked for in it: a btree has to have nothing before it,
     /// or only what the query compares by `=`.
     unsafe fn finds(self, index: &IndexOptInfo, is_expression: &dyn Fn(*mut Node) -> bool) -> bool {
-        // SAFETY: the arrays of an index, and the conditions of the query.
-        unsafe {
-            let mut expressions = nodes(index.indexprs).iter().copied();
-            for place in 0..index.nkeycolumns as usize {
-                let number = *index.indexkeys.add(place);
-                let expression = if number == 0 { expressions.next() } else { None };
-                if expression.is_some_and(is_expression) {
-                    return true;
-                }
-                let family = *index.opfamily.add(place);
-                let is_it = |operator, operand: *mut Node| {
-                    let is_column = match expression {
-                        Some(expression) => raw::equal(expression.cast(), operand.cast()),
-                        None => self.column(operand).map(i32::from) == Some(number),
-                    };
-                    is_column && raw::get_op_opfamily_strategy(operator, family) == BTREE_EQUAL
-                };
-                let security = element((*self.root).simple_rte_array, self.number)
-                    .map_or(ptr::null_mut(), |entry| (*entry).securityQuals);
-                if index.relam == pg_sys::BTREE_AM_OID
-                    && !self.compares((*(*self.root).parse).jointree.cast(), &is_it)
-                    && !self.compares(security.cast(), &is_it)
-                {
-                    return false;
-                }
+        let mut expressions = nodes(index.indexprs).iter().copied();
+        for place in 0..index.nkeycolumns as usize {
+            let number = *index.indexkeys.add(place);
+            let expression = if number == 0 { expressions.next() } else { None };
+            if expression.is_some_and(is_expression) {
+                return true;
             }
-            false
+            let family = *index.opfamily.add(place);
+            let is_it = |operator, operand: *mut Node| {
+                let is_column = match expression {
+                    Some(expression) => raw::equal(expression.cast(), operand.cast()),
+                    None => self.column(operand).map(i32::from) == Some(number),
+                };
+                is_column
+                    && raw::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
+            };
+            let security = element((*self.root).simple_rte_array, self.number)
+                .map_or(ptr::null_mut(), |entry| (*entry).securityQuals);
+            if index.relam == pg_sys::BTREE_AM_OID
+                && !self.compares((*(*self.root).parse).jointree.cast(), &is_it)
+                && !self.compares(security.cast(), &is_it)
+            {
+                return false;
+            }
         }
+        false
     }
 
     /// The column in `sno_time(column)`, if it is one of this table.
     unsafe fn argument(self, node: *mut Node) -> Option<Key> {
-        // SAFETY: an expression, told apart by its tag.
-        unsafe {
-            if (*node).type_ != NodeTag::T_FuncExpr {
-                return None;
-            }
-            let call = &*node.cast::<FuncExpr>();
-            let &[column] = nodes(call.args) else { return None };
-            let number = self.column(column)?;
-            if !is_function(call.funcid, sno_time) {
-                return None;
-            }
-            let operators = Operators::of(raw::exprType(column))?;
-            Some(Key { column, number, sno_time: call.funcid, operators })
+        if (*node).type_ != NodeTag::T_FuncExpr {
+            return None;
         }
+        let call = &*node.cast::<FuncExpr>();
+        let &[column] = nodes(call.args) else { return None };
+        let number = self.column(column)?;
+        if !is_function(call.funcid, sno_time) {
+            return None;
+        }
+        let operators = Operators::of(raw::exprType(column))?;
+        Some(Key { column, number, sno_time: call.funcid, operators })
     }
 
     /// The number of a column, if the expression is one of this table.
     unsafe fn column(self, node: *mut Node) -> Option<i16> {
-        // SAFETY: an expression.
-        unsafe { variable(node).filter(|var| var.varno as u32 == self.number).map(|var| var.varattno) }
+        variable(node).filter(|var| var.varno as u32 == self.number).map(|var| var.varattno)
     }
 }
 
 /// An expression as a column of the query's tables, if it is one.
 unsafe fn variable<'a>(mut node: *mut Node) -> Option<&'a pg_sys::Var> {
-    // SAFETY: an expression, told apart by its tag.
-    unsafe {
-        // Of a domain.
-        if (*node).type_ == NodeTag::T_RelabelType {
-            node = (*node.cast::<pg_sys::RelabelType>()).arg.cast();
-        }
-        if (*node).type_ != NodeTag::T_Var {
-            return None;
-        }
-        let var = &*node.cast::<pg_sys::Var>();
-        (var.varlevelsup == 0).then_some(var)
+    // Of a domain.
+    if (*node).type_ == NodeTag::T_RelabelType {
+        node = (*node.cast::<pg_sys::RelabelType>()).arg.cast();
     }
+    if (*node).type_ != NodeTag::T_Var {
+        return None;
+    }
+    let var = &*node.cast::<pg_sys::Var>();
+    (var.varlevelsup == 0).then_some(var)
 }
 
 /// A comparison of two times, of which one is a `timestamptz`.
 unsafe fn time_operator(operator: Oid) -> Option<Operator> {
-    // SAFETY: look-ups in the catalogs.
-    unsafe {
-        let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
-        let family = (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf;
-        Operator::of(raw::get_op_opfamily_strategy(operator, family))
-    }
+    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
+    let family = (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf;
+    Operator::of(raw::get_op_opfamily_strategy(operator, family))
 }
 
 impl Key {
@@ -562,18 +507,14 @@ impl Key {
             } else {
                 (Operator::GreaterEqual, c"sno_first", first, Sno::first)
             };
-        // SAFETY: the column, and an expression whose type is looked at.
-        unsafe {
-            let function = match raw::exprType(time) {
-                pg_sys::TIMESTAMPTZOID => of_timestamptz,
-                pg_sys::TIMESTAMPOID => of_timestamp,
-                pg_sys::DATEOID => of_date,
-                _ => return None,
-            };
-            let value = |micros| value(micros, exclusive);
-            let bound =
-                self.operators.bound(self.sno_time, (name, function, value), time, Some(exclusive))?;
-            self.operators.clause(operator, self.column, bound)
-        }
+        let function = match raw::exprType(time) {
+            pg_sys::TIMESTAMPTZOID => of_timestamptz,
+            pg_sys::TIMESTAMPOID => of_timestamp,
+            pg_sys::DATEOID => of_date,
+            _ => return None,
+        };
+        let value = |micros| value(micros, exclusive);
+        let bound = self.operators.bound(self.sno_time, (name, function, value), time, Some(exclusive))?;
+        self.operators.clause(operator, self.column, bound)
     }
 }

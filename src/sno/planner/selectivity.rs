@@ -43,58 +43,52 @@ functions! {
 
 /// Without pgrx's guard: see [`raw`].
 unsafe fn estimate_join(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // SAFETY: the arguments of a join estimator, whose nodes are only read.
-    unsafe {
-        let mut args = Args::new(fcinfo);
-        let _root = args.next::<Datum>();
-        let _operator = args.next::<Datum>();
-        let operands = nodes(args.next::<Datum>().cast_mut_ptr::<List>());
-        let is_repeated = operands.iter().any(|&operand| is_repeated(operand));
-        (if is_repeated { 1.0 } else { pg_sys::DEFAULT_INEQ_SEL }).into_datum()
-    }
+    let mut args = Args::new(fcinfo);
+    let _root = args.next::<Datum>();
+    let _operator = args.next::<Datum>();
+    let operands = nodes(args.next::<Datum>().cast_mut_ptr::<List>());
+    let is_repeated = operands.iter().any(|&operand| is_repeated(operand));
+    (if is_repeated { 1.0 } else { pg_sys::DEFAULT_INEQ_SEL }).into_datum()
 }
 
 /// Without pgrx's guard, since it runs users' functions: see [`raw`].
 unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // SAFETY: the arguments of a restriction estimator, whose nodes are only read. No frame below has a destructor, a
-    // guard or a panic. What `examine_variable` pins is released with the query if an error passes by.
-    unsafe {
-        // A query may have thousands of clauses.
-        if pg_sys::InterruptPending != 0 {
-            raw::ProcessInterrupts();
-        }
-        let mut args = Args::new(fcinfo);
-        let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();
-        let operator = Oid::from(args.next::<Datum>().value() as u32);
-        let operands = args.next::<Datum>().cast_mut_ptr::<List>();
-        let relation = args.next::<i32>();
-
-        // A superuser may create an operator with this estimator and one operand.
-        let &[left, right] = nodes(operands) else { return pg_sys::DEFAULT_INEQ_SEL.into_datum() };
-        let mut sides = [VariableStatData::default(), VariableStatData::default()];
-        let [on_left, on_right] = &mut sides;
-        raw::examine_variable(root, left, relation, on_left);
-        raw::examine_variable(root, right, relation, on_right);
-        let column = match (on_left.rel.is_null(), on_right.rel.is_null()) {
-            (false, true) => Some((left, on_left)),
-            (true, false) => Some((right, on_right)),
-            _ => None,
-        };
-        let selectivity = column.and_then(|(ids, statistics)| {
-            if is_repeated(ids) {
-                return Some(1.0);
-            }
-            let operators = Operators::of(raw::exprType(ids))?.inequalities();
-            let column = Column { root, relation: statistics.rel, ids, statistics, operators };
-            Some(column.selectivity(operands, column.clause(operator, left, right)?))
-        });
-        for side in &sides {
-            if let (Some(release), false) = (side.freefunc, side.statsTuple.is_null()) {
-                release(side.statsTuple);
-            }
-        }
-        selectivity.unwrap_or(pg_sys::DEFAULT_INEQ_SEL).into_datum()
+    // What `examine_variable` pins is released with the query if an error passes by.
+    // A query may have thousands of clauses.
+    if pg_sys::InterruptPending != 0 {
+        raw::ProcessInterrupts();
     }
+    let mut args = Args::new(fcinfo);
+    let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();
+    let operator = Oid::from(args.next::<Datum>().value() as u32);
+    let operands = args.next::<Datum>().cast_mut_ptr::<List>();
+    let relation = args.next::<i32>();
+
+    // A superuser may create an operator with this estimator and one operand.
+    let &[left, right] = nodes(operands) else { return pg_sys::DEFAULT_INEQ_SEL.into_datum() };
+    let mut sides = [VariableStatData::default(), VariableStatData::default()];
+    let [on_left, on_right] = &mut sides;
+    raw::examine_variable(root, left, relation, on_left);
+    raw::examine_variable(root, right, relation, on_right);
+    let column = match (on_left.rel.is_null(), on_right.rel.is_null()) {
+        (false, true) => Some((left, on_left)),
+        (true, false) => Some((right, on_right)),
+        _ => None,
+    };
+    let selectivity = column.and_then(|(ids, statistics)| {
+        if is_repeated(ids) {
+            return Some(1.0);
+        }
+        let operators = Operators::of(raw::exprType(ids))?.inequalities();
+        let column = Column { root, relation: statistics.rel, ids, statistics, operators };
+        Some(column.selectivity(operands, column.clause(operator, left, right)?))
+    });
+    for side in &sides {
+        if let (Some(release), false) = (side.freefunc, side.statsTuple.is_null()) {
+            release(side.statsTuple);
+        }
+    }
+    selectivity.unwrap_or(pg_sys::DEFAULT_INEQ_SEL).into_datum()
 }
 
 /// A column, or an expression, of a relation.
@@ -168,94 +162,87 @@ const MAX_COMPARISONS: usize = 10;
 impl Column {
     /// `F(k) / F(k - 1)` for a clause that has these operands.
     unsafe fn selectivity(&self, operands: *mut List, clause: Clause) -> f64 {
-        // SAFETY: the planner's nodes; see `estimate`.
-        unsafe {
-            let value = self.value(clause);
-            let own = self.clause_selectivity(clause, value);
-            if !clause.is_constant() {
-                return own;
-            }
-            let place = self.place(operands);
-            let list = match place {
-                Place::Listed(list) => list,
-                _ => nodes((*self.relation).baserestrictinfo),
-            };
-            let comparisons = list.iter().filter(|&&node| self.clause_of(stripped(node)).is_some());
-            if comparisons.take(MAX_COMPARISONS + 1).count() > MAX_COMPARISONS {
-                return own;
-            }
-            let mut before = Range::default();
-            // The tightest of the known lower and upper bounds.
-            let mut tightest: [Option<(Sno, Clause)>; 2] = [None; 2];
-            let mut unknown: [Option<Clause>; MAX_COMPARISONS] = [None; MAX_COMPARISONS];
-            let mut count = 0;
-            let mut is_later = false;
-            for &node in list {
-                let node = stripped(node);
-                if has_operands(node, operands) {
-                    is_later = true;
-                    continue;
-                }
-                let Some(other) = self.clause_of(node).filter(|other| other.is_constant()) else { continue };
-                let known = self.value(other);
-                let rank = |value, clause: Clause| (value == Value::Unknown, clause.is_upper());
-                let precedes = match place {
-                    Place::Listed(_) => (rank(known, other), is_later) <= (rank(value, clause), false),
-                    Place::Predicate => clause.is_upper() && !other.is_upper(),
-                    Place::Derived => true,
-                };
-                if !precedes {
-                    continue;
-                }
-                match known {
-                    Value::Known(id) => {
-                        let [lower, upper] = &mut tightest;
-                        let side = if other.is_upper() { upper } else { lower };
-                        if side.is_none_or(|(best, _)| if other.is_upper() { id < best } else { id > best }) {
-                            *side = Some((id, other));
-                        }
-                    }
-                    Value::Unknown => {
-                        before.narrow(other.is_upper(), pg_sys::DEFAULT_INEQ_SEL);
-                        self.meet(&mut before, &unknown, other);
-                        unknown[count] = Some(other);
-                        count += 1;
-                    }
-                    Value::Null => before.narrow(other.is_upper(), 0.0),
-                }
-            }
-            for (id, other) in tightest.into_iter().flatten() {
-                before.narrow(other.is_upper(), self.clause_selectivity(other, Value::Known(id)));
-            }
-            let mut all = before;
-            all.narrow(clause.is_upper(), own);
-            if value == Value::Unknown {
-                self.meet(&mut all, &unknown, clause);
-            }
-            let nulls = self.nulls();
-            let given = before.selectivity(nulls);
-            if given > 0.0 { (all.selectivity(nulls) / given).min(1.0) } else { 1.0 }
+        let value = self.value(clause);
+        let own = self.clause_selectivity(clause, value);
+        if !clause.is_constant() {
+            return own;
         }
+        let place = self.place(operands);
+        let list = match place {
+            Place::Listed(list) => list,
+            _ => nodes((*self.relation).baserestrictinfo),
+        };
+        let comparisons = list.iter().filter(|&&node| self.clause_of(stripped(node)).is_some());
+        if comparisons.take(MAX_COMPARISONS + 1).count() > MAX_COMPARISONS {
+            return own;
+        }
+        let mut before = Range::default();
+        // The tightest of the known lower and upper bounds.
+        let mut tightest: [Option<(Sno, Clause)>; 2] = [None; 2];
+        let mut unknown: [Option<Clause>; MAX_COMPARISONS] = [None; MAX_COMPARISONS];
+        let mut count = 0;
+        let mut is_later = false;
+        for &node in list {
+            let node = stripped(node);
+            if has_operands(node, operands) {
+                is_later = true;
+                continue;
+            }
+            let Some(other) = self.clause_of(node).filter(|other| other.is_constant()) else { continue };
+            let known = self.value(other);
+            let rank = |value, clause: Clause| (value == Value::Unknown, clause.is_upper());
+            let precedes = match place {
+                Place::Listed(_) => (rank(known, other), is_later) <= (rank(value, clause), false),
+                Place::Predicate => clause.is_upper() && !other.is_upper(),
+                Place::Derived => true,
+            };
+            if !precedes {
+                continue;
+            }
+            match known {
+                Value::Known(id) => {
+                    let [lower, upper] = &mut tightest;
+                    let side = if other.is_upper() { upper } else { lower };
+                    if side.is_none_or(|(best, _)| if other.is_upper() { id < best } else { id > best }) {
+                        *side = Some((id, other));
+                    }
+                }
+                Value::Unknown => {
+                    before.narrow(other.is_upper(), pg_sys::DEFAULT_INEQ_SEL);
+                    self.meet(&mut before, &unknown, other);
+                    unknown[count] = Some(other);
+                    count += 1;
+                }
+                Value::Null => before.narrow(other.is_upper(), 0.0),
+            }
+        }
+        for (id, other) in tightest.into_iter().flatten() {
+            before.narrow(other.is_upper(), self.clause_selectivity(other, Value::Known(id)));
+        }
+        let mut all = before;
+        all.narrow(clause.is_upper(), own);
+        if value == Value::Unknown {
+            self.meet(&mut all, &unknown, clause);
+        }
+        let nulls = self.nulls();
+        let given = before.selectivity(nulls);
+        if given > 0.0 { (all.selectivity(nulls) / given).min(1.0) } else { 1.0 }
     }
 
     /// Narrows a range by a bound that is not known, if it and one of the others leave the IDs of one time.
     unsafe fn meet(&self, range: &mut Range, others: &[Option<Clause>], clause: Clause) {
-        // SAFETY: expressions, and the statistics of the column.
-        unsafe {
-            if others.iter().flatten().any(|&other| is_one_time(other, clause)) {
-                let none = pg_sys::InvalidOid;
-                let equal = Operators::of(raw::exprType(self.ids)).map_or(none, |of| of.oid(Operator::Equal));
-                let one = raw::var_eq_non_const(self.statistics, equal, none, clause.bound, true, false);
-                range.of_one_time = Some(one);
-            }
+        if others.iter().flatten().any(|&other| is_one_time(other, clause)) {
+            let none = pg_sys::InvalidOid;
+            let equal = Operators::of(raw::exprType(self.ids)).map_or(none, |of| of.oid(Operator::Equal));
+            let one = raw::var_eq_non_const(self.statistics, equal, none, clause.bound, true, false);
+            range.of_one_time = Some(one);
         }
     }
 
     /// A comparison with this column; `None` if it is something else.
     unsafe fn clause(&self, operator: Oid, left: *mut Node, right: *mut Node) -> Option<Clause> {
         let &(_, operator) = self.operators.iter().find(|(known, _)| *known == operator)?;
-        // SAFETY: two expressions.
-        let side = unsafe { [left, right].map(|operand| raw::equal(operand.cast(), self.ids.cast())) };
+        let side = [left, right].map(|operand| raw::equal(operand.cast(), self.ids.cast()));
         match side {
             [true, _] => Some(Clause { operator, bound: right }),
             [_, true] => Some(Clause { operator: operator.commutator(), bound: left }),
@@ -265,32 +252,26 @@ impl Column {
 
     /// A node as a comparison with this column; `None` if it is something else.
     unsafe fn clause_of(&self, node: *mut Node) -> Option<Clause> {
-        // SAFETY: a node, told apart by its tag.
-        unsafe {
-            if (*node).type_ != NodeTag::T_OpExpr {
-                return None;
-            }
-            let OpExpr { opno, args, .. } = *node.cast();
-            let &[left, right] = nodes(args) else { return None };
-            self.clause(opno, left, right)
+        if (*node).type_ != NodeTag::T_OpExpr {
+            return None;
         }
+        let OpExpr { opno, args, .. } = *node.cast();
+        let &[left, right] = nodes(args) else { return None };
+        self.clause(opno, left, right)
     }
 
     /// The value that the bound would have if the query were executed now.
     unsafe fn value(&self, clause: Clause) -> Value {
-        // SAFETY: an expression of the column's type, folded to a constant or not.
-        unsafe {
-            let mut node = clause.bound;
-            if (*node).type_ != NodeTag::T_Const {
-                node = raw::estimate_expression_value(self.root, node);
-            }
-            if (*node).type_ != NodeTag::T_Const {
-                return Value::Unknown;
-            }
-            match &*node.cast::<pg_sys::Const>() {
-                pg_sys::Const { constisnull: true, .. } => Value::Null,
-                known => Value::Known(Sno::from_datum(known.constvalue)),
-            }
+        let mut node = clause.bound;
+        if (*node).type_ != NodeTag::T_Const {
+            node = raw::estimate_expression_value(self.root, node);
+        }
+        if (*node).type_ != NodeTag::T_Const {
+            return Value::Unknown;
+        }
+        match &*node.cast::<pg_sys::Const>() {
+            pg_sys::Const { constisnull: true, .. } => Value::Null,
+            known => Value::Known(Sno::from_datum(known.constvalue)),
         }
     }
 
@@ -301,71 +282,61 @@ impl Column {
             Value::Null => return 0.0,
             Value::Unknown => return pg_sys::DEFAULT_INEQ_SEL,
         };
-        // SAFETY: the column's statistics, and a value of its type that outlives the calls.
-        unsafe {
-            if (*self.statistics).statsTuple.is_null() {
-                return pg_sys::DEFAULT_INEQ_SEL;
-            }
-            let constant = Datum::from(id.as_bytes().as_ptr());
-            let operator = self.oid(clause.operator);
-            let mut function = pg_sys::FmgrInfo::default();
-            raw::fmgr_info(raw::get_opcode(operator), &mut function);
-            let mut common = 0.0;
-            let of_common = raw::mcv_selectivity(
-                self.statistics,
-                &mut function,
-                pg_sys::InvalidOid,
-                constant,
-                true,
-                &mut common,
-            );
-            // For the position of a value in its bucket, PostgreSQL converts both to numbers. It can't convert an ID,
-            // but it converts the 6 bytes of a macaddr, and the first 6 bytes of an ID are its time and its metabyte.
-            let mut statistics = self.statistics.read();
-            statistics.vartype = pg_sys::MACADDROID;
-            let of_others = raw::ineq_histogram_selectivity(
-                self.root,
-                &mut statistics,
-                operator,
-                &mut function,
-                !clause.is_upper(),
-                clause.operator.is_inclusive(),
-                pg_sys::InvalidOid,
-                constant,
-                pg_sys::MACADDROID,
-            );
-            // Negative without a histogram.
-            let of_others = if of_others < 0.0 { 0.5 } else { of_others };
-            (of_others * (1.0 - self.nulls() - common) + of_common).clamp(0.0, 1.0)
+        if (*self.statistics).statsTuple.is_null() {
+            return pg_sys::DEFAULT_INEQ_SEL;
         }
+        let constant = Datum::from(id.as_bytes().as_ptr());
+        let operator = self.oid(clause.operator);
+        let mut function = pg_sys::FmgrInfo::default();
+        raw::fmgr_info(raw::get_opcode(operator), &mut function);
+        let mut common = 0.0;
+        let of_common = raw::mcv_selectivity(
+            self.statistics,
+            &mut function,
+            pg_sys::InvalidOid,
+            constant,
+            true,
+            &mut common,
+        );
+        // For the position of a value in its bucket, PostgreSQL converts both to numbers. It can't convert an ID,
+        // but it converts the 6 bytes of a macaddr, and the first 6 bytes of an ID are its time and its metabyte.
+        let mut statistics = self.statistics.read();
+        statistics.vartype = pg_sys::MACADDROID;
+        let of_others = raw::ineq_histogram_selectivity(
+            self.root,
+            &mut statistics,
+            operator,
+            &mut function,
+            !clause.is_upper(),
+            clause.operator.is_inclusive(),
+            pg_sys::InvalidOid,
+            constant,
+            pg_sys::MACADDROID,
+        );
+        // Negative without a histogram.
+        let of_others = if of_others < 0.0 { 0.5 } else { of_others };
+        (of_others * (1.0 - self.nulls() - common) + of_common).clamp(0.0, 1.0)
     }
 
     /// The fraction of the rows that are null.
     unsafe fn nulls(&self) -> f64 {
-        // SAFETY: the column's statistics, if there are any.
-        unsafe {
-            let tuple = (*self.statistics).statsTuple;
-            if tuple.is_null() {
-                return 0.0;
-            }
-            f64::from((*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_statistic>()).stanullfrac)
+        let tuple = (*self.statistics).statsTuple;
+        if tuple.is_null() {
+            return 0.0;
         }
+        f64::from((*pg_sys::GETSTRUCT(tuple).cast::<pg_sys::FormData_pg_statistic>()).stanullfrac)
     }
 
     /// Where the clause with these operands stands.
     unsafe fn place<'a>(&self, operands: *mut List) -> Place<'a> {
-        // SAFETY: the planner's lists.
-        unsafe {
-            let relation = &*self.relation;
-            let find_in = |list| find(nodes(list), true, operands, 0);
-            if let Some(list) = find_in(relation.baserestrictinfo).or_else(|| find_in(relation.joininfo)) {
-                return Place::Listed(list);
-            }
-            let mut indexes = nodes(relation.indexlist).iter();
-            let has_it =
-                |index: &*mut Node| find_in((*index.cast::<pg_sys::IndexOptInfo>()).indpred).is_some();
-            if indexes.any(has_it) { Place::Predicate } else { Place::Derived }
+        let relation = &*self.relation;
+        let find_in = |list| find(nodes(list), true, operands, 0);
+        if let Some(list) = find_in(relation.baserestrictinfo).or_else(|| find_in(relation.joininfo)) {
+            return Place::Listed(list);
         }
+        let mut indexes = nodes(relation.indexlist).iter();
+        let has_it = |index: &*mut Node| find_in((*index.cast::<pg_sys::IndexOptInfo>()).indpred).is_some();
+        if indexes.any(has_it) { Place::Predicate } else { Place::Derived }
     }
 
     fn oid(&self, operator: Operator) -> Oid {
@@ -382,11 +353,8 @@ impl Clause {
 
     /// Whether the bound stays the same during a scan.
     unsafe fn is_constant(self) -> bool {
-        // SAFETY: an expression.
-        unsafe {
-            (*self.bound).type_ == NodeTag::T_Const
-                || !raw::contain_var_clause(self.bound) && !raw::contain_volatile_functions(self.bound)
-        }
+        (*self.bound).type_ == NodeTag::T_Const
+            || !raw::contain_var_clause(self.bound) && !raw::contain_volatile_functions(self.bound)
     }
 }
 
@@ -394,20 +362,17 @@ impl Clause {
 unsafe fn is_one_time(one: Clause, other: Clause) -> bool {
     let first: [Function; 3] = [sno_first, sno_first_timestamp, sno_first_date];
     let last: [Function; 3] = [sno_last, sno_last_timestamp, sno_last_date];
-    // SAFETY: expressions, told apart by their tags, and the functions of calls.
-    unsafe {
-        let (lower, upper) = if one.is_upper() { (other, one) } else { (one, other) };
-        if !upper.is_upper() || [lower, upper].iter().any(|side| (*side.bound).type_ != NodeTag::T_FuncExpr) {
-            return false;
-        }
-        let [lower, upper] = [lower, upper].map(|side| &*side.bound.cast::<FuncExpr>());
-        let &[_, exclusive] = nodes(lower.args) else { return false };
-        (*exclusive).type_ == NodeTag::T_Const
-            && (*exclusive.cast::<pg_sys::Const>()).constvalue.value() == 0
-            && raw::equal(lower.args.cast(), upper.args.cast())
-            && first.iter().any(|&function| is_function(lower.funcid, function))
-            && last.iter().any(|&function| is_function(upper.funcid, function))
+    let (lower, upper) = if one.is_upper() { (other, one) } else { (one, other) };
+    if !upper.is_upper() || [lower, upper].iter().any(|side| (*side.bound).type_ != NodeTag::T_FuncExpr) {
+        return false;
     }
+    let [lower, upper] = [lower, upper].map(|side| &*side.bound.cast::<FuncExpr>());
+    let &[_, exclusive] = nodes(lower.args) else { return false };
+    (*exclusive).type_ == NodeTag::T_Const
+        && (*exclusive.cast::<pg_sys::Const>()).constvalue.value() == 0
+        && raw::equal(lower.args.cast(), upper.args.cast())
+        && first.iter().any(|&function| is_function(lower.funcid, function))
+        && last.iter().any(|&function| is_function(upper.funcid, function))
 }
 
 /// Finds the clause with these operands in a list of clauses that are ANDed or not, or below it. The result is the AND
@@ -421,52 +386,45 @@ unsafe fn find(list: &[*mut Node], anded: bool, operands: *mut List, depth: usiz
 
     let last = POSITIONS.get(depth);
     let start = last.map_or(0, Cell::get).min(list.len());
-    // SAFETY: nodes of the planner's, told apart by their tags.
-    unsafe {
-        if raw::stack_is_too_deep() {
-            return None;
-        }
-        let (before, after) = list.split_at(start);
-        for place in after.iter().chain(before) {
-            let node = stripped(*place);
-            let found = match (*node).type_ {
-                NodeTag::T_OpExpr if has_operands(node, operands) => {
-                    Some(if anded { list } else { slice::from_ref(place) })
-                }
-                NodeTag::T_BoolExpr => {
-                    let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
-                    find(nodes(args), boolop == BoolExprType::AND_EXPR, operands, depth + 1)
-                }
-                NodeTag::T_BooleanTest => {
-                    let tested = &raw const (*node.cast::<pg_sys::BooleanTest>()).arg;
-                    find(slice::from_ref(&*tested.cast()), false, operands, depth + 1)
-                }
-                _ => None,
-            };
-            if found.is_some() {
-                if let Some(last) = last {
-                    last.set(ptr::from_ref(place).offset_from(list.as_ptr()) as usize);
-                }
-                return found;
+    if raw::stack_is_too_deep() {
+        return None;
+    }
+    let (before, after) = list.split_at(start);
+    for place in after.iter().chain(before) {
+        let node = stripped(*place);
+        let found = match (*node).type_ {
+            NodeTag::T_OpExpr if has_operands(node, operands) => {
+                Some(if anded { list } else { slice::from_ref(place) })
             }
+            NodeTag::T_BoolExpr => {
+                let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
+                find(nodes(args), boolop == BoolExprType::AND_EXPR, operands, depth + 1)
+            }
+            NodeTag::T_BooleanTest => {
+                let tested = &raw const (*node.cast::<pg_sys::BooleanTest>()).arg;
+                find(slice::from_ref(&*tested.cast()), false, operands, depth + 1)
+            }
+            _ => None,
+        };
+        if found.is_some() {
+            if let Some(last) = last {
+                last.set(ptr::from_ref(place).offset_from(list.as_ptr()) as usize);
+            }
+            return found;
         }
     }
     None
 }
 
 unsafe fn has_operands(node: *mut Node, operands: *mut List) -> bool {
-    // SAFETY: a node, told apart by its tag.
-    unsafe { (*node).type_ == NodeTag::T_OpExpr && (*node.cast::<OpExpr>()).args == operands }
+    (*node).type_ == NodeTag::T_OpExpr && (*node.cast::<OpExpr>()).args == operands
 }
 
 /// The expression of a clause; of an OR, the one whose parts are `RestrictInfo` nodes, too.
 unsafe fn stripped(node: *mut Node) -> *mut Node {
-    // SAFETY: a node, told apart by its tag.
-    unsafe {
-        if (*node).type_ != NodeTag::T_RestrictInfo {
-            return node;
-        }
-        let info = &*node.cast::<pg_sys::RestrictInfo>();
-        if info.orclause.is_null() { info.clause.cast() } else { info.orclause.cast() }
+    if (*node).type_ != NodeTag::T_RestrictInfo {
+        return node;
     }
+    let info = &*node.cast::<pg_sys::RestrictInfo>();
+    if info.orclause.is_null() { info.clause.cast() } else { info.orclause.cast() }
 }

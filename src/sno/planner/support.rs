@@ -37,53 +37,42 @@ functions! {
 
 /// Without pgrx's guard: see [`raw`].
 unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // SAFETY: a request of the planner's. The arguments of the call in it may be used again. No frame below has a
-    // destructor, a guard or a panic.
-    unsafe {
-        let request = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
-        if (*request).type_ != NodeTag::T_SupportRequestSimplify {
-            return Datum::null();
-        }
-        let call = &*(*request).fcall;
-        if !may_call(call.funcid) {
-            return Datum::null();
-        }
-        let simplified = match *nodes(call.args) {
-            [left, right] => compare(call, left, right),
-            [id, since, until] => between(call, id, since, until),
-            _ => None,
-        };
-        simplified.map_or(Datum::null(), Datum::from)
+    let request = Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
+    if (*request).type_ != NodeTag::T_SupportRequestSimplify {
+        return Datum::null();
     }
+    let call = &*(*request).fcall;
+    if !may_call(call.funcid) {
+        return Datum::null();
+    }
+    let simplified = match *nodes(call.args) {
+        [left, right] => compare(call, left, right),
+        [id, since, until] => between(call, id, since, until),
+        _ => None,
+    };
+    simplified.map_or(Datum::null(), Datum::from)
 }
 
 /// `id < sno_lower(time)` for `id < time` or `time > id`, and likewise for the other comparisons.
 unsafe fn compare(call: &FuncExpr, left: *mut Node, right: *mut Node) -> Option<*mut Node> {
-    // SAFETY: the call is to a function that exists, of an ID and a time.
-    unsafe {
-        let function = address(call.funcid)?;
-        let is_this = |known: &Function| *known as usize == function;
-        let &([first, _], operator) =
-            COMPARISONS.iter().find(|(functions, _)| functions.iter().any(is_this))?;
-        let (id, time) = if is_this(&first) { (left, right) } else { (right, left) };
-        clause(call, operator, id, time)
-    }
+    let function = address(call.funcid)?;
+    let is_this = |known: &Function| *known as usize == function;
+    let &([first, _], operator) = COMPARISONS.iter().find(|(functions, _)| functions.iter().any(is_this))?;
+    let (id, time) = if is_this(&first) { (left, right) } else { (right, left) };
+    clause(call, operator, id, time)
 }
 
 /// `id >= sno_lower(since) AND id < sno_lower(until)` for `sno_between(id, since, until)`.
 unsafe fn between(call: &FuncExpr, id: *mut Node, since: *mut Node, until: *mut Node) -> Option<*mut Node> {
-    // SAFETY: the call is to sno_between.
-    unsafe {
-        // The ID is evaluated twice, so it has to be cheap and without side effects.
-        if !matches!((*id).type_, NodeTag::T_Var | NodeTag::T_Param | NodeTag::T_Const) {
-            return None;
-        }
-        let copy = raw::copyObjectImpl(id.cast()).cast();
-        let since = clause(call, Operator::GreaterEqual, id, since)?;
-        let until = clause(call, Operator::Less, copy, until)?;
-        let both = raw::lappend(raw::lappend(ptr::null_mut(), since.cast()), until.cast());
-        Some(raw::make_andclause(both).cast())
+    // The ID is evaluated twice, so it has to be cheap and without side effects.
+    if !matches!((*id).type_, NodeTag::T_Var | NodeTag::T_Param | NodeTag::T_Const) {
+        return None;
     }
+    let copy = raw::copyObjectImpl(id.cast()).cast();
+    let since = clause(call, Operator::GreaterEqual, id, since)?;
+    let until = clause(call, Operator::Less, copy, until)?;
+    let both = raw::lappend(raw::lappend(ptr::null_mut(), since.cast()), until.cast());
+    Some(raw::make_andclause(both).cast())
 }
 
 /// `id operator sno_lower(time)`, or `sno_upper(time)` where the IDs of that time are less than or equal to it.
@@ -92,11 +81,8 @@ unsafe fn clause(call: &FuncExpr, operator: Operator, id: *mut Node, time: *mut 
         Operator::LessEqual | Operator::Greater => (c"sno_upper", sno_upper, Sno::upper_bound),
         _ => (c"sno_lower", sno_lower, Sno::lower_bound),
     };
-    // SAFETY: an ID and a time, and a function of the same extension.
-    unsafe {
-        let operators = Operators::of(raw::exprType(id))?;
-        let value = |micros| Some(value(micros));
-        let bound = operators.bound(call.funcid, (name, function, value), time, None)?;
-        operators.clause(operator, id, bound)
-    }
+    let operators = Operators::of(raw::exprType(id))?;
+    let value = |micros| Some(value(micros));
+    let bound = operators.bound(call.funcid, (name, function, value), time, None)?;
+    operators.clause(operator, id, bound)
 }
