@@ -72,7 +72,7 @@ COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
 CREATE FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) RETURNS double precision
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) IS
-    'join selectivity of <, <=, > and >= operators on sno';
+    'internal: join selectivity of <, <=, > and >= operators on sno';
 
 CREATE OPERATOR = (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
