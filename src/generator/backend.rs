@@ -9,16 +9,18 @@ use std::{
         fd::AsRawFd as _,
         unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
+    sync::OnceLock,
+    time::{Duration, Instant},
 };
 
 use pgrx::pg_sys;
 use sno_core::{
-    Epoch,
+    Clock, Epoch, OutOfEpoch,
     server::{self, Disk, Host, Notice, Wait},
 };
 
 use crate::{
-    generator::{errors, scheme::Scheme},
+    generator::{errors, scheme::Scheme, settings::max_clock_wait},
     pg::{
         datum::Timestamp,
         server::system_identifier,
@@ -41,6 +43,16 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
 
     fn unix_micros(&self) -> i64 {
         Timestamp::now().unix_micros()
+    }
+
+    fn monotonic(&self) -> Duration {
+        // The first call of a process begins to count.
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+
+    fn max_clock_wait(&self) -> u64 {
+        max_clock_wait()
     }
 
     fn nap(&self, wait: Wait, micros: u64) {
@@ -69,6 +81,18 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
 
     fn log(&self, notice: Notice<S::Tick>) {
         errors::notice(self.0, notice).log();
+    }
+}
+
+impl<S: Scheme> Clock<S::Tick> for Backend<S> {
+    #[inline(always)]
+    fn now(&self) -> Result<S::Tick, OutOfEpoch> {
+        self.0.clock().now()
+    }
+
+    #[inline(always)]
+    fn is_current(&self, tick: S::Tick) -> bool {
+        self.0.clock().is_current(tick)
     }
 }
 

@@ -10,7 +10,7 @@ use sno_core::{
 };
 
 use crate::{
-    generator::scheme::Scheme,
+    generator::{scheme::Scheme, settings::max_clock_wait},
     pg::{
         datum::Timestamp,
         errors::{Error, sentence},
@@ -42,7 +42,7 @@ pub(crate) fn clock_outside_epoch<S: Scheme>(error: OutOfEpoch) -> Error {
 }
 
 /// A system clock that went back, and would have to be waited for longer than the setting allows.
-pub(crate) fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micros: u64) -> Error {
+fn clock_went_back<S: Scheme>(until: Timestamp, micros: u64, max_micros: u64) -> Error {
     let text = until.to_text();
     let [seconds, max] = [micros, max_micros].map(|micros| micros as f64 / 1e6);
     Error::new(
@@ -104,6 +104,9 @@ pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
         server::Error::Io { doing, error } => marks_io(S::MARKS, doing, &error),
         server::Error::NoRecord => marks_corrupted(S::MARKS),
         server::Error::OutOfEpoch(error) => clock_outside_epoch::<S>(error),
+        server::Error::ClockWentBack { until, micros } => {
+            clock_went_back::<S>(Timestamp::from_unix_micros(until), micros, max_clock_wait())
+        }
     }
 }
 

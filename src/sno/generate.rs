@@ -12,7 +12,7 @@ use pgrx::{
 use sno_core::{Fields, Prefix, SequenceRange, Sno};
 
 use crate::{
-    generator::session::{ClockWait, SessionCell, TooEarly, refuse_recovery},
+    generator::session::{SessionCell, refuse_recovery},
     pg::{
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
@@ -57,18 +57,8 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
 #[cold]
 fn generate(metabyte: i32) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;
-    let (session, mut clock_wait) = (session()?, ClockWait::default());
-    loop {
-        match session.next_from(transaction::announced(), &mut clock_wait)? {
-            Ok(stamp) => return Ok(stamp.id(metabyte, session.number)),
-            Err(TooEarly { now }) => {
-                let first = transaction::announce(now)?;
-                if first > now {
-                    session.wait_for_clock(first, &mut clock_wait)?;
-                }
-            }
-        }
-    }
+    let session = session()?;
+    Ok(transaction::next(&session)?.id(metabyte, session.number))
 }
 
 /// `sno_new(integer, timestamptz) → sno`: an ID of a given time, with the reserved partition and a sequence number

@@ -61,5 +61,5 @@ pub(crate) fn session() -> Result<Session, Error> {
 fn start() -> Result<Session, Error> {
     let settings = Settings::current()?;
     let Settings { prefix, range } = settings;
-    Session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
+    session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
 }

@@ -20,6 +20,7 @@
 //! lease in `renewing` expires.
 
 mod marks_file;
+mod session;
 
 use core::{
     fmt,
@@ -27,10 +28,12 @@ use core::{
         self,
         Ordering::{Acquire, Relaxed},
     },
+    time::Duration,
 };
 use std::io;
 
 pub use marks_file::MarksFile;
+pub use session::{Session, Transaction};
 
 use crate::{
     Epoch, Horizon, Marks, OutOfEpoch, Slot, TickType,
@@ -80,6 +83,12 @@ pub trait Host<T> {
     /// The system's clock: microseconds since 1970.
     fn unix_micros(&self) -> i64;
 
+    /// The time since a moment that does not change, by a clock that is never set.
+    fn monotonic(&self) -> Duration;
+
+    /// The longest that a call waits for a clock that went back, in microseconds.
+    fn max_clock_wait(&self) -> u64;
+
     /// Waits for so many microseconds, or less. If the call is cancelled, this unwinds.
     fn nap(&self, wait: Wait, micros: u64);
 
@@ -121,6 +130,13 @@ pub enum Error {
     NoRecord,
     /// No ID can hold the time of the clock.
     OutOfEpoch(OutOfEpoch),
+    /// The clock went back, and would have to be waited for longer than the [host](Host::max_clock_wait) allows.
+    ClockWentBack {
+        /// The time that the next ID can have, in microseconds since 1970.
+        until: i64,
+        /// How far that is ahead of the clock.
+        micros: u64,
+    },
 }
 
 impl Error {
@@ -135,6 +151,7 @@ impl fmt::Display for Error {
             Self::Io { doing, error } => write!(f, "could not {doing} the file of the marks: {error}"),
             Self::NoRecord => f.write_str("the file of the marks holds no whole record"),
             Self::OutOfEpoch(error) => error.fmt(f),
+            Self::ClockWentBack { micros, .. } => write!(f, "the clock went back by {micros} microseconds"),
         }
     }
 }

@@ -60,13 +60,13 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 fn start() -> Result<Session, Error> {
     let (base, machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
     // The server has one generator. Its IDs differ from the IDs of other servers in the machine, which is in the pool.
-    Session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
+    session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
 }
 
 /// `snowflake_si_new() → bigint`
 fn snowflake_si_new() -> Result<i64, Error> {
     SESSION
         .get_or_start(start)
-        .and_then(|session| session.next())
+        .and_then(|session| session::next(&session))
         .map(|stamp| SnowflakeSi::from_stamp(stamp).get() as i64)
 }

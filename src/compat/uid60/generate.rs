@@ -67,7 +67,7 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
-        let generator = session::Session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
+        let generator = session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
         let now = SystemClock(Uid60Scheme).now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
@@ -82,7 +82,7 @@ impl Session {
 fn generate() -> Result<Uid60, Error> {
     let mut session = SESSION.get_or_start(Session::start)?;
     loop {
-        let stamp = session.generator.next()?;
+        let stamp = session::next(&session.generator)?;
         if session.lease.holds(stamp.tick()) {
             let random = u16::from_ne_bytes(random()?);
             return Ok(Uid60::from_stamp(stamp, session.lease.worker(), random));

@@ -68,13 +68,12 @@ impl Session {
         let (cluster, form) = (CLUSTER.get()?, FORM.get()?);
         let number = GENERATOR_BITS.get()?.generator(process_id());
         let server = cluster.get();
-        let generator =
-            session::Session::start(UniqueIdScheme, &MEMORY, server..=server, number, UniqueId::POOL)?;
+        let generator = session::start(UniqueIdScheme, &MEMORY, server..=server, number, UniqueId::POOL)?;
         Ok(Self { generator, cluster, form })
     }
 
     fn generate(self) -> Result<UniqueId, Error> {
-        let stamp = self.generator.next()?;
+        let stamp = session::next(&self.generator)?;
         Ok(UniqueId::from_stamp(stamp, self.generator.number, self.cluster, self.form))
     }
 }

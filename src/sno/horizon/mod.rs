@@ -5,7 +5,7 @@
 //!
 //! | event | who | does, in this order |
 //! |---|---|---|
-//! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](transaction::announce) a tick: stores it with the transaction's number in the process's word, passes a fence, loads the floor. It takes IDs from there on |
+//! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's word, passes a fence, loads the floor. It takes IDs from there on |
 //! | the next ones | the same | nothing; if the clock stepped back before that tick, it announces once more |
 //! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has the tick of its word in its tag |
 //! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, gives the lock to it, and sets the process's transaction number to 0: the word has ended |

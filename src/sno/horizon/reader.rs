@@ -9,6 +9,7 @@ use pgrx::{
 use sno_core::{Announcement, Fields, Sno, Tick};
 
 use crate::{
+    generator::errors,
     pg::{
         datum::{Interval, Timestamp},
         errors::Error,
@@ -18,7 +19,7 @@ use crate::{
     },
     sno::{
         horizon::transaction,
-        session::{MEMORY, session},
+        session::{MEMORY, SnoScheme, session},
     },
 };
 
@@ -46,13 +47,12 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let margin = u64::try_from(margin.micros())
         .map_err(|_| Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "margin must not be negative"))?;
     let session = session()?;
-    let now = session.now()?;
-    let to = Tick::new(now.get().saturating_sub(margin.div_ceil(Tick::MICROS))).unwrap_or_default();
     let words = MEMORY.per_process()?;
     let open = || open(words).map(|(_, tick)| tick).min();
     let prepared = || prepared().map(|(_, tick)| tick).min();
-    let tick = session.shared().horizon.advance(to, open, prepared);
-    session.keep_marks_above(tick, now.max(tick))?;
+    let tick = session
+        .horizon(margin.div_ceil(Tick::MICROS), open, prepared)
+        .map_err(errors::generation::<SnoScheme>)?;
     Ok(Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into())
 }
 

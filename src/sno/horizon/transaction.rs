@@ -6,23 +6,24 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, LOCKTAG, XactEvent},
 };
-use sno_core::{Sno, Tick};
+use sno_core::{Sno, Stamp, Tick, server::Transaction};
 
 use crate::{
+    generator::errors,
     pg::{
         backend_local::BackendLocal,
         errors::{Error, guard},
         fmgr::export,
         process::{Process, can_prepare, leader_has_library},
     },
-    sno::session::MEMORY,
+    sno::session::{MEMORY, Session, SnoScheme},
 };
 
 export! { sno_holds_horizon }
 
-/// The tick that this transaction has announced, from which on it may take IDs; [`Tick::MAX`] before it has.
+/// The present transaction: the tick that it has announced.
 // SAFETY: for the functions of this module, which SQL and the end of a transaction call.
-static ANNOUNCED: BackendLocal<Cell<Tick>> = unsafe { BackendLocal::new(Cell::new(Tick::MAX)) };
+static TRANSACTION: BackendLocal<Transaction> = unsafe { BackendLocal::new(Transaction::new()) };
 
 /// Whether the leader of this parallel worker notices that its transaction is prepared; true in other processes.
 // SAFETY: as above, and set when the library is loaded.
@@ -45,13 +46,12 @@ pub(crate) fn register() {
 /// The tick from which on this transaction may take IDs: [`Tick::MAX`] if it has to announce one first.
 #[inline(always)]
 pub(crate) fn announced() -> Tick {
-    ANNOUNCED.get()
+    TRANSACTION.announced()
 }
 
-/// Announces that this transaction takes IDs from `now` on, which is what the clock reads. Returns the tick from which on
-/// it may: `now`, or a later one to wait for.
-pub(crate) fn announce(now: Tick) -> Result<Tick, Error> {
-    if !LEADER_HAS_LIBRARY.get() && can_prepare() {
+/// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
+pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
+    if announced() == Tick::MAX && !LEADER_HAS_LIBRARY.get() && can_prepare() {
         return Err(Error::new(
             SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "cannot generate a sno in a parallel worker whose leader has not loaded the library",
@@ -59,10 +59,9 @@ pub(crate) fn announce(now: Tick) -> Result<Tick, Error> {
         .detail("If the leader prepared its transaction, sno_horizon() would not know of the ID.")
         .hint("Add \"sno\" to \"session_preload_libraries\" or \"shared_preload_libraries\"."));
     }
-    let (process, horizon) = (Process::own(), &MEMORY.attach()?.horizon);
+    let process = Process::own();
     let word = &MEMORY.per_process()?[process.number()];
-    ANNOUNCED.set(horizon.announce(word, process.transaction(), now, announced()));
-    Ok(ANNOUNCED.get())
+    session.next_of(&TRANSACTION, word, process.transaction()).map_err(errors::generation::<SnoScheme>)
 }
 
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends.
@@ -135,9 +134,5 @@ pub(crate) fn from_tag(tag: LOCKTAG) -> Option<(u32, Tick)> {
 
 /// Clears the word of a transaction that has ended, and forgets its tick.
 fn at_end() {
-    if ANNOUNCED.replace(Tick::MAX) != Tick::MAX
-        && let Ok(words) = MEMORY.per_process()
-    {
-        words[Process::own().number()].clear();
-    }
+    TRANSACTION.end(|| Some(&MEMORY.per_process().ok()?[Process::own().number()]));
 }

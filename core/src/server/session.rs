@@ -1,0 +1,231 @@
+//! A process that generates, and its waits.
+
+use core::{cell::Cell, time::Duration};
+
+use crate::{
+    Announcement, ClaimError, Clock, Horizon, Slot, Stamp, Tick, TickType,
+    server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
+};
+
+/// A process that generates IDs: the generator that its number leads to, and the file of the marks.
+#[derive(Clone, Copy, Debug)]
+pub struct Session<'a, T: TickType, const SLOTS: usize, H> {
+    slot: &'a Slot<T>,
+    marks: MarksFile<'a, T, SLOTS, H>,
+    /// The number of the generator in its IDs: a partition, a worker or a generator.
+    pub number: u16,
+}
+
+impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<'a, T, SLOTS, H> {
+    /// Starts a session: after this, it may generate IDs.
+    ///
+    /// # Errors
+    ///
+    /// The generators could not [resume](MarksFile::resume).
+    pub fn start(marks: MarksFile<'a, T, SLOTS, H>, number: u16) -> Result<Self, Error> {
+        marks.resume()?;
+        Ok(Self { slot: marks.shared.slot(number), marks, number })
+    }
+
+    /// The memory that it shares.
+    pub fn shared(&self) -> &'a Shared<T, SLOTS> {
+        self.marks.shared
+    }
+
+    /// The same session with another number, and so perhaps another generator.
+    #[must_use]
+    pub fn with_number(self, number: u16) -> Self {
+        Self { slot: self.shared().slot(number), number, ..self }
+    }
+
+    #[inline(always)]
+    fn claim(&self, low: T) -> Result<Stamp<T>, ClaimError<T>> {
+        self.slot.claim_from(low, &self.marks.host, self.marks.range, &self.marks.shared.marks)
+    }
+
+    /// Claims the next stamp, in `low` or later, unless it has to wait or to raise a mark. If the stamp has
+    /// [entered](Stamp::entered) its tick, [`on_new_tick`](Self::on_new_tick) has to follow.
+    #[inline(always)]
+    pub fn try_next(&self, low: T) -> Option<Stamp<T>> {
+        self.claim(low).ok()
+    }
+
+    /// Notes the partition, renews the mark if that is due, logs a step of the clock.
+    pub fn on_new_tick(&self, stamp: Stamp<T>) {
+        if stamp.stepped_back {
+            self.log_backward_step(stamp);
+        }
+        self.slot.note_partition(self.number);
+        if self.shared().marks.due(stamp.tick_tock(), stamp.tick()) {
+            self.marks.renew_early(stamp.tick_tock(), stamp.tick());
+        }
+    }
+
+    /// Logs a backward step of the clock: one message, even if several generators switch sides.
+    #[cold]
+    fn log_backward_step(&self, stamp: Stamp<T>) {
+        let from = match self.slot.is_used() {
+            true => self.slot.departed(!stamp.tick_tock()),
+            // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
+            false => self.shared().resumed(),
+        };
+        if from > stamp.tick() {
+            self.marks.host.log(Notice::ClockSteppedBack { from, to: stamp.tick() });
+        }
+    }
+
+    /// Claims the next stamp, and waits if it has to.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was taken.
+    pub fn next(&self) -> Result<Stamp<T>, Error> {
+        // No tick is before the first, so none is announced.
+        self.next_from(|| T::MIN, |now| now)
+    }
+
+    /// The same, in the tick that `low` returns or later. If the clock reads an earlier one, `announce` gets that, and
+    /// returns the tick to wait for.
+    fn next_from(&self, low: impl Fn() -> T, announce: impl Fn(T) -> T) -> Result<Stamp<T>, Error> {
+        let mut clock_wait = ClockWait::default();
+        loop {
+            match self.claim(low()) {
+                Ok(stamp) => {
+                    if stamp.entered {
+                        self.on_new_tick(stamp);
+                    }
+                    return Ok(stamp);
+                }
+                Err(ClaimError::SequenceExhausted { until }) => {
+                    self.slot.note_overflow();
+                    // No longer than a tick, since the clock may have stepped back just now.
+                    self.wait(Wait::Tick, self.micros_until(until).min(1_000_000 / T::PER_SECOND));
+                }
+                Err(ClaimError::ClockWentBack { until, .. }) => {
+                    self.wait_for_clock(&mut clock_wait, until)?
+                }
+                Err(ClaimError::TooEarly { now }) => {
+                    let first = announce(now);
+                    if first > now {
+                        self.wait_for_clock(&mut clock_wait, first)?;
+                    }
+                }
+                Err(ClaimError::MarkReached { tick_tock, tick }) => self.marks.renew(tick_tock, tick)?,
+                Err(ClaimError::OutOfEpoch(error)) => return Err(Error::OutOfEpoch(error)),
+            }
+        }
+    }
+
+    fn wait_for_clock(&self, clock_wait: &mut ClockWait, until: T) -> Result<(), Error> {
+        // Monitoring shows what is waited for, even before the first ID.
+        self.slot.note_partition(self.number);
+        let (host, micros) = (&self.marks.host, self.micros_until(until));
+        if clock_wait.micros(host) + micros > host.max_clock_wait() {
+            return Err(Error::ClockWentBack { until: host.epoch().unix_micros(until), micros });
+        }
+        self.wait(Wait::Clock, micros);
+        Ok(())
+    }
+
+    fn micros_until(&self, tick: T) -> u64 {
+        let host = &self.marks.host;
+        u64::try_from(host.epoch().unix_micros(tick) - host.unix_micros()).unwrap_or(0)
+    }
+
+    fn wait(&self, wait: Wait, micros: u64) {
+        let host = &self.marks.host;
+        let since = host.monotonic();
+        host.nap(wait, micros);
+        self.slot.note_wait(host.monotonic().saturating_sub(since).as_micros() as u64);
+    }
+}
+
+impl<const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'_, Tick, SLOTS, H> {
+    /// Claims the next stamp for a transaction, which announces its first one in the word of its process and with its
+    /// number, and waits if it has to.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was taken.
+    pub fn next_of(
+        &self,
+        transaction: &Transaction,
+        word: &Announcement,
+        number: u32,
+    ) -> Result<Stamp, Error> {
+        let horizon = &self.shared().horizon;
+        self.next_from(|| transaction.announced(), |now| transaction.announce(horizon, word, number, now))
+    }
+
+    /// Advances the horizon to so many ticks before the present one, writes marks of both sides that are not below it,
+    /// and returns it. For `open` and `prepared` see [`Horizon::advance`].
+    ///
+    /// # Errors
+    ///
+    /// The marks could not be written.
+    pub fn horizon(
+        &self,
+        margin: u64,
+        open: impl Fn() -> Option<Tick>,
+        prepared: impl Fn() -> Option<Tick>,
+    ) -> Result<Tick, Error> {
+        let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
+        let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
+        let horizon = self.shared().horizon.advance(to, open, prepared);
+        self.marks.keep_above(horizon, now.max(horizon))?;
+        Ok(horizon)
+    }
+}
+
+/// The present transaction of a process.
+#[derive(Debug)]
+pub struct Transaction {
+    /// The tick from which on it may take IDs; the last one there is before it has announced any.
+    announced: Cell<Tick>,
+}
+
+impl Default for Transaction {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Transaction {
+    /// One that has announced nothing.
+    pub const fn new() -> Self {
+        Self { announced: Cell::new(Tick::MAX) }
+    }
+
+    /// The tick from which on it may take IDs: [`Tick::MAX`] if it has to announce one first.
+    #[inline(always)]
+    pub fn announced(&self) -> Tick {
+        self.announced.get()
+    }
+
+    /// Announces that it takes IDs from `now` on. Returns the tick from which on it may.
+    fn announce(&self, horizon: &Horizon, word: &Announcement, number: u32, now: Tick) -> Tick {
+        self.announced.set(horizon.announce(word, number, now, self.announced()));
+        self.announced.get()
+    }
+
+    /// Called when its end is visible to others: clears the word, if it has announced anything.
+    pub fn end<'w>(&self, word: impl FnOnce() -> Option<&'w Announcement>) {
+        if self.announced.replace(Tick::MAX) != Tick::MAX
+            && let Some(word) = word()
+        {
+            word.clear();
+        }
+    }
+}
+
+/// How long one call has waited for a clock that went back.
+#[derive(Default)]
+struct ClockWait(Option<Duration>);
+
+impl ClockWait {
+    /// Microseconds since the first call.
+    fn micros<T>(&mut self, host: &impl Host<T>) -> u64 {
+        let now = host.monotonic();
+        now.saturating_sub(*self.0.get_or_insert(now)).as_micros() as u64
+    }
+}
