@@ -39,6 +39,7 @@ const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const LOOM: Suite = Suite("loom", "");
 const LOOM_HORIZON: Suite = Suite("loom_horizon", "");
+const SIM: Suite = Suite("sim", "no_life");
 const CORE: Suite = Suite("core", "");
 const SQL_FILE: Suite = Suite("server", "uuidv7::");
 const SQL_FILE_READERS: Suite = Suite("faults", "uuidv7::");
@@ -49,14 +50,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "shared.marks.restore(limits, record.current);",
         to: "shared.marks.restore(limits.map(|_| T::MIN), record.current);",
-        suites: &[RESTARTS, KILLS, DISK, MARKS, STANDBY, CLOCK],
+        suites: &[SIM, RESTARTS, KILLS, DISK, MARKS, STANDBY, CLOCK],
     },
     Mutant {
         name: "marks are never written",
         file: "core/src/server/marks_file.rs",
         from: "        self.write_record(file, &record)?;\n",
         to: "        let _ = file;\n",
-        suites: &[RESTARTS, MARKS],
+        suites: &[SIM, RESTARTS, MARKS],
     },
     Mutant {
         name: "marks are written and not synced",
@@ -77,21 +78,21 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "        self.write_record(file, &record)?;\n",
         to: "        shared.marks.raise(record.limits);\n        self.write_record(file, &record)?;\n",
-        suites: &[DISK, MARKS],
+        suites: &[SIM, DISK, MARKS],
     },
     Mutant {
         name: "marks are written two seconds too low",
         file: "core/src/server/marks_file.rs",
         from: "        self.write_record(file, &record)?;\n",
         to: "        let low = record.limits.map(|l| T::from_bits(l.get() - Marks::<T>::AHEAD));\n        self.write_record(file, &Record { limits: low, ..record.clone() })?;\n",
-        suites: &[RESTARTS, DISK],
+        suites: &[SIM, RESTARTS, DISK],
     },
     Mutant {
         name: "marks are renewed only when they are reached",
-        file: "src/generator/session.rs",
+        file: "core/src/server/session.rs",
         from: "        if self.shared().marks.due(stamp.tick_tock(), stamp.tick()) {",
         to: "        if false {",
-        suites: &[DISK],
+        suites: &[SIM, DISK],
     },
     Mutant {
         name: "the lock of the marks file is not taken",
@@ -102,10 +103,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "generators are in the memory of their backends",
-        file: "src/generator/session.rs",
-        from: "        Ok(Self { slot: shared.slot(number),",
+        file: "core/src/server/session.rs",
+        from: "        Ok(Self { slot: marks.shared.slot(number),",
         to: "        Ok(Self { slot: Box::leak(Box::default()),",
-        suites: &[CONNECTIONS],
+        suites: &[SIM, CONNECTIONS],
     },
     Mutant {
         name: "generators from number 16 on start at zero",
@@ -154,7 +155,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "        if limits != record.limits {\n",
         to: "        if record.serial == 0 && old_primary.is_none() {\n",
-        suites: &[STANDBY],
+        suites: &[SIM, STANDBY],
     },
     Mutant {
         name: "a promotion raises the mark of the current side only",
@@ -235,9 +236,9 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "what was waited already does not count",
-        file: "src/generator/session.rs",
-        from: "        if waited + micros > max_clock_wait() {",
-        to: "        if waited.min(0) + micros > max_clock_wait() {",
+        file: "core/src/server/session.rs",
+        from: "        if clock_wait.micros(host) + micros > host.max_clock_wait() {",
+        to: "        if clock_wait.micros(host).min(0) + micros > host.max_clock_wait() {",
         suites: &[WAITS],
     },
     Mutant {
@@ -782,9 +783,9 @@ DECLARE
     },
     Mutant {
         name: "the marks are not at the horizon",
-        file: "src/sno/horizon/reader.rs",
-        from: "    session.keep_marks_above(tick, now.max(tick))?;",
-        to: "        let _ = now;",
+        file: "core/src/server/session.rs",
+        from: "        self.marks.keep_above(horizon, now.max(horizon))?;\n",
+        to: "",
         suites: &[HORIZON],
     },
     Mutant {

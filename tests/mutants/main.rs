@@ -203,6 +203,15 @@ impl Tests {
                     "--",
                 ]);
             }
+            "sim" => {
+                command
+                    .args(["cargo", "test", "--package", "sno-core", "--features", "marks", "--release"])
+                    .args(["--test", program, "--"])
+                    .env("RUSTFLAGS", "--cfg simulated")
+                    .env("CARGO_PROFILE_RELEASE_LTO", "off")
+                    .env("CARGO_TARGET_DIR", self.root.join("target/sim"))
+                    .env("DURATION", "60");
+            }
             "loom" | "loom_horizon" => {
                 command
                     .args(["cargo", "test", "--package", "sno-core", "--release", "--test", program, "--"])

@@ -1,0 +1,478 @@
+//! What a process of a server does: sessions, transactions, parallel workers, readers of the horizon.
+
+use std::{
+    cell::Cell,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::Duration,
+};
+
+use sno_core::{
+    Clock, Epoch, OutOfEpoch, Stamp, Tick, TickClock,
+    server::{Disk, Error, Host, MarksFile, Notice, Session, Transaction, Wait},
+};
+
+use crate::{
+    disk::Handle,
+    world::{Machine, Prepared, Row, SLOTS, WORKERS, World},
+};
+
+/// A process, in the place that its machine has for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Process<'a> {
+    world: &'a World,
+    machine: &'a Machine,
+    place: usize,
+    clock: &'a TickClock,
+}
+
+/// The payload of a call that was cancelled.
+struct Cancelled;
+
+impl Clock for Process<'_> {
+    fn now(&self) -> Result<Tick, OutOfEpoch> {
+        self.world.pause();
+        self.clock.now()
+    }
+
+    fn is_current(&self, tick: Tick) -> bool {
+        self.clock.is_current(tick)
+    }
+}
+
+impl Host<Tick> for Process<'_> {
+    fn epoch(&self) -> Epoch {
+        Epoch::SNO
+    }
+
+    fn unix_micros(&self) -> i64 {
+        self.world.pause();
+        self.machine.clock(self.world)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.world.time.get() as u64)
+    }
+
+    fn max_clock_wait(&self) -> u64 {
+        self.machine.max_clock_wait.get()
+    }
+
+    fn nap(&self, wait: Wait, micros: u64) {
+        self.world.count(match wait {
+            Wait::Tick => "waits for a tick",
+            Wait::Clock => "waits for the clock",
+            Wait::Marks => "waits for a writer of the marks",
+        });
+        // As the extension does, at most a second. A signal may end it earlier.
+        self.world.nap(self.machine, self.place, micros.min(1_000_000) as i64);
+        if self.world.faults.cancels && !self.world.ending.get() && self.world.one_in(20) {
+            self.world.count("cancelled calls");
+            resume_unwind(Box::new(Cancelled));
+        }
+    }
+
+    fn system_identifier(&self) -> u64 {
+        self.machine.system_identifier.get()
+    }
+
+    fn wal_timeline(&self) -> u32 {
+        self.machine.wal_timeline.get()
+    }
+
+    fn last_replayed_commit(&self) -> Option<i64> {
+        self.machine.replayed.get()
+    }
+
+    fn log(&self, notice: Notice<Tick>) {
+        self.world.say(self.machine, || format!("p{} {notice:?}", self.place));
+        self.world.count(match notice {
+            Notice::Copied { .. } => "copies that were noticed",
+            Notice::Promoted(_) => "promotions that were noticed",
+            Notice::ClockWentBackWhileDown(_) => "backward steps while a server was down",
+            Notice::NotRenewed(_) => "early renewals that failed",
+            Notice::ClockSteppedBack { .. } => "backward steps that were logged",
+        });
+    }
+}
+
+impl Process<'_> {
+    /// An error of the disk, at times.
+    fn fails(&self) -> io::Result<()> {
+        self.world.pause();
+        if self.world.faults.disk_errors && !self.world.ending.get() && self.world.one_in(15) {
+            self.world.count("errors of the disk");
+            return Err(io::Error::other("EIO"));
+        }
+        Ok(())
+    }
+}
+
+impl Disk for Process<'_> {
+    type File = Handle;
+
+    fn open(&self) -> io::Result<Handle> {
+        self.fails()?;
+        Ok(self.machine.disk.open())
+    }
+
+    fn try_lock(&self, file: &Handle) -> io::Result<bool> {
+        self.fails()?;
+        Ok(self.machine.disk.try_lock(file))
+    }
+
+    fn stat(&self, file: &Handle) -> io::Result<(u64, u64)> {
+        self.fails()?;
+        Ok((file.inode.number, file.inode.cache.borrow().len() as u64))
+    }
+
+    fn read(&self, file: &Handle, length: u64) -> io::Result<Vec<u8>> {
+        self.fails()?;
+        let cache = file.inode.cache.borrow();
+        Ok(cache[..cache.len().min(length as usize)].to_vec())
+    }
+
+    fn write_at(&self, file: &Handle, bytes: &[u8], position: u64) -> io::Result<()> {
+        let mut done = 0;
+        while done < bytes.len() {
+            // Only the first part of a page can be short: what is in one sector is written at once.
+            let all = bytes.len() - done;
+            let part = match self.world.faults.short_writes && self.world.one_in(3) {
+                true => all.min(512 * (1 + self.world.below(8)) as usize),
+                false => all,
+            };
+            self.machine.disk.write(file, &bytes[done..done + part], position as usize + done);
+            done += part;
+            self.fails()?;
+        }
+        Ok(())
+    }
+
+    fn sync_data(&self, file: &Handle) -> io::Result<()> {
+        let failure = self.fails();
+        let kept = || self.world.one_in(2);
+        self.machine.disk.sync(file, failure.is_err().then_some(&kept))
+    }
+
+    fn sync_all(&self, file: &Handle) -> io::Result<()> {
+        self.sync_data(file)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.fails()?;
+        self.machine.disk.sync_directory();
+        Ok(())
+    }
+}
+
+type Generator<'a> = Session<'a, Tick, SLOTS, Process<'a>>;
+
+/// Lives in a place, one session after another.
+pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
+    let (shared, clock) = (machine.shared(), TickClock::new());
+    let process = Process { world, machine, place, clock: &clock };
+    let process_id = place as u32 + 7 * world.below(5) as u32;
+    // The settings that the session has read, and its last ID.
+    let mut session: Option<Generator<'_>> = None;
+    let mut settings = u64::MAX;
+    let last = Cell::new(None);
+    loop {
+        if world.ending.get() {
+            machine.parked[place].set(true);
+            world.nap(machine, place, i64::MAX / 2);
+        }
+        if settings != machine.settings.get() {
+            session = None;
+            last.set(None);
+            settings = machine.settings.get();
+        }
+        let Some(session) = session else {
+            let (prefix, range) = (machine.prefix.get(), machine.range.get());
+            let bounds = [*prefix.partitions().start(), *prefix.partitions().end()];
+            let marks = MarksFile { host: process, shared: &shared, partitions: bounds, range };
+            let started = process.statement(|| Session::start(marks, prefix.partition(process_id)));
+            session = started.and_then(Result::ok);
+            continue;
+        };
+        match world.below(12) {
+            0..=2 => {
+                process.read_horizon(&session);
+            }
+            3 => process.finish_prepared(),
+            4 => world.nap(machine, place, 1 + world.below(20_000) as i64),
+            _ if place >= WORKERS => process.work(&session, &last),
+            _ => process.transaction(&session, &last),
+        }
+    }
+}
+
+/// When all faults have ended: an ID can be generated, and the horizon comes to the present.
+pub(crate) fn last_call(world: &World, machine: &Machine) {
+    let (shared, clock) = (machine.shared(), TickClock::new());
+    let process = Process { world, machine, place: 0, clock: &clock };
+    let (prefix, range) = (machine.prefix.get(), machine.range.get());
+    let bounds = [*prefix.partitions().start(), *prefix.partitions().end()];
+    let marks = MarksFile { host: process, shared: &shared, partitions: bounds, range };
+    let session = match Session::start(marks, prefix.partition(0)) {
+        Ok(session) => session,
+        Err(error) => return world.fail(format!("no session at the end: {error}")),
+    };
+    machine.begin(0);
+    let transaction = Transaction::new();
+    if let Err(error) = process.next(&session, &transaction, 0, &Cell::new(None)) {
+        world.fail(format!("no ID at the end: {error}"));
+    }
+    process.commit(&transaction);
+    let before = process.clock.now().unwrap();
+    match process.read_horizon(&session) {
+        Some((horizon, margin)) if horizon.get() + margin >= before.get() => {}
+        other => world.fail(format!("the horizon at the end is {other:?}, and the clock {before:?}")),
+    }
+    machine.parked[0].set(true);
+}
+
+impl<'a> Process<'a> {
+    /// Runs a statement, which can be cancelled.
+    fn statement<R>(&self, run: impl FnOnce() -> R) -> Option<R> {
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(result) => Some(result),
+            Err(payload) if payload.is::<Cancelled>() => None,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// The next ID of a transaction, whose leader has this place.
+    fn next(
+        &self,
+        session: &Generator<'a>,
+        transaction: &Transaction,
+        leader: usize,
+        last: &Cell<Option<(Stamp, i64)>>,
+    ) -> Result<(), Error> {
+        let machine = self.machine;
+        let began = self.world.time.get();
+        // As the extension does: first without waiting.
+        let stamp = match session.try_next(transaction.announced()) {
+            Some(stamp) => {
+                self.world.own(machine, leader, session.number, stamp);
+                if stamp.entered {
+                    session.on_new_tick(stamp);
+                }
+                stamp
+            }
+            None => {
+                let stamp =
+                    session.next_of(transaction, &machine.words[leader], machine.numbers[leader].get())?;
+                self.world.own(machine, leader, session.number, stamp);
+                stamp
+            }
+        };
+        let slow = self.world.time.get() - began > 60_000_000 && !self.world.faults.freezes;
+        if slow {
+            self.world.count("calls of more than a minute");
+        }
+        let place = |stamp: Stamp| (stamp.tick(), stamp.tick_tock(), stamp.sequence());
+        // A process notices a backward step at the end of the tick, if its counter is right.
+        if let Some((before, at)) = last.replace(Some((stamp, began)))
+            && at > machine.stepped_back_at.get() + 10_000
+            && !self.world.faults.counter_jumps
+            && place(before) >= place(stamp)
+        {
+            self.world.fail(format!("a session got {before:?} and then {stamp:?}"));
+        }
+        Ok(())
+    }
+
+    /// Some IDs; false if one of them failed.
+    fn generate(
+        &self,
+        session: &Generator<'a>,
+        transaction: &Transaction,
+        leader: usize,
+        last: &Cell<Option<(Stamp, i64)>>,
+    ) -> bool {
+        (0..1 + self.world.below(6)).all(|_| {
+            let result = self.statement(|| self.next(session, transaction, leader, last));
+            if let Some(Err(error)) = &result {
+                self.world.say(self.machine, || format!("p{} {error}", self.place));
+                self.world.count(match error {
+                    Error::ClockWentBack { .. } => "errors: the clock went back",
+                    Error::Io { .. } => "errors: the file of the marks",
+                    Error::OutOfEpoch(_) | Error::NoRecord => "other errors",
+                });
+            }
+            matches!(result, Some(Ok(())))
+        })
+    }
+
+    fn transaction(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) {
+        let (world, machine, place) = (self.world, self.machine, self.place);
+        let transaction = Transaction::new();
+        machine.begin(place);
+        let mut good = true;
+        for _ in 0..1 + world.below(4) {
+            match world.below(8) {
+                0 => drop(self.read_horizon(session)),
+                1 => world.nap(machine, place, world.below(30_000) as i64),
+                2 if good => {
+                    // A subtransaction that is rolled back.
+                    let rows = machine.rows[place].borrow().len();
+                    self.generate(session, &transaction, place, last);
+                    if machine.workers[place].get() == 0 {
+                        machine.rows[place].borrow_mut().truncate(rows);
+                    }
+                    world.count("subtransactions rolled back");
+                }
+                3 => {
+                    machine.wants_workers[place].set(true);
+                    world.nap(machine, place, world.below(3000) as i64);
+                    machine.wants_workers[place].set(false);
+                }
+                _ => good &= self.generate(session, &transaction, place, last),
+            }
+        }
+        while machine.workers[place].get() > 0 {
+            world.nap(machine, place, 500);
+        }
+        match world.below(8) {
+            0 => self.prepare(&transaction),
+            1..=5 if good => self.commit(&transaction),
+            _ => {
+                machine.rows[place].borrow_mut().clear();
+                machine.numbers[place].set(0);
+                self.end(&transaction);
+            }
+        }
+    }
+
+    fn end(&self, transaction: &Transaction) {
+        self.world.pause();
+        transaction.end(|| Some(&self.machine.words[self.place]));
+    }
+
+    fn commit(&self, transaction: &Transaction) {
+        let (world, machine, place) = (self.world, self.machine, self.place);
+        // The time is taken before the commit is written.
+        let time = machine.clock(world);
+        if world.one_in(10) {
+            world.nap(machine, place, world.below(800_000) as i64);
+        }
+        let rows = machine.rows[place].borrow().clone();
+        world.committed(machine, &rows, time);
+        world.pause();
+        if world.one_in(4) {
+            world.nap(machine, place, world.below(5000) as i64);
+        }
+        // Visible to others, and the end of the number: one step.
+        machine.rows[place].borrow_mut().clear();
+        machine.numbers[place].set(0);
+        world.count("commits");
+        self.end(transaction);
+    }
+
+    fn prepare(&self, transaction: &Transaction) {
+        let (world, machine, place) = (self.world, self.machine, self.place);
+        let number = || {
+            world.pause();
+            machine.numbers[place].get()
+        };
+        let tick = machine.words[place].of(number);
+        machine.preparing[place].set(tick);
+        world.say(machine, || format!("p{place} prepares with {tick:?}"));
+        world.pause();
+        if tick.is_none() && !machine.rows[place].borrow().is_empty() {
+            world.fail("a transaction with IDs is prepared without a tick".into());
+        }
+        let rows = machine.rows[place].borrow().clone();
+        machine.prepared.borrow_mut().push(Prepared { tick, rows, is_visible: false });
+        world.pause();
+        machine.rows[place].borrow_mut().clear();
+        machine.preparing[place].set(None);
+        machine.numbers[place].set(0);
+        world.count("prepared transactions");
+        self.end(transaction);
+    }
+
+    /// `COMMIT PREPARED` or `ROLLBACK PREPARED` of one.
+    fn finish_prepared(&self) {
+        let (world, machine) = (self.world, self.machine);
+        let time = machine.clock(world);
+        let rows = match machine.prepared.borrow_mut().iter_mut().find(|prepared| !prepared.is_visible) {
+            Some(prepared) => {
+                prepared.is_visible = true;
+                prepared.rows.clone()
+            }
+            None => return,
+        };
+        world.committed(machine, &rows, time);
+        world.pause();
+        // The lock is released after the commit is visible.
+        machine.prepared.borrow_mut().retain(|prepared| !prepared.is_visible);
+    }
+
+    /// Generates for another process' transaction.
+    fn work(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) {
+        let machine = self.machine;
+        let Some(leader) = (0..WORKERS).find(|place| machine.wants_workers[*place].get()) else {
+            return self.world.nap(machine, self.place, 1000);
+        };
+        machine.workers[leader].set(machine.workers[leader].get() + 1);
+        self.world.count("parallel workers");
+        last.set(None);
+        self.generate(session, &Transaction::new(), leader, last);
+        machine.workers[leader].set(machine.workers[leader].get() - 1);
+    }
+
+    /// The horizon and the margin.
+    fn read_horizon(&self, session: &Generator<'a>) -> Option<(Tick, u64)> {
+        let (world, machine) = (self.world, self.machine);
+        let margin = [0, 1 + world.below(10), 250, world.below(2000)][world.below(4) as usize];
+        let before = machine.returned.get();
+        let open = || {
+            let words = machine.words.iter().zip(&machine.numbers).filter_map(|(word, number)| {
+                word.of(|| {
+                    world.pause();
+                    number.get()
+                })
+            });
+            words.min()
+        };
+        let prepared = || {
+            world.pause();
+            let prepared: Vec<_> =
+                machine.prepared.borrow().iter().filter_map(|prepared| prepared.tick).collect();
+            let preparing = machine.preparing.iter().filter_map(Cell::get);
+            prepared.into_iter().chain(preparing).min()
+        };
+        let horizon = match self.statement(|| session.horizon(margin, open, prepared))? {
+            Ok(horizon) => horizon,
+            Err(_) => return None,
+        };
+        world.say(machine, || format!("p{} horizon {}", self.place, horizon.get()));
+        world.count("horizons");
+        // The tick that a prepared transaction announced can be before a horizon that was returned meanwhile, although
+        // its IDs are not. After a restart this is all that is known of it.
+        let prepared = machine.prepared.borrow().iter().filter_map(|prepared| prepared.tick).min();
+        if horizon.get() < before
+            && prepared.is_some_and(|tick| tick <= horizon)
+            && machine.has_restarted.get()
+        {
+            world.count("horizons that a prepared transaction set back at a restart");
+        } else if horizon.get() < before {
+            world.fail(format!("the horizon went back from {before} to {}", horizon.get()));
+        }
+        let open: Vec<Row> = machine.open_rows();
+        if let Some(row) = open.iter().find(|row| row.tick < horizon.get()) {
+            world.fail(format!(
+                "a row of {} is still to come, below the horizon {}",
+                row.tick,
+                horizon.get()
+            ));
+        }
+        if open.iter().any(|row| row.tick <= horizon.get() + 1) {
+            world.count("horizons that a transaction holds back");
+        }
+        machine.returned.set(horizon.get().max(machine.returned.get()));
+        Some((horizon, margin))
+    }
+}
