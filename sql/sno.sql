@@ -799,6 +799,233 @@ $$;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean) IS 'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention';
 
 --
+-- Feeds
+--
+
+-- Up to which ID the rows of each feed were read. A page has room for many versions of a row, so that all updates are HOT.
+CREATE TABLE sno_feed_positions (
+    feed text PRIMARY KEY,
+    source regclass NOT NULL,
+    key name NOT NULL,
+    -- A name, since a dump must load where the role does not exist.
+    owner name NOT NULL DEFAULT current_user,
+    margin interval,
+    position sno,
+    moved timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 20);
+COMMENT ON TABLE sno_feed_positions IS 'internal: positions of feeds';
+-- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
+GRANT SELECT ON sno_feed_positions TO PUBLIC;
+GRANT INSERT ON sno_feed_positions TO @extowner@;
+SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions', 'WHERE source IN (SELECT oid FROM pg_catalog.pg_class)');
+
+-- What a role may change. Not by row security, with which pg_dump and COPY would refuse the table. Rights on columns, and a view
+-- where an update deletes: who may update or delete in the whole of a table may also lock it.
+CREATE VIEW sno_own_feeds WITH (security_barrier) AS
+    SELECT feed, source, key, owner, margin, position, moved
+    FROM sno_feed_positions
+    -- A dump may be restored without its roles.
+    WHERE pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text)
+    WITH CHECK OPTION;
+GRANT SELECT, INSERT (feed, source, key, margin), UPDATE (position, moved) ON sno_own_feeds TO PUBLIC;
+COMMENT ON VIEW sno_own_feeds IS 'internal: feeds that the role may use';
+
+CREATE VIEW sno_dropped_feeds WITH (security_barrier) AS SELECT feed FROM sno_own_feeds;
+CREATE RULE drop_feed AS ON UPDATE TO sno_dropped_feeds DO INSTEAD DELETE FROM sno_feed_positions p WHERE p.feed = OLD.feed;
+GRANT SELECT, UPDATE (feed) ON sno_dropped_feeds TO PUBLIC;
+COMMENT ON VIEW sno_dropped_feeds IS 'internal: an update drops a feed';
+
+CREATE VIEW sno_feeds AS
+    SELECT feed, source, owner, margin, position, clock_timestamp() - sno_time(position) AS lag, moved, held_by, held_since
+    FROM sno_feed_positions
+    LEFT JOIN (
+        SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders ORDER BY since LIMIT 1
+    ) holder ON held_since < clock_timestamp() - margin;
+GRANT SELECT ON sno_feeds TO PUBLIC;
+COMMENT ON VIEW sno_feeds IS 'feeds, how far each was read, and what holds it back';
+COMMENT ON COLUMN sno_feeds.feed IS 'name of the feed';
+COMMENT ON COLUMN sno_feeds.source IS 'table or view whose rows it returns';
+COMMENT ON COLUMN sno_feeds.owner IS 'role that created it; its members can use it';
+COMMENT ON COLUMN sno_feeds.margin IS 'margin of its horizon; null if its horizons are given';
+COMMENT ON COLUMN sno_feeds.position IS 'ID up to which rows were read; null at the start';
+COMMENT ON COLUMN sno_feeds.lag IS 'time since this ID';
+COMMENT ON COLUMN sno_feeds.moved IS 'when the position was stored: every 10 seconds at least while the feed is read';
+COMMENT ON COLUMN sno_feeds.held_by IS 'oldest transaction that holds it back: its process ID, or its identifier if it is prepared';
+COMMENT ON COLUMN sno_feeds.held_since IS 'time of the first ID of this transaction';
+
+CREATE FUNCTION sno_create_feed(
+        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '1 s'
+    ) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    keys name[];
+    bad record;
+BEGIN
+    -- What is read in the end: the tables of a view, the partitions of a table.
+    WITH RECURSIVE base(oid) AS (
+        SELECT source::oid
+        UNION
+        SELECT n.oid
+        FROM base b, LATERAL (
+            SELECT d.refobjid
+            FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+            WHERE r.ev_class = b.oid AND r.ev_type = '1' AND d.refclassid = 'pg_class'::regclass
+            UNION ALL
+            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = b.oid
+        ) n(oid)
+    )
+    SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'f' THEN 'foreign' WHEN 'm' THEN 'materialized' ELSE 'subscribed' END AS kind
+    INTO bad
+    FROM base JOIN pg_class c USING (oid)
+    WHERE c.relkind IN ('f', 'm') OR margin IS NOT NULL AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid)
+    LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.name USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'Such rows can come below the horizon of this server.';
+    END IF;
+    SELECT array_agg(a.attname) INTO keys
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND (own || '.sno')::regtype IN (t.oid, t.typbasetype)
+        AND a.attname = coalesce(sno_create_feed.key, a.attname)
+        AND (sno_create_feed.key IS NOT NULL OR c.relkind = 'v' OR i.indnatts = 1 AND i.indkey[0] = a.attnum);
+    IF cardinality(keys) IS DISTINCT FROM 1 THEN
+        RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
+            HINT = 'Name the column: key => ''id''.';
+    END IF;
+    EXECUTE format('INSERT INTO %s.sno_own_feeds (feed, source, key, margin) VALUES ($1, $2, $3, $4)', own)
+        USING feed, source, keys[1], margin;
+    EXECUTE format('SELECT %s.sno_seek_feed($1, $2)', own) USING feed, since;
+END
+$$;
+COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
+
+CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    sought text;
+BEGIN
+    IF num_nonnulls(since, after) <> 1 THEN
+        RAISE EXCEPTION 'feed must be given a time or an ID' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF since > clock_timestamp() THEN
+        RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    -- At the horizon at most, since rows can still come above it.
+    EXECUTE format('UPDATE %1$s.sno_own_feeds SET moved = clock_timestamp(), position = CASE '
+            'WHEN $3 IS NULL THEN %1$s.sno_last(least($2, %1$s.sno_time(%1$s.sno_horizon(margin))), true) '
+            'ELSE least($3, %1$s.sno_last(%1$s.sno_time(%1$s.sno_horizon(margin)), true)) END '
+            'WHERE feed = $1 RETURNING feed', own) INTO sought USING feed, since, after;
+    IF sought IS NULL THEN
+        RAISE EXCEPTION 'feed "%" does not exist, or is of another role', feed USING ERRCODE = 'undefined_object';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_seek_feed(text, timestamptz, sno) IS 'continue a feed with the rows since a time, or after an ID';
+
+CREATE FUNCTION sno_drop_feed(feed text) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
+    found_feed text;
+BEGIN
+    EXECUTE format('SELECT feed FROM %s.sno_own_feeds WHERE feed = $1 FOR UPDATE', own) INTO found_feed USING feed;
+    IF found_feed IS NULL THEN
+        RAISE EXCEPTION 'feed "%" does not exist, or is of another role', feed USING ERRCODE = 'undefined_object';
+    END IF;
+    EXECUTE format('UPDATE %s.sno_dropped_feeds SET feed = feed WHERE feed = $1', own) USING feed;
+END
+$$;
+COMMENT ON FUNCTION sno_drop_feed(text) IS 'drop a feed';
+
+-- With the caller's search_path, which functions in a view may need, so that all names and operators are qualified. Without sorts: in the
+-- order of an index, a batch is found without reading what comes after it, whatever the statistics say.
+CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL) RETURNS SETOF anyelement
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000 SET enable_sort = off SET jit = off
+AS $$
+DECLARE
+    isolation pg_catalog.text := pg_catalog.current_setting('transaction_isolation');
+    -- In the order of the keys, also to see whether there is a row: for EXISTS, the planner may read a table from its start.
+    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I OPERATOR(%4$s.>) $1 OR $1 IS NULL) AND %3$I OPERATOR(%4$s.<) $2 '
+        'AND (%3$I OPERATOR(%4$s.<=) $3 OR $3 IS NULL) ORDER BY %3$I USING OPERATOR(%4$s.<) LIMIT %5$s OFFSET %6$s';
+    own pg_catalog.record;
+    f pg_catalog.record;
+    is_there pg_catalog.bool;
+    last horizon%TYPE;
+BEGIN
+    IF batch_size OPERATOR(pg_catalog.<) 1 IS NOT FALSE THEN
+        RAISE EXCEPTION 'invalid size of a batch: %', batch_size USING ERRCODE = 'invalid_parameter_value';
+    ELSIF isolation OPERATOR(pg_catalog.=) ANY ('{repeatable read,serializable}') THEN
+        RAISE EXCEPTION 'cannot read a feed in a transaction with isolation level %', pg_catalog.upper(isolation)
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
+                DETAIL = 'All statements of such a transaction have one snapshot, which is older than the horizon.';
+    ELSIF pg_catalog.current_setting('transaction_read_only')::pg_catalog.bool THEN
+        RAISE EXCEPTION 'cannot read a feed in a read-only transaction'
+            USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'The position of the feed is stored.';
+    END IF;
+    SELECT e.extnamespace::pg_catalog.regnamespace AS schema, e.extowner AS owner INTO own
+    FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'sno';
+    -- The horizon first: each statement that follows has a later snapshot.
+    EXECUTE pg_catalog.format('SELECT *, source::pg_catalog.text AS name, '
+            'coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
+            'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
+    IF f.feed IS NULL THEN
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
+        RAISE EXCEPTION 'must be a member of role "%" to read feed "%"', f.owner, feed USING ERRCODE = 'insufficient_privilege';
+    ELSIF f.source::pg_catalog.oid OPERATOR(pg_catalog.<>) (
+        SELECT t.typrelid FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(row_type)::pg_catalog.oid
+    ) THEN
+        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
+            USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
+                HINT = pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source);
+    ELSIF horizon IS NULL AND (f.margin IS NULL OR EXISTS (
+        SELECT FROM pg_catalog.pg_subscription_rel s WHERE s.srrelid OPERATOR(pg_catalog.=) f.source::pg_catalog.oid
+    )) THEN
+        RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'It has rows of other servers.';
+    -- As text, which has the same order.
+    ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
+        RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+                HINT = 'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.';
+    END IF;
+    EXECUTE pg_catalog.format(rows, 'true', f.name, f.key, own.schema, 1, 0) INTO is_there USING f.position, f.horizon, last;
+    IF is_there IS NULL THEN
+        -- Nothing to write, but for those who watch, and for views that leave out most rows. Not if the feed was moved meanwhile.
+        IF f.moved OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
+            EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
+                    'position = greatest(position, %1$s.sno_last(%1$s.sno_time($3), true)) '
+                    'WHERE feed OPERATOR(pg_catalog.=) (SELECT feed FROM %1$s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
+                    'FOR UPDATE SKIP LOCKED) AND moved OPERATOR(pg_catalog.=) $2', own.schema) USING feed, f.moved, f.horizon;
+        END IF;
+        RETURN;
+    END IF;
+    -- The newest position, which others may have moved. What was read is locked by now, so its name tells whether it was the source.
+    EXECUTE pg_catalog.format('SELECT true, position FROM %s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
+            'AND source OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2) AND key OPERATOR(pg_catalog.=) $3 FOR UPDATE', own.schema)
+        INTO is_there, f.position USING feed, f.name, f.key;
+    IF is_there IS NULL THEN
+        RAISE EXCEPTION 'feed "%" was dropped or changed concurrently', feed USING ERRCODE = 'undefined_object';
+    END IF;
+    -- The last key of a full batch: no row comes below the horizon, and rows that are deleted meanwhile do no harm.
+    EXECUTE pg_catalog.format(rows, pg_catalog.quote_ident(f.key), f.name, f.key, own.schema, 1, batch_size OPERATOR(pg_catalog.-) 1)
+        INTO last USING f.position, f.horizon, last;
+    -- Not back behind the horizon of another consumer.
+    EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
+            'position = greatest(position, coalesce($2, %1$s.sno_last(%1$s.sno_time($3), true))) '
+            'WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) USING feed, last, f.horizon;
+    -- With all rows of the last key, of which a view can have several.
+    RETURN QUERY EXECUTE pg_catalog.format(rows, '*', f.name, f.key, own.schema, 'ALL', 0) USING f.position, f.horizon, last;
+END
+$$;
+COMMENT ON FUNCTION sno_feed(text, anyelement, integer, sno) IS 'the next rows of a feed, in the order of their IDs: each once, if the transaction commits';
+
+--
 -- Casts: all explicit. Those to and from text are PostgreSQL's own for every type: explicit, and assignments to text
 --
 

@@ -1,4 +1,4 @@
-//! Readers that follow the horizon, while transactions commit late, roll back, are prepared and killed, and the clock
+//! Readers that follow the horizon and consumers of feeds, while transactions commit late, roll back, are prepared and killed, and the clock
 //! steps.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sno_tests::postgres::{self, Client, NoTls};
 use sno_tests::{Ids, Mode, Random, Server, Sql as _, Stop};
 
-use crate::{pick, tally};
+use crate::{feeds, pick, tally};
 
 /// How many rows each batch has, by its number.
 pub(crate) type Rows = BTreeMap<i32, i64>;
@@ -82,7 +82,7 @@ impl Feed<'_> {
 }
 
 /// Commits what is prepared, also what a crash has separated from its writer.
-fn finish(client: &mut Client) -> Result<(), postgres::Error> {
+pub(crate) fn finish(client: &mut Client) -> Result<(), postgres::Error> {
     for row in client.query("SELECT gid FROM pg_prepared_xacts", &[])? {
         // Others do the same.
         let _ = client.batch_execute(&format!("COMMIT PREPARED '{}'", row.get::<_, String>(0)));
@@ -109,7 +109,7 @@ fn read(client: &mut Client, place: &mut String, seen: &mut Rows) -> Result<(), 
 /// Runs writers and readers until so many rows are written, and does `fault` again and again meanwhile. Returns how
 /// many rows were missed by a reader that remembers the last ID.
 fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
-    server.run("TRUNCATE items");
+    server.run("TRUNCATE items, copy_of_items, copy_of_even");
     let feed =
         Feed { server, batches: AtomicI32::new(0), written: AtomicI64::new(0), stop: AtomicBool::new(false) };
     let (mut place, mut seen) = (FIRST.to_owned(), Rows::new());
@@ -124,6 +124,12 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
                 })
             })
             .collect();
+        for consumed in feeds::FEEDS.into_iter().cycle().take(4) {
+            scope.spawn(|| {
+                let mut random = Random::seeded();
+                feed.repeat(|client| feeds::consume(client, consumed, &mut random));
+            });
+        }
         scope.spawn(|| feed.repeat(|client| read(client, &mut place, &mut seen)));
         let naive = scope.spawn(|| {
             let (mut last, mut count) = (FIRST.to_owned(), 0);
@@ -158,6 +164,7 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
     let all: Rows = all.iter().map(|row| (row.get(0), row.get(1))).collect();
     let wrong: Vec<_> = all.iter().filter(|(batch, rows)| seen.get(batch) != Some(rows)).take(9).collect();
     assert!(wrong.is_empty() && seen.len() == all.len(), "batches and their rows, not as read: {wrong:?}");
+    feeds::check(&mut client);
     let total = all.values().sum::<i64>();
     tally::count("rows read below horizons, each once", total as u64);
     tally::count("rows that a reader missed who remembers the last ID", (total - naive) as u64);
@@ -179,6 +186,7 @@ fn server() -> Server {
     let mut client = server.connect();
     client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), batch integer NOT NULL)");
     client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 100) n; ANALYZE source");
+    client.run(feeds::SETUP);
     client.run("SELECT sno_new(1)");
     server.set_clock("+0");
     server

@@ -12,6 +12,7 @@ mod tally;
 mod clock;
 mod connections;
 mod disk;
+mod feeds;
 mod horizon;
 mod input;
 mod kills;

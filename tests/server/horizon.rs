@@ -504,6 +504,29 @@ fn the_marks_of_both_sides_are_at_the_horizon() {
     }
 }
 
+/// The LSN that docs/order.md says to wait for. The place of the next record is not reached while nothing is written.
+#[test]
+fn an_idle_primary_with_a_new_wal_segment() {
+    let server = Server::builder().start();
+    let standby = server.standby();
+    let (mut writer, mut reader) = (server.connect(), standby.connect());
+    writer.run(TABLE);
+    writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
+    thread::sleep(Duration::from_millis(8));
+    writer.run("SELECT pg_switch_wal()");
+    let horizon = text(&mut writer, NOW);
+    let call = "pg_logical_emit_message(true, 'sno', '')";
+    assert!(super::docs::page("order.md").contains(call));
+    let lsn = text(&mut writer, &format!("SELECT {call}"));
+    let reached = format!("SELECT pg_last_wal_replay_lsn() >= '{lsn}'");
+    let began = Instant::now();
+    while !reader.one::<bool>(&reached) {
+        assert!(began.elapsed() < Duration::from_secs(5), "{lsn} is not reached");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(reader.one::<bool>(&format!("SELECT count(*) = 1 FROM items WHERE id < '{horizon}'")));
+}
+
 /// As docs/order.md says: the horizon of the primary counts on a standby that has replayed as much.
 #[test]
 fn on_a_standby_and_after_its_promotion() {

@@ -17,6 +17,7 @@ mod drifts;
 mod drivers;
 mod encodings;
 mod estimates;
+mod feeds;
 mod foreign;
 mod harness;
 mod horizon;

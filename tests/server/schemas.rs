@@ -12,6 +12,7 @@ const TRAPS: &str = "
     CREATE OPERATOR trap.= (FUNCTION = trap.same, LEFTARG = oid, RIGHTARG = regtype);
     CREATE FUNCTION trap.format(text, text, text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
     CREATE FUNCTION trap.format(text, name, name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+    CREATE FUNCTION trap.quote_ident(name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
     CREATE FUNCTION trap.sno_lower(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
     CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';";
 

@@ -64,6 +64,8 @@ pub(crate) const FILL: &str = "
     CREATE VIEW recent AS SELECT * FROM event WHERE id >= '2026-01-02Z'::timestamptz;
     CREATE FUNCTION last_hour(sno) RETURNS boolean LANGUAGE SQL
         RETURN sno_between($1, now() - interval '1 hour', now() + interval '1 hour');
+    SELECT sno_create_feed('events', 'event', '2026-01-02Z');
+    SELECT count(*) FROM sno_feed('events', NULL::event, 100);
     ANALYZE event, log, part;";
 
 /// The indexes of `event`, and what each is to find.
@@ -113,6 +115,7 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
         "SELECT string_agg(format('%s %s', tableoid::regclass, id), ',' ORDER BY id) FROM part",
         "SELECT count(*) FROM recent",
         "SELECT count(*) FROM event JOIN event parent ON parent.id = event.parent",
+        "SELECT string_agg(format('%s %s %s %s', feed, owner, position, margin), ' ') FROM sno_feeds",
     ] {
         let query = format!("SELECT md5(({query})::text)");
         all.push(text(client, &query));
@@ -179,6 +182,11 @@ fn the_comparison_sees_every_kind_of_change() {
         "COMMENT ON COLUMN sno_generators.drifts IS NULL",
         "COMMENT ON CAST (sno AS uuid) IS NULL",
         "REVOKE SELECT ON sno_generators FROM PUBLIC",
+        "REVOKE INSERT (key) ON sno_own_feeds FROM PUBLIC",
+        "ALTER TABLE sno_feed_positions ALTER moved DROP DEFAULT",
+        "ALTER TABLE sno_feed_positions DROP CONSTRAINT sno_feed_positions_pkey",
+        "ALTER TABLE sno_feed_positions SET (fillfactor = 30)",
+        "DROP RULE drop_feed ON sno_dropped_feeds",
         "REVOKE EXECUTE ON FUNCTION sno_time(sno) FROM PUBLIC",
         "ALTER OPERATOR < (sno, sno) SET (RESTRICT = scalarltsel)",
         "ALTER OPERATOR FAMILY sno_ops USING btree DROP FUNCTION 3 (sno, interval)",

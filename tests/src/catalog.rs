@@ -60,6 +60,21 @@ pub fn catalog(client: &mut Client) -> BTreeSet<String> {
                 reloptions)
             FROM pg_class c WHERE relkind = 'v'
             UNION ALL
+            SELECT 'pg_class'::regclass, c.oid, jsonb_build_array(relkind, relacl::text, reloptions)
+            FROM pg_class c WHERE relkind = 'r'
+            UNION ALL
+            SELECT 'pg_class'::regclass, conrelid, jsonb_build_array(conname, pg_get_constraintdef(oid))
+            FROM pg_constraint WHERE conrelid <> 0
+            UNION ALL
+            SELECT 'pg_class'::regclass, adrelid, jsonb_build_array(adnum, pg_get_expr(adbin, adrelid))
+            FROM pg_attrdef
+            UNION ALL
+            SELECT 'pg_class'::regclass, ev_class, jsonb_build_array(rulename, pg_get_ruledef(oid))
+            FROM pg_rewrite WHERE rulename <> '_RETURN'
+            UNION ALL
+            SELECT 'pg_class'::regclass, dumped.relation, jsonb_build_array('dumped', dumped.condition)
+            FROM pg_extension, unnest(extconfig, extcondition) dumped(relation, condition)
+            UNION ALL
             SELECT 'pg_class'::regclass, attrelid, jsonb_build_array(attnum, attname, atttypid::regtype,
                 col_description(attrelid, attnum), attacl::text)
             FROM pg_attribute

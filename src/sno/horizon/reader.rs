@@ -33,7 +33,7 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
             "cannot execute sno_horizon() during recovery",
         )
         .detail("Only the primary knows which transactions are open.")
-        .hint("Call it there, and wait here until its pg_current_wal_insert_lsn() is replayed."));
+        .hint("Call it there, then pg_logical_emit_message(), and wait here until that LSN is replayed."));
     }
     // SAFETY: reads a variable of this backend.
     if unsafe { pg_sys::XactIsoLevel } >= pg_sys::XACT_REPEATABLE_READ as i32 {

@@ -1,0 +1,857 @@
+//! Feeds: `sno_feed()` returns each row once, whoever calls it and however, or says why not. What is done to it under
+//! load is in `../faults/feeds.rs`, what SQL sees in `../pg_regress/sql/feeds.sql`.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::postgres::{Client, SimpleQueryMessage};
+use sno_tests::{Mode, Server, Sql as _, code, error, give_to_server, text, wait_until};
+
+const SETUP: &str = "
+    CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+    SELECT sno_create_feed('feed', 'items', margin => '0');";
+
+/// The numbers of the next rows, in their order.
+const READ: &str = "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::items)";
+
+const INSERT: &str = "INSERT INTO items (n) VALUES";
+
+fn server() -> Server {
+    let server = Server::builder().start();
+    server.run(SETUP);
+    server
+}
+
+/// A tick later, so that the horizon is after all rows that are committed.
+fn next_tick() {
+    thread::sleep(Duration::from_millis(8));
+}
+
+#[track_caller]
+fn read(client: &mut Client) -> String {
+    next_tick();
+    text(client, READ)
+}
+
+/// Runs some SQL in one session, up to where it waits for a lock; then something else; the last value that it returned.
+#[track_caller]
+fn meanwhile(server: &Server, sql: &str, other: impl FnOnce()) -> Result<String, String> {
+    let (mut client, mut observer) = (server.connect(), server.connect());
+    thread::scope(|scope| {
+        let waiting = scope.spawn(move || match client.simple_query(sql) {
+            Ok(messages) => Ok(messages
+                .iter()
+                .filter_map(|message| match message {
+                    SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                    _ => None,
+                })
+                .next_back()
+                .unwrap_or_default()),
+            Err(error) => Err(format!("{error:?}")),
+        });
+        let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')";
+        wait_until("a session that waits", || observer.one(waits));
+        other();
+        waiting.join().unwrap()
+    })
+}
+
+/// How many rows the feed returns, and how many of them are visible to the statement that calls it, which began before
+/// they were committed: it waits for a lock first.
+const CALL: &str =
+    "SELECT (SELECT count(*) FROM sno_feed('feed', NULL::items)) || ' of ' || (SELECT count(*) FROM items)
+    FROM (SELECT pg_advisory_lock_shared(1) OFFSET 0) wait";
+
+/// The horizon is always asked for before the snapshot in which rows are read, whatever calls the function.
+#[test]
+fn a_row_that_is_committed_while_the_caller_runs_is_returned_once() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE results (result text); CREATE TABLE copy (LIKE items); CREATE TABLE events (n integer)",
+    );
+    client.run("CREATE EXTENSION dblink");
+    for (name, kind) in [
+        ("stable", "plpgsql STABLE"),
+        ("immutable", "plpgsql IMMUTABLE"),
+        ("volatile", "plpgsql"),
+        ("settings", "plpgsql SET search_path = public SET work_mem = '1MB'"),
+    ] {
+        client.run(&format!(
+            "CREATE FUNCTION {name}() RETURNS text LANGUAGE {kind} AS $$ BEGIN RETURN ({CALL}); END $$"
+        ));
+    }
+    client.run(&format!(
+        "CREATE FUNCTION stable_sql() RETURNS text LANGUAGE SQL STABLE AS $$ {CALL} $$;
+         CREATE PROCEDURE procedure() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO results {CALL}; END $$;
+         CREATE FUNCTION at_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO results {CALL}; RETURN NULL; END $$;
+         CREATE TRIGGER at_insert AFTER INSERT ON events EXECUTE FUNCTION at_insert()"
+    ));
+    let remote = server.connection_string();
+    let (feed, wait) = ("sno_feed('feed', NULL::items)", "pg_advisory_lock_shared(1)::text");
+    let last = "SELECT result FROM results";
+    let calls = [
+        CALL.to_owned(),
+        format!("PREPARE call AS {CALL}; EXECUTE call"),
+        format!("BEGIN; DECLARE c CURSOR FOR {CALL}; FETCH c; COMMIT"),
+        format!("BEGIN; DECLARE c CURSOR WITH HOLD FOR {CALL}; COMMIT; FETCH c"),
+        "SELECT stable()".into(),
+        "SELECT immutable()".into(),
+        "SELECT volatile()".into(),
+        "SELECT settings()".into(),
+        "SELECT stable_sql()".into(),
+        format!("CALL procedure(); {last}"),
+        format!("INSERT INTO events VALUES (1); {last}"),
+        format!("DO $$ BEGIN INSERT INTO results {CALL}; END $$; {last}"),
+        format!("SELECT * FROM dblink('{remote}', $$ {CALL} $$) r (result text)"),
+        format!(
+            "WITH wait AS MATERIALIZED (SELECT {wait} AS lock),
+                  feed AS MATERIALIZED (SELECT f.* FROM wait, sno_feed('feed', NULL::items, 1 + length(lock)) f),
+                  copied AS (INSERT INTO copy SELECT * FROM feed)
+             SELECT count(*) || ' of ' || (SELECT count(*) FROM items) FROM feed"
+        ),
+        format!(
+            "SELECT count(f.n + 1) || ' of ' || (SELECT count(*) FROM items)
+             FROM (SELECT ({feed}).* FROM (SELECT {wait} OFFSET 0) wait OFFSET 0) f"
+        ),
+    ];
+    for call in &calls {
+        client.run("TRUNCATE items, results; SELECT pg_advisory_lock(1)");
+        let mut writer = server.connect();
+        writer.run(&format!("BEGIN; {INSERT} (1)"));
+        let result = meanwhile(&server, call, || {
+            writer.run("COMMIT");
+            next_tick();
+            client.run("SELECT pg_advisory_unlock_all()");
+        });
+        assert_eq!(result.as_deref(), Ok("1 of 0"), "{call}");
+        assert_eq!(read(&mut client), "", "{call}");
+    }
+}
+
+/// In the order of the IDs, each row once, and never the end of a batch between equal keys.
+#[test]
+fn batches() {
+    let server = server();
+    let mut client = server.connect();
+    // Some 200 rows in each tick.
+    client.run(
+        "INSERT INTO items SELECT sno_make('2026-01-01Z'::timestamptz + n / 200 * interval '4 ms', n % 3, 7, n), n
+         FROM generate_series(1, 1000) n",
+    );
+    client.run("CREATE TABLE tags (item sno, tag integer); INSERT INTO tags SELECT id, t FROM items, generate_series(1, 5) t");
+    client.run("CREATE VIEW tagged AS SELECT items.id, n, tag, sno_time(items.id) AS created_at FROM items JOIN tags ON item = items.id");
+    client.run("SELECT sno_create_feed('tagged', 'tagged', key => 'id', margin => '0')");
+    for (feed, size, batches) in [
+        ("feed', NULL::items", 33, 31),
+        ("tagged', NULL::tagged", 33, 143),
+        ("tagged', NULL::tagged", 5, 1000),
+    ] {
+        client.run("SELECT sno_seek_feed('feed', '-infinity'), sno_seek_feed('tagged', '-infinity')");
+        client.run("CREATE TEMP TABLE got (id sno, n integer, batch integer, place serial)");
+        for batch in 1..=batches + 1 {
+            let copy = format!(
+                "INSERT INTO got (id, n, batch) SELECT id, n, {batch} FROM sno_feed('{feed}, {size})"
+            );
+            let rows = client.execute(&*copy, &[]).unwrap();
+            assert!(
+                rows >= size && rows < size + 5 || batch >= batches,
+                "{rows} rows of {feed} in batch {batch}"
+            );
+            assert!((rows > 0) == (batch <= batches), "{rows} rows of {feed} in batch {batch}");
+        }
+        for (wrong, query) in [
+            (
+                "order",
+                "SELECT count(*) FROM (SELECT id < lag(id) OVER (ORDER BY place) AS back FROM got) g WHERE back",
+            ),
+            (
+                "a key in two batches",
+                "SELECT count(*) FROM (SELECT FROM got GROUP BY id HAVING count(DISTINCT batch) > 1) g",
+            ),
+            ("missing", "SELECT 1000 - count(DISTINCT id) FROM got"),
+            ("twice", "SELECT count(*) % 1000 FROM got"),
+        ] {
+            assert_eq!(client.one::<i64>(query), 0, "{wrong}: {feed}, {size}");
+        }
+        client.run("DROP TABLE got");
+    }
+}
+
+/// The first ID there is, the last row of a batch that is deleted, IDs of one tick with the position.
+#[test]
+fn ends_of_batches() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "INSERT INTO items VALUES ('2222222222222222', 1), ('2222222222222223', 2), ('2222222222222224', 3)",
+    );
+    assert_eq!(read(&mut client), "1 2 3");
+    client.run("SELECT sno_seek_feed('feed', '-infinity')");
+    for expected in ["1", "2", "3", ""] {
+        assert_eq!(text(&mut client, &READ.replace("items)", "items, 1)")), expected);
+    }
+    client.run("SELECT sno_seek_feed('feed', after => '2222222222222222')");
+    client.run("DELETE FROM items WHERE n = 3");
+    assert_eq!(read(&mut client), "2");
+}
+
+/// What a transaction has read comes again if it is rolled back, and not if it commits.
+#[test]
+fn transactions() {
+    let server = Server::builder().conf("max_prepared_transactions", "9").start();
+    server.run(SETUP);
+    let (mut client, mut other) = (server.connect(), server.connect());
+    client.run(&format!("{INSERT} (1), (2), (3)"));
+    let one = READ.replace("items)", "items, 1)");
+    next_tick();
+    client.run("BEGIN");
+    assert_eq!((text(&mut client, &one), text(&mut client, &one)), ("1".into(), "2".into()));
+    client.run("SAVEPOINT s");
+    assert_eq!(text(&mut client, &one), "3");
+    client.run("ROLLBACK TO s");
+    assert_eq!(text(&mut client, &one), "3");
+    client.run("ROLLBACK");
+    // Prepared: others wait, and get the rows if it is rolled back.
+    client.run(&format!("BEGIN; {one}; PREPARE TRANSACTION 'one'"));
+    other.run("SET lock_timeout = '10ms'");
+    assert_eq!(code(&mut other, &one), "55P03");
+    let got = meanwhile(&server, &one, || client.run("ROLLBACK PREPARED 'one'"));
+    assert_eq!(got.as_deref(), Ok("1"));
+    client.run(&format!("BEGIN; {one}; PREPARE TRANSACTION 'two'"));
+    let got = meanwhile(&server, &one, || client.run("COMMIT PREPARED 'two'"));
+    assert_eq!(got.as_deref(), Ok("3"));
+    // A call that finds nothing waits for nobody.
+    client.run("BEGIN; SELECT FROM sno_feed_positions WHERE feed = 'feed' FOR UPDATE");
+    assert_eq!(read(&mut other), "");
+    client.run("ROLLBACK");
+}
+
+/// Every refusal, with its SQLSTATE and what it says.
+#[test]
+fn refusals() {
+    let server = Server::builder().conf("wal_level", "logical").start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice;
+         CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); CREATE VIEW doubled AS SELECT * FROM two;
+         CREATE TABLE numbers (id integer PRIMARY KEY);
+         CREATE MATERIALIZED VIEW old AS SELECT * FROM items; CREATE VIEW over_old AS SELECT * FROM old;
+         CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+         CREATE TABLE log (id sno) PARTITION BY RANGE (id);
+         CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('2222222222222222') TO (MAXVALUE) SERVER far;
+         CREATE TABLE dropped (LIKE items INCLUDING ALL); SELECT sno_create_feed('dropped', 'dropped'); DROP TABLE dropped;
+         CREATE TABLE dropped (LIKE items INCLUDING ALL);
+         SELECT sno_create_feed('given', 'items', margin => NULL)",
+    );
+    let mut alice = server.connect_as("alice");
+    alice.run("CREATE TABLE hers (id sno PRIMARY KEY); SELECT sno_create_feed('hers', 'hers')");
+    let mut refused = |user: &str, sql: &str, code: &str, message: &str| {
+        let mut client = server.connect_as(user);
+        let error = error(&mut client, sql);
+        assert_eq!((error.code().code(), error.message()), (code, message), "{sql}");
+        // Nothing has happened, and nothing is held.
+        let _ = client.batch_execute("ROLLBACK");
+        client.run("SELECT 1");
+    };
+    let feed = "SELECT * FROM sno_feed('feed', NULL::items)";
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        let message = format!("cannot read a feed in a transaction with isolation level {level}");
+        refused("postgres", &format!("BEGIN ISOLATION LEVEL {level}; {feed}"), "25000", &message);
+    }
+    let postgres = [
+        (&*format!("BEGIN READ ONLY; {feed}"), "25006", "cannot read a feed in a read-only transaction"),
+        ("SELECT sno_feed('feed', NULL::items, 0)", "22023", "invalid size of a batch: 0"),
+        ("SELECT sno_feed('feed', NULL::items, NULL)", "22023", "invalid size of a batch: <NULL>"),
+        ("SELECT sno_feed('none', NULL::items)", "42704", "feed \"none\" does not exist"),
+        ("SELECT sno_feed(NULL, NULL::items)", "42704", "feed \"<NULL>\" does not exist"),
+        (
+            "SELECT sno_feed('feed', NULL::two)",
+            "42804",
+            "feed \"feed\" returns rows of \"items\", not of \"two\"",
+        ),
+        (
+            "SELECT sno_feed('feed', 1)",
+            "42804",
+            "feed \"feed\" returns rows of \"items\", not of \"integer\"",
+        ),
+        ("SELECT sno_feed('given', NULL::items)", "55000", "horizon must be given for feed \"given\""),
+        (
+            "SELECT sno_create_feed('feed', 'items')",
+            "23505",
+            "duplicate key value violates unique constraint \"sno_feed_positions_pkey\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'old')",
+            "42809",
+            "cannot create a feed of materialized rows: \"public.old\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'over_old')",
+            "42809",
+            "cannot create a feed of materialized rows: \"public.old\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'log')",
+            "42809",
+            "cannot create a feed of foreign rows: \"public.log_far\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'log', margin => NULL)",
+            "42809",
+            "cannot create a feed of foreign rows: \"public.log_far\"",
+        ),
+        ("SELECT sno_create_feed('x', 'two')", "42703", "no single key of type sno in \"public.two\""),
+        (
+            "SELECT sno_create_feed('x', 'doubled')",
+            "42703",
+            "no single key of type sno in \"public.doubled\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'doubled', key => 'c')",
+            "42703",
+            "no single key of type sno in \"public.doubled\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'numbers')",
+            "42703",
+            "no single key of type sno in \"public.numbers\"",
+        ),
+        (
+            "SELECT sno_create_feed('x', 'items_pkey', key => 'id')",
+            "42703",
+            "no single key of type sno in \"public.items_pkey\"",
+        ),
+        ("SELECT sno_create_feed('x', NULL)", "42703", "no single key of type sno in \"<NULL>\""),
+        ("SELECT sno_create_feed('x', 'items', NULL)", "22023", "feed must be given a time or an ID"),
+        (
+            "SELECT sno_create_feed('x', 'items', '2070-01-01Z')",
+            "22023",
+            "feed cannot start in the future: \"2070-01-01 00:00:00+00\"",
+        ),
+        ("SELECT sno_create_feed('x', 'items', margin => '-1 s')", "22023", "margin must not be negative"),
+        ("SELECT sno_seek_feed('feed')", "22023", "feed must be given a time or an ID"),
+        (
+            "SELECT sno_seek_feed('feed', now(), '2222222222222222')",
+            "22023",
+            "feed must be given a time or an ID",
+        ),
+        (
+            "SELECT sno_seek_feed('feed', 'infinity')",
+            "22023",
+            "feed cannot start in the future: \"infinity\"",
+        ),
+        (
+            "SELECT sno_seek_feed('none', '-infinity')",
+            "42704",
+            "feed \"none\" does not exist, or is of another role",
+        ),
+        ("SELECT sno_drop_feed('none')", "42704", "feed \"none\" does not exist, or is of another role"),
+    ];
+    for (sql, code, message) in postgres {
+        refused("postgres", sql, code, message);
+    }
+    let dropped: String = client.one("SELECT source::oid::text FROM sno_feeds WHERE feed = 'dropped'");
+    let message = format!("feed \"dropped\" returns rows of \"{dropped}\", not of \"dropped\"");
+    refused("postgres", "SELECT sno_feed('dropped', NULL::dropped)", "42804", &message);
+    client.run("SELECT sno_drop_feed('dropped')");
+    // What belongs to another role.
+    refused(
+        "bob",
+        "SELECT sno_feed('hers', NULL::hers)",
+        "42501",
+        "must be a member of role \"alice\" to read feed \"hers\"",
+    );
+    for call in ["sno_seek_feed('hers', now())", "sno_drop_feed('hers')"] {
+        refused(
+            "bob",
+            &format!("SELECT {call}"),
+            "42704",
+            "feed \"hers\" does not exist, or is of another role",
+        );
+    }
+    // What a table gets later.
+    client.run(
+        "CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false);
+         INSERT INTO pg_subscription_rel SELECT oid, 'items'::regclass, 'r' FROM pg_subscription",
+    );
+    refused("postgres", feed, "55000", "horizon must be given for feed \"feed\"");
+    refused(
+        "postgres",
+        "SELECT sno_create_feed('x', 'items')",
+        "42809",
+        "cannot create a feed of subscribed rows: \"public.items\"",
+    );
+    client.run("CREATE VIEW own AS SELECT * FROM items");
+    refused(
+        "postgres",
+        "SELECT sno_create_feed('x', 'own')",
+        "42809",
+        "cannot create a feed of subscribed rows: \"public.items\"",
+    );
+    client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
+    client.run("ALTER TABLE items RENAME id TO key");
+    refused("postgres", feed, "42703", "column \"id\" does not exist");
+    // A position that is not before the horizon, as after marks were removed and with a clock that is slow.
+    client.run("ALTER TABLE items RENAME key TO id; UPDATE sno_own_feeds SET position = 'xxxxxxxxxxxxxxxx' WHERE feed = 'feed'");
+    let error = error(&mut client, feed);
+    assert_eq!(error.code().code(), "55000");
+    assert!(
+        error.message().starts_with(
+            "feed \"feed\" was read up to \"xxxxxxxxxxxxxxxx\", which is not before the horizon"
+        )
+    );
+    client.run("SELECT sno_seek_feed('feed', now())");
+    client.run(feed);
+}
+
+/// What other sessions do between the statements of a call.
+#[test]
+fn two_at_once() {
+    let server = server();
+    let (mut first, mut other) = (server.connect(), server.connect());
+    // The feed is dropped while a consumer waits for it.
+    first.run(&format!("{INSERT} (1)"));
+    next_tick();
+    first.run(&format!("BEGIN; {READ}"));
+    let dropped = meanwhile(&server, READ, || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
+    assert!(dropped.unwrap_err().contains("feed \\\"feed\\\" was dropped or changed concurrently"));
+
+    // The consumer that is waited for goes beyond the horizon of the one that waits.
+    first.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    next_tick();
+    first.run(&format!("BEGIN; {READ}"));
+    let later = meanwhile(&server, READ, || {
+        other.run(&format!("{INSERT} (2)"));
+        assert_eq!(read(&mut first), "2");
+        first.run("COMMIT");
+    });
+    assert_eq!(later.as_deref(), Ok(""));
+    assert_eq!(read(&mut first), "");
+
+    // The table is replaced by another one of its name, after the call has looked the name up.
+    other.run(&format!("{INSERT} (3)"));
+    next_tick();
+    first.run("SELECT pg_advisory_lock(1)");
+    let slowly = format!(
+        "BEGIN; {READ}; ROLLBACK; SELECT count(*)
+         FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))"
+    );
+    let replaced = meanwhile(&server, &slowly, || {
+        first.run("BEGIN; LOCK items; SELECT pg_advisory_unlock(1)");
+        let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
+        wait_until("a call that waits for the table", || other.one(waits));
+        first.run("ALTER TABLE items RENAME TO replaced; CREATE TABLE items (LIKE replaced INCLUDING ALL)");
+        first.run("INSERT INTO items SELECT * FROM replaced; COMMIT");
+    });
+    assert!(replaced.unwrap_err().contains("feed \\\"feed\\\" was dropped or changed concurrently"));
+    first.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
+    assert_eq!(read(&mut first), "3");
+
+    // The feed is set back while another call, which has found nothing, is about to store how far it has looked.
+    first.run(
+        "CREATE VIEW slow AS SELECT * FROM items WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL);
+         SELECT sno_create_feed('slow', 'slow', now(), margin => '0')",
+    );
+    let read_slow = READ.replace("feed'", "slow'").replace("items", "slow");
+    first.run("UPDATE sno_feed_positions SET moved = moved - interval '1 min' WHERE feed = 'slow'; SELECT pg_advisory_lock(1)");
+    let nothing = meanwhile(&server, &read_slow, || {
+        other.run("SELECT sno_seek_feed('slow', '-infinity')");
+        first.run("SELECT pg_advisory_unlock(1)");
+    });
+    assert_eq!(nothing.as_deref(), Ok(""));
+    assert_eq!(text(&mut first, &read_slow), "1 2 3");
+}
+
+/// A call that finds nothing writes nothing, except every 10 seconds, and one that finds something updates one row in place.
+#[test]
+fn what_is_written() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1)"));
+    assert_eq!(read(&mut client), "1");
+    client.run(&format!("BEGIN; {READ}"));
+    assert!(client.one::<bool>("SELECT pg_current_xact_id_if_assigned() IS NULL"));
+    client.run("ROLLBACK");
+    // The server itself writes now and then.
+    let lsn = "SELECT pg_current_wal_insert_lsn()::text";
+    let idle = |client: &mut Client| {
+        let before = text(client, lsn);
+        (0..300).for_each(|_| client.run(READ));
+        text(client, lsn) == before
+    };
+    assert!((0..5).any(|_| idle(&mut client)), "an idle call writes");
+    let position = "SELECT position::text FROM sno_feeds";
+    let (before, mut other) = (text(&mut client, position), server.connect());
+    client.run("UPDATE sno_feed_positions SET moved = moved - interval '11 s'");
+    other.run("BEGIN; SELECT FROM sno_feed_positions FOR UPDATE");
+    assert_eq!((read(&mut client), text(&mut client, position)), (String::new(), before.clone()));
+    other.run("ROLLBACK");
+    assert_eq!(read(&mut client), "");
+    let after = text(&mut client, position);
+    assert!(after > before);
+    assert_eq!((read(&mut client), text(&mut client, position)), (String::new(), after));
+
+    client.run(&format!("{INSERT} (2); SELECT pg_stat_force_next_flush()"));
+    client.run("SELECT pg_stat_reset_single_table_counters('sno_feed_positions'::regclass)");
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
+    next_tick();
+    let one = READ.replace("items)", "items, 1)");
+    (0..1001).for_each(|_| assert_ne!(text(&mut client, &one), ""));
+    client.run("SELECT pg_stat_force_next_flush()");
+    let updates = "SELECT n_tup_upd || ' ' || n_tup_hot_upd || ' ' || pg_relation_size(relid)
+                   FROM pg_stat_user_tables WHERE relname = 'sno_feed_positions'";
+    assert_eq!(text(&mut client, updates), "1001 1001 8192");
+}
+
+/// From the place where the last call ended, by an index: big tables with statistics of long ago, partitions, views.
+#[test]
+fn plans() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE DOMAIN item AS sno;
+         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) WITH (autovacuum_enabled = off);
+         INSERT INTO items (n) SELECT generate_series(1, 100); ANALYZE items;
+         INSERT INTO items (n) SELECT generate_series(1, 200000);
+         CREATE TABLE typed (id item PRIMARY KEY, n integer); INSERT INTO typed SELECT * FROM items;
+         CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id);
+         SELECT sno_create_partitions('log', '1 day', now() - interval '3 days', now() + interval '2 days');
+         INSERT INTO log SELECT sno_new(1, now() - n * interval '1 s'), n FROM generate_series(1, 200000) n;
+         CREATE VIEW odd AS SELECT sno_time(id) AS created_at, * FROM items WHERE n % 2 = 1",
+    );
+    next_tick();
+    client.run("SELECT sno_create_feed(name, name::regclass, now(), margin => '0') FROM unnest('{items,typed,log,odd}'::text[]) name");
+    for table in ["items", "typed", "log"] {
+        client.run(&format!("INSERT INTO {table} SELECT sno_new(1), generate_series(1, 10)"));
+    }
+    client.run("LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on");
+    for (name, tables, rows) in
+        [("items", "items", 10), ("typed", "typed", 10), ("log", "log_", 10), ("odd", "items", 5)]
+    {
+        for (start, rows) in [("", rows), ("-infinity", 1000)] {
+            if !start.is_empty() {
+                client.run(&format!("SELECT sno_seek_feed('{name}', '{start}')"));
+            }
+            next_tick();
+            let before = server.log().len();
+            let call = format!("SELECT count(*) FROM sno_feed('{name}', NULL::{name})");
+            assert_eq!(client.one::<i64>(&call), rows, "{name}");
+            let log = server.log()[before..].to_owned();
+            let indexed = log.matches("Index Cond: (").count() >= 5;
+            assert!(
+                indexed && !log.contains(&format!("Seq Scan on {tables}")) && !log.contains("Sort  ("),
+                "{log}"
+            );
+        }
+    }
+}
+
+/// By the caller's rights, and by membership in the role that created the feed.
+#[test]
+fn rights() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice;
+         GRANT SELECT, INSERT ON items TO alice; SELECT sno_drop_feed('feed');
+         ALTER TABLE items ENABLE ROW LEVEL SECURITY; CREATE POLICY even ON items USING (n % 2 = 0) WITH CHECK (true);
+         INSERT INTO items (n) SELECT generate_series(1, 6)",
+    );
+    let (mut alice, mut bob, mut carol) =
+        (server.connect_as("alice"), server.connect_as("bob"), server.connect_as("carol"));
+    alice.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    assert_eq!(read(&mut carol), "2 4 6");
+    assert_eq!(text(&mut carol, "SELECT feed || ' ' || owner FROM sno_feeds"), "feed alice");
+    // Everybody sees where feeds are, and nobody else can move, lock or drop them.
+    assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds WHERE lag < '1 min'"), "1");
+    for sql in [
+        "UPDATE sno_feed_positions SET position = NULL",
+        "DELETE FROM sno_feed_positions",
+        "INSERT INTO sno_feed_positions (feed, source, key) VALUES ('x', 'items', 'id')",
+        "INSERT INTO sno_own_feeds (feed, source, key, owner) VALUES ('x', 'items', 'id', 'alice')",
+        "UPDATE sno_own_feeds SET owner = 'bob'",
+        "DELETE FROM sno_own_feeds",
+        "DELETE FROM sno_dropped_feeds",
+        "SELECT FROM sno_feed_positions FOR UPDATE",
+        "LOCK sno_feed_positions IN ROW EXCLUSIVE MODE",
+        "LOCK sno_own_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_dropped_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_feeds IN ROW EXCLUSIVE MODE",
+        "TRUNCATE sno_feed_positions",
+    ] {
+        assert_eq!(code(&mut bob, &format!("BEGIN; {sql}")), "42501", "{sql}");
+        bob.run("ROLLBACK");
+    }
+    for sql in [
+        "UPDATE sno_own_feeds SET position = NULL",
+        "UPDATE sno_dropped_feeds SET feed = feed",
+        "UPDATE sno_own_feeds SET moved = now() WHERE feed = 'feed'",
+        "SELECT FROM sno_own_feeds FOR UPDATE",
+    ] {
+        assert_eq!(bob.execute(sql, &[]).unwrap(), 0, "{sql}");
+    }
+    alice.run("INSERT INTO items (n) VALUES (8)");
+    assert_eq!(read(&mut alice), "8");
+    // Who may use the feed but not the table reads nothing.
+    client.run("REVOKE SELECT ON items FROM alice");
+    assert_eq!(code(&mut alice, READ), "42501");
+    client.run("GRANT SELECT ON items TO bob");
+    assert_eq!(code(&mut bob, READ), "42501");
+    carol.run("SELECT sno_drop_feed('feed')");
+}
+
+/// Names that need quotes, and a path that leads to other things of the names that the functions use.
+#[test]
+fn names_and_paths() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    client.run(
+        r#"CREATE SCHEMA "Ex t'%s"; CREATE EXTENSION sno SCHEMA "Ex t'%s"; CREATE SCHEMA "S '1 %1$s";
+           SET search_path = "Ex t'%s";
+           CREATE TABLE "S '1 %1$s"."Ev""il; --" ("k ""e%I" sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+           RESET search_path"#,
+    );
+    let (table, feed) = (r#""S '1 %1$s"."Ev""il; --""#, "f''\"%1$s");
+    let mut uses = |client: &mut Client| {
+        let call =
+            format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#);
+        client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
+        let create = format!(
+            r#"SELECT "Ex t'%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
+            table.replace('\'', "''")
+        );
+        client.run(&create);
+        next_tick();
+        assert_eq!(text(client, &call), "1 2");
+        client.run(r#"UPDATE "Ex t'%s".sno_feed_positions SET moved = moved - interval '1 min'"#);
+        client.run(&call);
+        assert!(client.one::<bool>(
+            r#"SELECT lag < '1 min' AND moved > now() - interval '1 min' FROM "Ex t'%s".sno_feeds"#
+        ));
+        client.run(&format!(r#"SELECT "Ex t'%s".sno_seek_feed('{feed}', '-infinity')"#));
+        assert_eq!(text(client, &call.replace(&format!("{table})"), &format!("{table}, 1)"))), "1");
+        client.run(&format!(r#"SELECT "Ex t'%s".sno_drop_feed('{feed}')"#));
+        client.run(&format!("DELETE FROM {table}"));
+    };
+    uses(&mut client);
+    // All operators between the types that are used, functions and types: each says that it was called.
+    client.run(
+        "CREATE SCHEMA trap;
+         DO $do$
+         DECLARE o record; types oid[] := '{text,name,oid,int4,bool,timestamptz,interval,regclass,regtype}'::regtype[]::oid[];
+         BEGIN
+             FOR o IN SELECT oid, oprname, oprleft::regtype AS l, oprright::regtype AS r, oprresult::regtype AS result
+                      FROM pg_operator WHERE oprleft = ANY (types) AND oprright = ANY (types) LOOP
+                 EXECUTE format('CREATE FUNCTION trap.o%s(%s, %s) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN RAISE ''trapped''; END $$',
+                     o.oid, o.l, o.r, o.result);
+                 EXECUTE format('CREATE OPERATOR trap.%s (FUNCTION = trap.o%s, LEFTARG = %s, RIGHTARG = %s)', o.oprname, o.oid, o.l, o.r);
+             END LOOP;
+             FOR o IN SELECT proname, pg_get_function_identity_arguments(oid) AS args, proretset, prorettype::regtype AS result, provariadic
+                      FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f'
+                        AND '\"any\"'::regtype <> ALL (proargtypes) AND proname = ANY (
+                          '{format,pg_has_role,to_regclass,to_regrole,quote_ident,current_setting,clock_timestamp,upper,text,bool,now}') LOOP
+                 EXECUTE format('CREATE FUNCTION trap.%I(%s) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN RAISE ''trapped''; END $$',
+                     o.proname, o.args, o.result);
+             END LOOP;
+         END $do$;
+         CREATE FUNCTION trap.trap(anyelement) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+         CREATE DOMAIN trap.text AS pg_catalog.text CHECK (trap.trap(VALUE));
+         CREATE DOMAIN trap.bool AS pg_catalog.bool CHECK (trap.trap(VALUE));
+         CREATE DOMAIN trap.\"interval\" AS pg_catalog.\"interval\" CHECK (trap.trap(VALUE));
+         CREATE TYPE trap.record AS (n pg_catalog.int4);",
+    );
+    let mut client = server.connect();
+    client.run("SET search_path = trap, pg_catalog");
+    assert!(error(&mut client, "SELECT 1 < 2").message().contains("trapped"));
+    for sql in [
+        format!("INSERT INTO {table} (n) VALUES (1), (2)"),
+        format!(
+            r#"SELECT "Ex t'%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
+            table.replace('\'', "''")
+        ),
+        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#),
+        r#"UPDATE "Ex t'%s".sno_feed_positions SET moved = '2026-01-01Z'"#.into(),
+        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#),
+        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#),
+        format!(r#"SELECT "Ex t'%s".sno_seek_feed('{feed}', '-infinity')"#),
+        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table}, 1)"#),
+        format!(r#"SELECT "Ex t'%s".sno_drop_feed('{feed}')"#),
+    ] {
+        client.run(&sql);
+        next_tick();
+    }
+}
+
+/// Positions are dumped with the rows, whoever dumps and whoever restores.
+#[test]
+fn dumps() {
+    let (server, elsewhere) =
+        (Server::builder().extension(false).start(), Server::builder().extension(false).start());
+    server.run("CREATE ROLE alice LOGIN; CREATE ROLE dumper LOGIN IN ROLE pg_read_all_data");
+    server.run("CREATE DATABASE source OWNER alice");
+    let connect = |server: &Server, user: &str, database: &str| {
+        server.config().user(user).dbname(database).connect(sno_tests::postgres::NoTls).unwrap()
+    };
+    let mut alice = connect(&server, "alice", "source");
+    alice.run("CREATE EXTENSION sno");
+    alice.run(SETUP);
+    alice.run(
+        "CREATE TABLE gone (id sno PRIMARY KEY); SELECT sno_create_feed('gone', 'gone'); DROP TABLE gone",
+    );
+    alice.run(&format!("{INSERT} (1), (2)"));
+    assert_eq!(read(&mut alice), "1 2");
+    alice.run(&format!("{INSERT} (3)"));
+    elsewhere.run("CREATE ROLE carol LOGIN");
+    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+    give_to_server(folder.path());
+    for (number, (dumper, restorer, server_to)) in [
+        ("alice", "alice", &server),
+        ("dumper", "alice", &server),
+        ("postgres", "postgres", &server),
+        ("postgres", "postgres", &elsewhere),
+        ("dumper", "carol", &elsewhere),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(number.to_string());
+        let run = |server: &Server, user: &str, program: &str, arguments: &[&str]| {
+            let output = server.command(program).env("PGUSER", user).args(arguments).output().unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && errors.is_empty(),
+                "{program} {arguments:?} by {user}: {errors}"
+            );
+        };
+        let file = file.to_str().unwrap();
+        run(&server, dumper, "pg_dump", &["-d", "source", "--format", "custom", "--file", file]);
+        let target = format!("target{number}");
+        server_to.run(&format!("CREATE DATABASE {target} OWNER {restorer}"));
+        let mut arguments = vec!["-d", &target, "--exit-on-error", file];
+        if !std::ptr::eq(server_to, &server) {
+            arguments.extend(["--no-owner", "--no-privileges"]);
+        }
+        run(server_to, restorer, "pg_restore", &arguments);
+        let mut client = connect(server_to, restorer, &target);
+        assert_eq!(text(&mut client, "SELECT string_agg(feed, ' ') FROM sno_feeds"), "feed");
+        assert_eq!(read(&mut client), "3", "{dumper}, {restorer}");
+        client.run("SELECT sno_drop_feed('feed')");
+    }
+}
+
+/// A position that is in the database survives what a horizon that is stored elsewhere does not.
+#[test]
+fn promotions_with_a_slow_clock() {
+    let primary = Server::builder().faketime(true).start();
+    primary.run(SETUP);
+    primary.run(&format!("{INSERT} (1), (2)"));
+    let standby = primary.standby();
+    assert_eq!(read(&mut primary.connect()), "1 2");
+    primary.run(&format!("{INSERT} (3)"));
+    primary.wait_replayed(&standby);
+    assert_eq!(code(&mut standby.connect(), READ), "25006");
+    primary.stop(Mode::Immediate);
+    standby.set_clock("-4");
+    standby.promote();
+    let mut client = standby.connect();
+    assert_eq!(read(&mut client), "3");
+    client.run(&format!("{INSERT} (4)"));
+    assert_eq!(read(&mut client), "4");
+    // Without its marks, and with a slow clock, the server does not know where it was.
+    standby.excuse_marks();
+    standby.stop(Mode::Fast);
+    std::fs::remove_file(standby.marks()).unwrap();
+    standby.set_clock("-3600");
+    standby.start();
+    client = standby.connect();
+    let refused = error(&mut client, READ);
+    assert_eq!(refused.code().code(), "55000");
+    assert!(refused.message().contains("not before the horizon"), "{refused:?}");
+    client.run(&format!("{INSERT} (5)"));
+    client.run("SELECT sno_seek_feed('feed', now() - interval '1 min')");
+    assert_eq!(read(&mut client), "5");
+    standby.set_clock("+0");
+    assert_eq!(read(&mut client), "1 2 3 4");
+}
+
+/// Rows of several servers in one table: a feed for those of each server, with that server's horizon.
+#[test]
+fn rows_of_several_servers() {
+    let builder = || Server::builder().conf("wal_level", "logical").conf("track_commit_timestamp", "on");
+    let publisher = builder().conf("sno.partition_prefix", "1").start();
+    let subscriber = builder().conf("sno.partition_prefix", "2").start();
+    for server in [&publisher, &subscriber] {
+        server.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
+    }
+    publisher.run("CREATE PUBLICATION items FOR TABLE items");
+    let mut client = subscriber.connect();
+    client.run(&format!(
+        "CREATE SUBSCRIPTION items CONNECTION '{}' PUBLICATION items",
+        publisher.connection_string()
+    ));
+    for number in [1, 2] {
+        client.run(&format!(
+            "CREATE VIEW items_{number} AS SELECT * FROM items WHERE sno_partition(id) >> 8 = {number};
+             SELECT sno_create_feed('items {number}', 'items_{number}', margin => NULL)"
+        ));
+    }
+    let stop = AtomicBool::new(false);
+    let (mut got, mut writers) =
+        (String::new(), vec![publisher.connect(), publisher.connect(), subscriber.connect()]);
+    thread::scope(|scope| {
+        for (place, writer) in writers.iter_mut().enumerate() {
+            let stop = &stop;
+            scope.spawn(move || {
+                for n in 0.. {
+                    if stop.load(Relaxed) {
+                        break;
+                    }
+                    let sleep = (n * 7 + place * 3) % 40;
+                    writer
+                        .run(&format!("BEGIN; {INSERT} ({place}); SELECT pg_sleep(0.001 * {sleep}); COMMIT"));
+                }
+            });
+        }
+        let _stop = sno_tests::Stop(&stop);
+        client.run("CREATE TABLE copy (id sno, n integer)");
+        let mut source = publisher.connect();
+        for round in 0..60 {
+            if round == 50 {
+                stop.store(true, Relaxed);
+                thread::sleep(Duration::from_millis(200));
+            }
+            // Of another server: its horizon, then what it has written until then.
+            let horizon = text(&mut source, "SELECT sno_horizon('0.05 s')");
+            let lsn = text(&mut source, "SELECT pg_logical_emit_message(true, 'horizon', '')");
+            let arrived = format!(
+                "SELECT EXISTS (SELECT FROM pg_stat_subscription
+                                WHERE subname = 'items' AND relid IS NULL AND latest_end_lsn >= '{lsn}')
+                    AND NOT EXISTS (SELECT FROM pg_subscription_rel WHERE srsubstate <> 'r')"
+            );
+            wait_until("rows of the publisher", || client.one(&arrived));
+            client.run(&format!(
+                "INSERT INTO copy SELECT * FROM sno_feed('items 1', NULL::items_1, 1000, '{horizon}')"
+            ));
+            // Of this server: its own horizon, which the argument asks for before the function reads.
+            client.run("INSERT INTO copy SELECT * FROM sno_feed('items 2', NULL::items_2, 1000, sno_horizon('0.05 s'))");
+            thread::sleep(Duration::from_millis(10));
+        }
+        let _ = write!(
+            got,
+            "{}",
+            text(&mut client, "SELECT string_agg(DISTINCT n::text, ' ' ORDER BY n::text) FROM copy")
+        );
+    });
+    assert_eq!(got, "0 1 2");
+    for (wrong, query) in [
+        ("missing", "SELECT count(*) FROM items WHERE id NOT IN (SELECT id FROM copy)"),
+        ("twice", "SELECT count(*) - count(DISTINCT id) FROM copy"),
+    ] {
+        assert_eq!(client.one::<i64>(query), 0, "{wrong}");
+    }
+    assert!(client.one::<i64>("SELECT count(*) FROM copy") > 50);
+}
