@@ -616,7 +616,7 @@ fn names_and_paths() {
            RESET search_path"#,
     );
     let (table, feed) = (r#""S '1 %1$s"."Ev""il; --""#, "f''\"%1$s");
-    let mut uses = |client: &mut Client| {
+    let uses = |client: &mut Client| {
         let call =
             format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#);
         client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
