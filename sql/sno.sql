@@ -536,7 +536,7 @@ COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is p
 -- they are to be removed; the default partition; and what foreign keys lead from and to. It waits for a lock only while it holds
 -- none of them: if one can't be had at once, it gives all of them back, and waits for that one. Tables that are always in use can't
 -- be had so: after 20 attempts it waits for each up to 100 ms. What the caller may not lock is left to the change.
-CREATE FUNCTION sno_lock_partitions(parent regclass, is_lacking boolean, before timestamptz, drop_them boolean) RETURNS void
+CREATE FUNCTION sno_lock_partitions(parent regclass, is_lacking boolean, before timestamptz, drop_expired boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -568,7 +568,7 @@ BEGIN
                 DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
     END IF;
     EXECUTE format('SELECT ARRAY(SELECT partition FROM %s.sno_partitions($1) WHERE until <= $2)', own) INTO removed USING parent, before;
-    change := CASE WHEN removed <> '{}' THEN CASE WHEN drop_them THEN 'drop' ELSE 'detach' END WHEN is_lacking THEN 'attach' END;
+    change := CASE WHEN removed <> '{}' THEN CASE WHEN drop_expired THEN 'drop' ELSE 'detach' END WHEN is_lacking THEN 'attach' END;
     WHILE change IS NOT NULL LOOP
         patient := true;
         attempt := attempt + 1;
@@ -730,7 +730,7 @@ $$;
 COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
 
 CREATE FUNCTION sno_expire_partitions(
-        parent regclass, before timestamptz, drop_them boolean DEFAULT false
+        parent regclass, before timestamptz, drop_expired boolean DEFAULT false
     ) RETURNS SETOF text
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -738,26 +738,26 @@ DECLARE
     own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     child record;
 BEGIN
-    IF before IS NULL OR drop_them IS NULL THEN
+    IF before IS NULL OR drop_expired IS NULL THEN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     IF before > now() THEN
         RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
-    EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_them;
+    EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_expired;
     FOR child IN EXECUTE format(
         'SELECT p.partition, c.relkind FROM %s.sno_partitions($1) p JOIN pg_class c ON c.oid = p.partition WHERE p.until <= $2', own
     ) USING parent, before LOOP
         RETURN NEXT child.partition;
         EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition);
-        IF drop_them THEN
+        IF drop_expired THEN
             EXECUTE format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition);
         END IF;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if drop_them is true';
+COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean) IS 'detach the partitions that end before a time, and drop them only if drop_expired is true';
 
 CREATE FUNCTION sno_maintain_partitions(
         parent regclass, width interval, ahead integer DEFAULT 3,

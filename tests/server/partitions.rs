@@ -91,7 +91,7 @@ fn a_partition_that_is_detached_in_part() {
     client.run("SELECT * FROM sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-05Z')");
     client.run("SELECT * FROM sno_maintain_partitions('log', '1 day'); INSERT INTO log VALUES (sno_new())");
     let error =
-        error(&mut client, "SELECT * FROM sno_expire_partitions('log', '2026-01-05Z', drop_them => true)");
+        error(&mut client, "SELECT * FROM sno_expire_partitions('log', '2026-01-05Z', drop_expired => true)");
     assert_eq!((error.code().code(), error.message()), ("55000", "cannot detach partition \"log_20260101\""));
     assert!(error.hint().unwrap().contains("FINALIZE"));
     // With a retention, it creates none either.
@@ -139,7 +139,7 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
             "INSERT INTO log VALUES (sno_lower('2026-01-07Z'))",
         ),
         (
-            "SELECT sno_expire_partitions('log', '2026-01-03Z', drop_them => true)",
+            "SELECT sno_expire_partitions('log', '2026-01-03Z', drop_expired => true)",
             "UPDATE author SET id = 3 WHERE id = 2",
             "INSERT INTO log VALUES (sno_lower('2026-01-08Z'))",
         ),
@@ -292,7 +292,7 @@ fn a_related_table_in_a_schema_of_others() {
     for call in [
         "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
         "sno_expire_partitions('log', '2026-01-02Z')",
-        "sno_expire_partitions('log', '2026-01-03Z', drop_them => true)",
+        "sno_expire_partitions('log', '2026-01-03Z', drop_expired => true)",
     ] {
         client.run(&format!("SELECT {call}"));
     }

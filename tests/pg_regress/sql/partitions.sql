@@ -38,9 +38,9 @@ DROP TABLE span;
 SELECT sno_expire_partitions('events', '2026-02-15 00:00Z');
 SELECT count(*) FROM events_20260101;
 SELECT sno_create_partitions('events', '1 month', '2026-01-15 00:00Z', '2026-01-16 00:00Z');
-SELECT sno_expire_partitions('events', '2026-03-01 00:00Z', drop_them => true);
+SELECT sno_expire_partitions('events', '2026-03-01 00:00Z', drop_expired => true);
 SELECT to_regclass('events_20260201'), count(*) FROM events;
-SELECT sno_expire_partitions('events', '2026-03-01 00:00Z', drop_them => true);
+SELECT sno_expire_partitions('events', '2026-03-01 00:00Z', drop_expired => true);
 
 -- Upkeep in one call, for any scheduler.
 CREATE TABLE log (id sno DEFAULT sno_new(1)) PARTITION BY RANGE (id);
@@ -145,7 +145,7 @@ CREATE TABLE far (id sno) PARTITION BY RANGE (id);
 CREATE FOREIGN TABLE far_2025 PARTITION OF far
     FOR VALUES FROM (sno_lower('2025-01-01 00:00Z')) TO (sno_lower('2026-01-01 00:00Z')) SERVER regress_sno_server;
 SELECT sno_create_partitions('far', '1 year', '2024-01-01 00:00Z', '2027-01-01 00:00Z');
-SELECT sno_expire_partitions('far', '2026-01-01 00:00Z', drop_them => true);
+SELECT sno_expire_partitions('far', '2026-01-01 00:00Z', drop_expired => true);
 SELECT to_regclass('far_2025');
 DROP FOREIGN DATA WRAPPER regress_sno_wrapper CASCADE;
 
