@@ -1,8 +1,11 @@
 //! What planning costs when a query has thousands of conditions: no more than on a `timestamptz`.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
-use sno_tests::{Server, code, postgres::Client};
+use sno_tests::{Server, Sql as _, code, postgres::Client};
 
 fn tables() -> (Server, Client) {
     let server = Server::builder().start();
@@ -38,15 +41,33 @@ fn bounds(count: usize, bound: impl Fn(usize) -> String) -> String {
     (0..count).map(bound).collect::<Vec<_>>().join(" AND ")
 }
 
-/// The shortest of some times.
-fn planning_time(client: &mut Client, table: &str, condition: &str) -> Duration {
-    let query = format!("EXPLAIN SELECT FROM {table} WHERE {condition}");
-    let mut plan = || {
-        let began = Instant::now();
-        client.batch_execute(&query).unwrap();
-        began.elapsed()
-    };
-    (0..3).map(|_| plan()).min().unwrap()
+/// How long a process was on a processor: on a busy machine, a clock shows how long it waited for one, too.
+fn on_processor(pid: i32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
+
+/// What the planning of a condition takes for each of some tables: the least of up to ten rounds, since what else runs
+/// on the machine makes a planning dearer, but never cheaper. It ends when the times are as they should be.
+fn planning_times<const N: usize>(
+    client: &mut Client,
+    tables: [&str; N],
+    condition: &str,
+    is_good: impl Fn(&[Duration; N]) -> bool,
+) -> [Duration; N] {
+    let pid = client.one::<i32>("SELECT pg_backend_pid()");
+    let mut least = [Duration::MAX; N];
+    for _ in 0..10 {
+        for (table, least) in tables.iter().zip(&mut least) {
+            let before = on_processor(pid);
+            client.run(&format!("EXPLAIN SELECT FROM {table} WHERE {condition}"));
+            *least = (on_processor(pid) - before).min(*least);
+        }
+        if is_good(&least) {
+            break;
+        }
+    }
+    least
 }
 
 #[test]
@@ -79,13 +100,15 @@ fn thousands_of_conditions_are_planned_as_fast_as_on_a_timestamptz() {
         ("descending bounds", bounds(2000, descending)),
         ("narrowing bounds", bounds(2000, narrowing)),
     ] {
-        let [ours, theirs] = ["s", "t"].map(|table| planning_time(&mut client, table, &condition));
+        // A condition on an ID has one more call in it, which PostgreSQL compares with those of all others where it
+        // looks for an index; a search of ours for each condition takes a hundred times as long.
+        let is_good = |&[ours, theirs]: &[Duration; 2]| ours < theirs * 3;
+        let [ours, theirs] = planning_times(&mut client, ["s", "t"], &condition, is_good);
         println!(
             "{name}: {ours:?}, timestamptz {theirs:?}, {:.2}",
             ours.as_secs_f64() / theirs.as_secs_f64()
         );
-        // Twice is the aim, and one more for a busy machine; a search for each condition takes a hundred times as long.
-        assert!(ours < theirs * 3, "{name}: {ours:?}, timestamptz {theirs:?}");
+        assert!(is_good(&[ours, theirs]), "{name}: {ours:?}, timestamptz {theirs:?}");
     }
 }
 
