@@ -1,8 +1,9 @@
-// A shop's day, with node-postgres: kinds in URLs, an order with its lines, a retry, a pool of IDs, pages, the last hour.
+// A shop's day, with node-postgres: kinds in URLs, an order with its lines, a retry, a pool of IDs, pages, the last hour, a feed.
 'use strict'
 
 const assert = require('assert')
 const { randomUUID } = require('crypto')
+const { setTimeout: sleep } = require('timers/promises')
 const pg = require('pg')
 const { lowerBound } = require('sno')
 const { kind } = require('sno/kind')
@@ -91,6 +92,16 @@ async function main () {
 
   const hourAgo = new Date(Date.now() - 3600 * 1000)
   assert.strictEqual((await db.query('SELECT id FROM orders WHERE id >= $1', [lowerBound(hourAgo)])).rowCount, 5)
+
+  // A feed: each order once. What is done about it belongs into the statement, or into a transaction with it.
+  await db.query("SELECT sno_create_feed('invoices', 'orders')")
+  const billed = []
+  while (billed.length < 5) {
+    const { rows } = await db.query("SELECT id FROM sno_feed('invoices', NULL::orders)")
+    billed.push(...rows.map(row => row.id))
+    await sleep(100)
+  }
+  assert.deepStrictEqual(billed, [first, ...others])
   await db.end()
 }
 

@@ -1,5 +1,6 @@
-"""A shop's day, with psycopg 3: kinds in URLs, an order with its lines, a retry, a pool, pages, the last hour."""
+"""A shop's day, with psycopg 3: kinds in URLs, an order with its lines, a retry, a pool, pages, the last hour, a feed."""
 
+import time
 import uuid
 from datetime import datetime, timedelta, timezone
 
@@ -98,3 +99,12 @@ with psycopg.connect(autocommit=True) as connection, psycopg.connect(autocommit=
     hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
     recent = "SELECT count(*) FROM orders WHERE id >= %s"
     assert connection.execute(recent, [OrderId.lower_bound(hour_ago)]).fetchone() == (5,)
+
+    # A feed: each order once, in a transaction with what is done about it.
+    connection.execute("SELECT sno_create_feed('invoices', 'orders')")
+    billed = []
+    while len(billed) < 5:
+        with connection.transaction():
+            billed += [id for id, in connection.execute("SELECT id FROM sno_feed('invoices', NULL::orders)")]
+        time.sleep(0.1)
+    assert billed == [first, *others], billed

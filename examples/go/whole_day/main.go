@@ -1,4 +1,4 @@
-// A shop's day, with pgx: kinds in URLs, an order with its lines, a retry, a pool of IDs, pages, the last hour.
+// A shop's day, with pgx: kinds in URLs, an order with its lines, a retry, a pool of IDs, pages, the last hour, a feed.
 package main
 
 import (
@@ -162,4 +162,14 @@ func main() {
 	var count int
 	hourAgo := sno.LowerBound(time.Now().Add(-time.Hour))
 	check(conn.QueryRow(ctx, "SELECT count(*) FROM orders WHERE id >= $1", hourAgo).Scan(&count) == nil && count == 5, count)
+
+	// A feed: each order once. What is done about it belongs into the statement, or into a transaction with it.
+	must(conn.Exec(ctx, "SELECT sno_create_feed('invoices', 'orders')"))
+	var billed []OrderID
+	for len(billed) < len(orders) {
+		rows := must(conn.Query(ctx, "SELECT id FROM sno_feed('invoices', NULL::orders)"))
+		billed = append(billed, must(pgx.CollectRows(rows, pgx.RowTo[OrderID]))...)
+		time.Sleep(100 * time.Millisecond)
+	}
+	check(slices.Equal(billed, orders), billed)
 }
