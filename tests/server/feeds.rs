@@ -249,7 +249,7 @@ fn refusals() {
     );
     let mut alice = server.connect_as("alice");
     alice.run("CREATE TABLE hers (id sno PRIMARY KEY); SELECT sno_create_feed('hers', 'hers')");
-    let mut refused = |user: &str, sql: &str, code: &str, message: &str| {
+    let refused = |user: &str, sql: &str, code: &str, message: &str| {
         let mut client = server.connect_as(user);
         let error = error(&mut client, sql);
         assert_eq!((error.code().code(), error.message()), (code, message), "{sql}");
