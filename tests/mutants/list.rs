@@ -963,7 +963,7 @@ DECLARE
         file: "sql/sno.sql",
         from: "OPERATOR(%4$s.<) $2 '",
         to: "OPERATOR(%4$s.<) greatest($2, (SELECT %4$s.sno_horizon(''0'') FROM pg_catalog.pg_sleep(0.1))) '",
-        suites: &[FEEDS],
+        suites: &[TORTURE],
     },
     Mutant {
         name: "a feed moves back to the horizon of the consumer that waited",
