@@ -817,7 +817,9 @@ COMMENT ON TABLE sno_feed_positions IS 'internal: positions of feeds';
 -- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
 GRANT SELECT ON sno_feed_positions TO PUBLIC;
 GRANT INSERT ON sno_feed_positions TO @extowner@;
-SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions', 'WHERE source IN (SELECT oid FROM pg_catalog.pg_class)');
+-- Without what is not there when the rows are restored, since one such row would be an error for all.
+SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions',
+    $$WHERE source IN (SELECT oid FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v') AND relpersistence <> 't')$$);
 
 -- What a role may change. Not by row security, with which pg_dump and COPY would refuse the table. Rights on columns, and a view
 -- where an update deletes: who may update or delete in the whole of a table may also lock it.
@@ -827,8 +829,17 @@ CREATE VIEW sno_own_feeds WITH (security_barrier) AS
     -- A dump may be restored without its roles.
     WHERE pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text)
     WITH CHECK OPTION;
-GRANT SELECT, INSERT (feed, source, key, margin), UPDATE (position, moved) ON sno_own_feeds TO PUBLIC;
+GRANT SELECT, UPDATE (position, moved) ON sno_own_feeds TO PUBLIC;
 COMMENT ON VIEW sno_own_feeds IS 'internal: feeds that the role may use';
+
+-- Apart from the view for updates: INSERT … ON CONFLICT DO UPDATE locks a row before its owner is checked, and needs both rights.
+CREATE VIEW sno_new_feeds WITH (security_barrier) AS
+    SELECT feed, source, key, margin
+    FROM sno_own_feeds
+    WHERE has_table_privilege(source, 'SELECT') OR has_any_column_privilege(source, 'SELECT')
+    WITH CHECK OPTION;
+GRANT SELECT, INSERT (feed, source, key, margin) ON sno_new_feeds TO PUBLIC;
+COMMENT ON VIEW sno_new_feeds IS 'internal: feeds that the role may create';
 
 CREATE VIEW sno_dropped_feeds WITH (security_barrier) AS SELECT feed FROM sno_own_feeds;
 CREATE RULE drop_feed AS ON UPDATE TO sno_dropped_feeds DO INSTEAD DELETE FROM sno_feed_positions p WHERE p.feed = OLD.feed;
@@ -840,7 +851,7 @@ CREATE VIEW sno_feeds AS
     FROM sno_feed_positions
     LEFT JOIN (
         SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders ORDER BY since LIMIT 1
-    ) holder ON held_since < clock_timestamp() - margin;
+    ) holder ON clock_timestamp() - held_since > margin;
 GRANT SELECT ON sno_feeds TO PUBLIC;
 COMMENT ON VIEW sno_feeds IS 'feeds, how far each was read, and what holds it back';
 COMMENT ON COLUMN sno_feeds.feed IS 'name of the feed';
@@ -876,28 +887,36 @@ BEGIN
             SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = b.oid
         ) n(oid)
     )
-    SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'f' THEN 'foreign' WHEN 'm' THEN 'materialized' ELSE 'subscribed' END AS kind
+    SELECT c.oid::regclass AS name,
+        CASE WHEN c.relpersistence = 't' THEN 'temporary' WHEN c.relkind = 'f' THEN 'foreign' WHEN c.relkind = 'm' THEN 'materialized'
+            ELSE 'subscribed' END AS kind
     INTO bad
     FROM base JOIN pg_class c USING (oid)
-    WHERE c.relkind IN ('f', 'm') OR margin IS NOT NULL AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid)
+    WHERE c.relpersistence = 't' OR c.relkind IN ('f', 'm') OR margin IS NOT NULL AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid)
     LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.name USING ERRCODE = 'wrong_object_type',
-            DETAIL = 'Such rows can come below the horizon of this server.';
+            DETAIL = CASE bad.kind WHEN 'temporary' THEN 'A feed outlives the session.'
+                ELSE 'Such rows can come below the horizon of this server.' END;
     END IF;
     SELECT array_agg(a.attname) INTO keys
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
     LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
     WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND (own || '.sno')::regtype IN (t.oid, t.typbasetype)
         AND a.attname = coalesce(sno_create_feed.key, a.attname)
-        AND (sno_create_feed.key IS NOT NULL OR c.relkind = 'v' OR i.indnatts = 1 AND i.indkey[0] = a.attnum);
+        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey));
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
-            HINT = 'Name the column: key => ''id''.';
+            HINT = CASE WHEN sno_create_feed.key IS NULL THEN 'Name the column: key => ''id''.'
+                ELSE 'The key of a table is a column of its primary key.' END;
     END IF;
-    EXECUTE format('INSERT INTO %s.sno_own_feeds (feed, source, key, margin) VALUES ($1, $2, $3, $4)', own)
+    IF NOT (has_table_privilege(source, 'SELECT') OR has_any_column_privilege(source, 'SELECT')) THEN
+        RAISE EXCEPTION 'permission denied for "%"', source USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    EXECUTE format('INSERT INTO %s.sno_new_feeds (feed, source, key, margin) VALUES ($1, $2, $3, $4)', own)
         USING feed, source, keys[1], margin;
-    EXECUTE format('SELECT %s.sno_seek_feed($1, $2)', own) USING feed, since;
+    -- All arguments with their types, so that a function of the same name that others have created does not fit better.
+    EXECUTE format('SELECT %1$s.sno_seek_feed($1, $2, NULL::%1$s.sno)', own) USING feed, since;
 END
 $$;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
@@ -950,11 +969,12 @@ AS $$
 DECLARE
     isolation pg_catalog.text := pg_catalog.current_setting('transaction_isolation');
     -- In the order of the keys, also to see whether there is a row: for EXISTS, the planner may read a table from its start.
-    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I OPERATOR(%4$s.>) $1 OR $1 IS NULL) AND %3$I OPERATOR(%4$s.<) $2 '
-        'AND (%3$I OPERATOR(%4$s.<=) $3 OR $3 IS NULL) ORDER BY %3$I USING OPERATOR(%4$s.<) LIMIT %5$s OFFSET %6$s';
+    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>) $1 OR $1 IS NULL) AND %3$I::%4$s.sno OPERATOR(%4$s.<) $2 '
+        'AND (%3$I::%4$s.sno OPERATOR(%4$s.<=) $3 OR $3 IS NULL) ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT %5$s OFFSET %6$s';
     own pg_catalog.record;
     f pg_catalog.record;
     is_there pg_catalog.bool;
+    is_given pg_catalog.bool;
     last horizon%TYPE;
 BEGIN
     IF batch_size OPERATOR(pg_catalog.<) 1 IS NOT FALSE THEN
@@ -973,6 +993,9 @@ BEGIN
     EXECUTE pg_catalog.format('SELECT *, source::pg_catalog.text AS name, '
             'coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
             'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
+    is_given := f.margin IS NULL OR EXISTS (
+        SELECT FROM pg_catalog.pg_subscription_rel s WHERE s.srrelid OPERATOR(pg_catalog.=) f.source::pg_catalog.oid
+    );
     IF f.feed IS NULL THEN
         RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
     ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
@@ -982,17 +1005,20 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
             USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
-                HINT = pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source);
-    ELSIF horizon IS NULL AND (f.margin IS NULL OR EXISTS (
-        SELECT FROM pg_catalog.pg_subscription_rel s WHERE s.srrelid OPERATOR(pg_catalog.=) f.source::pg_catalog.oid
-    )) THEN
+                HINT = CASE WHEN pg_catalog.to_regclass(f.name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
+                    ELSE pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
+    ELSIF is_given AND horizon IS NULL THEN
         RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'It has rows of other servers.';
+    ELSIF NOT is_given AND horizon IS NOT NULL THEN
+        RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'The feed has a margin, and so the horizon of this server.';
     -- As text, which has the same order.
     ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
         RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
             USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
-                HINT = 'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.';
+                HINT = CASE WHEN horizon IS NOT NULL THEN 'Ask the server of the rows for its horizon again.' ELSE
+                    'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
     END IF;
     EXECUTE pg_catalog.format(rows, 'true', f.name, f.key, own.schema, 1, 0) INTO is_there USING f.position, f.horizon, last;
     IF is_there IS NULL THEN

@@ -905,15 +905,15 @@ DECLARE
     Mutant {
         name: "a feed begins with the last ID of the last batch",
         file: "sql/sno.sql",
-        from: "WHERE (%3$I OPERATOR(%4$s.>) $1",
-        to: "WHERE (%3$I OPERATOR(%4$s.>=) $1",
+        from: "WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>) $1",
+        to: "WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>=) $1",
         suites: &[FEEDS],
     },
     Mutant {
         name: "a batch of a feed ends before its last ID",
         file: "sql/sno.sql",
-        from: "AND (%3$I OPERATOR(%4$s.<=) $3",
-        to: "AND (%3$I OPERATOR(%4$s.<) $3",
+        from: "AND (%3$I::%4$s.sno OPERATOR(%4$s.<=) $3",
+        to: "AND (%3$I::%4$s.sno OPERATOR(%4$s.<) $3",
         suites: &[FEEDS],
     },
     Mutant {
@@ -933,15 +933,15 @@ DECLARE
     Mutant {
         name: "a feed reads beyond the horizon",
         file: "sql/sno.sql",
-        from: "AND %3$I OPERATOR(%4$s.<) $2 '",
+        from: "AND %3$I::%4$s.sno OPERATOR(%4$s.<) $2 '",
         to: "AND $2 IS NOT NULL '",
         suites: &[TORTURE],
     },
     Mutant {
         name: "a batch of a feed has the last IDs",
         file: "sql/sno.sql",
-        from: "ORDER BY %3$I USING OPERATOR(%4$s.<) LIMIT",
-        to: "ORDER BY %3$I USING OPERATOR(%4$s.>) LIMIT",
+        from: "ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT",
+        to: "ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.>) LIMIT",
         suites: &[FEEDS],
     },
     Mutant {
@@ -1045,8 +1045,8 @@ DECLARE
     Mutant {
         name: "positions are not dumped",
         file: "sql/sno.sql",
-        from: "SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions', ",
-        to: "SELECT concat('sno_feed_positions', ",
+        from: "SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions',",
+        to: "SELECT concat('sno_feed_positions',",
         suites: &[FEEDS],
     },
 ];

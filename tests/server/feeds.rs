@@ -238,7 +238,7 @@ fn refusals() {
     client.run(
         "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice;
          CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); CREATE VIEW doubled AS SELECT * FROM two;
-         CREATE TABLE numbers (id integer PRIMARY KEY);
+         CREATE TABLE numbers (id integer PRIMARY KEY); CREATE TABLE loose (id sno PRIMARY KEY, other sno);
          CREATE MATERIALIZED VIEW old AS SELECT * FROM items; CREATE VIEW over_old AS SELECT * FROM old;
          CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
          CREATE TABLE log (id sno) PARTITION BY RANGE (id);
@@ -325,6 +325,21 @@ fn refusals() {
             "42703",
             "no single key of type sno in \"public.items_pkey\"",
         ),
+        (
+            "SELECT sno_create_feed('x', 'loose', key => 'other')",
+            "42703",
+            "no single key of type sno in \"public.loose\"",
+        ),
+        (
+            "CREATE TEMP TABLE passing (id sno PRIMARY KEY); SELECT sno_create_feed('x', 'passing')",
+            "42809",
+            "cannot create a feed of temporary rows: \"passing\"",
+        ),
+        (
+            "SELECT sno_feed('feed', NULL::items, 1, '2222222222222222')",
+            "22023",
+            "horizon cannot be given for feed \"feed\"",
+        ),
         ("SELECT sno_create_feed('x', NULL)", "42703", "no single key of type sno in \"<NULL>\""),
         ("SELECT sno_create_feed('x', 'items', NULL)", "22023", "feed must be given a time or an ID"),
         (
@@ -365,6 +380,7 @@ fn refusals() {
         "42501",
         "must be a member of role \"alice\" to read feed \"hers\"",
     );
+    refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
     for call in ["sno_seek_feed('hers', now())", "sno_drop_feed('hers')"] {
         refused(
             "bob",
@@ -573,12 +589,19 @@ fn rights() {
         "DELETE FROM sno_feed_positions",
         "INSERT INTO sno_feed_positions (feed, source, key) VALUES ('x', 'items', 'id')",
         "INSERT INTO sno_own_feeds (feed, source, key, owner) VALUES ('x', 'items', 'id', 'alice')",
+        "INSERT INTO sno_own_feeds (feed, source, key) VALUES ('x', 'items', 'id')",
+        // Would lock the row of another's feed.
+        "INSERT INTO sno_own_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
+             ON CONFLICT (feed) DO UPDATE SET position = NULL WHERE false",
+        "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
+             ON CONFLICT (feed) DO UPDATE SET key = 'id' WHERE false",
         "UPDATE sno_own_feeds SET owner = 'bob'",
         "DELETE FROM sno_own_feeds",
         "DELETE FROM sno_dropped_feeds",
         "SELECT FROM sno_feed_positions FOR UPDATE",
         "LOCK sno_feed_positions IN ROW EXCLUSIVE MODE",
         "LOCK sno_own_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_new_feeds IN ROW EXCLUSIVE MODE",
         "LOCK sno_dropped_feeds IN ROW EXCLUSIVE MODE",
         "LOCK sno_feeds IN ROW EXCLUSIVE MODE",
         "TRUNCATE sno_feed_positions",
@@ -594,8 +617,16 @@ fn rights() {
     ] {
         assert_eq!(bob.execute(sql, &[]).unwrap(), 0, "{sql}");
     }
+    // A feed of a table that the role may not read.
+    let insert = "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '1 s')";
+    assert_eq!(code(&mut bob, insert), "44000");
     alice.run("INSERT INTO items (n) VALUES (8)");
     assert_eq!(read(&mut alice), "8");
+    // Whatever the margin of a feed, everybody sees what holds the others back.
+    alice.run("SELECT sno_create_feed('wide', 'items', margin => '170000000 years')");
+    alice.run("BEGIN; SELECT sno_new()");
+    assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds"), "2");
+    alice.run("COMMIT");
     // Who may use the feed but not the table reads nothing.
     client.run("REVOKE SELECT ON items FROM alice");
     assert_eq!(code(&mut alice, READ), "42501");
@@ -700,7 +731,10 @@ fn dumps() {
     alice.run("CREATE EXTENSION sno");
     alice.run(SETUP);
     alice.run(
-        "CREATE TABLE gone (id sno PRIMARY KEY); SELECT sno_create_feed('gone', 'gone'); DROP TABLE gone",
+        "CREATE TABLE gone (id sno PRIMARY KEY); SELECT sno_create_feed('gone', 'gone'); DROP TABLE gone;
+         CREATE TEMP TABLE passing (id sno PRIMARY KEY);
+         INSERT INTO sno_new_feeds (feed, source, key, margin)
+             VALUES ('passing', 'passing', 'id', '1 s'), ('index', 'items_pkey', 'id', '1 s')",
     );
     alice.run(&format!("{INSERT} (1), (2)"));
     assert_eq!(read(&mut alice), "1 2");

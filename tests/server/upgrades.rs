@@ -182,7 +182,7 @@ fn the_comparison_sees_every_kind_of_change() {
         "COMMENT ON COLUMN sno_generators.drifts IS NULL",
         "COMMENT ON CAST (sno AS uuid) IS NULL",
         "REVOKE SELECT ON sno_generators FROM PUBLIC",
-        "REVOKE INSERT (key) ON sno_own_feeds FROM PUBLIC",
+        "REVOKE INSERT (key) ON sno_new_feeds FROM PUBLIC",
         "ALTER TABLE sno_feed_positions ALTER moved DROP DEFAULT",
         "ALTER TABLE sno_feed_positions DROP CONSTRAINT sno_feed_positions_pkey",
         "ALTER TABLE sno_feed_positions SET (fillfactor = 30)",

@@ -51,7 +51,7 @@ SELECT count(*) FROM feed a JOIN feed b ON b.created_at > a.created_at OR b.crea
 -- The nulls of an outer join are not those of the column.
 EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN feed ON kind = n WHERE created_at IS NULL;
 EXPLAIN (COSTS off) SELECT * FROM feed FULL JOIN shifts ON kind = n WHERE created_at IS NULL OR n = 1;
-EXPLAIN (COSTS off) SELECT * FROM feed LEFT JOIN shifts ON kind = n WHERE created_at IS NULL;
+SELECT count(*) FROM feed LEFT JOIN shifts ON kind = n WHERE created_at IS NULL;
 
 -- Prepared statements, whose plan is used for any value and in any time zone.
 SET plan_cache_mode = force_generic_plan;

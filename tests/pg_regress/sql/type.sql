@@ -51,12 +51,12 @@ FROM pg_cast
 WHERE 'sno'::regtype IN (castsource, casttarget)
 ORDER BY castsource::regtype::text, casttarget::regtype::text;
 
--- Every object has a comment. A view's row type and its rule have no place for one.
+-- Every object has a comment. The row type of a table or view and a rule have no place for one.
 SELECT pg_describe_object(classid, objid, 0) AS without_comment
 FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno')
   AND obj_description(objid, classid::regclass::name) IS NULL
-  AND pg_describe_object(classid, objid, 0) !~ '^(type sno\[\]|type sno_(generators|horizon_holders)(\[\])?$|rule )';
+  AND pg_describe_object(classid, objid, 0) !~ '^(type sno\[\]|type sno_[a-z_]+(\[\])?$|rule )';
 
 SELECT relocatable, trusted FROM pg_available_extension_versions WHERE name = 'sno' AND installed;
