@@ -832,7 +832,7 @@ CREATE VIEW sno_own_feeds WITH (security_barrier) AS
 GRANT SELECT, UPDATE (position, moved) ON sno_own_feeds TO PUBLIC;
 COMMENT ON VIEW sno_own_feeds IS 'internal: feeds that the role may use';
 
--- Apart from the view for updates: INSERT … ON CONFLICT DO UPDATE locks a row before its owner is checked, and needs both rights.
+-- Apart from the view for updates: INSERT ... ON CONFLICT DO UPDATE locks a row before its owner is checked, and needs both rights.
 CREATE VIEW sno_new_feeds WITH (security_barrier) AS
     SELECT feed, source, key, margin
     FROM sno_own_feeds
