@@ -347,18 +347,23 @@ fn two_readers() {
         .play();
 }
 
+/// A parallel worker of a process, which inserts one row for it. Joined, it returns the row.
+fn parallel_worker(leader: &Process) -> thread::JoinHandle<Vec<(u32, u64)>> {
+    let world = leader.world.clone();
+    thread::spawn(move || {
+        let worker = Process::new(&world, 0);
+        worker.transaction.set(1);
+        worker.insert(0);
+        worker.rows.take()
+    })
+}
+
 /// A leader that asks whether it may insert a row with a key of an earlier time, while its parallel worker announces.
 #[test]
 fn a_key_of_an_earlier_time() {
     fn leader(process: &Process) {
         process.begin(1);
-        let world = process.world.clone();
-        let worker = thread::spawn(move || {
-            let worker = Process::new(&world, 0);
-            worker.transaction.set(1);
-            worker.insert(0);
-            worker.rows.take()
-        });
+        let worker = parallel_worker(process);
         let World { horizon, announcements, .. } = &*process.world;
         if horizon.is_held(&announcements[0], || 1, Tick::new(100).unwrap()) {
             process.rows.borrow_mut().push((1, 100));
@@ -374,13 +379,7 @@ fn a_key_of_an_earlier_time() {
 fn a_worker_announces_for_its_leader() {
     fn leader(process: &Process) {
         process.begin(1);
-        let world = process.world.clone();
-        let worker = thread::spawn(move || {
-            let worker = Process::new(&world, 0);
-            worker.transaction.set(1);
-            worker.insert(0);
-            worker.rows.take()
-        });
+        let worker = parallel_worker(process);
         process.insert(1);
         process.rows.borrow_mut().extend(worker.join().unwrap());
         process.commit();
