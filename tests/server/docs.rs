@@ -297,6 +297,23 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
 }
 
 #[test]
+fn queries_for_monitoring_return_their_metrics() {
+    let file = fs::read_to_string(root().join("examples/monitoring/queries.yaml")).unwrap();
+    let server = Server::builder().extension(true).start();
+    let mut client = server.connect();
+    let queries: Vec<&str> = file.split("  query: |\n").skip(1).collect();
+    assert_eq!(queries.len(), 2);
+    for query in queries {
+        let (sql, metrics) = query.split_once("  metrics:\n").expect("metrics");
+        let metrics = metrics.lines().filter_map(|line| Some(line.strip_prefix("    - ")?.split_once(':')?.0));
+        let statement = client.prepare(sql).unwrap();
+        let columns: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
+        assert_eq!(columns, metrics.collect::<Vec<_>>());
+        client.query(&statement, &[]).unwrap();
+    }
+}
+
+#[test]
 fn the_comparison_tells_outputs_apart() {
     let text = "a\n```sql\nSELECT 1;\n```\n\n```text\n n\n---\n 1\n```\n```sql\nSELECT 2;\n```\nb\n```text\nc\n```\n";
     let blocks = blocks(text, "sql");
