@@ -56,8 +56,11 @@ export CARGO_TARGET_DIR=$PWD/target
 library_target=$PWD/target/pg$PG
 library=$library_target/release/libsno.so
 version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-# Where the project is on the web, as https://host/owner/name: a repository does not know its own address. What is published names it.
+# Where the project is on the web, as https://host/owner/name: a repository does not know its own address. Its files have this word
+# instead, and what is published has the address.
+address=HOST/OWNER/NAME
 repository=${REPOSITORY:-}
+fill_address() { sed -i "s#https://$address#$repository#g" "$@"; }
 
 # PostgreSQL refuses to run as root: then its servers run as this user, otherwise as whoever calls.
 if ((EUID == 0)); then server_user=${SNO_SERVER_USER:-postgres}; else server_user=$(id -un); fi

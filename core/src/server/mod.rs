@@ -18,6 +18,27 @@
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
+//!
+//! # Words
+//!
+//! Documents and messages use the words of the glossary in `docs/reference.md`. The source has a short word for each of
+//! these, too:
+//!
+//! | word | what it is | in PostgreSQL's terms |
+//! |---|---|---|
+//! | scheme | a kind of ID with generators of its own: `sno`, Snowflake-SI, uid60, uniqueid | – |
+//! | tick | the unit of time of a scheme: 4 ms for `sno` | – |
+//! | side, tick-tock | one of the two sets of IDs of each tick; a generator changes sides when the clock steps back | – |
+//! | slot | the state of one generator, one cache line in shared memory | not a replication slot |
+//! | stamp | what a generator hands out for one ID: tick, side, sequence number | – |
+//! | pool, range | the sequence numbers that a session may take | – |
+//! | mark | the tick up to which a side may generate before the file is written again | `SEQ_LOG_VALS` of sequences |
+//! | record | both marks and what they were written for, in one page of the file | like `pg_control` |
+//! | word | the announcement of one process: the tick from which on its transaction takes IDs, and that transaction's number | `PGPROC.xmin` |
+//! | number of a transaction | what distinguishes the transactions of one process | `lxid` |
+//! | number of a process | the place of its word | index in `ProcGlobal->allProcs` |
+//! | floor | the tick below which no transaction may announce any more; a horizon raises it | – |
+//! | horizon | the least of the floor and of all words: no ID below it is still to come | the oldest `xmin` |
 
 mod marks_file;
 mod session;
