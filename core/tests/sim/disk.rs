@@ -7,9 +7,12 @@ use std::{
     rc::Rc,
 };
 
-use sno_core::{Tick, record::Record};
+use sno_core::{
+    Tick,
+    record::{LENGTH, Record},
+};
 
-const SECTOR: usize = 512;
+pub(crate) const SECTOR: usize = 512;
 
 /// A file: what processes read, what survives a power failure, and which sectors differ as far as the system knows.
 pub(crate) struct Inode {
@@ -17,6 +20,9 @@ pub(crate) struct Inode {
     pub(crate) cache: RefCell<Vec<u8>>,
     platter: RefCell<Vec<u8>>,
     dirty: RefCell<BTreeSet<usize>>,
+    /// The sectors that have space on the disk; and whether a write has succeeded, so that all others have to.
+    allocated: RefCell<BTreeSet<usize>>,
+    pub(crate) is_complete: Cell<bool>,
     /// The handle that has locked it.
     locked: Cell<u64>,
 }
@@ -24,17 +30,31 @@ pub(crate) struct Inode {
 impl Inode {
     /// A file with this content, on the platter.
     fn new(number: u64, content: Vec<u8>) -> Rc<Self> {
-        let (cache, platter) = (RefCell::new(content.clone()), RefCell::new(content));
-        Rc::new(Self { number, cache, platter, dirty: RefCell::default(), locked: Cell::new(0) })
+        Rc::new(Self {
+            number,
+            allocated: RefCell::new((0..content.len().div_ceil(SECTOR)).collect()),
+            cache: RefCell::new(content.clone()),
+            platter: RefCell::new(content),
+            dirty: RefCell::default(),
+            is_complete: Cell::new(false),
+            locked: Cell::new(0),
+        })
     }
 
-    fn flush(&self, sector: usize) {
+    /// Brings to the platter what the system knows to be different. `part` says how many bytes of a sector arrive. It is
+    /// told whether the other page holds a record: only then a sector may tear.
+    fn flush(&self, part: &dyn Fn(bool) -> usize) {
         let (cache, mut platter) = (self.cache.borrow(), self.platter.borrow_mut());
-        let bytes = sector * SECTOR..((sector + 1) * SECTOR).min(cache.len());
-        if platter.len() < bytes.end {
-            platter.resize(bytes.end, 0);
+        for sector in self.dirty.take() {
+            let other = platter.chunks(LENGTH).nth((sector * SECTOR / LENGTH) ^ 1);
+            let part = part(other.and_then(Record::<Tick>::decode).is_some());
+            if part > 0 {
+                let bytes = sector * SECTOR..(sector * SECTOR + part).min(cache.len());
+                let length = platter.len().max(bytes.end);
+                platter.resize(length, 0);
+                platter[bytes.clone()].copy_from_slice(&cache[bytes]);
+            }
         }
-        platter[bytes.clone()].copy_from_slice(&cache[bytes]);
     }
 }
 
@@ -62,6 +82,8 @@ pub(crate) struct Disk {
     durable: Cell<[u64; 2]>,
     /// A disk that says it has written what it has not.
     pub(crate) lies: Cell<bool>,
+    /// There is no space for more.
+    pub(crate) is_full: Cell<bool>,
 }
 
 impl Disk {
@@ -87,29 +109,36 @@ impl Disk {
         locked.get() == handle.id
     }
 
-    pub(crate) fn write(&self, handle: &Handle, bytes: &[u8], position: usize) {
+    pub(crate) fn write(&self, handle: &Handle, bytes: &[u8], position: usize) -> io::Result<()> {
         let (inode, end) = (&handle.inode, position + bytes.len());
+        let sectors = position / SECTOR..end.div_ceil(SECTOR);
+        let mut allocated = inode.allocated.borrow_mut();
+        if self.is_full.get() && sectors.clone().any(|sector| !allocated.contains(&sector)) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let mut cache = inode.cache.borrow_mut();
         if cache.len() < end {
             cache.resize(end, 0);
         }
         cache[position..end].copy_from_slice(bytes);
-        inode.dirty.borrow_mut().extend(position / SECTOR..end.div_ceil(SECTOR));
+        allocated.extend(sectors.clone());
+        inode.dirty.borrow_mut().extend(sectors);
+        Ok(())
     }
 
-    /// Brings the file to the platter; if it fails, `kept` says which sectors were written, and the system forgets that
-    /// the others were not.
-    pub(crate) fn sync(&self, handle: &Handle, kept: Option<&dyn Fn() -> bool>) -> io::Result<()> {
+    /// Brings the file to the platter; if it fails, `part` says how much of each sector was written, and the system
+    /// forgets that the others were not.
+    pub(crate) fn sync(&self, handle: &Handle, part: Option<&dyn Fn(bool) -> usize>) -> io::Result<()> {
         if self.lies.get() {
             return Ok(());
         }
-        let dirty = handle.inode.dirty.take();
-        dirty
-            .iter()
-            .filter(|_| kept.is_none_or(|kept| kept()))
-            .for_each(|sector| handle.inode.flush(*sector));
+        handle.inode.flush(part.unwrap_or(&|_| SECTOR));
         self.note_durable();
-        if kept.is_none() { Ok(()) } else { Err(io::Error::other("EIO")) }
+        if part.is_some() {
+            return Err(io::Error::other("EIO"));
+        }
+        handle.inode.is_complete.set(true);
+        Ok(())
     }
 
     pub(crate) fn sync_directory(&self) {
@@ -132,13 +161,13 @@ impl Disk {
         self.durable.get()
     }
 
-    /// The power fails: of what was not synced, `kept` says what is on the platter all the same.
-    pub(crate) fn lose_power(&self, kept: &dyn Fn() -> bool) {
+    /// The power fails: `part` says how much of each sector that was not synced is on the platter all the same.
+    pub(crate) fn lose_power(&self, part: &dyn Fn(bool) -> usize) {
         let mut file = self.file.borrow_mut();
-        if !self.entry_is_durable.get() && !kept() {
+        if !self.entry_is_durable.get() && part(false) == 0 {
             *file = None;
         } else if let Some(inode) = file.take() {
-            inode.dirty.take().iter().filter(|_| kept()).for_each(|sector| inode.flush(*sector));
+            inode.flush(part);
             *file = Some(Inode::new(inode.number, inode.platter.take()));
             self.entry_is_durable.set(true);
         }

@@ -31,8 +31,13 @@ struct Cancelled;
 
 impl Clock for Process<'_> {
     fn now(&self) -> Result<Tick, OutOfEpoch> {
-        self.world.pause();
-        self.clock.now()
+        let world = self.world;
+        world.pause();
+        let now = self.clock.now();
+        if world.faults.steps_at_readings && !world.ending.get() && world.one_in(50) {
+            world.step(self.machine, world.below(40_000) as i64 - 20_000);
+        }
+        now
     }
 
     fn is_current(&self, tick: Tick) -> bool {
@@ -97,11 +102,15 @@ impl Host<Tick> for Process<'_> {
 }
 
 impl Process<'_> {
-    /// An error of the disk, at times.
+    /// An error of the disk, at times; or the end of the server.
     fn fails(&self) -> io::Result<()> {
-        self.world.pause();
-        if self.world.faults.disk_errors && !self.world.ending.get() && self.world.one_in(15) {
-            self.world.count("errors of the disk");
+        let world = self.world;
+        world.pause();
+        if world.faults.falls && !world.ending.get() && world.one_in(30) {
+            world.fall(self.machine);
+        }
+        if world.faults.disk_errors && !world.ending.get() && world.one_in(15) {
+            world.count("errors of the disk");
             return Err(io::Error::other("EIO"));
         }
         Ok(())
@@ -141,7 +150,14 @@ impl Disk for Process<'_> {
                 true => all.min(512 * (1 + self.world.below(8)) as usize),
                 false => all,
             };
-            self.machine.disk.write(file, &bytes[done..done + part], position as usize + done);
+            let written = self.machine.disk.write(file, &bytes[done..done + part], position as usize + done);
+            if written.is_err() {
+                self.world.count("full disks");
+                if file.inode.is_complete.get() {
+                    self.world.fail("no space for a record, although there was one before".into());
+                }
+            }
+            written?;
             done += part;
             self.fails()?;
         }
@@ -150,8 +166,8 @@ impl Disk for Process<'_> {
 
     fn sync_data(&self, file: &Handle) -> io::Result<()> {
         let failure = self.fails();
-        let kept = || self.world.one_in(2);
-        self.machine.disk.sync(file, failure.is_err().then_some(&kept))
+        let part = |tears| self.world.part_of_a_sector(tears);
+        self.machine.disk.sync(file, failure.is_err().then_some(&part))
     }
 
     fn sync_all(&self, file: &Handle) -> io::Result<()> {
@@ -222,7 +238,7 @@ pub(crate) fn last_call(world: &World, machine: &Machine) {
     if let Err(error) = process.next(&session, &transaction, 0, &Cell::new(None)) {
         world.fail(format!("no ID at the end: {error}"));
     }
-    process.commit(&transaction);
+    process.commit(&transaction, 0);
     let before = process.clock.now().unwrap();
     match process.read_horizon(&session) {
         Some((horizon, margin)) if horizon.get() + margin >= before.get() => {}
@@ -250,7 +266,7 @@ impl<'a> Process<'a> {
         last: &Cell<Option<(Stamp, i64)>>,
     ) -> Result<(), Error> {
         let machine = self.machine;
-        let began = self.world.time.get();
+        let (began, clock) = (self.world.time.get(), machine.clock(self.world));
         // As the extension does: first without waiting.
         let stamp = match session.try_next(transaction.announced()) {
             Some(stamp) => {
@@ -271,11 +287,19 @@ impl<'a> Process<'a> {
         if slow {
             self.world.count("calls of more than a minute");
         }
+        let faults = &self.world.faults;
+        let times = [clock, machine.clock(self.world)].map(|micros| Tick::floor(micros).unwrap());
+        // A process notices a step at the end of the tick, if its counter is right.
+        if began > machine.stepped_at.get() + 4000
+            && !(faults.rates || faults.counter_jumps)
+            && !(times[0]..=times[1]).contains(&stamp.tick())
+        {
+            self.world.fail(format!("{stamp:?} in a call from {:?} to {:?}", times[0], times[1]));
+        }
         let place = |stamp: Stamp| (stamp.tick(), stamp.tick_tock(), stamp.sequence());
-        // A process notices a backward step at the end of the tick, if its counter is right.
         if let Some((before, at)) = last.replace(Some((stamp, began)))
             && at > machine.stepped_back_at.get() + 10_000
-            && !self.world.faults.counter_jumps
+            && !faults.counter_jumps
             && place(before) >= place(stamp)
         {
             self.world.fail(format!("a session got {before:?} and then {stamp:?}"));
@@ -309,10 +333,11 @@ impl<'a> Process<'a> {
         let (world, machine, place) = (self.world, self.machine, self.place);
         let transaction = Transaction::new();
         machine.begin(place);
-        let mut good = true;
+        let (mut good, mut position) = (true, 0);
         for _ in 0..1 + world.below(4) {
             match world.below(8) {
-                0 => drop(self.read_horizon(session)),
+                // A reader of a feed reads rows below it and stores how far.
+                0 => position = self.read_horizon(session).map_or(position, |(horizon, _)| horizon.get()),
                 1 => world.nap(machine, place, world.below(30_000) as i64),
                 2 if good => {
                     // A subtransaction that is rolled back.
@@ -336,7 +361,7 @@ impl<'a> Process<'a> {
         }
         match world.below(8) {
             0 => self.prepare(&transaction),
-            1..=5 if good => self.commit(&transaction),
+            1..=5 if good => self.commit(&transaction, position),
             _ => {
                 machine.rows[place].borrow_mut().clear();
                 machine.numbers[place].set(0);
@@ -350,7 +375,7 @@ impl<'a> Process<'a> {
         transaction.end(|| Some(&self.machine.words[self.place]));
     }
 
-    fn commit(&self, transaction: &Transaction) {
+    fn commit(&self, transaction: &Transaction, position: u64) {
         let (world, machine, place) = (self.world, self.machine, self.place);
         // The time is taken before the commit is written.
         let time = machine.clock(world);
@@ -358,7 +383,7 @@ impl<'a> Process<'a> {
             world.nap(machine, place, world.below(800_000) as i64);
         }
         let rows = machine.rows[place].borrow().clone();
-        world.committed(machine, &rows, time);
+        world.committed(machine, &rows, position, time);
         world.pause();
         if world.one_in(4) {
             world.nap(machine, place, world.below(5000) as i64);
@@ -404,7 +429,7 @@ impl<'a> Process<'a> {
             }
             None => return,
         };
-        world.committed(machine, &rows, time);
+        world.committed(machine, &rows, 0, time);
         world.pause();
         // The lock is released after the commit is visible.
         machine.prepared.borrow_mut().retain(|prepared| !prepared.is_visible);
@@ -473,6 +498,7 @@ impl<'a> Process<'a> {
             world.count("horizons that a transaction holds back");
         }
         machine.returned.set(horizon.get().max(machine.returned.get()));
+        machine.told.set(horizon.get().max(machine.told.get()));
         Some((horizon, margin))
     }
 }

@@ -17,7 +17,10 @@ use sno_core::{
     simulated,
 };
 
-use crate::{disk::Disk, process};
+use crate::{
+    disk::{Disk, SECTOR},
+    process,
+};
 
 /// Generators of a server: fewer than partitions, so that some share one.
 pub(crate) const SLOTS: usize = 2;
@@ -38,6 +41,8 @@ pub(crate) enum Condition {
     FailoverWithRightClock,
     /// The clock is not set back when the file of the marks was removed.
     MarksOrClock,
+    /// The clock is not set back when an old file of the marks was put back.
+    OldMarksOrClock,
     /// The disk has written what it says it has.
     HonestDisk,
 }
@@ -47,16 +52,21 @@ pub(crate) enum Condition {
 pub(crate) struct Faults {
     clock_steps: bool,
     long_steps: bool,
-    rates: bool,
+    /// Steps between the reading of a clock and what follows from it.
+    pub(crate) steps_at_readings: bool,
+    pub(crate) rates: bool,
     pub(crate) freezes: bool,
     pub(crate) counter_jumps: bool,
     crashes: bool,
     power_failures: bool,
+    /// Servers that go down in a call of the disk.
+    pub(crate) falls: bool,
     failovers: bool,
     replaced_files: bool,
     clones: bool,
     reloads: bool,
     pub(crate) disk_errors: bool,
+    full_disks: bool,
     pub(crate) short_writes: bool,
     pub(crate) cancels: bool,
     /// Servers share a number, with sequence ranges that do not overlap.
@@ -86,18 +96,29 @@ pub(crate) struct Prepared {
     pub(crate) is_visible: bool,
 }
 
+/// What a backup or a standby has.
+struct Backup {
+    marks: Option<Vec<u8>>,
+    /// The time of the last commit in it.
+    commit: Option<i64>,
+}
+
 /// A machine with a server.
 #[derive(Default)]
 pub(crate) struct Machine {
     index: usize,
-    /// The clock less the true time, and its rate less the true one, in thousandths.
-    offset: Cell<i64>,
+    /// What the clock reads until a point in time. From there on it runs, so many thousandths faster than it should.
+    reads: Cell<i64>,
+    until: Cell<i64>,
     rate: Cell<i64>,
-    /// What a clock that is frozen reads, and until when.
-    frozen: Cell<Option<(i64, i64)>>,
+    /// The processor's counter at the beginning.
     counter: Cell<u64>,
-    /// When the clock stepped back; 0 if never.
+    /// When the clock stepped, and when it stepped back; 0 if never.
+    pub(crate) stepped_at: Cell<i64>,
     pub(crate) stepped_back_at: Cell<i64>,
+    /// The clock must not be set back before this time; and whether this ends when the generators have resumed.
+    not_before: Cell<i64>,
+    is_unsettled: Cell<bool>,
     pub(crate) disk: Disk,
     /// The settings, and how often they were changed.
     pub(crate) settings: Cell<u64>,
@@ -125,22 +146,32 @@ pub(crate) struct Machine {
     pub(crate) workers: [Cell<u32>; PLACES],
     wake: [Cell<i64>; PLACES],
     pub(crate) parked: [Cell<bool>; PLACES],
-    /// The marks are not known, so the clock must not be set back before the first ID.
-    is_unsettled: Cell<bool>,
     pub(crate) has_restarted: Cell<bool>,
     /// The highest horizon that was returned.
     pub(crate) returned: Cell<u64>,
+    /// The horizon below which no ID may come any more, and the highest position of a feed in a committed transaction.
+    pub(crate) told: Cell<u64>,
+    position: Cell<u64>,
     /// The highest tick on each side since the file was replaced, and of all IDs.
     highest: Cell<[u64; 2]>,
     last_tick: Cell<u64>,
-    /// The file as a standby or a backup has it.
-    backup: RefCell<Option<Vec<u8>>>,
+    /// The tick of some ID.
+    some_tick: Cell<u64>,
+    backup: RefCell<Option<Backup>>,
 }
 
 impl Machine {
     /// Microseconds since 1970.
     pub(crate) fn clock(&self, world: &World) -> i64 {
-        self.frozen.get().map_or(world.time.get() + self.offset.get(), |(reads, _)| reads)
+        let runs = (world.time.get() - self.until.get()).max(0);
+        self.reads.get() + runs + runs * self.rate.get() / 1000
+    }
+
+    /// The clock reads this from now on, at this rate.
+    fn set_clock(&self, world: &World, reads: i64, rate: i64) {
+        self.reads.set(reads);
+        self.until.set(world.time.get());
+        self.rate.set(rate);
     }
 
     pub(crate) fn shared(&self) -> Rc<Shared<Tick, SLOTS>> {
@@ -173,11 +204,13 @@ pub(crate) struct World {
     pub(crate) machines: Vec<Machine>,
     running: Cell<Option<usize>>,
     server: Cell<usize>,
+    /// The machine that is to go down.
+    down: Cell<Option<(usize, Down)>>,
     /// Faults have ended, and processes finish what they do.
     pub(crate) ending: Cell<bool>,
     /// All IDs, and whether their transactions have committed.
     taken: RefCell<HashMap<Id, bool>>,
-    next_prefix: Cell<u16>,
+    next_number: Cell<u16>,
     pub(crate) counts: RefCell<BTreeMap<&'static str, u64>>,
     failure: RefCell<Option<String>>,
     trace: Option<RefCell<Vec<(usize, String)>>>,
@@ -198,7 +231,9 @@ fn here<R>(run: impl FnOnce(&World, &Machine) -> R) -> Option<R> {
 
 const SIMULATED: simulated::World = simulated::World {
     pause: || here(|world, _| world.pause()).unwrap_or(()),
-    counter: || here(|_, machine| machine.counter.get()).unwrap_or(0),
+    counter: || {
+        here(|world, machine| machine.counter.get().wrapping_add(3000 * world.time.get() as u64)).unwrap_or(0)
+    },
     real_time: || {
         let micros = here(|world, machine| machine.clock(world));
         Duration::from_micros(micros.unwrap_or(START) as u64)
@@ -214,16 +249,20 @@ impl World {
         let faults = Faults {
             clock_steps: some(2) || without.is_some(),
             long_steps: some(3),
+            steps_at_readings: some(4),
             rates: some(3),
             freezes: some(4),
             counter_jumps: some(4),
             crashes: !some(3) || without.is_some(),
             power_failures: some(2) || without == Some(Condition::HonestDisk),
+            falls: some(3),
             failovers: some(3) || without == Some(Condition::FailoverWithRightClock),
-            replaced_files: some(4) || without == Some(Condition::MarksOrClock),
+            replaced_files: some(4)
+                || matches!(without, Some(Condition::MarksOrClock | Condition::OldMarksOrClock)),
             clones: some(4) || without == Some(Condition::NoCopyAlongside),
             reloads: some(2),
             disk_errors: some(4),
+            full_disks: some(4),
             short_writes: some(3),
             cancels: some(3),
             shared_number: some(4) || without == Some(Condition::DifferentNumbers),
@@ -241,9 +280,10 @@ impl World {
             machines,
             running: Cell::new(None),
             server: Cell::new(0),
+            down: Cell::new(None),
             ending: Cell::new(false),
             taken: RefCell::default(),
-            next_prefix: Cell::new(0),
+            next_number: Cell::new(100),
             counts: RefCell::default(),
             failure: RefCell::new(None),
             trace: trace.then(RefCell::default),
@@ -251,7 +291,7 @@ impl World {
         let mut world = world;
         (0..).zip(&mut world.machines).for_each(|(index, machine)| machine.index = index);
         for machine in &world.machines {
-            machine.offset.set(world.below(10_000) as i64);
+            machine.set_clock(&world, START + world.below(10_000) as i64, 0);
             machine.system_identifier.set(machine.index as u64 + 1);
             machine.wal_timeline.set(1);
             machine.max_clock_wait.set([0, 100_000, 2_000_000][world.below(3) as usize]);
@@ -286,9 +326,14 @@ impl World {
         self.failure.borrow_mut().get_or_insert(text);
     }
 
+    /// A number that nobody had before.
+    fn new_number(&self) -> u16 {
+        self.next_number.set(self.next_number.get() + 1);
+        self.next_number.get()
+    }
+
     fn new_prefix(&self) -> Prefix {
-        self.next_prefix.set(self.next_prefix.get() + 1);
-        prefix(100 + self.next_prefix.get())
+        prefix(self.new_number())
     }
 
     /// Of 4 to 8 numbers, so that they are used up.
@@ -326,19 +371,14 @@ impl World {
 
     fn pass(&self, micros: i64) {
         self.time.set(self.time.get() + micros);
-        for machine in &self.machines {
-            machine.counter.set(machine.counter.get() + 3000 * micros as u64);
-            if machine.rate.get() != 0 {
-                machine.offset.set(machine.offset.get() + micros * machine.rate.get() / 1000);
-            }
-            if let Some((reads, until)) = machine.frozen.get()
-                && until <= self.time.get()
-            {
-                // It goes on from where it stood.
-                machine.offset.set(reads - self.time.get());
-                machine.frozen.set(None);
-            }
-        }
+    }
+
+    /// The server of the process that runs goes down, in the middle of what it does.
+    pub(crate) fn fall(&self, machine: &Machine) {
+        let power = self.faults.power_failures && self.one_in(2);
+        self.count("servers that went down in a call of the disk");
+        self.down.set(Some((machine.index, if power { Down::Power } else { Down::Crash })));
+        self.hand_on();
     }
 
     /// An ID is handed out.
@@ -358,8 +398,8 @@ impl World {
         if self.taken.borrow_mut().insert(id, false).is_some() {
             self.fail(format!("twice: partition {partition}, {stamp:?}"));
         }
-        if tick < machine.returned.get() {
-            self.fail(format!("{stamp:?} is below a horizon that was returned, {}", machine.returned.get()));
+        if tick < machine.told.get() {
+            self.fail(format!("{stamp:?} is below a horizon that was returned, {}", machine.told.get()));
         }
         let durable = machine.disk.durable();
         if tick > durable[side] && !machine.disk.lies.get() {
@@ -369,50 +409,57 @@ impl World {
         highest[side] = highest[side].max(tick);
         machine.highest.set(highest);
         machine.last_tick.set(machine.last_tick.get().max(tick));
+        if self.one_in(50) {
+            machine.some_tick.set(tick);
+        }
         machine.rows[leader].borrow_mut().push(Row { id, tick });
     }
 
-    /// A commit is in the log; its time is from a moment before.
-    pub(crate) fn committed(&self, machine: &Machine, rows: &[Row], time: i64) {
+    /// A commit is in the log, and with it rows and how far a feed was read; its time is from a moment before.
+    pub(crate) fn committed(&self, machine: &Machine, rows: &[Row], position: u64, time: i64) {
         let mut taken = self.taken.borrow_mut();
         taken.extend(rows.iter().map(|row| (row.id, true)));
         machine.commits_lag.set(machine.commits_lag.get() || machine.clock(self) - time > 1_000_000);
         machine.last_commit.set(Some(time));
+        machine.position.set(machine.position.get().max(position));
     }
 
     /// Moves the clock of a machine.
-    fn step(&self, machine: &Machine, micros: i64) {
+    pub(crate) fn step(&self, machine: &Machine, micros: i64) {
+        let reads = machine.clock(self) + micros;
         if micros < 0 {
-            if machine.is_unsettled.get() && !machine.shared().is_ready() && self.without.is_none() {
+            let settled = machine.is_unsettled.get() && machine.shared().is_ready();
+            if !settled && reads < machine.not_before.get() && self.without.is_none() {
                 return;
             }
             machine.stepped_back_at.set(self.time.get());
             self.count("backward steps of a clock");
         }
-        machine.frozen.set(None);
-        machine.offset.set(machine.offset.get() + micros);
+        machine.stepped_at.set(self.time.get());
+        machine.set_clock(self, reads, machine.rate.get());
         self.say(machine, || format!("the clock steps by {micros} us"));
     }
 
-    /// Sets the clock to a time after all IDs of the machine, if it is not.
-    fn pass_all_ids(&self, machine: &Machine) {
-        let missing = Tick::new(machine.last_tick.get() + 2).unwrap().unix_micros() - machine.clock(self);
-        if missing > 0 {
-            self.step(machine, missing);
-        }
-        machine.is_unsettled.set(true);
+    /// Sets the clock to a time after all IDs and horizons of the machine, if it is not. It must not be set back behind
+    /// that, at all or until the generators have resumed.
+    fn pass_all_ids(&self, machine: &Machine, until_it_resumes: bool) {
+        let past = Tick::new(machine.last_tick.get().max(machine.told.get()) + 2).unwrap().unix_micros();
+        self.step(machine, (past - machine.clock(self)).max(0));
+        machine.not_before.set(past);
+        machine.is_unsettled.set(until_it_resumes);
     }
 
     /// Where rules meet: a tick that matters to a generator.
     fn meet(&self, machine: &Machine) {
         let shared = machine.shared();
         let slot = &shared.slots[self.below(SLOTS as u64) as usize];
-        let tick = match self.below(6) {
+        let tick = match self.below(7) {
             0 => slot.state().tick,
             1 => slot.departed(false),
             2 => slot.departed(true),
             3 => shared.marks.limit(false),
             4 => shared.marks.limit(true),
+            5 => Tick::new(machine.some_tick.get()).unwrap(),
             _ => shared.horizon.floor(),
         };
         let micros = tick.unix_micros() + (self.below(3) as i64 - 1) * 4000 - machine.clock(self);
@@ -421,20 +468,25 @@ impl World {
         }
     }
 
-    /// Whatever a fault does to a machine; its processes have ended if it says so.
-    fn fault(&self, machine: &Machine) -> Option<Down> {
+    /// Whatever a fault does to a machine.
+    fn fault(&self, machine: &Machine) {
         let faults = &self.faults;
         let below = |n: u64| self.below(n) as i64;
-        match self.below(16) {
+        let down = |down| self.down.set(Some((machine.index, down)));
+        match self.below(17) {
             0..=2 if faults.clock_steps => {
                 let long = if faults.long_steps { 3_600_000_000 } else { 3_000_000 };
                 let by = [8000, 200_000, 4_000_000, long][self.below(4) as usize];
                 self.step(machine, if self.one_in(3) { below(by) } else { -below(by) });
             }
             3 if faults.clock_steps => self.meet(machine),
-            4 if faults.rates => machine.rate.set([0, -500, -50, 80, 9000][self.below(5) as usize]),
+            4 if faults.rates => {
+                let rate = [0, -500, -50, 80, 9000][self.below(5) as usize];
+                machine.set_clock(self, machine.clock(self), rate);
+            }
             5 if faults.freezes => {
-                machine.frozen.set(Some((machine.clock(self), self.time.get() + below(2_000_000))));
+                machine.set_clock(self, machine.clock(self), machine.rate.get());
+                machine.until.set(self.time.get() + below(2_000_000));
                 self.count("clocks that stood still");
             }
             6 if faults.counter_jumps => machine.counter.set(self.below(1 << 40)),
@@ -447,15 +499,18 @@ impl World {
                 machine.settings.set(machine.settings.get() + 1);
                 self.count("settings that changed");
             }
-            8 => *machine.backup.borrow_mut() = machine.disk.content(),
-            9 | 10 if faults.crashes => return Some(Down::Crash),
-            11 if faults.power_failures => return Some(Down::Power),
-            12 if faults.failovers => return Some(Down::Failover),
-            13 if faults.replaced_files => return Some(Down::Replaced),
-            14 if faults.clones => return Some(Down::Clone),
+            8 => {
+                let (marks, commit) = (machine.disk.content(), machine.last_commit.get());
+                *machine.backup.borrow_mut() = Some(Backup { marks, commit });
+            }
+            9 | 10 if faults.crashes => down(Down::Crash),
+            11 if faults.power_failures => down(Down::Power),
+            12 if faults.failovers => down(Down::Failover),
+            13 if faults.replaced_files => down(Down::Replaced),
+            14 if faults.clones => down(Down::Clone),
+            15 if faults.full_disks => machine.disk.is_full.set(!machine.disk.is_full.get()),
             _ => {}
         }
-        None
     }
 
     /// What is lost when a server goes down. Its processes have ended.
@@ -465,7 +520,9 @@ impl World {
         self.count(down.name());
         if machine.shared().is_ready() {
             machine.replayed.set(None);
-            machine.is_unsettled.set(false);
+            if machine.is_unsettled.get() {
+                machine.not_before.set(0);
+            }
         }
         machine.has_restarted.set(true);
         *machine.shared.borrow_mut() = Rc::default();
@@ -479,11 +536,10 @@ impl World {
             machine.workers[place].set(0);
             machine.parked[place].set(false);
         }
-        let kept = || self.one_in(2);
         match down {
             Down::Crash => {}
             Down::Power => {
-                machine.disk.lose_power(&kept);
+                machine.disk.lose_power(&|tears| self.part_of_a_sector(tears));
                 let durable = machine.disk.durable();
                 let above = (0..2).any(|side| machine.highest.get()[side] > durable[side]);
                 if above && !machine.disk.lies.get() {
@@ -498,7 +554,7 @@ impl World {
             Down::Clone => self.clone(machine),
         }
         // A start takes some time, or the clock steps meanwhile, often to where rules meet.
-        let downtime = 10_000 + self.below(3_000_000) as i64;
+        let downtime = 10_000 + if self.one_in(2) { self.below(3_000_000) as i64 } else { 0 };
         machine.wake.iter().for_each(|wake| wake.set(self.time.get() + downtime));
         if self.faults.clock_steps && self.one_in(2) {
             let micros =
@@ -510,78 +566,128 @@ impl World {
         }
     }
 
-    /// A standby is promoted, on a machine with another clock.
-    fn fail_over(&self, machine: &Machine) {
-        machine.wal_timeline.set(machine.wal_timeline.get() + 1);
-        machine.disk.replace(machine.backup.take());
+    /// How much of a sector is on the platter, of which all may be or nothing, or a part if it can tear.
+    pub(crate) fn part_of_a_sector(&self, tears: bool) -> usize {
+        match self.below(2 + u64::from(tears)) {
+            0 => 0,
+            1 => SECTOR,
+            _ => {
+                self.count("torn sectors");
+                self.below(SECTOR as u64) as usize
+            }
+        }
+    }
+
+    /// The directory of a machine has another file of the marks.
+    fn replace_file(&self, machine: &Machine, content: Option<Vec<u8>>) {
+        machine.disk.replace(content);
         machine.returned.set(0);
         machine.highest.set([0; 2]);
-        machine.frozen.set(None);
+    }
+
+    /// A standby is promoted, on a machine with another clock; or a backup is restored to a point in time.
+    fn fail_over(&self, machine: &Machine) {
+        machine.wal_timeline.set(machine.wal_timeline.get() + 1);
+        let backup = machine.backup.take();
+        let restored = backup.as_ref().map(|backup| backup.commit);
+        self.replace_file(machine, backup.and_then(|backup| backup.marks));
+        machine.set_clock(self, machine.clock(self), machine.rate.get());
+        machine.replayed.set(machine.last_commit.get());
         let slow =
             machine.stepped_back_at.get() == 0 && !machine.commits_lag.get() && !self.faults.shared_number;
         if self.without == Some(Condition::FailoverWithRightClock) {
             // It has not replayed the last transactions, and its clock is slow.
+            machine.replayed.set(None);
             machine.prepared.borrow_mut().clear();
             self.step(machine, -(self.below(3_000_000) as i64));
         } else if slow && self.one_in(2) {
             // It has replayed all that was committed, and repeats none of it although its clock is slow.
             self.count("failovers with a slow clock");
-            machine.replayed.set(machine.last_commit.get());
             machine.prepared.borrow_mut().clear();
             let own = machine.prefix.get().partitions();
             self.taken.borrow_mut().retain(|id, committed| *committed || !own.contains(&id.0));
-            self.step(machine, -(self.below(10_000_000) as i64));
+            machine.told.set(machine.position.get());
+            // Often to where rules meet.
+            let now = machine.clock(self);
+            let to = match self.below(3) {
+                0 => Tick::new(machine.some_tick.get()).unwrap().unix_micros(),
+                1 => machine.last_commit.get().unwrap_or(now),
+                _ => now - self.below(10_000_000) as i64,
+            };
+            self.step(machine, (to - now).clamp(-10_000_000, 0) - self.below(20_000) as i64);
             machine.settings.set(machine.settings.get() + 1);
         } else {
-            machine.replayed.set(machine.last_commit.get());
-            self.pass_all_ids(machine);
+            if let Some(commit) = restored.filter(|_| self.one_in(2)) {
+                self.count("restores to a point in time");
+                machine.replayed.set(commit);
+                machine.prepared.borrow_mut().clear();
+            }
+            self.pass_all_ids(machine, false);
         }
     }
 
-    /// The file is removed, emptied, moved or another cluster's.
+    /// The file is removed, emptied, moved, an old one or another cluster's; or the server is upgraded.
     fn replace_marks(&self, machine: &Machine) {
         let Some(content) = machine.disk.content() else { return };
-        let back = self.without == Some(Condition::MarksOrClock);
-        let kind = if back { 0 } else { self.below(4) };
+        let kind = match self.without {
+            Some(Condition::MarksOrClock) => 0,
+            Some(Condition::OldMarksOrClock) => 4,
+            _ => self.below(6),
+        };
+        let is_written = |content: &Vec<u8>| Record::<Tick>::newest(content).is_some();
         match (kind, Record::<Tick>::newest(&content)) {
             (1, Some(record)) => {
                 self.count("files of another cluster");
                 let limits = record
                     .limits
                     .map(|limit| Tick::new(limit.get().saturating_sub(self.below(30_000))).unwrap());
-                let theirs = Record { system_identifier: 99, serial: 7, limits, ..record };
-                machine.disk.replace(Some([vec![b' '; LENGTH], theirs.encode().to_vec()].concat()));
+                let current = self.one_in(2);
+                let theirs = Record { system_identifier: 99, serial: 7, limits, current, ..record };
+                self.replace_file(machine, Some([vec![b' '; LENGTH], theirs.encode().to_vec()].concat()));
             }
             // A copy in another place, with nothing lost.
             (2, Some(_)) => return machine.disk.replace(Some(content)),
-            (3, _) => machine.disk.replace(Some(vec![0; LENGTH])),
-            _ => machine.disk.replace(None),
+            (3, _) => self.replace_file(machine, Some(vec![0; LENGTH])),
+            (4, _) => {
+                let Some(old) = machine.backup.take().and_then(|backup| backup.marks).filter(is_written)
+                else {
+                    return;
+                };
+                self.count("old files that were put back");
+                self.replace_file(machine, Some(old));
+            }
+            (5, Some(_)) if machine.prepared.borrow().is_empty() => {
+                self.count("upgrades to a new cluster");
+                machine.system_identifier.set(u64::from(self.new_number()));
+                machine.wal_timeline.set(1);
+                self.replace_file(machine, Some(content).filter(|_| self.one_in(2)));
+            }
+            _ => self.replace_file(machine, None),
         }
-        machine.returned.set(0);
-        machine.highest.set([0; 2]);
-        if back {
-            self.step(machine, -(self.below(3_000_000) as i64));
-        } else {
-            self.pass_all_ids(machine);
+        match self.without {
+            Some(Condition::MarksOrClock | Condition::OldMarksOrClock) => {
+                self.step(machine, -(self.below(3_000_000) as i64));
+            }
+            _ => self.pass_all_ids(machine, kind != 4),
         }
     }
 
     /// The machine gets a copy of another one's data directory, and another number.
     fn clone(&self, machine: &Machine) {
         let original = &self.machines[(machine.index + 1) % self.machines.len()];
-        machine
-            .disk
-            .replace(original.disk.content().filter(|content| Record::<Tick>::newest(content).is_some()));
+        let content = original.disk.content();
+        self.replace_file(machine, content.filter(|content| Record::<Tick>::newest(content).is_some()));
         machine.system_identifier.set(original.system_identifier.get());
         machine.prepared.borrow_mut().clear();
-        machine.returned.set(0);
-        machine.highest.set([0; 2]);
+        machine.told.set(0);
+        machine.position.set(0);
+        machine.not_before.set(0);
         machine.last_commit.set(None);
         machine.replayed.set(None);
         machine.settings.set(machine.settings.get() + 1);
         if self.without == Some(Condition::NoCopyAlongside) {
             machine.prefix.set(original.prefix.get());
-            machine.offset.set(original.offset.get());
+            machine.set_clock(self, original.clock(self), 0);
         } else {
             machine.prefix.set(self.new_prefix());
         }
@@ -621,7 +727,7 @@ fn below(state: &Cell<u64>, n: u64) -> u64 {
     let mut z = state.get();
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ z >> 31) % n
+    ((u128::from(z ^ z >> 31) * u128::from(n)) >> 64) as u64
 }
 
 type Fiber = Coroutine<(), (), (), DefaultStack>;
@@ -658,14 +764,15 @@ pub(crate) fn run(seed: u64, steps: u64, without: Option<Condition>, trace: bool
     let mut fibers: Vec<Vec<Fiber>> = (0..world.machines.len()).map(start).collect();
     while world.steps.get() < steps && world.failure.borrow().is_none() {
         if world.one_in(world.faults.events / world.faults.switch.min(4)) {
-            let machine = world.below(world.machines.len() as u64) as usize;
-            if let Some(down) = world.fault(&world.machines[machine]) {
-                fibers[machine].clear();
-                world.go_down(&world.machines[machine], down);
-                fibers[machine] = start(machine);
-            }
+            world.fault(&world.machines[world.below(world.machines.len() as u64) as usize]);
+        } else {
+            resume_one(&world, &mut fibers);
         }
-        resume_one(&world, &mut fibers);
+        if let Some((machine, down)) = world.down.take() {
+            fibers[machine].clear();
+            world.go_down(&world.machines[machine], down);
+            fibers[machine] = start(machine);
+        }
     }
     if world.failure.borrow().is_none() && without.is_none() {
         end(&world, &mut fibers);
@@ -675,7 +782,7 @@ pub(crate) fn run(seed: u64, steps: u64, without: Option<Condition>, trace: bool
     Outcome {
         failure: world.failure.borrow().clone(),
         steps: world.steps.get(),
-        micros: (world.time.get() - START) as u64,
+        micros: (world.time.get() - START) as u64 * world.machines.len() as u64,
         counts: world.counts.take(),
         trace: world.trace.as_ref().map(RefCell::take).unwrap_or_default(),
         server: world.server.get(),
@@ -709,8 +816,8 @@ fn resume_one(world: &World, fibers: &mut [Vec<Fiber>]) {
 fn end(world: &Rc<World>, fibers: &mut [Vec<Fiber>]) {
     world.ending.set(true);
     for machine in &world.machines {
-        machine.frozen.set(None);
-        machine.rate.set(0);
+        machine.set_clock(world, machine.clock(world), 0);
+        machine.disk.is_full.set(false);
         machine
             .range
             .set(SequenceRange::new(machine.range.get().lower(), machine.range.get().upper()).unwrap());
