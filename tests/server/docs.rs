@@ -305,7 +305,8 @@ fn queries_for_monitoring_return_their_metrics() {
     assert_eq!(queries.len(), 2);
     for query in queries {
         let (sql, metrics) = query.split_once("  metrics:\n").expect("metrics");
-        let metrics = metrics.lines().filter_map(|line| Some(line.strip_prefix("    - ")?.split_once(':')?.0));
+        let metrics =
+            metrics.lines().filter_map(|line| Some(line.strip_prefix("    - ")?.split_once(':')?.0));
         let statement = client.prepare(sql).unwrap();
         let columns: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
         assert_eq!(columns, metrics.collect::<Vec<_>>());
