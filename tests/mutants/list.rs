@@ -122,7 +122,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "            (record.serial == 0 || !is_own).then_some(now),",
         to: "            (record.serial == 0).then_some(now),",
-        suites: &[MARKS],
+        suites: &[SIM, MARKS],
     },
     Mutant {
         name: "a marks file of any kind is opened",
@@ -150,7 +150,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "const COMMIT_SKEW_US: i64 = 2_000_000;",
         to: "const COMMIT_SKEW_US: i64 = 0;",
-        suites: &[STANDBY],
+        suites: &[SIM, STANDBY],
     },
     Mutant {
         name: "what is known of the old primary is not written",
@@ -164,21 +164,21 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "        let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));",
         to: "        let mut limits = record.limits;\n        let limit = &mut limits[record.current as usize];\n        *limit = floor.iter().flatten().fold(*limit, |a, b| a.max(*b));",
-        suites: &[STANDBY],
+        suites: &[SIM, STANDBY],
     },
     Mutant {
         name: "serial numbers of records begin at zero after a start",
         file: "core/src/server/marks_file.rs",
         from: "shared.serial.store(serial, Relaxed);",
         to: "shared.serial.store(serial * 0, Relaxed);",
-        suites: &[MARKS],
+        suites: &[SIM, MARKS],
     },
     Mutant {
         name: "whoever waited for the first session sets the generators again",
         file: "core/src/server/marks_file.rs",
         from: "            backoff.wait(host);\n        }\n        if shared.is_ready() {",
         to: "            backoff.wait(host);\n        }\n        if false {",
-        suites: &[STARTS],
+        suites: &[SIM, STARTS],
     },
     Mutant {
         name: "the postmaster keeps its memory of before a crash",
@@ -192,7 +192,21 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/server/marks_file.rs",
         from: "        if serial > 0 {\n",
         to: "        if false {\n",
-        suites: &[DISK],
+        suites: &[SIM, DISK],
+    },
+    Mutant {
+        name: "the marks file takes its space when it is written",
+        file: "core/src/server/marks_file.rs",
+        from: "            if is_new {\n",
+        to: "            if false {\n",
+        suites: &[SIM],
+    },
+    Mutant {
+        name: "a first record that was torn is no blank file",
+        file: "core/src/record.rs",
+        from: "matches!(byte, 0 | b' ' | b'\\n')",
+        to: "matches!(byte, 0 | b' ')",
+        suites: &[SIM, CORE],
     },
     Mutant {
         name: "a claim is not one atomic step",
@@ -227,7 +241,7 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         file: "core/src/tick_clock.rs",
         from: "const TICK: u64 = 1000 * Tick::MICROS;",
         to: "const TICK: u64 = 25_000 * Tick::MICROS;",
-        suites: &[UNIQUENESS],
+        suites: &[SIM, UNIQUENESS],
     },
     Mutant {
         name: "a wait can't be cancelled",
@@ -564,13 +578,13 @@ DECLARE
         file: "core/src/horizon.rs",
         from: "        tick.max(self.floor())",
         to: "        tick",
-        suites: &[LOOM_HORIZON],
+        suites: &[SIM, LOOM_HORIZON],
     },
     Mutant {
         name: "words are loaded before the floor is raised",
         file: "core/src/horizon.rs",
         from: "        let floor = self.floor.fetch_max(",
-        to: "        let found = open();\n        let open = || found;\n        let floor = self.floor.fetch_max(",
+        to: "        let found = held();\n        let held = || found;\n        let floor = self.floor.fetch_max(",
         suites: &[LOOM_HORIZON],
     },
     Mutant {
@@ -578,7 +592,7 @@ DECLARE
         file: "core/src/horizon.rs",
         from: ".map_or(new, |_| new.min(old))",
         to: ".map_or(new, |_| new)",
-        suites: &[LOOM_HORIZON],
+        suites: &[SIM, LOOM_HORIZON],
     },
     Mutant {
         name: "the tick of an earlier transaction stays",
@@ -655,7 +669,7 @@ DECLARE
         file: "core/src/horizon.rs",
         from: "word != 0 && transaction != 0 && word == pack(tick, transaction)",
         to: "word != 0 && transaction | 1 != 0",
-        suites: &[HORIZON],
+        suites: &[SIM, HORIZON],
     },
     Mutant {
         name: "prepared transactions are forgotten",
