@@ -363,6 +363,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[CREATED_AT],
     },
     Mutant {
+        name: "the next page begins after the time of the last row",
+        file: "src/sno/planner/rewrite.rs",
+        from: "let operator = if operator.is_less() { Operator::LessEqual } else { Operator::GreaterEqual };",
+        to: "",
+        suites: &[CREATED_AT],
+    },
+    Mutant {
         name: "a view's time is compared with a value of the same row by its ID",
         file: "src/sno/planner/rewrite.rs",
         from: "raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables)",
@@ -442,8 +449,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a join by a view's time is no hash join",
         file: "src/sno/planner/rewrite.rs",
-        from: "if !tables.is_null() || raw::contain_subplans(time) {",
-        to: "if raw::contain_subplans(time) {",
+        from: "!raw::pull_varnos(self.root, time).is_null() || raw::contain_subplans(time)",
+        to: "raw::contain_subplans(time)",
         suites: &[REGRESS],
     },
     Mutant {

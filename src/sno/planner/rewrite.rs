@@ -13,6 +13,7 @@
 //! | `sno_time(id) = t` | `id >= first(t, false) AND id <= last(t, false)` |
 //! | `sno_time(a.id) < sno_time(b.id)` | `a.id <= last(sno_time(b.id), true) AND b.id >= first(sno_time(a.id), true)` |
 //! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL`, but for the nulls of an outer join |
+//! | `(sno_time(id), …) < (t, …)`, and so on | the same `AND id <= last(t, false)` |
 //! | `ORDER BY …, sno_time(id)`, also if `id` follows | `ORDER BY …, id` |
 //!
 //! The bound is null where no ID satisfies the condition, so the new condition is null where the old one is false. To
@@ -26,7 +27,7 @@ use pgrx::{
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
         NullTest, NullTestType, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RangeTblRef, RelOptInfo,
-        SortGroupClause, TargetEntry,
+        RowCompareExpr, SortGroupClause, TargetEntry,
     },
 };
 use sno_core::Sno;
@@ -256,10 +257,12 @@ impl Table {
                     }
                     test.arg = key.column.cast();
                 }
-                NodeTag::T_OpExpr => {
-                    let Some((mut clause, second)) = self.condition(&*node.cast(), lists.inner) else {
-                        continue;
+                type_ @ (NodeTag::T_OpExpr | NodeTag::T_RowCompareExpr) => {
+                    let replacement = match type_ {
+                        NodeTag::T_OpExpr => self.condition(&*node.cast(), lists.inner),
+                        _ => self.rows(&*node.cast()).map(|bound| (node, Some(bound))),
                     };
+                    let Some((mut clause, second)) = replacement else { continue };
                     if let Some(second) = second {
                         if lists.anded {
                             raw::lappend(list, second.cast());
@@ -278,19 +281,8 @@ impl Table {
     /// What a condition `sno_time(column) operator time` becomes.
     unsafe fn condition(self, expression: &OpExpr, inner: bool) -> Option<(*mut Node, Option<*mut Node>)> {
         let &[left, right] = nodes(expression.args) else { return None };
-        let (key, time, commuted) = match self.key(left) {
-            Some(key) => (key, right, false),
-            None => (self.key(right)?, left, true),
-        };
-        let operator = time_operator(expression.opno)?;
-        let tables = raw::pull_varnos(self.root, time);
-        if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
-            return None;
-        }
-        let copy = |node: *mut Node| raw::copyObjectImpl(node.cast()).cast::<Node>();
-        let copied = || Key { column: copy(key.column), ..key };
+        let (key, operator, time) = self.comparison(left, expression.opno, right)?;
         if operator != Operator::Equal {
-            let operator = if commuted { operator.commutator() } else { operator };
             if self.comes_later(time) {
                 // What stays is rewritten for the other table. In an inner join the index of either may be the better
                 // one. In others it is that of the table on the right; and PostgreSQL expects a semijoin to end its
@@ -299,7 +291,7 @@ impl Table {
                     return None;
                 }
                 let same = ptr::from_ref(expression).cast_mut().cast();
-                let added = copied().clause(operator, copy(time))?;
+                let added = key.copy().clause(operator, copy(time))?;
                 for &operand in nodes((*added.cast::<OpExpr>()).args) {
                     mark_repeated(operand);
                 }
@@ -308,11 +300,47 @@ impl Table {
             return Some((key.clause(operator, time)?, None));
         }
         // A join by `=` is better left to hash and merge joins.
-        if !tables.is_null() || raw::contain_subplans(time) {
+        if self.is_joined(time) {
             return None;
         }
-        let second = copied().clause(Operator::LessEqual, copy(time))?;
+        let second = key.copy().clause(Operator::LessEqual, copy(time))?;
         Some((key.clause(Operator::GreaterEqual, time)?, Some(second)))
+    }
+
+    /// Whether a time is another table's, or a subquery's for each row.
+    unsafe fn is_joined(self, time: *mut Node) -> bool {
+        !raw::pull_varnos(self.root, time).is_null() || raw::contain_subplans(time)
+    }
+
+    /// What follows for the ID from `(sno_time(column), …) operator (time, …)`, as in queries for the next page.
+    unsafe fn rows(self, expression: &RowCompareExpr) -> Option<*mut Node> {
+        let (left, right) = (*nodes(expression.largs).first()?, *nodes(expression.rargs).first()?);
+        let operator = (*(*expression.opnos).elements).oid_value;
+        let (key, operator, time) = self.comparison(left, operator, right)?;
+        if self.is_joined(time) {
+            return None;
+        }
+        let operator = if operator.is_less() { Operator::LessEqual } else { Operator::GreaterEqual };
+        key.copy().clause(operator, copy(time))
+    }
+
+    /// The parts of `sno_time(column) operator time`, also if it is written the other way round.
+    unsafe fn comparison(
+        self,
+        left: *mut Node,
+        operator: Oid,
+        right: *mut Node,
+    ) -> Option<(Key, Operator, *mut Node)> {
+        let (key, time, commuted) = match self.key(left) {
+            Some(key) => (key, right, false),
+            None => (self.key(right)?, left, true),
+        };
+        let operator = time_operator(operator)?;
+        let tables = raw::pull_varnos(self.root, time);
+        if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
+            return None;
+        }
+        Some((key, if commuted { operator.commutator() } else { operator }, time))
     }
 
     /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
@@ -387,7 +415,7 @@ impl Table {
             |entry: &*mut Node| raw::equal((*entry.cast::<TargetEntry>()).expr.cast(), column.cast());
         let entry = nodes(list).iter().copied().find(is_column).unwrap_or_else(|| {
             let number = (*list).length as i16 + 1;
-            let column = raw::copyObjectImpl(column.cast()).cast();
+            let column = copy(column).cast();
             let entry = raw::makeTargetEntry(column, number, ptr::null_mut(), true);
             raw::lappend(list, entry.cast());
             entry.cast()
@@ -495,7 +523,15 @@ unsafe fn time_operator(operator: Oid) -> Option<Operator> {
     Operator::of(raw::get_op_opfamily_strategy(operator, family))
 }
 
+unsafe fn copy(node: *mut Node) -> *mut Node {
+    raw::copyObjectImpl(node.cast()).cast()
+}
+
 impl Key {
+    unsafe fn copy(self) -> Self {
+        Self { column: copy(self.column), ..self }
+    }
+
     /// What `sno_time(column) operator time` becomes, for all operators but `=`.
     unsafe fn clause(self, operator: Operator, time: *mut Node) -> Option<*mut Node> {
         let exclusive = !operator.is_inclusive();
