@@ -335,7 +335,8 @@ fn rows_handled(plan: &str) -> f64 {
     plan.lines().map(of_line).sum()
 }
 
-/// A condition on the ID may be of no use, but it makes no plan worse.
+/// A condition on the ID may be of no use, but it makes no plan worse: with one in a hundred left to luck, such as which of two
+/// orders has the first match of an EXISTS earlier.
 #[test]
 fn conditions_on_ids_make_no_plan_worse() {
     // Without what is a matter of the least difference in costs: whether a handful of rows is kept for a second time.
@@ -348,7 +349,9 @@ fn conditions_on_ids_make_no_plan_worse() {
     let mut client = reader(&server);
     let seed = chosen("SNO_SEED", SEED);
     let mut random = Random(seed);
-    for number in 0..chosen("SNO_QUERIES", 200) {
+    let queries = chosen("SNO_QUERIES", 200);
+    let mut worse = Vec::new();
+    for number in 0..queries {
         let (view, _) = random.one_of(&SOURCES);
         let query = query(&mut random).replace("{x}", view);
         let arguments = format!("{}, {}", argument(&mut random), argument(&mut random));
@@ -368,11 +371,12 @@ fn conditions_on_ids_make_no_plan_worse() {
         let with = executed("on");
         // A time that PostgreSQL can't have is an error either way.
         let Some((with, without)) = with.zip(executed("off")) else { continue };
-        assert!(
-            rows_handled(&with) <= 2.0 * rows_handled(&without) + 1000.0,
-            "seed {seed}, query {number}, ({arguments}):\n{query}\nis\n{with}\ninstead of\n{without}"
-        );
+        if rows_handled(&with) > 2.0 * rows_handled(&without) + 1000.0 {
+            let title = format!("seed {seed}, query {number}, ({arguments})");
+            worse.push(format!("{title}:\n{query}\nis\n{with}\ninstead of\n{without}"));
+        }
     }
+    assert!(worse.len() as u64 * 100 <= queries, "{} of {queries}:\n{}", worse.len(), worse.join("\n"));
 }
 
 fn argument(random: &mut Random) -> &'static str {
