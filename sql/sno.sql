@@ -969,12 +969,13 @@ AS $$
 DECLARE
     isolation pg_catalog.text := pg_catalog.current_setting('transaction_isolation');
     -- In the order of the keys, also to see whether there is a row: for EXISTS, the planner may read a table from its start.
-    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>) $1 OR $1 IS NULL) AND %3$I::%4$s.sno OPERATOR(%4$s.<) $2 '
-        'AND (%3$I::%4$s.sno OPERATOR(%4$s.<=) $3 OR $3 IS NULL) ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT %5$s OFFSET %6$s';
+    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>) $1 OR $1 IS NULL) '
+        'AND %3$I::%4$s.sno OPERATOR(%4$s.%5$s) $2 ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT %6$s OFFSET %7$s';
     own pg_catalog.record;
     f pg_catalog.record;
-    is_there pg_catalog.bool;
+    source_name pg_catalog.text;
     is_given pg_catalog.bool;
+    is_there pg_catalog.bool;
     last horizon%TYPE;
 BEGIN
     IF batch_size OPERATOR(pg_catalog.<) 1 IS NOT FALSE THEN
@@ -987,66 +988,64 @@ BEGIN
         RAISE EXCEPTION 'cannot read a feed in a read-only transaction'
             USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'The position of the feed is stored.';
     END IF;
-    SELECT e.extnamespace::pg_catalog.regnamespace AS schema, e.extowner AS owner INTO own
-    FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'sno';
-    -- The horizon first: each statement that follows has a later snapshot.
-    EXECUTE pg_catalog.format('SELECT *, source::pg_catalog.text AS name, '
-            'coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
-            'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
-    is_given := f.margin IS NULL OR EXISTS (
-        SELECT FROM pg_catalog.pg_subscription_rel s WHERE s.srrelid OPERATOR(pg_catalog.=) f.source::pg_catalog.oid
-    );
-    IF f.feed IS NULL THEN
-        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
-    ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
-        RAISE EXCEPTION 'must be a member of role "%" to read feed "%"', f.owner, feed USING ERRCODE = 'insufficient_privilege';
-    ELSIF f.source::pg_catalog.oid OPERATOR(pg_catalog.<>) (
-        SELECT t.typrelid FROM pg_catalog.pg_type t WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(row_type)::pg_catalog.oid
-    ) THEN
-        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
-            USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
-                HINT = CASE WHEN pg_catalog.to_regclass(f.name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
-                    ELSE pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
-    ELSIF is_given AND horizon IS NULL THEN
-        RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = 'It has rows of other servers.';
-    ELSIF NOT is_given AND horizon IS NOT NULL THEN
-        RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'The feed has a margin, and so the horizon of this server.';
-    -- As text, which has the same order.
-    ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
-        RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
-            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
-                HINT = CASE WHEN horizon IS NOT NULL THEN 'Ask the server of the rows for its horizon again.' ELSE
-                    'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
-    END IF;
-    EXECUTE pg_catalog.format(rows, 'true', f.name, f.key, own.schema, 1, 0) INTO is_there USING f.position, f.horizon, last;
-    IF is_there IS NULL THEN
-        -- Nothing to write, but for those who watch, and for views that leave out most rows. Not if the feed was moved meanwhile.
-        IF f.moved OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
-            EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
-                    'position = greatest(position, %1$s.sno_last(%1$s.sno_time($3), true)) '
-                    'WHERE feed OPERATOR(pg_catalog.=) (SELECT feed FROM %1$s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
-                    'FOR UPDATE SKIP LOCKED) AND moved OPERATOR(pg_catalog.=) $2', own.schema) USING feed, f.moved, f.horizon;
+    SELECT e.extnamespace::pg_catalog.regnamespace AS schema, e.extowner AS owner, t.typrelid AS source,
+        EXISTS (SELECT FROM pg_catalog.pg_subscription_rel s WHERE s.srrelid OPERATOR(pg_catalog.=) t.typrelid) AS is_subscribed
+    INTO own
+    FROM pg_catalog.pg_extension e, pg_catalog.pg_type t
+    WHERE e.extname OPERATOR(pg_catalog.=) 'sno' AND t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(row_type)::pg_catalog.oid;
+    LOOP
+        -- The horizon first: each statement that follows has a later snapshot.
+        EXECUTE pg_catalog.format('SELECT *, coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
+                'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
+        source_name := f.source;
+        is_given := f.margin IS NULL OR own.is_subscribed;
+        IF f.feed IS NULL THEN
+            RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+        ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
+            RAISE EXCEPTION 'must be a member of role "%" to read feed "%"', f.owner, feed USING ERRCODE = 'insufficient_privilege';
+        ELSIF f.source::pg_catalog.oid OPERATOR(pg_catalog.<>) own.source THEN
+            RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
+                USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
+                    HINT = CASE WHEN pg_catalog.to_regclass(source_name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
+                        ELSE pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
+        ELSIF is_given AND horizon IS NULL THEN
+            RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
+                DETAIL = 'It has rows of other servers.';
+        ELSIF NOT is_given AND horizon IS NOT NULL THEN
+            RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
+                DETAIL = 'The feed has a margin, and so the horizon of this server.';
+        -- As text, which has the same order.
+        ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
+            RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
+                USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+                    HINT = CASE WHEN horizon IS NOT NULL THEN 'Ask the server of the rows for its horizon again.' ELSE
+                        'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
         END IF;
-        RETURN;
-    END IF;
-    -- The newest position, which others may have moved. What was read is locked by now, so its name tells whether it was the source.
-    EXECUTE pg_catalog.format('SELECT true, position FROM %s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
-            'AND source OPERATOR(pg_catalog.=) pg_catalog.to_regclass($2) AND key OPERATOR(pg_catalog.=) $3 FOR UPDATE', own.schema)
-        INTO is_there, f.position USING feed, f.name, f.key;
-    IF is_there IS NULL THEN
-        RAISE EXCEPTION 'feed "%" was dropped or changed concurrently', feed USING ERRCODE = 'undefined_object';
-    END IF;
-    -- The last key of a full batch: no row comes below the horizon, and rows that are deleted meanwhile do no harm.
-    EXECUTE pg_catalog.format(rows, pg_catalog.quote_ident(f.key), f.name, f.key, own.schema, 1, batch_size OPERATOR(pg_catalog.-) 1)
-        INTO last USING f.position, f.horizon, last;
-    -- Not back behind the horizon of another consumer.
-    EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
-            'position = greatest(position, coalesce($2, %1$s.sno_last(%1$s.sno_time($3), true))) '
-            'WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) USING feed, last, f.horizon;
+        EXECUTE pg_catalog.format(rows, 'true', source_name, f.key, own.schema, '<', 1, 0) INTO is_there USING f.position, f.horizon;
+        IF is_there IS NULL THEN
+            -- Nothing to write, but for those who watch, and for views that leave out most rows. Not if the feed was moved meanwhile.
+            IF f.moved OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
+                EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
+                        'position = greatest(position, %1$s.sno_last(%1$s.sno_time($3), true)) '
+                        'WHERE feed OPERATOR(pg_catalog.=) (SELECT feed FROM %1$s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
+                        'FOR UPDATE SKIP LOCKED) AND moved OPERATOR(pg_catalog.=) $2', own.schema) USING feed, f.moved, f.horizon;
+            END IF;
+            RETURN;
+        END IF;
+        -- The last key of a full batch: no row comes below the horizon, and rows that are deleted meanwhile do no harm.
+        EXECUTE pg_catalog.format(rows, pg_catalog.quote_ident(f.key), source_name, f.key, own.schema, '<', 1, batch_size OPERATOR(pg_catalog.-) 1)
+            INTO last USING f.position, f.horizon;
+        -- Others may have moved the feed, and are waited for: then again, with the lock. What was read is locked by now, so its name tells
+        -- whether it was the source.
+        EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
+                'position = coalesce($3, %1$s.sno_last(%1$s.sno_time($4), true)) '
+                'WHERE feed OPERATOR(pg_catalog.=) $1 AND pg_catalog.concat(position) OPERATOR(pg_catalog.=) pg_catalog.concat($2) '
+                'AND source OPERATOR(pg_catalog.=) pg_catalog.to_regclass($5) AND key OPERATOR(pg_catalog.=) $6 RETURNING position', own.schema)
+            INTO last USING feed, f.position, last, f.horizon, source_name, f.key;
+        EXIT WHEN last IS NOT NULL;
+    END LOOP;
     -- With all rows of the last key, of which a view can have several.
-    RETURN QUERY EXECUTE pg_catalog.format(rows, '*', f.name, f.key, own.schema, 'ALL', 0) USING f.position, f.horizon, last;
+    RETURN QUERY EXECUTE pg_catalog.format(rows, '*', source_name, f.key, own.schema, '<=', 'ALL', 0) USING f.position, last;
 END
 $$;
 COMMENT ON FUNCTION sno_feed(text, anyelement, integer, sno) IS 'the next rows of a feed, in the order of their IDs: each once, if the transaction commits';

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Mode, Server, Sql as _, catalog, plan, program, skip_on_this_machine, text};
+use sno_tests::{
+    Ids, Mode, Server, Sql as _, catalog, plan, program, skip_on_this_machine, text, wait_until,
+};
 
 use crate::docs;
 use crate::upgrades::{FILL, content, difference, install_next};
@@ -35,7 +37,8 @@ fn to_a_newer_server_by_links() {
     client.run(
         "CREATE TABLE wide (kind sno, n integer);
              INSERT INTO wide SELECT sno_make('2026-01-01Z', 0, 1, n % 8), n FROM generate_series(1, 40000) n;
-             CREATE INDEX wide_kind_n ON wide (kind, n);",
+             CREATE INDEX wide_kind_n ON wide (kind, n);
+             CREATE TABLE copy AS SELECT * FROM event WHERE id <= (SELECT position FROM sno_feeds);",
     );
     let before = content(&mut client);
     let mut ids = Ids::new();
@@ -92,6 +95,12 @@ fn to_a_newer_server_by_links() {
              INSERT INTO event (n) SELECT generate_series(1, 1000);
              SELECT sno_maintain_partitions('log', '1 month', ahead => 5);
              INSERT INTO log (line) VALUES ('new');");
+    // The feed goes on from where it was.
+    wait_until("all rows are read", || {
+        client.run("INSERT INTO copy SELECT * FROM sno_feed('events', NULL::event)");
+        client.one("SELECT count(*) = (SELECT count(*) FROM event) FROM copy")
+    });
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM (TABLE event EXCEPT TABLE copy) missing"), 0);
 
     // What the new version of PostgreSQL can do beyond the old one.
     let without = searches(&mut client);
