@@ -13,8 +13,8 @@ SELECT snowflake_si_lower('-infinity', '2020-01-01Z'), snowflake_si_upper('infin
 -- An index takes a base clock as an argument, not from the settings.
 CREATE TABLE numbers (id bigint);
 CREATE INDEX ON numbers (snowflake_si_time(id, base_clock => '2020-01-01Z'));
--- Without the line that PostgreSQL 19 adds.
-\set VERBOSITY terse
+-- The code alone: PostgreSQL 19 also shows the place.
+\set VERBOSITY sqlstate
 CREATE INDEX ON numbers (snowflake_si_time(id));
 \set VERBOSITY default
 DROP TABLE numbers;
