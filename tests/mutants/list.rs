@@ -690,7 +690,7 @@ DECLARE
         file: "core/src/horizon.rs",
         from: "        announced && self.floor() <= tick",
         to: "        announced",
-        suites: &[CORE, LOOM_HORIZON],
+        suites: &[CORE],
     },
     Mutant {
         name: "a transaction does not know what its workers hold",
