@@ -90,18 +90,70 @@ pub(crate) fn finish(client: &mut Client) -> Result<(), postgres::Error> {
     Ok(())
 }
 
-/// The next rows below the horizon.
-fn read(client: &mut Client, place: &mut String, seen: &mut Rows) -> Result<(), postgres::Error> {
-    let horizon: String = client.query_one("SELECT sno_horizon('0.2 s')::text", &[])?.get(0);
-    // After a restart it may be before that of before.
-    if horizon > *place {
+/// Who reads the rows below the horizon, each once.
+pub(crate) struct Reader {
+    /// The query of the horizon.
+    horizon: &'static str,
+    place: String,
+    seen: Rows,
+}
+
+impl Reader {
+    pub(crate) fn new(horizon: &'static str, first: &str) -> Self {
+        Self { horizon, place: first.to_owned(), seen: Rows::new() }
+    }
+
+    /// The next rows.
+    pub(crate) fn read(&mut self, client: &mut Client) -> Result<(), postgres::Error> {
+        let horizon: Option<String> = client.query_one(self.horizon, &[])?.get(0);
+        // After a restart it may be before that of before. That of the SQL file may be so at any time, and there is none
+        // while a transaction is prepared.
+        let Some(horizon) = horizon.filter(|horizon| *horizon > self.place) else { return Ok(()) };
         let next = format!(
-            "SELECT batch, count(*) FROM items WHERE id >= '{place}' AND id < '{horizon}' GROUP BY 1"
+            "SELECT batch, count(*) FROM items WHERE id >= '{}' AND id < '{horizon}' GROUP BY 1",
+            self.place
         );
         for row in client.query(&next, &[])? {
-            *seen.entry(row.get(0)).or_default() += row.get::<_, i64>(1);
+            *self.seen.entry(row.get(0)).or_default() += row.get::<_, i64>(1);
         }
-        *place = horizon;
+        self.place = horizon;
+        Ok(())
+    }
+
+    /// Reads on past the last row, and checks that it has seen all.
+    #[track_caller]
+    pub(crate) fn check(mut self, client: &mut Client) {
+        let last: String = client.one("SELECT max(id)::text FROM items");
+        while self.place <= last {
+            self.read(client).unwrap();
+        }
+        compare(&batches(client, "items"), &self.seen);
+    }
+}
+
+pub(crate) fn batches(client: &mut Client, table: &str) -> Rows {
+    let query = format!("SELECT batch, count(*) FROM {table} GROUP BY batch");
+    client.query(&query, &[]).unwrap().iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+/// What was read, against what is there.
+#[track_caller]
+pub(crate) fn compare(all: &Rows, seen: &Rows) {
+    let wrong: Vec<_> = all.iter().filter(|(batch, rows)| seen.get(batch) != Some(rows)).take(9).collect();
+    assert!(wrong.is_empty() && seen.len() == all.len(), "batches and their rows, not as read: {wrong:?}");
+}
+
+/// Counts the rows after the last ID that was seen, as a reader does that knows of no horizon.
+pub(crate) fn read_after(
+    client: &mut Client,
+    last: &mut String,
+    count: &mut i64,
+) -> Result<(), postgres::Error> {
+    let query = format!("SELECT count(*), max(id)::text FROM items WHERE id > '{last}'");
+    let row = client.query_one(&query, &[])?;
+    if let Some(id) = row.get(1) {
+        *last = id;
+        *count += row.get::<_, i64>(0);
     }
     Ok(())
 }
@@ -112,8 +164,9 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
     server.run("TRUNCATE items, copy_of_items, copy_of_even");
     let feed =
         Feed { server, batches: AtomicI32::new(0), written: AtomicI64::new(0), stop: AtomicBool::new(false) };
-    let (mut place, mut seen) = (FIRST.to_owned(), Rows::new());
-    let naive = thread::scope(|scope| {
+    let mut reader = Reader::new("SELECT sno_horizon('0.2 s')::text", FIRST);
+    let (mut last, mut naive) = (FIRST.to_owned(), 0);
+    thread::scope(|scope| {
         let stop = Stop(&feed.stop);
         let writers: Vec<_> = (0..6)
             .map(|_| {
@@ -130,20 +183,8 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
                 feed.repeat(|client| feeds::consume(client, consumed, &mut random));
             });
         }
-        scope.spawn(|| feed.repeat(|client| read(client, &mut place, &mut seen)));
-        let naive = scope.spawn(|| {
-            let (mut last, mut count) = (FIRST.to_owned(), 0);
-            feed.repeat(|client| {
-                let query = format!("SELECT count(*), max(id::text) FROM items WHERE id > '{last}'");
-                let row = client.query_one(&query, &[])?;
-                if let Some(id) = row.get(1) {
-                    last = id;
-                    count += row.get::<_, i64>(0);
-                }
-                Ok(())
-            });
-            count
-        });
+        scope.spawn(|| feed.repeat(|client| reader.read(client)));
+        scope.spawn(|| feed.repeat(|client| read_after(client, &mut last, &mut naive)));
         let began = Instant::now();
         while feed.written.load(Relaxed) < rows {
             assert!(began.elapsed() < Duration::from_secs(600), "{} rows", feed.written.load(Relaxed));
@@ -152,20 +193,12 @@ fn run_feed(server: &Server, rows: i64, mut fault: impl FnMut()) -> i64 {
         drop(stop);
         let mut ids: Ids = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
         ids.assert_distinct();
-        naive.join().unwrap()
     });
     let mut client = server.connect();
     finish(&mut client).unwrap();
-    let last: String = client.one("SELECT max(id)::text FROM items");
-    while place <= last {
-        read(&mut client, &mut place, &mut seen).unwrap();
-    }
-    let all = client.query("SELECT batch, count(*) FROM items GROUP BY batch", &[]).unwrap();
-    let all: Rows = all.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let wrong: Vec<_> = all.iter().filter(|(batch, rows)| seen.get(batch) != Some(rows)).take(9).collect();
-    assert!(wrong.is_empty() && seen.len() == all.len(), "batches and their rows, not as read: {wrong:?}");
+    reader.check(&mut client);
     feeds::check(&mut client);
-    let total = all.values().sum::<i64>();
+    let total: i64 = client.one("SELECT count(*) FROM items");
     tally::count("rows read below horizons, each once", total as u64);
     tally::count("rows that a reader missed who remembers the last ID", (total - naive) as u64);
     total - naive

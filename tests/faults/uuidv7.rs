@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sno_tests::postgres::{self, Client, NoTls};
 use sno_tests::{Random, Server, Sql as _, Stop, major_version, sql_file};
 
-use crate::horizon::Rows;
+use crate::horizon::{Reader, batches, compare, read_after};
 use crate::{pick, tally};
 
 const FIRST: &str = "00000000-0000-0000-0000-000000000000";
@@ -84,39 +84,13 @@ impl Torture<'_> {
     }
 }
 
-/// The next rows below the horizon, some time after it.
-fn read(client: &mut Client, place: &mut String, seen: &mut Rows) -> Result<(), postgres::Error> {
-    let horizon: Option<String> = client.query_one("SELECT uuidv7_horizon('items', '0')::text", &[])?.get(0);
-    // While one is prepared there is none. It may be before that of before.
-    let Some(horizon) = horizon.filter(|horizon| horizon > place) else { return Ok(()) };
-    let next =
-        format!("SELECT batch, count(*) FROM items WHERE id >= '{place}' AND id < '{horizon}' GROUP BY 1");
-    for row in client.query(&next, &[])? {
-        *seen.entry(row.get(0)).or_default() += row.get::<_, i64>(1);
-    }
-    *place = horizon;
-    Ok(())
-}
-
-fn rows(client: &mut Client, query: &str) -> Rows {
-    client.query(query, &[]).unwrap().iter().map(|row| (row.get(0), row.get(1))).collect()
-}
-
-/// What was read, against what is there.
-#[track_caller]
-fn compare(reader: &str, all: &Rows, seen: &Rows) {
-    let wrong: Vec<_> = all.iter().filter(|(batch, rows)| seen.get(batch) != Some(rows)).take(9).collect();
-    assert!(
-        wrong.is_empty() && seen.len() == all.len(),
-        "{reader}: batches and their rows, not as read: {wrong:?}"
-    );
-}
-
 /// Writers, and readers of five kinds.
 fn torture(server: &Server, targets: &[&'static str], time: Duration) {
     let torture = Torture { server, targets, batches: AtomicI32::new(0), stop: AtomicBool::new(false) };
-    let [mut single, mut many] = [(FIRST.to_owned(), Rows::new()), (FIRST.to_owned(), Rows::new())];
-    let naive = thread::scope(|scope| {
+    let [mut single, mut many] =
+        [(); 2].map(|()| Reader::new("SELECT uuidv7_horizon('items', '0')::text", FIRST));
+    let (mut last, mut naive) = (FIRST.to_owned(), 0);
+    thread::scope(|scope| {
         let stop = Stop(&torture.stop);
         for _ in 0..4 {
             scope.spawn(|| {
@@ -124,13 +98,13 @@ fn torture(server: &Server, targets: &[&'static str], time: Duration) {
                 torture.repeat(|client| torture.write(client, &mut random));
             });
         }
-        scope.spawn(|| torture.repeat(|client| read(client, &mut single.0, &mut single.1)));
+        scope.spawn(|| torture.repeat(|client| single.read(client)));
         // Five horizons in one transaction.
         scope.spawn(|| {
             torture.repeat(|client| {
                 client.batch_execute("BEGIN")?;
                 for _ in 0..5 {
-                    read(client, &mut many.0, &mut many.1)?;
+                    many.read(client)?;
                 }
                 client.batch_execute("COMMIT")
             });
@@ -148,36 +122,17 @@ fn torture(server: &Server, targets: &[&'static str], time: Duration) {
                 });
             });
         }
-        let naive = scope.spawn(|| {
-            let (mut last, mut count) = (FIRST.to_owned(), 0);
-            torture.repeat(|client| {
-                let query = format!("SELECT count(*), max(id)::text FROM items WHERE id > '{last}'");
-                let row = client.query_one(&query, &[])?;
-                if let Some(id) = row.get(1) {
-                    last = id;
-                    count += row.get::<_, i64>(0);
-                }
-                Ok(())
-            });
-            count
-        });
+        scope.spawn(|| torture.repeat(|client| read_after(client, &mut last, &mut naive)));
         thread::sleep(time);
         drop(stop);
-        naive.join().unwrap()
     });
     let mut client = server.connect();
-    let last: String = client.one("SELECT max(id)::text FROM items");
-    for (place, seen) in [&mut single, &mut many] {
-        while *place <= last {
-            read(&mut client, place, seen).unwrap();
-        }
-    }
     let feed = "WITH new AS (INSERT INTO copied SELECT batch FROM uuidv7_feed('copy', NULL::items) RETURNING 1) SELECT count(*) FROM new";
     while client.one::<i64>(feed) > 0 {}
-    let all = rows(&mut client, "SELECT batch, count(*) FROM items GROUP BY batch");
-    compare("the reader", &all, &single.1);
-    compare("the reader with five horizons in a transaction", &all, &many.1);
-    compare("the feed", &all, &rows(&mut client, "SELECT batch, count(*) FROM copied GROUP BY batch"));
+    let all = batches(&mut client, "items");
+    compare(&all, &batches(&mut client, "copied"));
+    single.check(&mut client);
+    many.check(&mut client);
     let total: i64 = all.values().sum();
     // So it can happen here.
     assert!(naive < total, "{naive} of {total}");

@@ -32,6 +32,7 @@ mod without {
     use sno_tests::postgres::Client;
     use sno_tests::{Server, Sql as _, code, error, give_to_server, plan, sql_file, text, wait_until};
 
+    use super::super::horizon::misses_rows_of_its_statement;
     use super::{defaults, none};
 
     fn start() -> Server {
@@ -364,23 +365,11 @@ mod without {
         assert_eq!(code(&mut standby.connect(), "SELECT uuidv7_feed('f', NULL::items)"), "25006");
     }
 
-    /// A statement sees what was committed before it began, and the horizon is of a later time.
     #[test]
     fn horizon_and_rows_in_one_statement_miss_rows() {
         let server = start();
         server.run(ITEMS);
-        let (mut reader, mut writer) = (server.connect(), server.connect());
-        let query = "SELECT h::text || ' ' || (SELECT count(*) FROM items WHERE id < h)
-                     FROM (SELECT uuidv7_horizon('items', '0') AS h FROM pg_sleep(1)) AS horizon";
-        let trap = thread::scope(|scope| {
-            let trap = scope.spawn(|| text(&mut reader, query));
-            thread::sleep(Duration::from_millis(300));
-            writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
-            trap.join().unwrap()
-        });
-        let (horizon, count) = trap.split_once(' ').unwrap();
-        assert_eq!(count, "0");
-        assert_eq!(text(&mut reader, &format!("SELECT count(*) FROM items WHERE id < '{horizon}'")), "1");
+        misses_rows_of_its_statement(&server, "uuidv7_horizon('items', '0')");
     }
 
     /// The numbers of the next rows.
