@@ -19,13 +19,15 @@
 //! whenever the state is at that tick.
 #![cfg(loom)]
 
-use std::{cell::Cell, collections::HashSet, sync::Mutex};
+use std::{
+    cell::Cell,
+    collections::HashSet,
+    // Not loom's: it would try every order in which threads let go of the world.
+    sync::{Arc, Mutex},
+};
 
 use loom::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 use sno_core::{ClaimError, Clock, Marks, OutOfEpoch, SequenceRange, Slot, Stamp, Tick};
@@ -325,7 +327,7 @@ impl Scene {
 
     fn play_with(&self, news: bool, lasting: bool, seen: &mut Seen) {
         let Self { slots, limits, resume, script, first, threads, last, interruptions } = *self;
-        let counts = std::sync::Arc::new(Mutex::new(std::mem::take(seen)));
+        let counts = Arc::new(Mutex::new(std::mem::take(seen)));
         let counted = counts.clone();
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = builder.preemption_bound.or(interruptions);
