@@ -453,6 +453,8 @@ impl<'a> Process<'a> {
         let (world, machine) = (self.world, self.machine);
         let margin = [0, 1 + world.below(10), 250, world.below(2000)][world.below(4) as usize];
         let before = machine.returned.get();
+        // One that ends during the call can count for it.
+        let prepared_before = machine.least_prepared();
         let open = || {
             let words = machine.words.iter().zip(&machine.numbers).filter_map(|(word, number)| {
                 word.of(|| {
@@ -477,7 +479,7 @@ impl<'a> Process<'a> {
         world.count("horizons");
         // The tick that a prepared transaction announced can be before a horizon that was returned meanwhile, although
         // its IDs are not. After a restart this is all that is known of it.
-        let prepared = machine.prepared.borrow().iter().filter_map(|prepared| prepared.tick).min();
+        let prepared = prepared_before.into_iter().chain(machine.least_prepared()).min();
         if horizon.get() < before
             && prepared.is_some_and(|tick| tick <= horizon)
             && machine.has_restarted.get()

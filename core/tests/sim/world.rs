@@ -183,6 +183,11 @@ impl Machine {
         self.numbers[place].set(self.next_number.get());
     }
 
+    /// The least tick of a prepared transaction.
+    pub(crate) fn least_prepared(&self) -> Option<Tick> {
+        self.prepared.borrow().iter().filter_map(|prepared| prepared.tick).min()
+    }
+
     /// Rows that are to become visible.
     pub(crate) fn open_rows(&self) -> Vec<Row> {
         let prepared = self.prepared.borrow();
