@@ -199,6 +199,10 @@ fn ends_of_batches() {
     client.run("SELECT sno_seek_feed('feed', after => '2222222222222222')");
     client.run("DELETE FROM items WHERE n = 3");
     assert_eq!(read(&mut client), "2");
+    // Not beyond the horizon.
+    client.run("SELECT sno_seek_feed('feed', after => 'xxxxxxxxxxxxxxxx')");
+    client.run(&format!("{INSERT} (4)"));
+    assert_eq!(read(&mut client), "4");
 }
 
 /// What a transaction has read comes again if it is rolled back, and not if it commits.
