@@ -54,6 +54,9 @@ pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for 
 test-versions: ## test-servers on PostgreSQL 17 and 18 with assertions; pg_regress under stress
 	@dev/test-versions
 
+test-minors: ## a library of one minor release of PostgreSQL on a server of another, and the other way round
+	@dev/test-minors
+
 sim: ## simulate lives of servers, from seeds: SEED=7 STEPS=100000, DURATION=3600
 	@dev/sim
 

@@ -53,7 +53,7 @@ for_server=(--no-default-features --features "pg$PG" "${any_rust[@]}")
 # What is built with the server's headers has a folder for each major version: switching rebuilds nothing, and no version
 # overwrites another's module. All else is the same for all versions.
 export CARGO_TARGET_DIR=$PWD/target
-library_target=$PWD/target/pg$PG
+library_target=${SNO_LIBRARY_TARGET:-$PWD/target/pg$PG}
 library=$library_target/release/libsno.so
 version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Where the project is on the web, as https://host/owner/name: a repository does not know its own address. Its files have this word
