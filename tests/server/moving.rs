@@ -97,6 +97,10 @@ fn tables_move_from_the_sql_file_and_back_while_they_are_written() {
         .iter()
         .map(|step| {
             [
+                (
+                    "SELECT sno_to_uuidv7('9q7k4op826n2g222')",
+                    "SELECT uuidv7_to_sno('01a1fd71-2dcc-7009-940e-000000000000')",
+                ),
                 ("'2222222222222222'", "'00000000-0000-0000-0000-000000000000'"),
                 ("sno_to_uuidv7(", "uuidv7_to_sno("),
                 ("gen_random_uuid()", "sno_new()"),
