@@ -95,12 +95,6 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             old_primary,
         ];
         let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
-        let notice = if record.serial == 0 {
-            (here.wal_timeline > 1 && old_primary.is_some()).then_some(Notice::Promoted(here.wal_timeline))
-        } else {
-            let is_copy = is_own && !record.origin.is_same_place(&here) && record.origin.overlaps(&here);
-            is_copy.then(|| Notice::Copied { from: record.origin.clone(), here: here.clone() })
-        };
         let mut serial = record.serial;
         if serial > 0 {
             // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
@@ -114,13 +108,11 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
                 limits,
                 current: record.current,
                 system_identifier: host.system_identifier(),
-                origin: here,
+                origin: here.clone(),
             };
             self.write_record(&file, &raised)?;
         }
-        if let Some(notice) = notice {
-            host.log(notice);
-        }
+        self.report(&record, here, old_primary.is_some(), now);
         shared.marks.restore(limits, record.current);
         shared.horizon.resume(limits[0].min(limits[1]));
         shared.serial.store(serial, Relaxed);
@@ -129,13 +121,26 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             slot.resume(&shared.marks);
         }
         shared.ready.store(true, Release);
+        Ok(())
+    }
+
+    /// Logs what is unusual about this start.
+    fn report(&self, record: &Record<T>, here: Origin, is_promoted: bool, now: T) {
+        let (host, timeline) = (&self.host, here.wal_timeline);
+        let is_own = record.system_identifier == host.system_identifier();
+        if record.serial == 0 {
+            if timeline > 1 && is_promoted {
+                host.log(Notice::Promoted(timeline));
+            }
+        } else if is_own && !record.origin.is_same_place(&here) && record.origin.overlaps(&here) {
+            host.log(Notice::Copied { from: record.origin.clone(), here });
+        }
         // The earliest time at which the clock can have been when the mark was written.
         let last = record.limits[record.current as usize].get().saturating_sub(Marks::<T>::AHEAD);
-        let micros = epoch.unix_micros(T::from_bits(last)) - epoch.unix_micros(now);
+        let micros = host.epoch().unix_micros(T::from_bits(last)) - host.epoch().unix_micros(now);
         if is_own && micros > 0 {
             host.log(Notice::ClockWentBackWhileDown(micros));
         }
-        Ok(())
     }
 
     /// The tick up to which the old primary's IDs were generated, after a promotion: two seconds after the last commit

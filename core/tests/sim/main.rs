@@ -57,6 +57,7 @@ const EVENTS: &[&str] = &[
     "failovers with a slow clock",
     "restores to a point in time",
     "files of another cluster",
+    "damaged files",
     "old files that were put back",
     "upgrades to a new cluster",
     "horizons that a transaction holds back",

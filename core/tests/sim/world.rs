@@ -147,6 +147,8 @@ pub(crate) struct Machine {
     wake: [Cell<i64>; PLACES],
     pub(crate) parked: [Cell<bool>; PLACES],
     pub(crate) has_restarted: Cell<bool>,
+    /// Whether the file of the marks is neither a record nor blank.
+    is_damaged: Cell<bool>,
     /// The highest horizon that was returned.
     pub(crate) returned: Cell<u64>,
     /// The horizon below which no ID may come any more, and the highest position of a feed in a committed transaction.
@@ -406,6 +408,9 @@ impl World {
         if tick < machine.told.get() {
             self.fail(format!("{stamp:?} is below a horizon that was returned, {}", machine.told.get()));
         }
+        if machine.is_damaged.get() {
+            self.fail(format!("{stamp:?}, and the file of the marks is damaged"));
+        }
         let durable = machine.disk.durable();
         if tick > durable[side] && !machine.disk.lies.get() {
             self.fail(format!("{stamp:?} is above its mark on disk, {durable:?}"));
@@ -507,7 +512,7 @@ impl World {
                 machine.settings.set(machine.settings.get() + 1);
                 self.count("settings that changed");
             }
-            8 => {
+            8 if !machine.is_damaged.get() => {
                 let (marks, commit) = (machine.disk.content(), machine.last_commit.get());
                 *machine.backup.borrow_mut() = Some(Backup { marks, commit });
             }
@@ -589,6 +594,7 @@ impl World {
     /// The directory of a machine has another file of the marks.
     fn replace_file(&self, machine: &Machine, content: Option<Vec<u8>>) {
         machine.disk.replace(content);
+        machine.is_damaged.set(false);
         machine.returned.set(0);
         machine.highest.set([0; 2]);
     }
@@ -640,7 +646,7 @@ impl World {
         let kind = match self.without {
             Some(Condition::MarksOrClock) => 0,
             Some(Condition::OldMarksOrClock) => 4,
-            _ => self.below(6),
+            _ => self.below(7),
         };
         let is_written = |content: &Vec<u8>| Record::<Tick>::newest(content).is_some();
         match (kind, Record::<Tick>::newest(&content)) {
@@ -669,6 +675,11 @@ impl World {
                 machine.system_identifier.set(u64::from(self.new_number()));
                 machine.wal_timeline.set(1);
                 self.replace_file(machine, Some(content).filter(|_| self.one_in(2)));
+            }
+            (6, Some(_)) => {
+                self.count("damaged files");
+                self.replace_file(machine, Some(vec![b'?'; content.len()]));
+                machine.is_damaged.set(true);
             }
             _ => self.replace_file(machine, None),
         }
@@ -826,6 +837,10 @@ fn end(world: &Rc<World>, fibers: &mut [Vec<Fiber>]) {
     for machine in &world.machines {
         machine.set_clock(world, machine.clock(world), 0);
         machine.disk.is_full.set(false);
+        if machine.is_damaged.get() {
+            world.replace_file(machine, None);
+            world.pass_all_ids(machine, false);
+        }
         machine
             .range
             .set(SequenceRange::new(machine.range.get().lower(), machine.range.get().upper()).unwrap());
