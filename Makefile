@@ -101,7 +101,7 @@ test-citus: ## run the page about Citus on three servers: CITUS=/path/to/its/sou
 test-timescaledb: ## run the page about TimescaleDB: PG=18 TIMESCALEDB=/where/it/was/installed
 	@dev/test-on timescaledb
 
-test-arm64: ## compile for arm64, and run the core's tests there, emulated (as root)
+test-arm64: ## compile for arm64, and run tests of the core and of a server there, emulated (as root)
 	@dev/test-arm64
 
 test-dependencies: ## check the dependencies' licenses, sources and advisories: CHECK='bans licenses sources'
