@@ -9,7 +9,7 @@ use std::{
 
 use sno_core::{
     Tick,
-    record::{LENGTH, Record},
+    record::Record,
 };
 
 pub(crate) const SECTOR: usize = 512;
@@ -42,12 +42,11 @@ impl Inode {
     }
 
     /// Brings to the platter what the system knows to be different. `part` says how many bytes of a sector arrive. It is
-    /// told whether the other page holds a record: only then a sector may tear.
+    /// told whether a page holds a record: only then a sector may tear, since the first record fits into one.
     fn flush(&self, part: &dyn Fn(bool) -> usize) {
         let (cache, mut platter) = (self.cache.borrow(), self.platter.borrow_mut());
         for sector in self.dirty.take() {
-            let other = platter.chunks(LENGTH).nth((sector * SECTOR / LENGTH) ^ 1);
-            let part = part(other.and_then(Record::<Tick>::decode).is_some());
+            let part = part(Record::<Tick>::newest(&platter).is_some());
             if part > 0 {
                 let bytes = sector * SECTOR..(sector * SECTOR + part).min(cache.len());
                 let length = platter.len().max(bytes.end);

@@ -24,6 +24,10 @@ pub(crate) struct Process<'a> {
     machine: &'a Machine,
     place: usize,
     clock: &'a TickClock,
+    /// Of the process, one after another.
+    transaction: &'a Transaction,
+    /// When the present call began to wait for the clock.
+    waits_since: &'a Cell<Option<i64>>,
 }
 
 /// The payload of a call that was cancelled.
@@ -69,6 +73,13 @@ impl Host<Tick> for Process<'_> {
             Wait::Clock => "waits for the clock",
             Wait::Marks => "waits for a writer of the marks",
         });
+        if wait == Wait::Clock {
+            let now = self.world.time.get();
+            self.waits_since.set(self.waits_since.get().or(Some(now)));
+            if self.is_too_long(micros) {
+                self.world.fail(format!("a wait of {micros} us, longer than allowed"));
+            }
+        }
         // As the extension does, at most a second. A signal may end it earlier.
         self.world.nap(self.machine, self.place, micros.min(1_000_000) as i64);
         if self.world.faults.cancels && !self.world.ending.get() && self.world.one_in(20) {
@@ -102,6 +113,12 @@ impl Host<Tick> for Process<'_> {
 }
 
 impl Process<'_> {
+    /// Whether a call that waits so many microseconds more for the clock has waited longer than it may.
+    fn is_too_long(&self, micros: u64) -> bool {
+        let now = self.world.time.get();
+        (now - self.waits_since.get().unwrap_or(now)) as u64 + micros > self.machine.max_clock_wait.get()
+    }
+
     /// An error of the disk, at times; or the end of the server.
     fn fails(&self) -> io::Result<()> {
         let world = self.world;
@@ -186,7 +203,15 @@ type Generator<'a> = Session<'a, Tick, SLOTS, Process<'a>>;
 /// Lives in a place, one session after another.
 pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
     let (shared, clock) = (machine.shared(), TickClock::new());
-    let process = Process { world, machine, place, clock: &clock };
+    let (transaction, waits_since) = (Transaction::new(), Cell::new(None));
+    let process = Process {
+        world,
+        machine,
+        place,
+        clock: &clock,
+        transaction: &transaction,
+        waits_since: &waits_since,
+    };
     let process_id = place as u32 + 7 * world.below(5) as u32;
     // The settings that the session has read, and its last ID.
     let mut session: Option<Generator<'_>> = None;
@@ -225,7 +250,15 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
 /// When all faults have ended: an ID can be generated, and the horizon comes to the present.
 pub(crate) fn last_call(world: &World, machine: &Machine) {
     let (shared, clock) = (machine.shared(), TickClock::new());
-    let process = Process { world, machine, place: 0, clock: &clock };
+    let (transaction, waits_since) = (Transaction::new(), Cell::new(None));
+    let process = Process {
+        world,
+        machine,
+        place: 0,
+        clock: &clock,
+        transaction: &transaction,
+        waits_since: &waits_since,
+    };
     let (prefix, range) = (machine.prefix.get(), machine.range.get());
     let bounds = [*prefix.partitions().start(), *prefix.partitions().end()];
     let marks = MarksFile { host: process, shared: &shared, partitions: bounds, range };
@@ -234,7 +267,6 @@ pub(crate) fn last_call(world: &World, machine: &Machine) {
         Err(error) => return world.fail(format!("no session at the end: {error}")),
     };
     machine.begin(0);
-    let transaction = Transaction::new();
     if let Err(error) = process.next(&session, &transaction, 0, &Cell::new(None)) {
         world.fail(format!("no ID at the end: {error}"));
     }
@@ -277,8 +309,15 @@ impl<'a> Process<'a> {
                 stamp
             }
             None => {
-                let stamp =
-                    session.next_of(transaction, &machine.words[leader], machine.numbers[leader].get())?;
+                self.waits_since.set(None);
+                let result =
+                    session.next_of(transaction, &machine.words[leader], machine.numbers[leader].get());
+                if let Err(Error::ClockWentBack { micros, .. }) = &result
+                    && !self.is_too_long(*micros)
+                {
+                    self.world.fail(format!("an error instead of a wait of {micros} us"));
+                }
+                let stamp = result?;
                 self.world.own(machine, leader, session.number, stamp);
                 stamp
             }
@@ -331,7 +370,7 @@ impl<'a> Process<'a> {
 
     fn transaction(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) {
         let (world, machine, place) = (self.world, self.machine, self.place);
-        let transaction = Transaction::new();
+        let transaction = self.transaction;
         machine.begin(place);
         let (mut good, mut position) = (true, 0);
         for _ in 0..1 + world.below(4) {
@@ -342,7 +381,7 @@ impl<'a> Process<'a> {
                 2 if good => {
                     // A subtransaction that is rolled back.
                     let rows = machine.rows[place].borrow().len();
-                    self.generate(session, &transaction, place, last);
+                    self.generate(session, transaction, place, last);
                     if machine.workers[place].get() == 0 {
                         machine.rows[place].borrow_mut().truncate(rows);
                     }
@@ -353,19 +392,19 @@ impl<'a> Process<'a> {
                     world.nap(machine, place, world.below(3000) as i64);
                     machine.wants_workers[place].set(false);
                 }
-                _ => good &= self.generate(session, &transaction, place, last),
+                _ => good &= self.generate(session, transaction, place, last),
             }
         }
         while machine.workers[place].get() > 0 {
             world.nap(machine, place, 500);
         }
         match world.below(8) {
-            0 => self.prepare(&transaction),
-            1..=5 if good => self.commit(&transaction, position),
+            0 => self.prepare(transaction),
+            1..=5 if good => self.commit(transaction, position),
             _ => {
                 machine.rows[place].borrow_mut().clear();
                 machine.numbers[place].set(0);
-                self.end(&transaction);
+                self.end(transaction);
             }
         }
     }
