@@ -34,8 +34,10 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
 
     /// The same session with another number, and so perhaps another generator.
     #[must_use]
-    pub fn with_number(self, number: u16) -> Self {
-        Self { slot: self.shared().slot(number), number, ..self }
+    pub fn with_number(mut self, number: u16) -> Self {
+        self.slot = self.shared().slot(number);
+        self.number = number;
+        self
     }
 
     #[inline(always)]
