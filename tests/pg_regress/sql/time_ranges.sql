@@ -65,6 +65,19 @@ FROM (SELECT decode(substr(md5(n::text), 1, 20), 'hex')::sno AS id FROM generate
      (SELECT sno_time(decode(substr(md5(n::text), 1, 20), 'hex')::sno) + (n % 3 - 1) * interval '0.001 s' AS at
       FROM generate_series(1, 300) n
       UNION ALL SELECT unnest(ARRAY['-infinity', '2010-01-01 00:00Z', 'infinity', NULL]::timestamptz[])) times;
+-- So are the functions themselves, which are called for members of arrays, at the edges of a tick.
+SELECT count(*) AS pairs,
+       count(*) FILTER (WHERE (id < ANY (ARRAY[at])) IS DISTINCT FROM (sno_time(id) < at)
+           OR (id <= ANY (ARRAY[at])) IS DISTINCT FROM (sno_time(id) <= at)
+           OR (id >= ANY (ARRAY[at])) IS DISTINCT FROM (sno_time(id) >= at)
+           OR (id > ANY (ARRAY[at])) IS DISTINCT FROM (sno_time(id) > at)
+           OR (at < ANY (ARRAY[id])) IS DISTINCT FROM (at < sno_time(id))
+           OR (at <= ANY (ARRAY[id])) IS DISTINCT FROM (at <= sno_time(id))
+           OR (at >= ANY (ARRAY[id])) IS DISTINCT FROM (at >= sno_time(id))
+           OR (at > ANY (ARRAY[id])) IS DISTINCT FROM (at > sno_time(id))) AS wrong
+FROM (SELECT '2026-11-03 00:00Z'::timestamptz + n * interval '0.001 s' AS at FROM generate_series(-9, 9) n) times,
+     (SELECT unnest(ARRAY[sno_lower(at), sno_upper(at)]) AS id
+      FROM (SELECT '2026-11-03 00:00Z'::timestamptz + n * interval '0.004 s' AS at FROM generate_series(-3, 3) n) ticks) ids;
 -- Times beyond the epoch are its ends, the first ID and the last: those two equal all times out there, no other does.
 SELECT id, at, id < at AS lt, id <= at AS le, id > at AS gt, id >= at AS ge,
     sno_time(id) < at AS "time lt", sno_time(id) <= at AS "time le", sno_time(id) > at AS "time gt", sno_time(id) >= at AS "time ge"
