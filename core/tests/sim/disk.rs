@@ -7,10 +7,7 @@ use std::{
     rc::Rc,
 };
 
-use sno_core::{
-    Tick,
-    record::Record,
-};
+use sno_core::{Tick, record::Record};
 
 pub(crate) const SECTOR: usize = 512;
 
