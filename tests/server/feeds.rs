@@ -225,6 +225,13 @@ fn transactions() {
     client.run(&format!("BEGIN; {one}; PREPARE TRANSACTION 'one'"));
     other.run("SET lock_timeout = '10ms'");
     assert_eq!(code(&mut other, &one), "55P03");
+    // docs/runbook.md has a query that shows for whom.
+    let page = docs::page("runbook.md");
+    let [query] = &docs::blocks(docs::section(&page, "A feed that stands still"), "sql")[..] else {
+        panic!("one query")
+    };
+    let prepared = format!("SELECT prepared FROM ({}) q", query.sql.trim_end().trim_end_matches(';'));
+    assert_eq!(text(&mut other, &prepared), "one");
     let got = meanwhile(&server, &one, || client.run("ROLLBACK PREPARED 'one'"));
     assert_eq!(got.as_deref(), Ok("1"));
     client.run(&format!("BEGIN; {one}; PREPARE TRANSACTION 'two'"));
