@@ -28,11 +28,10 @@ pub(crate) fn invalid_argument(name: &str, value: &[u8], reason: impl ToString) 
 /// The sno of an ID of another scheme, or an error if a sno can't hold its time.
 pub(crate) fn into_sno(
     metabyte: i32,
-    unix_micros: i64,
+    time: Timestamp,
     convert: impl FnOnce(u8) -> Result<Sno, OutOfEpoch>,
 ) -> Result<Sno, Error> {
-    convert(id::metabyte(metabyte)?)
-        .map_err(|_| Error::time("sno", Timestamp::from_unix_micros(unix_micros), id::SPAN))
+    convert(id::metabyte(metabyte)?).map_err(|_| Error::time("sno", time, id::SPAN))
 }
 
 /// The value of an argument of type `text` that is an ASCII name; `what` is for the error.

@@ -9,7 +9,7 @@ use crate::{
     },
     generator::{scheme::Scheme, shared::Memory},
     pg::{
-        datum::{Timestamp, interval, varlena},
+        datum::{interval, varlena},
         errors::Error,
         fmgr::{Row, export},
     },
@@ -44,15 +44,14 @@ fn add_rows<S: Scheme, const SLOTS: usize>(
     if !shared.is_ready() {
         return Ok(());
     }
-    let time = |tick| Timestamp::from_unix_micros(scheme.epoch().unix_micros(tick));
     rows.extend(shared.slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(slot, state)| {
         Some([
             varlena(name).into(),
             (slot as i32).into(),
             i32::from(state.partition?).into(),
-            time(state.tick).into(),
+            scheme.time(state.tick).into(),
             i32::from(state.sequence).into(),
-            time(state.safe).into(),
+            scheme.time(state.safe).into(),
             (state.overflows as i64).into(),
             interval(state.waited_micros).into(),
         ])

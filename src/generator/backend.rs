@@ -87,12 +87,12 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
 impl<S: Scheme> Clock<S::Tick> for Backend<S> {
     #[inline(always)]
     fn now(&self) -> Result<S::Tick, OutOfEpoch> {
-        self.0.clock().now()
+        self.0.now()
     }
 
     #[inline(always)]
     fn is_current(&self, tick: S::Tick) -> bool {
-        self.0.clock().is_current(tick)
+        self.0.is_current(tick)
     }
 }
 

@@ -1,15 +1,13 @@
 //! The properties of an ID scheme that its generators need.
 
-use sno_core::{Clock, Epoch, OutOfEpoch, Tick, TickClock, TickType};
+use sno_core::{Epoch, OutOfEpoch, TickType};
 
-use crate::pg::{backend_local::BackendLocal, datum::Timestamp};
+use crate::pg::{datum::Timestamp, errors::Error};
 
 /// An ID scheme: how its generators tell the time, and its names in messages.
 pub(crate) trait Scheme: Copy + 'static {
     /// Its ticks.
     type Tick: TickType;
-    /// What its generators read the time from.
-    type Clock: Clock<Self::Tick> + Copy;
 
     /// The name of the type or the scheme: `sno`.
     const NAME: &'static str;
@@ -26,38 +24,26 @@ pub(crate) trait Scheme: Copy + 'static {
     /// The setting that has to differ between servers.
     const SETTING: &'static str;
 
-    /// The clock of a session.
-    fn clock(self) -> Self::Clock;
-
     /// The time from which its ticks are counted.
     fn epoch(self) -> Epoch;
-}
 
-/// The backend's clock for the ticks of `sno`, which is read about once a tick.
-#[derive(Clone, Copy)]
-pub(crate) struct BackendClock;
-
-// SAFETY: only sessions read it, in the thread that runs SQL.
-static TICK_CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
-
-impl Clock for BackendClock {
-    #[inline(always)]
-    fn now(&self) -> Result<Tick, OutOfEpoch> {
-        TICK_CLOCK.now()
+    /// The present tick.
+    fn now(self) -> Result<Self::Tick, OutOfEpoch> {
+        self.epoch().floor(Timestamp::now().unix_micros())
     }
 
-    #[inline(always)]
-    fn is_current(&self, tick: Tick) -> bool {
-        TICK_CLOCK.is_current(tick)
+    /// Whether this backend knows that a tick [is current](sno_core::Clock::is_current) without reading the clock.
+    fn is_current(self, _tick: Self::Tick) -> bool {
+        false
     }
-}
 
-/// The system's clock, in the ticks of a scheme.
-#[derive(Clone, Copy)]
-pub(crate) struct SystemClock<S>(pub(crate) S);
+    /// The tick of a time, for an ID.
+    fn tick(self, time: Timestamp) -> Result<Self::Tick, Error> {
+        self.epoch().floor(time.unix_micros()).map_err(|_| Error::time(Self::NAME, time, Self::SPAN))
+    }
 
-impl<S: Scheme> Clock<S::Tick> for SystemClock<S> {
-    fn now(&self) -> Result<S::Tick, OutOfEpoch> {
-        self.0.epoch().floor(Timestamp::now().unix_micros())
+    /// The start of a tick.
+    fn time(self, tick: Self::Tick) -> Timestamp {
+        Timestamp::from_unix_micros(self.epoch().unix_micros(tick))
     }
 }

@@ -1,24 +1,26 @@
 //! The generators of `sno`: their scheme, their shared memory, and a backend's session.
 
-use sno_core::{Announcement, Epoch, Tick};
+use sno_core::{Announcement, Clock as _, Epoch, OutOfEpoch, Tick, TickClock};
 
 use crate::{
     generator::{
-        scheme::{BackendClock, Scheme},
+        scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{errors::Error, server::process_id},
+    pg::{backend_local::BackendLocal, errors::Error, server::process_id},
     sno::{id::SPAN, settings::Settings},
 };
 
-/// The scheme `sno`, for its generators.
+// SAFETY: only sessions read it, in the thread that runs SQL.
+static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
+
+/// The scheme `sno`, for its generators. Its clock is read about once a tick.
 #[derive(Clone, Copy)]
 pub(crate) struct SnoScheme;
 
 impl Scheme for SnoScheme {
     type Tick = Tick;
-    type Clock = BackendClock;
 
     const NAME: &'static str = "sno";
     const FUNCTION: &'static str = "sno_new()";
@@ -28,12 +30,18 @@ impl Scheme for SnoScheme {
     const ENDS: [&'static str; 2] = ["2010", "2079-09-07"];
     const SETTING: &'static str = "sno.partition_prefix";
 
-    fn clock(self) -> BackendClock {
-        BackendClock
-    }
-
     fn epoch(self) -> Epoch {
         Epoch::SNO
+    }
+
+    #[inline(always)]
+    fn now(self) -> Result<Tick, OutOfEpoch> {
+        CLOCK.now()
+    }
+
+    #[inline(always)]
+    fn is_current(self, tick: Tick) -> bool {
+        CLOCK.is_current(tick)
     }
 }
 

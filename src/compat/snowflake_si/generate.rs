@@ -11,7 +11,7 @@ use sno_core::{
 use crate::{
     compat::settings::{BASE_CLOCK, MACHINE},
     generator::{
-        scheme::{Scheme, SystemClock},
+        scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
     },
@@ -27,7 +27,6 @@ pub(crate) struct SnowflakeSiScheme(pub(crate) BaseClock);
 
 impl Scheme for SnowflakeSiScheme {
     type Tick = Millis;
-    type Clock = SystemClock<Self>;
 
     const NAME: &'static str = "Snowflake-SI";
     const FUNCTION: &'static str = "snowflake_si_new()";
@@ -40,10 +39,6 @@ impl Scheme for SnowflakeSiScheme {
         "the last millisecond from \"sno_compat.snowflake_si_base_clock\"",
     ];
     const SETTING: &'static str = "sno_compat.snowflake_si_machine";
-
-    fn clock(self) -> SystemClock<Self> {
-        SystemClock(self)
-    }
 
     fn epoch(self) -> Epoch {
         self.0.epoch()

@@ -38,6 +38,11 @@ fn id(number: i64) -> Result<SnowflakeSi, Error> {
     SnowflakeSi::new(number as u64).map_err(|error| out_of_range("Snowflake-SI ID", number, error))
 }
 
+/// The scheme of a site.
+fn scheme(base: Timestamp) -> Result<SnowflakeSiScheme, Error> {
+    base_clock(base).map(SnowflakeSiScheme)
+}
+
 fn base_clock(at: Timestamp) -> Result<BaseClock, Error> {
     let micros = at.unix_micros();
     let reason = match BaseClock::new(micros.div_euclid(1000)) {
@@ -64,8 +69,7 @@ fn snowflake_si_machine_bits() -> Result<i32, Error> {
 
 /// `snowflake_si_time(bigint, timestamptz) → timestamptz`
 fn snowflake_si_time(number: i64, base: Timestamp) -> Result<Timestamp, Error> {
-    let epoch = base_clock(base)?.epoch();
-    Ok(Timestamp::from_unix_micros(epoch.unix_micros(id(number)?.time())))
+    Ok(scheme(base)?.time(id(number)?.time()))
 }
 
 /// `snowflake_si_machine(bigint, integer) → integer`
@@ -82,13 +86,9 @@ fn snowflake_si_index(number: i64, bits: i32) -> Result<i32, Error> {
 
 /// `snowflake_si_inspect(bigint, timestamptz, integer) → (time, machine, index)`
 fn snowflake_si_inspect(number: i64, base: Timestamp, bits: i32) -> Result<Row<3>, Error> {
-    let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
+    let (scheme, bits) = (scheme(base)?, machine_bits(bits)?);
     let Fields { time, machine, index } = id(number)?.fields(bits);
-    Ok([
-        Timestamp::from_unix_micros(epoch.unix_micros(time)).into(),
-        i32::from(machine).into(),
-        i32::from(index).into(),
-    ])
+    Ok([scheme.time(time).into(), i32::from(machine).into(), i32::from(index).into()])
 }
 
 /// `snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) → bigint`: the inverse of
@@ -100,12 +100,10 @@ fn snowflake_si_make(
     base: Timestamp,
     bits: i32,
 ) -> Result<i64, Error> {
-    let (epoch, bits) = (base_clock(base)?.epoch(), machine_bits(bits)?);
+    let (scheme, bits) = (scheme(base)?, machine_bits(bits)?);
     let [machine_max, index_max] = [bits, 13 - bits].map(|bits| ((1_u32 << bits) - 1) as u16);
     let fields = Fields {
-        time: epoch
-            .floor(at.unix_micros())
-            .map_err(|_| Error::time(SnowflakeSiScheme::NAME, at, SnowflakeSiScheme::SPAN))?,
+        time: scheme.tick(at)?,
         machine: check_range("machine", machine, machine_max)?,
         index: check_range("index", index, index_max)?,
     };
@@ -125,5 +123,5 @@ fn snowflake_si_upper(at: Timestamp, base: Timestamp) -> Result<i64, Error> {
 /// `snowflake_si_to_sno(bigint, integer, timestamptz) → sno`
 fn snowflake_si_to_sno(number: i64, metabyte: i32, base: Timestamp) -> Result<Sno, Error> {
     let (base, id) = (base_clock(base)?, id(number)?);
-    into_sno(metabyte, base.epoch().unix_micros(id.time()), |metabyte| id.to_sno(base, metabyte))
+    into_sno(metabyte, SnowflakeSiScheme(base).time(id.time()), |metabyte| id.to_sno(base, metabyte))
 }

@@ -1,7 +1,7 @@
 //! `uid60_new`: a backend leases a worker number for an hour, and uses the generator of that number.
 
 use sno_core::{
-    Clock as _, Epoch,
+    Epoch,
     compat::{
         Uid60,
         uid60::{EPOCH, Lease, Seconds, Workers},
@@ -12,7 +12,7 @@ use crate::{
     compat::settings::WORKERS,
     generator::{
         errors,
-        scheme::{Scheme, SystemClock},
+        scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
     },
@@ -27,7 +27,6 @@ pub(crate) struct Uid60Scheme;
 
 impl Scheme for Uid60Scheme {
     type Tick = Seconds;
-    type Clock = SystemClock<Self>;
 
     const NAME: &'static str = "uid60";
     const FUNCTION: &'static str = "uid60_new()";
@@ -37,10 +36,6 @@ impl Scheme for Uid60Scheme {
         "A uid60 holds times from 2018-03-01 00:00:00 UTC to 2154-04-07 06:28:15.999999 UTC.";
     const ENDS: [&'static str; 2] = ["2018-03-01", "2154-04-07"];
     const SETTING: &'static str = "sno_compat.uid60_workers";
-
-    fn clock(self) -> SystemClock<Self> {
-        SystemClock(self)
-    }
 
     fn epoch(self) -> Epoch {
         EPOCH
@@ -68,7 +63,7 @@ impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
         let generator = session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
-        let now = SystemClock(Uid60Scheme).now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
+        let now = Uid60Scheme.now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
 
@@ -79,7 +74,8 @@ impl Session {
     }
 }
 
-fn generate() -> Result<Uid60, Error> {
+/// `uid60_new() → uid60`
+fn uid60_new() -> Result<Uid60, Error> {
     let mut session = SESSION.get_or_start(Session::start)?;
     loop {
         let stamp = session::next(&session.generator)?;
@@ -90,9 +86,4 @@ fn generate() -> Result<Uid60, Error> {
         session = Session::lease(session.generator, session.workers, stamp.tick());
         SESSION.set(session);
     }
-}
-
-/// `uid60_new() → uid60`
-fn uid60_new() -> Result<Uid60, Error> {
-    generate()
 }

@@ -4,10 +4,7 @@ pub(crate) mod generate;
 
 use sno_core::{
     Sno,
-    compat::{
-        Uid60,
-        uid60::{EPOCH, Fields},
-    },
+    compat::{Uid60, uid60::Fields},
 };
 
 use self::generate::Uid60Scheme;
@@ -37,7 +34,7 @@ type_functions!(Uid60, "uid60", sort::unsigned);
 
 /// `uid60_time(uid60) → timestamptz`: the start of its second.
 fn uid60_time(id: Uid60) -> Timestamp {
-    Timestamp::from_unix_micros(EPOCH.unix_micros(id.time()))
+    Uid60Scheme.time(id.time())
 }
 
 /// `uid60_worker(uid60) → integer`
@@ -59,7 +56,7 @@ fn uid60_random(id: Uid60) -> i32 {
 fn uid60_inspect(id: Uid60) -> Row<4> {
     let Fields { time, worker, sequence, random } = id.fields();
     [
-        Timestamp::from_unix_micros(EPOCH.unix_micros(time)).into(),
+        Uid60Scheme.time(time).into(),
         i32::from(worker).into(),
         i32::from(sequence).into(),
         i32::from(random).into(),
@@ -69,9 +66,7 @@ fn uid60_inspect(id: Uid60) -> Row<4> {
 /// `uid60_make(timestamptz, integer, integer, integer) → uid60`: the inverse of `uid60_inspect`.
 fn uid60_make(at: Timestamp, worker: i32, sequence: i32, random: i32) -> Result<Uid60, Error> {
     let fields = Fields {
-        time: EPOCH
-            .floor(at.unix_micros())
-            .map_err(|_| Error::time(Uid60Scheme::NAME, at, Uid60Scheme::SPAN))?,
+        time: Uid60Scheme.tick(at)?,
         worker: check_range("worker", worker, 511)?,
         sequence: check_range("sequence", sequence, 1023)?,
         random: check_range("random part", random, 511)?,
@@ -102,5 +97,5 @@ fn uid60_from_bigint(number: i64) -> Result<Uid60, Error> {
 
 /// `uid60_to_sno(uid60, integer) → sno`
 fn uid60_to_sno(id: Uid60, metabyte: i32) -> Result<Sno, Error> {
-    into_sno(metabyte, EPOCH.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
+    into_sno(metabyte, Uid60Scheme.time(id.time()), |metabyte| id.to_sno(metabyte))
 }

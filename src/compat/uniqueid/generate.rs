@@ -11,7 +11,7 @@ use sno_core::{
 use crate::{
     compat::settings::{CLUSTER, FORM, GENERATOR_BITS},
     generator::{
-        scheme::{Scheme, SystemClock},
+        scheme::Scheme,
         session::{self, SessionCell},
         shared::Memory,
     },
@@ -26,7 +26,6 @@ pub(crate) struct UniqueIdScheme;
 
 impl Scheme for UniqueIdScheme {
     type Tick = Millis;
-    type Clock = SystemClock<Self>;
 
     const NAME: &'static str = "uniqueid";
     const FUNCTION: &'static str = "uniqueid_new()";
@@ -36,10 +35,6 @@ impl Scheme for UniqueIdScheme {
         "A uniqueid holds times from 1970-01-01 00:00:00 UTC to 2109-05-15 07:35:11.103999 UTC.";
     const ENDS: [&'static str; 2] = ["1970", "2109-05-15"];
     const SETTING: &'static str = "sno_compat.uniqueid_cluster";
-
-    fn clock(self) -> SystemClock<Self> {
-        SystemClock(self)
-    }
 
     fn epoch(self) -> Epoch {
         Epoch::UNIX

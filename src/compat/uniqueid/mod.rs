@@ -5,7 +5,7 @@ pub(crate) mod generate;
 use pgrx::pg_sys::Datum;
 use sno_core::{
     Sno,
-    compat::{Epoch, UniqueId, uniqueid::Fields},
+    compat::{UniqueId, uniqueid::Fields},
 };
 
 use self::generate::UniqueIdScheme;
@@ -35,7 +35,7 @@ type_functions!(UniqueId, "uniqueid", sort::unsigned);
 
 /// `uniqueid_time(uniqueid) → timestamptz`: the start of its millisecond.
 fn uniqueid_time(id: UniqueId) -> Timestamp {
-    Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time()))
+    UniqueIdScheme.time(id.time())
 }
 
 /// `uniqueid_sequence(uniqueid) → integer`
@@ -62,7 +62,7 @@ fn uniqueid_form(id: UniqueId) -> Datum {
 fn uniqueid_inspect(id: UniqueId) -> Row<5> {
     let Fields { time, sequence, generator, cluster, form } = id.fields();
     [
-        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(time)).into(),
+        UniqueIdScheme.time(time).into(),
         i32::from(sequence).into(),
         i32::from(generator).into(),
         i32::from(cluster).into(),
@@ -81,9 +81,7 @@ fn uniqueid_make(
 ) -> Result<UniqueId, Error> {
     let fields = Fields {
         form: named("form", form)?,
-        time: Epoch::UNIX
-            .floor(at.unix_micros())
-            .map_err(|_| Error::time(UniqueIdScheme::NAME, at, UniqueIdScheme::SPAN))?,
+        time: UniqueIdScheme.tick(at)?,
         sequence: check_range("sequence", sequence, 63)?,
         generator: check_range("generator", generator, 2047)?,
         cluster: check_range("cluster", cluster, 15)?,
@@ -104,5 +102,5 @@ fn uniqueid_upper(time: Timestamp) -> UniqueId {
 
 /// `uniqueid_to_sno(uniqueid, integer) → sno`
 fn uniqueid_to_sno(id: UniqueId, metabyte: i32) -> Result<Sno, Error> {
-    into_sno(metabyte, Epoch::UNIX.unix_micros(id.time()), |metabyte| id.to_sno(metabyte))
+    into_sno(metabyte, UniqueIdScheme.time(id.time()), |metabyte| id.to_sno(metabyte))
 }
