@@ -56,10 +56,14 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
     }
 
     fn nap(&self, wait: Wait, micros: u64) {
+        static TICK: Event = Event::new(c"SnoTick");
+        static CLOCK: Event = Event::new(c"SnoClock");
+        static MARKS: Event = Event::new(c"SnoMarks");
+
         let event = match wait {
-            Wait::Tick => Event::Tick,
-            Wait::Clock => Event::Clock,
-            Wait::Marks => Event::Marks,
+            Wait::Tick => &TICK,
+            Wait::Clock => &CLOCK,
+            Wait::Marks => &MARKS,
         };
         nap(event, micros);
     }

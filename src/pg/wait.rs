@@ -1,34 +1,31 @@
 //! Waits that a user can cancel and that `pg_stat_activity` shows.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::{
+    ffi::CStr,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use pgrx::{check_for_interrupts, pg_sys};
 
 use crate::pg::versions::wait_event;
 
-/// What a backend waits for. From PostgreSQL 17 on `pg_stat_activity` shows it by these names, before
-/// that as `Extension`.
-#[derive(Clone, Copy)]
-pub(crate) enum Event {
-    /// The next tick, after all sequence numbers of one are used up: `SnoTick`.
-    Tick,
-    /// A clock that went back to a tick that both tick-tock sides have passed: `SnoClock`.
-    Clock,
-    /// Another backend that writes the high-water marks: `SnoMarks`.
-    Marks,
+/// What a backend waits for. From PostgreSQL 17 on `pg_stat_activity` shows its name, before that `Extension`.
+pub(crate) struct Event {
+    name: &'static CStr,
+    /// The number that the server gave it, cached in each backend; 0 before.
+    info: AtomicU32,
 }
 
 impl Event {
-    fn info(self) -> u32 {
-        /// The numbers that the server gave these events, cached in each backend.
-        static INFO: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self { name, info: AtomicU32::new(0) }
+    }
 
-        let known = &INFO[self as usize];
-        if known.load(Relaxed) == 0 {
-            let name = [c"SnoTick", c"SnoClock", c"SnoMarks"][self as usize];
-            known.store(wait_event(name), Relaxed);
+    fn info(&self) -> u32 {
+        if self.info.load(Relaxed) == 0 {
+            self.info.store(wait_event(self.name), Relaxed);
         }
-        known.load(Relaxed)
+        self.info.load(Relaxed)
     }
 }
 
@@ -40,7 +37,7 @@ const USE_LATCH_FROM_US: u64 = 10_000;
 const MAX_NAP_US: u64 = 1_000_000;
 
 /// Waits for this many microseconds, but at most one second. A cancelled query ends here with an error.
-pub(crate) fn nap(event: Event, micros: u64) {
+pub(crate) fn nap(event: &Event, micros: u64) {
     let info = event.info();
     // SAFETY: the backend's own latch and its own wait event, which is reset after the wait. A signal ends the sleep.
     unsafe {
