@@ -15,38 +15,30 @@ export! {
     time_ge_sno, time_gt_sno,
 }
 
-fn lower(time: Timestamp) -> Sno {
-    Sno::lower_bound(time.unix_micros())
-}
-
-fn upper(time: Timestamp) -> Sno {
-    Sno::upper_bound(time.unix_micros())
-}
-
 /// `sno_lower(timestamptz) → sno`: the smallest possible ID of the first tick at or after a time.
 fn sno_lower(time: Timestamp) -> Sno {
-    lower(time)
+    Sno::lower_bound(time.unix_micros())
 }
 
 /// `sno_upper(timestamptz) → sno`: the largest possible ID of the tick of a time.
 fn sno_upper(time: Timestamp) -> Sno {
-    upper(time)
+    Sno::upper_bound(time.unix_micros())
 }
 
 fn sno_lt_time(id: Sno, time: Timestamp) -> bool {
-    id < lower(time)
+    id < sno_lower(time)
 }
 
 fn sno_le_time(id: Sno, time: Timestamp) -> bool {
-    id <= upper(time)
+    id <= sno_upper(time)
 }
 
 fn sno_ge_time(id: Sno, time: Timestamp) -> bool {
-    id >= lower(time)
+    id >= sno_lower(time)
 }
 
 fn sno_gt_time(id: Sno, time: Timestamp) -> bool {
-    id > upper(time)
+    id > sno_upper(time)
 }
 
 fn time_lt_sno(time: Timestamp, id: Sno) -> bool {
