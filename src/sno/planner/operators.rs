@@ -11,7 +11,10 @@ use crate::{
         raw,
         versions::may_call,
     },
-    sno::id::lt,
+    sno::{
+        id::lt,
+        time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
+    },
 };
 
 /// The comparisons of btree.
@@ -149,6 +152,10 @@ impl Operators {
 
 /// A function of this library.
 pub(crate) type Function = unsafe extern "C-unwind" fn(FunctionCallInfo) -> Datum;
+
+/// `sno_first` and `sno_last`, for a `timestamptz`, a `timestamp` and a `date`.
+pub(crate) const FIRST: [Function; 3] = [sno_first, sno_first_timestamp, sno_first_date];
+pub(crate) const LAST: [Function; 3] = [sno_last, sno_last_timestamp, sno_last_date];
 
 /// The address of the C function of a function in the catalogs.
 pub(crate) unsafe fn address(function: Oid) -> Option<usize> {

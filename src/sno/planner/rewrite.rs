@@ -41,8 +41,7 @@ use crate::{
     },
     sno::{
         id::c::sno_time,
-        planner::operators::{Function, Operator, Operators, is_function, mark_repeated},
-        time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
+        planner::operators::{FIRST, LAST, Operator, Operators, is_function, mark_repeated},
     },
 };
 
@@ -535,13 +534,11 @@ impl Key {
     /// What `sno_time(column) operator time` becomes, for all operators but `=`.
     unsafe fn clause(self, operator: Operator, time: *mut Node) -> Option<*mut Node> {
         let exclusive = !operator.is_inclusive();
-        let first: [Function; 3] = [sno_first, sno_first_timestamp, sno_first_date];
-        let last: [Function; 3] = [sno_last, sno_last_timestamp, sno_last_date];
         let (operator, name, [of_timestamptz, of_timestamp, of_date], value): (_, _, _, fn(_, _) -> _) =
             if operator.is_less() {
-                (Operator::LessEqual, c"sno_last", last, Sno::last)
+                (Operator::LessEqual, c"sno_last", LAST, Sno::last)
             } else {
-                (Operator::GreaterEqual, c"sno_first", first, Sno::first)
+                (Operator::GreaterEqual, c"sno_first", FIRST, Sno::first)
             };
         let function = match raw::exprType(time) {
             pg_sys::TIMESTAMPTZOID => of_timestamptz,

@@ -27,10 +27,7 @@ use crate::{
         nodes::nodes,
         raw,
     },
-    sno::{
-        planner::operators::{Function, Operator, Operators, is_function, is_repeated},
-        time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
-    },
+    sno::planner::operators::{FIRST, LAST, Operator, Operators, is_function, is_repeated},
 };
 
 functions! {
@@ -360,8 +357,6 @@ impl Clause {
 
 /// Whether two bounds are `sno_first(time, false)` and `sno_last(time, false)`, which `sno_time(id) = time` becomes.
 unsafe fn is_one_time(one: Clause, other: Clause) -> bool {
-    let first: [Function; 3] = [sno_first, sno_first_timestamp, sno_first_date];
-    let last: [Function; 3] = [sno_last, sno_last_timestamp, sno_last_date];
     let (lower, upper) = if one.is_upper() { (other, one) } else { (one, other) };
     if !upper.is_upper() || [lower, upper].iter().any(|side| (*side.bound).type_ != NodeTag::T_FuncExpr) {
         return false;
@@ -371,8 +366,8 @@ unsafe fn is_one_time(one: Clause, other: Clause) -> bool {
     (*exclusive).type_ == NodeTag::T_Const
         && (*exclusive.cast::<pg_sys::Const>()).constvalue.value() == 0
         && raw::equal(lower.args.cast(), upper.args.cast())
-        && first.iter().any(|&function| is_function(lower.funcid, function))
-        && last.iter().any(|&function| is_function(upper.funcid, function))
+        && FIRST.iter().any(|&function| is_function(lower.funcid, function))
+        && LAST.iter().any(|&function| is_function(upper.funcid, function))
 }
 
 /// Finds the clause with these operands in a list of clauses that are ANDed or not, or below it. The result is the AND
