@@ -2,7 +2,6 @@
 //! load is in `../faults/feeds.rs`, what SQL sees in `../pg_regress/sql/feeds.sql`.
 
 use std::env;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -41,24 +40,15 @@ fn read(client: &mut Client) -> String {
 /// Runs some SQL in one session, up to where it waits for a lock; then something else; the last value that it returned.
 #[track_caller]
 fn meanwhile(server: &Server, sql: &str, other: impl FnOnce()) -> Result<String, String> {
-    let (mut client, mut observer) = (server.connect(), server.connect());
-    thread::scope(|scope| {
-        let waiting = scope.spawn(move || match client.simple_query(sql) {
-            Ok(messages) => Ok(messages
-                .iter()
-                .filter_map(|message| match message {
-                    SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-                    _ => None,
-                })
-                .next_back()
-                .unwrap_or_default()),
-            Err(error) => Err(format!("{error:?}")),
+    let call = || {
+        let messages = server.connect().simple_query(sql).map_err(|error| format!("{error:?}"))?;
+        let mut values = messages.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
         });
-        let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock')";
-        wait_until("a session that waits", || observer.one(waits));
-        other();
-        waiting.join().unwrap()
-    })
+        Ok(values.next_back().unwrap_or_default())
+    };
+    crate::meanwhile(server, call, other)
 }
 
 /// How many rows the feed returns, and how many of them are visible to the statement that calls it, which began before
@@ -299,52 +289,6 @@ fn refusals() {
             "duplicate key value violates unique constraint \"sno_feed_positions_pkey\"",
         ),
         (
-            "SELECT sno_create_feed('x', 'old')",
-            "42809",
-            "cannot create a feed of materialized rows: \"public.old\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'over_old')",
-            "42809",
-            "cannot create a feed of materialized rows: \"public.old\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'log')",
-            "42809",
-            "cannot create a feed of foreign rows: \"public.log_far\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'log', margin => NULL)",
-            "42809",
-            "cannot create a feed of foreign rows: \"public.log_far\"",
-        ),
-        ("SELECT sno_create_feed('x', 'two')", "42703", "no single key of type sno in \"public.two\""),
-        (
-            "SELECT sno_create_feed('x', 'doubled')",
-            "42703",
-            "no single key of type sno in \"public.doubled\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'doubled', key => 'c')",
-            "42703",
-            "no single key of type sno in \"public.doubled\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'numbers')",
-            "42703",
-            "no single key of type sno in \"public.numbers\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'items_pkey', key => 'id')",
-            "42703",
-            "no single key of type sno in \"public.items_pkey\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'loose', key => 'other')",
-            "42703",
-            "no single key of type sno in \"public.loose\"",
-        ),
-        (
             "CREATE TEMP TABLE passing (id sno PRIMARY KEY); SELECT sno_create_feed('x', 'passing')",
             "42809",
             "cannot create a feed of temporary rows: \"passing\"",
@@ -354,7 +298,6 @@ fn refusals() {
             "22023",
             "horizon cannot be given for feed \"feed\"",
         ),
-        ("SELECT sno_create_feed('x', NULL)", "42703", "no single key of type sno in \"<NULL>\""),
         ("SELECT sno_create_feed('x', 'items', NULL)", "22023", "feed must be given a time or an ID"),
         (
             "SELECT sno_create_feed('x', 'items', '2070-01-01Z')",
@@ -383,6 +326,28 @@ fn refusals() {
     for (sql, code, message) in postgres {
         refused("postgres", sql, code, message);
     }
+    let create = |arguments: &str, code: &str, message: &str| {
+        refused("postgres", &format!("SELECT sno_create_feed('x', {arguments})"), code, message);
+    };
+    for (arguments, rows) in [
+        ("'old'", "materialized rows: \"public.old\""),
+        ("'over_old'", "materialized rows: \"public.old\""),
+        ("'log'", "foreign rows: \"public.log_far\""),
+        ("'log', margin => NULL", "foreign rows: \"public.log_far\""),
+    ] {
+        create(arguments, "42809", &format!("cannot create a feed of {rows}"));
+    }
+    for (arguments, source) in [
+        ("'two'", "public.two"),
+        ("'doubled'", "public.doubled"),
+        ("'doubled', key => 'c'", "public.doubled"),
+        ("'numbers'", "public.numbers"),
+        ("'items_pkey', key => 'id'", "public.items_pkey"),
+        ("'loose', key => 'other'", "public.loose"),
+        ("NULL", "<NULL>"),
+    ] {
+        create(arguments, "42703", &format!("no single key of type sno in \"{source}\""));
+    }
     let dropped: String = client.one("SELECT source::oid::text FROM sno_feeds WHERE feed = 'dropped'");
     let message = format!("feed \"dropped\" returns rows of \"{dropped}\", not of \"dropped\"");
     refused("postgres", "SELECT sno_feed('dropped', NULL::dropped)", "42804", &message);
@@ -409,19 +374,10 @@ fn refusals() {
          INSERT INTO pg_subscription_rel SELECT oid, 'items'::regclass, 'r' FROM pg_subscription",
     );
     refused("postgres", feed, "55000", "horizon must be given for feed \"feed\"");
-    refused(
-        "postgres",
-        "SELECT sno_create_feed('x', 'items')",
-        "42809",
-        "cannot create a feed of subscribed rows: \"public.items\"",
-    );
     client.run("CREATE VIEW own AS SELECT * FROM items");
-    refused(
-        "postgres",
-        "SELECT sno_create_feed('x', 'own')",
-        "42809",
-        "cannot create a feed of subscribed rows: \"public.items\"",
-    );
+    for source in ["'items'", "'own'"] {
+        create(source, "42809", "cannot create a feed of subscribed rows: \"public.items\"");
+    }
     client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
     client.run("ALTER TABLE items RENAME id TO key");
     refused("postgres", feed, "42703", "column \"id\" does not exist");
@@ -875,8 +831,7 @@ fn rows_of_several_servers() {
         ));
     }
     let stop = AtomicBool::new(false);
-    let (mut got, mut writers) =
-        (String::new(), vec![publisher.connect(), publisher.connect(), subscriber.connect()]);
+    let mut writers = [publisher.connect(), publisher.connect(), subscriber.connect()];
     thread::scope(|scope| {
         for (place, writer) in writers.iter_mut().enumerate() {
             let stop = &stop;
@@ -915,13 +870,9 @@ fn rows_of_several_servers() {
             client.run("INSERT INTO copy SELECT * FROM sno_feed('items 2', NULL::items_2, 1000, sno_horizon('0.05 s'))");
             thread::sleep(Duration::from_millis(10));
         }
-        let _ = write!(
-            got,
-            "{}",
-            text(&mut client, "SELECT string_agg(DISTINCT n::text, ' ' ORDER BY n::text) FROM copy")
-        );
     });
-    assert_eq!(got, "0 1 2");
+    let writers = "SELECT string_agg(DISTINCT n::text, ' ' ORDER BY n::text) FROM copy";
+    assert_eq!(text(&mut client, writers), "0 1 2");
     for (wrong, query) in [
         ("missing", "SELECT count(*) FROM items WHERE id NOT IN (SELECT id FROM copy)"),
         ("twice", "SELECT count(*) - count(DISTINCT id) FROM copy"),

@@ -43,7 +43,9 @@ mod uniqueness;
 mod upgrades;
 mod uuidv7;
 
-use sno_tests::Server;
+use std::thread;
+
+use sno_tests::{Server, Sql as _, wait_until};
 
 /// The lock table takes what it can get of the server's spare shared memory, and keeps it.
 const USE_UP_SHARED_MEMORY: &str = "DO $$ BEGIN
@@ -54,4 +56,19 @@ EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()"
 fn workers_started(server: &Server, leader: i32) -> usize {
     let line = format!("starting background worker process \"parallel worker for PID {leader}\"");
     server.log().matches(&line).count()
+}
+
+/// Does some work up to where it waits for a lock, then something else; what the work returned.
+#[track_caller]
+fn meanwhile<T: Send>(server: &Server, work: impl FnOnce() -> T + Send, other: impl FnOnce()) -> T {
+    let mut observer = server.connect();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(work);
+        wait_until("a session that waits", || {
+            assert!(!waiting.is_finished(), "it did not wait");
+            observer.one("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        });
+        other();
+        waiting.join().unwrap()
+    })
 }

@@ -10,6 +10,8 @@ use sno_tests::{
     Builder, Server, Sql as _, Stop, code, error, in_parallel, major_version, postgres::NoTls, text,
 };
 
+use super::meanwhile;
+
 /// No call waits for ever: a mistake in what upkeep does for its locks ends here.
 fn server() -> Builder {
     Server::builder().conf("statement_timeout", "30s")
@@ -51,19 +53,9 @@ fn a_call_during_a_transaction_that_makes_partitions() {
     let mut first = server.connect();
     first.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
     first.run("BEGIN; SELECT sno_maintain_partitions('log', '1 day')");
-    thread::scope(|scope| {
-        let second = scope.spawn(|| {
-            server.connect().query("SELECT * FROM sno_maintain_partitions('log', '1 day')", &[]).unwrap()
-        });
-        let waiting = "SELECT FROM pg_locks WHERE NOT granted AND mode = 'ShareUpdateExclusiveLock'";
-        let mut watch = server.connect();
-        while watch.query(waiting, &[]).unwrap().is_empty() {
-            assert!(!second.is_finished(), "it did not wait");
-            thread::sleep(Duration::from_millis(5));
-        }
-        first.run("COMMIT");
-        assert_eq!(second.join().unwrap().len(), 0);
-    });
+    let again = "SELECT count(*) FROM sno_maintain_partitions('log', '1 day')";
+    let made = meanwhile(&server, || text(&mut server.connect(), again), || first.run("COMMIT"));
+    assert_eq!(made, "0");
     // Readers and writers go on meanwhile.
     first.run("BEGIN; SELECT sno_create_partitions('log', '1 day', now() + interval '9 days', now() + interval '10 days')");
     let mut other = server.connect();
@@ -165,20 +157,14 @@ fn upkeep_gives_way_to_statements_that_use_the_same_tables() {
         ),
     ] {
         client.run(&format!("BEGIN; {held}"));
-        thread::scope(|scope| {
-            let upkeep = scope.spawn(|| server.connect().query(upkeep, &[]).map(|rows| rows.len()));
-            let waiting = "SELECT FROM pg_locks WHERE NOT granted";
-            let mut watch = server.connect();
-            while watch.query(waiting, &[]).unwrap().is_empty() {
-                assert!(!upkeep.is_finished(), "it did not wait: {:?}", upkeep.join());
-                thread::sleep(Duration::from_millis(5));
-            }
-            // By now it has looked for a deadlock, and found none; so the next one to look is the statement.
+        let upkeep = || server.connect().query(upkeep, &[]).unwrap().len();
+        let changed = meanwhile(&server, upkeep, || {
+            // By then it has looked for a deadlock, and found none; so the next one to look is the statement.
             thread::sleep(Duration::from_millis(600));
             client.run(wanted);
             client.run("COMMIT");
-            assert!(upkeep.join().unwrap().unwrap() > 0);
         });
+        assert!(changed > 0);
     }
     assert!(!server.log().contains("deadlock detected"), "{}", server.log());
     // Who waits for long may still say for how long at most.
