@@ -27,6 +27,14 @@ fn disk() -> Server {
     Server::builder().disk(true).faketime(true).conf("sno.partition_prefix", "3/16").start()
 }
 
+/// A server, and its first IDs.
+#[track_caller]
+fn drawn(server: Server) -> (Server, Ids) {
+    let mut ids = server.ids();
+    ids.query(&mut server.connect(), DRAW).unwrap();
+    (server, ids)
+}
+
 /// Draws until the marks run out; the error that comes then.
 #[track_caller]
 fn run_out(server: &Server, ids: &mut Ids) -> DbError {
@@ -76,9 +84,7 @@ fn draw_above(server: &Server, record: &Record, ids: &mut Ids) {
 
 #[test]
 fn unwritable() {
-    let server = server();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    let (server, mut ids) = drawn(server());
     fs::set_permissions(server.marks(), Permissions::from_mode(0o400)).unwrap();
     tally::fault("marks that can't be written");
     let error = run_out(&server, &mut ids);
@@ -135,9 +141,7 @@ fn no_regular_file() {
 
 #[test]
 fn a_full_disk_while_the_server_runs() {
-    let server = disk();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    let (server, mut ids) = drawn(disk());
     server.fail_disk("pwrite64 28");
     tally::fault("disks that are full");
     let error = run_out(&server, &mut ids);
@@ -176,9 +180,7 @@ fn a_write_that_was_torn() {
     // All within the line; the last one within its checksum.
     let tears: [fn(usize) -> usize; 3] = [|_| 40, |_| 100, |line| line - 6];
     for tear in tears {
-        let server = server();
-        let mut ids = server.ids();
-        ids.query(&mut server.connect(), DRAW).unwrap();
+        let (server, mut ids) = drawn(server());
         server.advance_clock(1.2);
         ids.query(&mut server.connect(), DRAW).unwrap();
         server.stop(Mode::Crash);
@@ -205,9 +207,7 @@ fn a_write_that_was_torn() {
 
 #[test]
 fn no_whole_record_at_all() {
-    let server = server();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    let (server, mut ids) = drawn(server());
     server.stop(Mode::Fast);
     let mut torn = fs::read(server.marks()).unwrap();
     torn.retain(|byte| *byte != b'=');
@@ -262,9 +262,7 @@ fn a_file_without_its_first_record() {
 #[test]
 fn a_first_write_that_was_torn() {
     for (blank, sector) in [0, b' '].into_iter().flat_map(|blank| [(blank, 0), (blank, LENGTH - 512)]) {
-        let server = server();
-        let mut ids = server.ids();
-        ids.query(&mut server.connect(), DRAW).unwrap();
+        let (server, mut ids) = drawn(server());
         server.stop(Mode::Crash);
         let record = server.record();
         let mut file = vec![blank; 2 * LENGTH];
@@ -309,9 +307,7 @@ fn missing() {
 /// A file that was cut to its older record keeps it, whoever gets killed while it is mended.
 #[test]
 fn cut_to_one_record() {
-    let server = server();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    let (server, mut ids) = drawn(server());
     // The first record goes to the second place: of three, the older of the last two is at the beginning.
     server.advance_clock(1.2);
     ids.query(&mut server.connect(), DRAW).unwrap();
@@ -334,9 +330,7 @@ fn cut_to_one_record() {
 /// Marks of another cluster say nothing of this one's IDs: they are kept to, and so is the time of the start.
 #[test]
 fn of_another_cluster() {
-    let server = server();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
+    let (server, mut ids) = drawn(server());
     for ahead in [-1_000_000_i64, 500] {
         server.advance_clock(2.1);
         ids.query(&mut server.connect(), DRAW).unwrap();

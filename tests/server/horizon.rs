@@ -90,9 +90,7 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
         let waits = format!(
             "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = {waiting_pid} AND wait_event = 'SyncRep')"
         );
-        while !reader.one::<bool>(&waits) {
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("a commit that waits", || reader.one(&waits));
         let held_by = holders(&mut reader);
         reader.run(&format!("SELECT pg_cancel_backend({waiting_pid})"));
         held_by
@@ -109,9 +107,9 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
     let sleeper = pid(&mut next);
     thread::scope(|scope| {
         scope.spawn(move || next.batch_execute("CALL p()"));
-        while reader.one::<i64>("SELECT count(*) FROM items WHERE n = 3") == 0 {
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("a commit of the procedure", || {
+            reader.one("SELECT EXISTS (SELECT FROM items WHERE n = 3)")
+        });
         assert!(settled(&mut reader));
         reader.run(&format!("SELECT pg_terminate_backend({sleeper}, 10000)"));
     });
@@ -165,6 +163,10 @@ fn horizon_and_rows_in_one_statement_miss_rows() {
     misses_rows_of_its_statement(&server, "sno_horizon('0')");
 }
 
+/// For parallel workers; `hidden` is loaded only when it is called.
+const SOURCE: &str = "CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source;
+    CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'";
+
 const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
     SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
 
@@ -174,9 +176,7 @@ fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
     let server =
         Server::builder().conf("log_min_messages", "debug1").conf("max_prepared_transactions", "0").start();
     let mut reader = server.connect();
-    reader.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
-    reader.run("CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'",
-    );
+    reader.run(SOURCE);
     for call in ["sno_new(1)", "hidden()"] {
         let mut leader = server.connect();
         leader.run(PARALLEL);
@@ -209,7 +209,7 @@ fn a_transaction_knows_what_it_holds() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(TABLE);
-    client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
+    client.run(SOURCE);
     let earlier = text(&mut client, "SELECT sno_new(1)::text");
     thread::sleep(Duration::from_millis(8));
     let holds =
@@ -264,9 +264,7 @@ fn a_word_of_the_process_before_in_the_same_place() {
         if version >= 17 {
             return skip("the numbers of transactions go with the place from PostgreSQL 17 on");
         }
-        reader.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
-        reader.run("CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'",
-        );
+        reader.run(SOURCE);
         let number = |client: &mut Client| -> u32 {
             let own = "SELECT split_part(virtualtransaction, '/', 2) FROM pg_locks
                        WHERE pid = pg_backend_pid() LIMIT 1";
@@ -310,7 +308,7 @@ fn a_prepared_transaction_holds_it_back_over_restarts() {
     let server = Server::builder().conf("max_prepared_transactions", "9").start();
     let mut client = server.connect();
     client.run(TABLE);
-    client.run("CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source");
+    client.run(SOURCE);
     // One of each kind: the ID of a worker, none, one that is rolled back, and one that is committed.
     client.run(PARALLEL);
     client.run(
