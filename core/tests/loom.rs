@@ -411,11 +411,6 @@ fn ask(caller: &Caller) {
     let _ = caller.claim();
 }
 
-fn take_twice(caller: &Caller) {
-    take(caller);
-    take(caller);
-}
-
 fn ask_twice(caller: &Caller) {
     ask(caller);
     ask(caller);
@@ -456,18 +451,6 @@ fn callers_with_different_pools_take_one_number_each() {
 }
 
 #[test]
-fn a_clock_that_goes_forward_never_makes_anyone_wait() {
-    let seen = Scene {
-        script: &[100, 101, 105],
-        first: take,
-        threads: &[|caller| (0..2).for_each(|_| step_and_take(caller)), take_twice],
-        ..PLAIN
-    }
-    .play();
-    assert_eq!((seen.overflows, seen.regressions, seen.second), (0, 0, 0));
-}
-
-#[test]
 fn three_callers_enter_a_tick_one_by_one() {
     let seen = Scene {
         script: &[100, 101],
@@ -494,56 +477,6 @@ fn a_used_up_pool_holds_those_who_come_late_until_the_next_tick() {
 }
 
 #[test]
-fn a_pool_that_is_used_up_while_the_clock_goes_on() {
-    let seen = Scene {
-        script: &[100, 101],
-        first: |caller| (0..3).for_each(|_| take(caller)),
-        threads: &[
-            |caller| {
-                ask(caller);
-                step_and_take(caller);
-            },
-            ask_twice,
-        ],
-        ..PLAIN
-    }
-    .play();
-    assert!(seen.overflows > 0 && seen.regressions == 0);
-}
-
-#[test]
-fn no_one_waits_for_a_pool_that_the_clock_went_on_from_and_came_back_to() {
-    let seen = Scene {
-        script: &[100, 105, 100],
-        first: |caller| (0..4).for_each(|_| take(caller)),
-        threads: &[
-            |caller| {
-                step_and_take(caller);
-                caller.step();
-            },
-            ask,
-        ],
-        ..PLAIN
-    }
-    .play();
-    assert!(seen.overflows > 0 && seen.regressions == 0 && seen.second > 0);
-}
-
-#[test]
-fn the_first_step_back_makes_no_one_wait() {
-    let seen = Scene {
-        script: &[1000, 900, 901],
-        first: take,
-        threads: &[|caller| (0..2).for_each(|_| step_and_take(caller)), take_twice],
-        last: take,
-        interruptions: Some(4),
-        ..PLAIN
-    }
-    .play();
-    assert!(seen.second > 0 && seen.overflows + seen.regressions == 0);
-}
-
-#[test]
 fn three_callers_meet_the_first_step_back() {
     let seen = Scene {
         script: &[1000, 900],
@@ -554,78 +487,6 @@ fn three_callers_meet_the_first_step_back() {
     }
     .play();
     assert!(seen.second > 0 && seen.overflows + seen.regressions == 0);
-}
-
-#[test]
-fn a_second_step_back_waits_for_the_nearer_end() {
-    let seen = Scene {
-        script: &[1000, 900, 950, 940, 950],
-        first: |caller| {
-            take(caller);
-            step_and_take(caller);
-        },
-        threads: &[
-            |caller| {
-                step_and_ask(caller);
-                caller.step();
-            },
-            ask_twice,
-        ],
-        last: step_and_ask,
-        ..PLAIN
-    }
-    .play();
-    assert!(seen.regressions > 0 && seen.overflows == 0);
-}
-
-#[test]
-fn back_and_past_where_the_first_side_was_left_there_is_no_wait() {
-    let seen = Scene {
-        script: &[1000, 900, 2000, 1001, 1000, 1001],
-        first: |caller| {
-            take(caller);
-            step_and_take(caller);
-        },
-        threads: &[
-            |caller| {
-                step_and_take(caller);
-                step_and_ask(caller);
-            },
-            |caller| {
-                ask(caller);
-                caller.step_from(3);
-                ask(caller);
-            },
-        ],
-        interruptions: Some(4),
-        ..PLAIN
-    }
-    .play();
-    assert!(seen.regressions > 0);
-}
-
-#[test]
-fn a_step_back_and_forward_again_across_both_sides() {
-    let seen = Scene {
-        script: &[1000, 900, 1000, 1001, 950],
-        first: take,
-        threads: &[
-            |caller| {
-                step_and_ask(caller);
-                step_and_ask(caller);
-            },
-            |caller| {
-                ask(caller);
-                caller.step_from(2);
-                ask(caller);
-            },
-        ],
-        last: ask,
-        interruptions: Some(4),
-        ..PLAIN
-    }
-    .play();
-    assert!(seen.second > 0);
 }
 
 #[test]
