@@ -5,12 +5,20 @@ use sno_tests::{Mode, Server, Sql as _, error, major_version, plan, skip, text};
 
 use super::USE_UP_SHARED_MEMORY;
 
+pub(crate) const NOT_HONOURED: &str =
+    "It belongs to the server, and was set for a session, a role or a database.";
+
 #[track_caller]
 fn assert_refused(client: &mut Client, message: &str, detail: &str) {
-    // More than once: nothing may be remembered as being in order.
-    for query in
-        ["SELECT sno_new(1)", "SELECT sno_new()", "SELECT sno_new(1, now())", "SELECT sno_generator()"]
-    {
+    let queries =
+        ["SELECT sno_new(1)", "SELECT sno_new()", "SELECT sno_new(1, now())", "SELECT sno_generator()"];
+    assert_each_refused(client, &queries, message, detail);
+}
+
+/// More than one query: nothing may be remembered as being in order.
+#[track_caller]
+pub(crate) fn assert_each_refused(client: &mut Client, queries: &[&str], message: &str, detail: &str) {
+    for query in queries {
         let error = error(client, query);
         assert_eq!(error.code().code(), "22023", "{query}: {error}");
         assert_eq!(error.message(), message);
@@ -108,7 +116,7 @@ fn a_session_can_not_choose_the_prefix() {
         server.run(command);
     }
     server.connect_to("other").run("CREATE EXTENSION sno");
-    let detail = "It belongs to the server, and was set for a session, a role or a database.";
+    let detail = NOT_HONOURED;
     let prefix = "parameter \"sno.partition_prefix\" could not be set to \"7\"";
     let range = "parameter \"sno.sequence_range\" could not be set to \"0-99\"";
 
@@ -291,8 +299,7 @@ fn names_of_settings_are_the_same_in_upper_case() {
     // PostgreSQL keeps the name as it was written.
     let mut client = server.connect_with("-c SNO.PARTITION_PREFIX=auto");
     let message = "parameter \"sno.partition_prefix\" could not be set to \"auto\"";
-    let detail = "It belongs to the server, and was set for a session, a role or a database.";
-    assert_refused(&mut client, message, detail);
+    assert_refused(&mut client, message, NOT_HONOURED);
 }
 
 #[test]

@@ -4,19 +4,14 @@ use std::collections::BTreeSet;
 
 use sno_tests::{Mode, Server, Sql as _, error, major_version, postgres::Client, skip, text};
 
-use super::super::USE_UP_SHARED_MEMORY;
+use crate::USE_UP_SHARED_MEMORY;
+use crate::settings::{NOT_HONOURED, assert_each_refused};
+
 use super::{SCHEMES, assert_distinct, builder, draw, draw_while, start};
 
 #[track_caller]
 fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str) {
-    // More than once: nothing may be remembered as being in order.
-    for _ in 0..2 {
-        let error = error(client, query);
-        assert_eq!(error.code().code(), "22023", "{query}: {error}");
-        assert_eq!(error.message(), message);
-        assert_eq!(error.detail(), Some(detail));
-        assert!(error.hint().is_some());
-    }
+    assert_each_refused(client, &[query; 2], message, detail);
 }
 
 /// On 15 and 16 the memory is of what the server has to spare.
@@ -65,11 +60,7 @@ const BAD: [(&str, &str, &str, &str, &str); 6] = [
 #[test]
 fn bad_values_in_the_configuration_file() {
     for preload in [false, true] {
-        let mut builder = builder();
-        if preload {
-            builder = builder.conf("shared_preload_libraries", "sno");
-        }
-        let server = start(builder);
+        let server = start(builder().preload(preload));
         let mut early = server.connect();
         for (name, value, detail, good, function) in BAD {
             let query = format!("SELECT {function}");
@@ -95,15 +86,13 @@ fn a_session_can_not_choose_the_server_s_numbers() {
     let server = start(builder());
     for (name, _, _, good, function) in BAD {
         let message = format!("parameter \"sno_compat.{name}\" could not be set to \"{good}\"");
-        let detail = "It belongs to the server, and was set for a session, a role or a database.";
         let mut client = server.connect_with(&format!("-c sno_compat.{name}={good}"));
-        assert_refused(&mut client, &format!("SELECT {function}"), &message, detail);
+        assert_refused(&mut client, &format!("SELECT {function}"), &message, NOT_HONOURED);
     }
     // The default is another server's number where this one has its own: 12, here.
     let mut client = server.connect_with("-c sno_compat.snowflake_si_machine=0/5");
     let message = "parameter \"sno_compat.snowflake_si_machine\" could not be set to \"0/5\"";
-    let detail = "It belongs to the server, and was set for a session, a role or a database.";
-    assert_refused(&mut client, "SELECT snowflake_si_new()", message, detail);
+    assert_refused(&mut client, "SELECT snowflake_si_new()", message, NOT_HONOURED);
 }
 
 #[test]
@@ -247,7 +236,7 @@ fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
         let hint = "Add \"sno\" to \"shared_preload_libraries\" and restart the server.";
         assert_eq!(error.hint(), Some(hint));
     }
-    let server = start(builder.conf("shared_preload_libraries", "sno"));
+    let server = start(builder.preload(true));
     server.run(USE_UP_SHARED_MEMORY);
     server.run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
 }
