@@ -112,7 +112,9 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             };
             self.write_record(&file, &raised)?;
         }
-        self.report(&record, here, old_primary.is_some(), now);
+        if is_own {
+            self.report(&record, here, old_primary.is_some(), now);
+        }
         shared.marks.restore(limits, record.current);
         shared.horizon.resume(limits[0].min(limits[1]));
         shared.serial.store(serial, Relaxed);
@@ -124,21 +126,20 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         Ok(())
     }
 
-    /// Logs what is unusual about this start.
+    /// Logs what is unusual about this start, at a record of this cluster.
     fn report(&self, record: &Record<T>, here: Origin, is_promoted: bool, now: T) {
         let (host, timeline) = (&self.host, here.wal_timeline);
-        let is_own = record.system_identifier == host.system_identifier();
         if record.serial == 0 {
             if timeline > 1 && is_promoted {
                 host.log(Notice::Promoted(timeline));
             }
-        } else if is_own && !record.origin.is_same_place(&here) && record.origin.overlaps(&here) {
+        } else if !record.origin.is_same_place(&here) && record.origin.overlaps(&here) {
             host.log(Notice::Copied { from: record.origin.clone(), here });
         }
         // The earliest time at which the clock can have been when the mark was written.
         let last = record.limits[record.current as usize].get().saturating_sub(Marks::<T>::AHEAD);
         let micros = host.epoch().unix_micros(T::from_bits(last)) - host.epoch().unix_micros(now);
-        if is_own && micros > 0 {
+        if micros > 0 {
             host.log(Notice::ClockWentBackWhileDown(micros));
         }
     }

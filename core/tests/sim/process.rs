@@ -9,7 +9,7 @@ use std::{
 
 use sno_core::{
     Clock, Epoch, OutOfEpoch, Stamp, Tick, TickClock,
-    server::{Disk, Error, Host, MarksFile, Notice, Session, Transaction, Wait},
+    server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Transaction, Wait},
 };
 
 use crate::{
@@ -23,11 +23,17 @@ pub(crate) struct Process<'a> {
     world: &'a World,
     machine: &'a Machine,
     place: usize,
-    clock: &'a TickClock,
-    /// Of the process, one after another.
-    transaction: &'a Transaction,
+    own: &'a Own,
+}
+
+/// What a process has for itself.
+#[derive(Default)]
+struct Own {
+    clock: TickClock,
+    /// One after another.
+    transaction: Transaction,
     /// When the present call began to wait for the clock.
-    waits_since: &'a Cell<Option<i64>>,
+    waits_since: Cell<Option<i64>>,
 }
 
 /// The payload of a call that was cancelled.
@@ -37,7 +43,7 @@ impl Clock for Process<'_> {
     fn now(&self) -> Result<Tick, OutOfEpoch> {
         let world = self.world;
         world.pause();
-        let now = self.clock.now();
+        let now = self.own.clock.now();
         if world.faults.steps_at_readings && !world.ending.get() && world.one_in(50) {
             world.step(self.machine, world.below(40_000) as i64 - 20_000);
         }
@@ -45,7 +51,7 @@ impl Clock for Process<'_> {
     }
 
     fn is_current(&self, tick: Tick) -> bool {
-        self.clock.is_current(tick)
+        self.own.clock.is_current(tick)
     }
 }
 
@@ -75,7 +81,7 @@ impl Host<Tick> for Process<'_> {
         });
         if wait == Wait::Clock {
             let now = self.world.time.get();
-            self.waits_since.set(self.waits_since.get().or(Some(now)));
+            self.own.waits_since.set(self.own.waits_since.get().or(Some(now)));
             if self.is_too_long(micros) {
                 self.world.fail(format!("a wait of {micros} us, longer than allowed"));
             }
@@ -116,7 +122,7 @@ impl Process<'_> {
     /// Whether a call that waits so many microseconds more for the clock has waited longer than it may.
     fn is_too_long(&self, micros: u64) -> bool {
         let now = self.world.time.get();
-        (now - self.waits_since.get().unwrap_or(now)) as u64 + micros > self.machine.max_clock_wait.get()
+        (now - self.own.waits_since.get().unwrap_or(now)) as u64 + micros > self.machine.max_clock_wait.get()
     }
 
     /// An error of the disk, at times; or the end of the server.
@@ -202,16 +208,8 @@ type Generator<'a> = Session<'a, Tick, SLOTS, Process<'a>>;
 
 /// Lives in a place, one session after another.
 pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
-    let (shared, clock) = (machine.shared(), TickClock::new());
-    let (transaction, waits_since) = (Transaction::new(), Cell::new(None));
-    let process = Process {
-        world,
-        machine,
-        place,
-        clock: &clock,
-        transaction: &transaction,
-        waits_since: &waits_since,
-    };
+    let shared = machine.shared();
+    let process = Process { world, machine, place, own: &Own::default() };
     let process_id = place as u32 + 7 * world.below(5) as u32;
     // The settings that the session has read, and its last ID.
     let mut session: Option<Generator<'_>> = None;
@@ -228,11 +226,7 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
             settings = machine.settings.get();
         }
         let Some(session) = session else {
-            let (prefix, range) = (machine.prefix.get(), machine.range.get());
-            let bounds = [*prefix.partitions().start(), *prefix.partitions().end()];
-            let marks = MarksFile { host: process, shared: &shared, partitions: bounds, range };
-            let started = process.statement(|| Session::start(marks, prefix.partition(process_id)));
-            session = started.and_then(Result::ok);
+            session = process.statement(|| process.start(&shared, process_id)).and_then(Result::ok);
             continue;
         };
         match world.below(12) {
@@ -249,29 +243,18 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
 
 /// When all faults have ended: an ID can be generated, and the horizon comes to the present.
 pub(crate) fn last_call(world: &World, machine: &Machine) {
-    let (shared, clock) = (machine.shared(), TickClock::new());
-    let (transaction, waits_since) = (Transaction::new(), Cell::new(None));
-    let process = Process {
-        world,
-        machine,
-        place: 0,
-        clock: &clock,
-        transaction: &transaction,
-        waits_since: &waits_since,
-    };
-    let (prefix, range) = (machine.prefix.get(), machine.range.get());
-    let bounds = [*prefix.partitions().start(), *prefix.partitions().end()];
-    let marks = MarksFile { host: process, shared: &shared, partitions: bounds, range };
-    let session = match Session::start(marks, prefix.partition(0)) {
+    let shared = machine.shared();
+    let process = Process { world, machine, place: 0, own: &Own::default() };
+    let session = match process.start(&shared, 0) {
         Ok(session) => session,
         Err(error) => return world.fail(format!("no session at the end: {error}")),
     };
     machine.begin(0);
-    if let Err(error) = process.next(&session, &transaction, 0, &Cell::new(None)) {
+    if let Err(error) = process.next(&session, &process.own.transaction, 0, &Cell::new(None)) {
         world.fail(format!("no ID at the end: {error}"));
     }
-    process.commit(&transaction, 0);
-    let before = process.clock.now().unwrap();
+    process.commit(0);
+    let before = process.own.clock.now().unwrap();
     match process.read_horizon(&session) {
         Some((horizon, margin)) if horizon.get() + margin >= before.get() => {}
         other => world.fail(format!("the horizon at the end is {other:?}, and the clock {before:?}")),
@@ -280,6 +263,13 @@ pub(crate) fn last_call(world: &World, machine: &Machine) {
 }
 
 impl<'a> Process<'a> {
+    /// Starts a session by the present settings.
+    fn start(self, shared: &'a Shared<Tick, SLOTS>, process_id: u32) -> Result<Generator<'a>, Error> {
+        let (prefix, range) = (self.machine.prefix.get(), self.machine.range.get());
+        let partitions = [*prefix.partitions().start(), *prefix.partitions().end()];
+        Session::start(MarksFile { host: self, shared, partitions, range }, prefix.partition(process_id))
+    }
+
     /// Runs a statement, which can be cancelled.
     fn statement<R>(&self, run: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(run)) {
@@ -309,7 +299,7 @@ impl<'a> Process<'a> {
                 stamp
             }
             None => {
-                self.waits_since.set(None);
+                self.own.waits_since.set(None);
                 let result =
                     session.next_of(transaction, &machine.words[leader], machine.numbers[leader].get());
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
@@ -370,7 +360,7 @@ impl<'a> Process<'a> {
 
     fn transaction(&self, session: &Generator<'a>, last: &Cell<Option<(Stamp, i64)>>) {
         let (world, machine, place) = (self.world, self.machine, self.place);
-        let transaction = self.transaction;
+        let transaction = &self.own.transaction;
         machine.begin(place);
         let (mut good, mut position) = (true, 0);
         for _ in 0..1 + world.below(4) {
@@ -399,22 +389,22 @@ impl<'a> Process<'a> {
             world.nap(machine, place, 500);
         }
         match world.below(8) {
-            0 => self.prepare(transaction),
-            1..=5 if good => self.commit(transaction, position),
+            0 => self.prepare(),
+            1..=5 if good => self.commit(position),
             _ => {
                 machine.rows[place].borrow_mut().clear();
                 machine.numbers[place].set(0);
-                self.end(transaction);
+                self.end();
             }
         }
     }
 
-    fn end(&self, transaction: &Transaction) {
+    fn end(&self) {
         self.world.pause();
-        transaction.end(|| Some(&self.machine.words[self.place]));
+        self.own.transaction.end(|| Some(&self.machine.words[self.place]));
     }
 
-    fn commit(&self, transaction: &Transaction, position: u64) {
+    fn commit(&self, position: u64) {
         let (world, machine, place) = (self.world, self.machine, self.place);
         // The time is taken before the commit is written.
         let time = machine.clock(world);
@@ -431,10 +421,10 @@ impl<'a> Process<'a> {
         machine.rows[place].borrow_mut().clear();
         machine.numbers[place].set(0);
         world.count("commits");
-        self.end(transaction);
+        self.end();
     }
 
-    fn prepare(&self, transaction: &Transaction) {
+    fn prepare(&self) {
         let (world, machine, place) = (self.world, self.machine, self.place);
         let number = || {
             world.pause();
@@ -454,7 +444,7 @@ impl<'a> Process<'a> {
         machine.preparing[place].set(None);
         machine.numbers[place].set(0);
         world.count("prepared transactions");
-        self.end(transaction);
+        self.end();
     }
 
     /// `COMMIT PREPARED` or `ROLLBACK PREPARED` of one.
