@@ -1,6 +1,9 @@
 //! The disk that the marks are on: when it is written and synced, what happens if that fails, and what is left when the
 //! machine loses its power.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sno_tests::sno_core::{Sno, Tick};
 use sno_tests::{Mode, Server};
 
 use crate::{code, error, load, pick, tally};
@@ -51,6 +54,62 @@ fn each_record_is_written_and_then_synced() {
     let after = server.disk_calls().split_off(calls.len());
     assert_eq!(after, [RECORDS[0], "fdatasync", RECORDS[1], "fdatasync"]);
     tally::prove(ids);
+}
+
+/// On a clock that stands still, each call does to the disk, and returns, what it does in the simulator, whose test
+/// `a_real_server_does_the_same` reads this schedule, too.
+#[test]
+fn the_simulator_does_the_same() {
+    let schedule = include_str!("../../core/tests/sim/schedule.txt");
+    let builder = Server::builder().disk(true).faketime(true).conf("sno.partition_prefix", "3/16");
+    let mut server = builder.conf("sno.max_clock_wait", "0").start();
+    // A tick begins with each second.
+    let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64 * 1_000_000;
+    let millis = |tick: Tick| (tick.unix_micros() - start) / 1000;
+    let (mut now, mut text) = (start, String::new());
+    for event in schedule.lines().filter(|line| !line.starts_with(' ')) {
+        text += &format!("{event}\n");
+        let query = match event {
+            "ID" => "SELECT sno_new()::text",
+            "horizon" => "SELECT sno_horizon()::text",
+            _ => {
+                match event {
+                    "restart fast" => server.restart(Mode::Fast),
+                    "restart immediate" => server.restart(Mode::Immediate),
+                    "restart crash" => server.restart(Mode::Crash),
+                    "promotion" => {
+                        let standby = server.standby();
+                        server.run("CREATE TABLE t ()");
+                        server.wait_replayed(&standby);
+                        server.stop(Mode::Fast);
+                        standby.promote();
+                        server = standby;
+                    }
+                    _ => now = start + 1000 * event.strip_prefix("clock ").unwrap().parse::<i64>().unwrap(),
+                }
+                server.stop_clock(now);
+                continue;
+            }
+        };
+        // A start of PostgreSQL syncs, too.
+        let before = server.disk_calls().len();
+        let result = match server.connect().query_one(query, &[]) {
+            Ok(row) => {
+                let id: Sno = row.get::<_, String>(0).parse().unwrap();
+                format!("returns {} ms, side {}", millis(id.tick()), id.tick_tock() as u8)
+            }
+            Err(error) => {
+                let detail = error.as_db_error().and_then(|error| error.detail()).unwrap();
+                let (_, ahead) = detail.split_once("which is ").unwrap();
+                format!("fails, {}", ahead.split_once(';').unwrap().0)
+            }
+        };
+        let calls = server.disk_calls().split_off(before);
+        calls.iter().chain([&result]).for_each(|line| text += &format!("    {line}\n"));
+        let record = server.record();
+        text += &format!("    record {}: {:?} ms\n", record.serial, record.limits.map(millis));
+    }
+    assert!(text == schedule, "{text}");
 }
 
 /// What was handed out lies below the mark that was synced: that is all a crash of the machine leaves.

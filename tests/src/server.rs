@@ -599,6 +599,13 @@ impl Server {
         self.write_clock(&clock);
     }
 
+    /// Has the clock stand at so many microseconds since 1970, until the next start.
+    pub fn stop_clock(&self, unix_micros: i64) {
+        let mut clock = self.clock.lock().unwrap();
+        clock.held = Some(unix_micros);
+        self.write_clock(&clock);
+    }
+
     /// Has the clock go on from where it [stands](Self::hold_clock), unless it was set since.
     fn release_clock(&self) {
         let mut clock = self.clock.lock().unwrap();
@@ -742,10 +749,10 @@ impl Server {
         format!("The end of the server's log:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"))
     }
 
-    /// A server of the same programs, whose clock can be moved if this one's can.
+    /// A server of the same programs, whose clock can be moved and whose disk is looked at if this one's are.
     fn sibling(&self) -> Server {
-        let Builder { faketime, programs, .. } = self.options.clone();
-        Self::new(Builder { faketime, programs, ..Builder::default() })
+        let Builder { disk, faketime, programs, .. } = self.options.clone();
+        Self::new(Builder { disk, faketime, programs, ..Builder::default() })
     }
 
     /// A hot standby of this server that follows it; it is up when this returns.

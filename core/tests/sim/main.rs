@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use world::{Condition, Outcome, run};
+use world::{Condition, Outcome, follow, run};
 
 /// Accesses to atomics, disks and clocks in the life of a seed.
 const STEPS: u64 = 20_000;
@@ -158,4 +158,12 @@ fn one_seed_is_one_life() {
         assert!(first == second, "two lives of seed {seed}");
         assert!(first.len() > 10);
     }
+}
+
+/// `tests/faults/disk.rs` has a real server go through the same schedule.
+#[test]
+fn a_real_server_does_the_same() {
+    let schedule = include_str!("schedule.txt");
+    let found = follow(schedule);
+    assert!(found == schedule, "{found}");
 }

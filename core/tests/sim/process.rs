@@ -14,7 +14,7 @@ use sno_core::{
 
 use crate::{
     disk::Handle,
-    world::{Machine, Prepared, Row, SLOTS, WORKERS, World},
+    world::{Machine, Prepared, Row, SLOTS, WORKERS, World, millis},
 };
 
 /// A process, in the place that its machine has for it.
@@ -125,6 +125,13 @@ impl Process<'_> {
         (now - self.own.waits_since.get().unwrap_or(now)) as u64 + micros > self.machine.max_clock_wait.get()
     }
 
+    fn sync(&self, function: &str, file: &Handle) -> io::Result<()> {
+        self.world.say(self.machine, || function.into());
+        let failure = self.fails();
+        let part = |tears| self.world.part_of_a_sector(tears);
+        self.machine.disk.sync(file, failure.is_err().then_some(&part))
+    }
+
     /// An error of the disk, at times; or the end of the server.
     fn fails(&self) -> io::Result<()> {
         let world = self.world;
@@ -173,6 +180,7 @@ impl Disk for Process<'_> {
                 true => all.min(512 * (1 + self.world.below(8)) as usize),
                 false => all,
             };
+            self.world.say(self.machine, || format!("pwrite64 {part} at {}", position + done as u64));
             let written = self.machine.disk.write(file, &bytes[done..done + part], position as usize + done);
             if written.is_err() {
                 self.world.count("full disks");
@@ -188,16 +196,15 @@ impl Disk for Process<'_> {
     }
 
     fn sync_data(&self, file: &Handle) -> io::Result<()> {
-        let failure = self.fails();
-        let part = |tears| self.world.part_of_a_sector(tears);
-        self.machine.disk.sync(file, failure.is_err().then_some(&part))
+        self.sync("fdatasync", file)
     }
 
     fn sync_all(&self, file: &Handle) -> io::Result<()> {
-        self.sync_data(file)
+        self.sync("fsync", file)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
+        self.world.say(self.machine, || "fsync folder".into());
         self.fails()?;
         self.machine.disk.sync_directory();
         Ok(())
@@ -260,6 +267,32 @@ pub(crate) fn last_call(world: &World, machine: &Machine) {
         other => world.fail(format!("the horizon at the end is {other:?}, and the clock {before:?}")),
     }
     machine.parked[0].set(true);
+}
+
+/// A call of a schedule, in a session of its own.
+pub(crate) fn call(world: &World, machine: &Machine, name: &str) {
+    let shared = machine.shared();
+    let process = Process { world, machine, place: 0, own: &Own::default() };
+    let session = process.start(&shared, 0).unwrap();
+    let last = Cell::new(None);
+    machine.begin(0);
+    let result = match name {
+        "horizon" => {
+            session.horizon(250, || None, || None).map(|tick| format!("{} ms, side 0", millis(tick)))
+        }
+        _ => process.next(&session, &process.own.transaction, 0, &last).map(|()| {
+            let (stamp, _) = last.get().unwrap();
+            format!("{} ms, side {}", millis(stamp.tick()), stamp.tick_tock() as u8)
+        }),
+    };
+    process.commit(0);
+    world.say(machine, || match result {
+        Ok(text) => format!("returns {text}"),
+        Err(Error::ClockWentBack { micros, .. }) => {
+            format!("fails, {:.3} s ahead of the clock", micros as f64 / 1e6)
+        }
+        Err(error) => format!("fails: {error}"),
+    });
 }
 
 impl<'a> Process<'a> {

@@ -48,7 +48,7 @@ pub(crate) enum Condition {
 }
 
 /// Which faults there are in this run at all.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Faults {
     clock_steps: bool,
     long_steps: bool,
@@ -752,7 +752,12 @@ fn below(state: &Cell<u64>, n: u64) -> u64 {
 type Fiber = Coroutine<(), (), (), DefaultStack>;
 
 /// A process that runs whenever it is resumed.
-fn fiber(world: &Rc<World>, machine: usize, place: usize, life: fn(&World, &Machine, usize)) -> Fiber {
+fn fiber(
+    world: &Rc<World>,
+    machine: usize,
+    place: usize,
+    life: impl FnOnce(&World, &Machine, usize) + 'static,
+) -> Fiber {
     let world = world.clone();
     Coroutine::with_stack(DefaultStack::new(256 << 10).unwrap(), move |yielder: &Yielder<(), ()>, ()| {
         YIELDER.set(yielder);
@@ -807,6 +812,65 @@ pub(crate) fn run(seed: u64, steps: u64, without: Option<Condition>, trace: bool
         server: world.server.get(),
         faults: format!("{:?}", world.faults),
     }
+}
+
+/// Milliseconds since the beginning.
+pub(crate) fn millis(tick: Tick) -> i64 {
+    (tick.unix_micros() - START) / 1000
+}
+
+/// Goes through a schedule without faults, on a clock that stands still: its events, and what each of them did.
+pub(crate) fn follow(schedule: &str) -> String {
+    let mut world = World::new(1, None, true);
+    world.faults = Faults::default();
+    let world = Rc::new(world);
+    WORLD.set(&*world);
+    simulated::enter(SIMULATED);
+    let machine = &world.machines[0];
+    machine.max_clock_wait.set(0);
+    let trace = world.trace.as_ref().unwrap();
+    let mut text = String::new();
+    for event in schedule.lines().filter(|line| !line.starts_with(' ')) {
+        text += &format!("{event}\n");
+        match event.split_once(' ').unwrap_or((event, "")) {
+            ("clock", to) => {
+                machine.set_clock(&world, START + 1000 * to.parse::<i64>().unwrap(), 0);
+                machine.until.set(i64::MAX);
+            }
+            ("restart", how) => {
+                world.go_down(machine, if how == "crash" { Down::Power } else { Down::Crash });
+            }
+            ("promotion", _) => {
+                world.go_down(machine, Down::Crash);
+                machine.disk.replace(machine.disk.content());
+                machine.wal_timeline.set(2);
+                machine.replayed.set(Some(machine.clock(&world)));
+            }
+            _ => {
+                trace.take();
+                let call = event.to_owned();
+                let process =
+                    fiber(&world, 0, 0, move |world, machine, _| process::call(world, machine, &call));
+                let mut fibers = [vec![process]];
+                while !fibers[0][0].done() {
+                    resume_one(&world, &mut fibers);
+                    assert!(world.steps.get() < 100_000, "{text}waits for a clock that stands still");
+                }
+                let starts = ["pwrite64", "fdatasync", "fsync", "returns", "fails"];
+                for (_, line) in trace.take() {
+                    let (_, said) = line.split_once(": ").unwrap();
+                    if starts.iter().any(|start| said.starts_with(start)) {
+                        text += &format!("    {said}\n");
+                    }
+                }
+                let record = Record::<Tick>::newest(&machine.disk.content().unwrap()).unwrap();
+                text += &format!("    record {}: {:?} ms\n", record.serial, record.limits.map(millis));
+            }
+        }
+    }
+    WORLD.set(ptr::null());
+    assert_eq!(*world.failure.borrow(), None);
+    text
 }
 
 /// Lets one process run, or time pass until one can.
