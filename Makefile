@@ -62,7 +62,7 @@ sim: ## simulate lives of servers, from seeds: SEED=7 STEPS=100000, DURATION=360
 
 test-faults: ## the fault suite in its long form: hundreds of millions of IDs
 	@dev/prerequisites
-	@PROPTEST_CASES=1024 cargo tests --test model --test one_side
+	@PROPTEST_CASES=1024 cargo tests --test one_side
 	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=4
 
 test-index: ## check btree indexes of ten million rows, entry by entry

@@ -191,8 +191,20 @@ fn an_idle_slot_follows_to_the_current_side() {
     assert_eq!(claim(&idle, 500), Err(ClaimError::ClockWentBack { now: tick(500), until }));
     assert_eq!(claim(&idle, 501), Ok((501, false)));
     // The busy slot was on side 0 up to 1000, and goes back to it only past that.
-    assert_eq!(claim(&slot, 950), Ok((950, true)));
+    for at in [950, 1000] {
+        assert_eq!(claim(&slot, at), Ok((at, true)));
+    }
     assert_eq!(claim(&slot, 1001), Ok((1001, false)));
+}
+
+#[test]
+fn no_tick_before_the_first_of_the_caller() {
+    let Bench { slot, marks, clock, range } = Bench::new(1000, "0-65535");
+    let claim = |low| slot.claim_from(tick(low), &clock, range, &marks).map(|stamp| stamp.sequence());
+    let too_early = Err(ClaimError::TooEarly { now: tick(1000) });
+    assert_eq!(claim(1001), too_early);
+    assert_eq!(claim(1000), Ok(0));
+    assert_eq!(claim(1001), too_early);
 }
 
 #[test]
