@@ -85,6 +85,11 @@ impl Host<Tick> for Process<'_> {
             if self.is_too_long(micros) {
                 self.world.fail(format!("a wait of {micros} us, longer than allowed"));
             }
+            // Up to a tick it is for a horizon that was returned just now.
+            let went_back = self.machine.stepped_back_at.get() > 0 || self.machine.has_restarted.get();
+            if micros > 4000 && !went_back {
+                self.world.fail(format!("a wait of {micros} us for a clock that has only gone forward"));
+            }
         }
         // As the extension does, at most a second. A signal may end it earlier.
         self.world.nap(self.machine, self.place, micros.min(1_000_000) as i64);
