@@ -255,6 +255,14 @@ mod tests {
         assert_eq!(Tick::from_unix(u64::MAX, 0), Err(OutOfEpoch::After));
     }
 
+    #[cfg(feature = "std")]
+    #[test]
+    fn system_times() {
+        let time = UNIX_EPOCH + Duration::from_micros(LAST as u64);
+        assert_eq!(SystemTime::from(Tick::MAX), time);
+        assert_eq!(Tick::try_from(time), Ok(Tick::MAX));
+    }
+
     #[test]
     fn messages() {
         assert_eq!(OutOfEpoch::Before.to_string(), "time is before the first tick");
