@@ -187,17 +187,12 @@ fn condition(random: &mut Random, depth: usize, other: Option<&str>) -> String {
         4..=6 => comparison(random, at, other),
         7..=9 => list(random, " AND "),
         10 | 11 => list(random, " OR "),
-        12 => format!("NOT {}", list(random, random_word(depth))),
-        _ => format!("{} {}", list(random, " AND "), random_test(depth)),
+        12 => format!("NOT {}", list(random, [" AND ", " OR "][depth % 2])),
+        _ => {
+            let test = ["IS TRUE", "IS NOT TRUE", "IS NOT FALSE"][depth % 3];
+            format!("{} {test}", list(random, " AND "))
+        }
     }
-}
-
-fn random_word(depth: usize) -> &'static str {
-    [" AND ", " OR "][depth % 2]
-}
-
-fn random_test(depth: usize) -> &'static str {
-    ["IS TRUE", "IS NOT TRUE", "IS NOT FALSE"][depth % 3]
 }
 
 /// A query of `{x}`, whose rows come in one order.
