@@ -10,7 +10,7 @@ security=
 if [[ -z ${MIRROR:-} ]]; then security=$(mirror_of '-security$' || true); fi
 # What has a package unless told: DEBIAN:SUITE:MAJOR.
 # shellcheck disable=SC2034 # for who sources this
-all_servers=(12:bookworm:15 13:trixie:17 14:forky:18)
+all_servers=(12:bookworm:15 13:trixie:17 14:forky:18 14:forky:19)
 roots=$(mktemp -d "$(temp_base)/sno-roots-XXXXXX")
 trap remove_roots EXIT
 remove_roots() {
@@ -26,9 +26,10 @@ remove_roots() {
     rm -rf "$roots"
 }
 
-# new_root SUITE: sets `root` to a new system. What debootstrap made, and packages that were fetched, are kept for the next one.
+# new_root SUITE [MAJOR]: sets `root` to a new system, which can have this version of PostgreSQL. What debootstrap made, and packages
+# that were fetched, are kept for the next one.
 new_root() {
-    local suite=$1 kept=$PWD/target/roots
+    local suite=$1 major=${2:-0} kept=$PWD/target/roots
     mkdir -p "$kept/archives"
     root=$(mktemp -d "$roots/$suite-XXXX")
     if [[ ! -e $kept/$suite.tar ]]; then
@@ -49,8 +50,17 @@ new_root() {
     mount --bind /dev/pts "$root/dev/pts"
     mount --bind "$kept/archives" "$root/var/cache/apt/archives"
     if [[ -n $security ]]; then echo "deb $security $suite-security main" >"$root/etc/apt/sources.list.d/security.list"; fi
+    local lists=$suite
+    if ((major >= 19)); then
+        # Debian has it in experimental alone. Nothing else from there.
+        lists+=" and experimental"
+        echo "deb $mirror experimental main" >"$root/etc/apt/sources.list.d/experimental.list"
+        printf 'Package: %s\nPin: release a=experimental\nPin-Priority: %d\n\n' '*' 1 "src:postgresql-$major:any" 990 \
+            >"$root/etc/apt/preferences.d/experimental"
+    fi
     # The lists of testing are valid for a week, and a mirror may be behind.
-    inside apt-get update -q -o Acquire::Check-Valid-Until=false >/dev/null
+    inside apt-get update -q --error-on=any -o Acquire::Check-Valid-Until=false >"$roots/log" 2>&1 ||
+        { tail -n 5 "$roots/log" >&2; fail "The package lists of Debian's $lists can't be read."; }
 }
 
 inside() {
