@@ -25,7 +25,7 @@ ENV RUSTUP_HOME=/usr/local/rustup CARGO_HOME=/usr/local/cargo PATH=/usr/local/ca
 COPY . /src
 WORKDIR /src
 RUN make PG="$PG" && make install PG="$PG" DESTDIR=/out STRIP=1 && \
-    mkdir /licenses && cp LICENSE /licenses/ && dev/licenses >/licenses/crates.txt
+    mkdir /licenses && cp LICENSE /licenses/ && dev/licenses "$PG" >/licenses/crates.txt
 
 FROM scratch AS extension
 ARG PG
