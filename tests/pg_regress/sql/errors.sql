@@ -39,6 +39,7 @@ FROM unnest(ARRAY[
     '2026/11/1',
     '11/01/2026',
     '1.11.2026',
+    '2026-11-01 12:30:00.123456 America/Belem',
     'now',
     'Today',
     '-infinity',
