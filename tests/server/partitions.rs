@@ -54,7 +54,15 @@ fn a_call_during_a_transaction_that_makes_partitions() {
     first.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
     first.run("BEGIN; SELECT sno_maintain_partitions('log', '1 day')");
     let again = "SELECT count(*) FROM sno_maintain_partitions('log', '1 day')";
-    let made = meanwhile(&server, || text(&mut server.connect(), again), || first.run("COMMIT"));
+    let made = meanwhile(
+        &server,
+        || text(&mut server.connect(), again),
+        || {
+            let lock = text(&mut first, "SELECT mode FROM pg_locks WHERE NOT granted");
+            assert_eq!(lock, "ShareUpdateExclusiveLock");
+            first.run("COMMIT");
+        },
+    );
     assert_eq!(made, "0");
     // Readers and writers go on meanwhile.
     first.run("BEGIN; SELECT sno_create_partitions('log', '1 day', now() + interval '9 days', now() + interval '10 days')");
