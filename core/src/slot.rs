@@ -14,9 +14,9 @@
 //! takes an ID by changing `W` to it. Nothing is reserved beforehand, so a caller that dies at any point has nothing to
 //! clean up.
 //!
-//! A [claim](Slot::claim) loads `W`, then `departed` of the *other* side, then reads the clock. The order matters:
-//! a caller that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like
-//! a backward step. Then, with one compare-and-swap of `W`:
+//! A [claim](Slot::claim) loads `W` before all else, then `departed` of the *other* side, and reads the clock. A caller
+//! that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like a backward
+//! step. Then, with one compare-and-swap of `W`:
 //!
 //! | the clock reads | the claim |
 //! |---|---|
@@ -36,7 +36,8 @@
 //! * Within a side `W` only grows.
 //! * A side is entered again only after the tick at which `W` last departed from it, since `departed` is raised
 //!   *before* the new `W` is published.
-//! * A caller with an outdated `departed` has an outdated `W`, too, so its compare-and-swap fails.
+//! * A caller with an outdated `departed` has an outdated `W`, too, so its compare-and-swap fails: a side's `departed`
+//!   is raised only by callers whose `W` was on that side.
 //!
 //! `departed` may be raised by a caller whose compare-and-swap then fails. This does no harm: its side had in fact
 //! reached that tick, and the value is read only from the other side.
