@@ -668,7 +668,7 @@ BEGIN
             DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.';
     END IF;
     IF since >= until THEN
-        RAISE EXCEPTION 'partitions would end before they start: "%" to "%"', since, until
+        RAISE EXCEPTION 'partitions must start before they end: "%" to "%"', since, until
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN

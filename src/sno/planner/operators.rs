@@ -171,6 +171,7 @@ pub(crate) unsafe fn address(function: Oid) -> Option<usize> {
 pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     address(oid) == Some(function as usize)
 }
+
 /// Where in its text a query has the bound of a condition between two tables that is there a second time, as one on
 /// the other table: nowhere. PostgreSQL's own expressions without a place have -1.
 const REPEATED: i32 = -2;
