@@ -93,7 +93,7 @@ CREATE OPERATOR < (
     COMMUTATOR = >, NEGATOR = >=,
     RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
-COMMENT ON OPERATOR < (sno, sno) IS 'less than: generated earlier, or before it in the same 4 ms';
+COMMENT ON OPERATOR < (sno, sno) IS 'less than: by time, then by the other fields';
 
 CREATE OPERATOR <= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
@@ -107,7 +107,7 @@ CREATE OPERATOR > (
     COMMUTATOR = <, NEGATOR = <=,
     RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
-COMMENT ON OPERATOR > (sno, sno) IS 'greater than: generated later, or after it in the same 4 ms';
+COMMENT ON OPERATOR > (sno, sno) IS 'greater than: by time, then by the other fields';
 
 CREATE OPERATOR >= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
@@ -239,12 +239,12 @@ COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'internal: smaller of two';
 CREATE AGGREGATE max(sno) (
     SFUNC = sno_larger, STYPE = sno, COMBINEFUNC = sno_larger, SORTOP = >, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE max(sno) IS 'maximum of all input sno: the latest';
+COMMENT ON AGGREGATE max(sno) IS 'maximum of all input sno: the latest, to 4 ms';
 
 CREATE AGGREGATE min(sno) (
     SFUNC = sno_smaller, STYPE = sno, COMBINEFUNC = sno_smaller, SORTOP = <, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE min(sno) IS 'minimum of all input sno: the earliest';
+COMMENT ON AGGREGATE min(sno) IS 'minimum of all input sno: the earliest, to 4 ms';
 
 --
 -- Generation
@@ -306,7 +306,7 @@ COMMENT ON COLUMN sno_generators.last_time IS 'time of its last ID';
 COMMENT ON COLUMN sno_generators.tick_tock IS 'tick-tock bit of its last ID';
 COMMENT ON COLUMN sno_generators.sequence IS 'sequence number of its last ID';
 COMMENT ON COLUMN sno_generators.safe_time IS 'generation waits while the clock is before this time';
-COMMENT ON COLUMN sno_generators.drifts IS 'backward steps of the clock for which it changed the tick-tock bit';
+COMMENT ON COLUMN sno_generators.drifts IS 'how often it changed the tick-tock bit, since the clock was behind its last ID';
 COMMENT ON COLUMN sno_generators.overflows IS 'how often a caller found all sequence numbers of a tick of 4 ms taken';
 COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for it, in total';
 
@@ -393,27 +393,27 @@ COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
 CREATE FUNCTION sno_first(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_first(timestamptz, boolean) IS 'internal: first ID at or after a time, or after it, if there is one';
+COMMENT ON FUNCTION sno_first(timestamptz, boolean) IS 'first ID at or after a time; if exclusive, after it';
 
 CREATE FUNCTION sno_first(timestamp, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_first_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_first(timestamp, boolean) IS 'internal: first ID at or after a time, or after it, if there is one';
+COMMENT ON FUNCTION sno_first(timestamp, boolean) IS 'first ID at or after a time; if exclusive, after it';
 
 CREATE FUNCTION sno_first(date, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_first_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_first(date, boolean) IS 'internal: first ID at or after a time, or after it, if there is one';
+COMMENT ON FUNCTION sno_first(date, boolean) IS 'first ID at or after a time; if exclusive, after it';
 
 CREATE FUNCTION sno_last(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_last(timestamptz, boolean) IS 'internal: last ID at or before a time, or before it, if there is one';
+COMMENT ON FUNCTION sno_last(timestamptz, boolean) IS 'last ID at or before a time; if exclusive, before it';
 
 CREATE FUNCTION sno_last(timestamp, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_last_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_last(timestamp, boolean) IS 'internal: last ID at or before a time, or before it, if there is one';
+COMMENT ON FUNCTION sno_last(timestamp, boolean) IS 'last ID at or before a time; if exclusive, before it';
 
 CREATE FUNCTION sno_last(date, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_last_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_last(date, boolean) IS 'internal: last ID at or before a time, or before it, if there is one';
+COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time; if exclusive, before it';
 
 -- Comparisons with a time, which the planner's support function replaces by comparisons with an ID, so that any index can
 -- be used. The operators are in no operator family, since no index knows an order between an ID and a time. There is no =

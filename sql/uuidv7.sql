@@ -1,4 +1,4 @@
--- For servers of PostgreSQL 14 to 19 where the extension sno cannot be installed: queries by time and feeds for tables with any uuid
+-- For servers of PostgreSQL 14 or later where the extension sno cannot be installed: queries by time and feeds for tables with any uuid
 -- of version 7, and IDs of sno as such uuids. Run this once in each database, as a role that may read pg_stat_activity
 -- (pg_read_all_stats), in one transaction: with psql -1 -f, or as a migration. All of it goes to the first schema of the search path.
 --
@@ -134,7 +134,7 @@ CREATE FUNCTION uuidv7_horizon(of_table regclass, margin interval DEFAULT '1 s')
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
     RETURN uuidv7_lower(date_bin('4 ms', uuidv7_settled(of_table), '2010-01-01 00:00Z')
         - CASE WHEN margin < '0' THEN uuidv7_raise('margin must not be negative: "' || margin || '"', '22023') * margin ELSE margin END);
-COMMENT ON FUNCTION uuidv7_horizon(regclass, interval) IS 'the same as an ID. Not in the statement that reads the rows';
+COMMENT ON FUNCTION uuidv7_horizon(regclass, interval) IS 'ID below which no row of a table is missing and none will come, if its INSERT generates the ID. Not in the statement that reads the rows';
 
 --
 -- Feeds

@@ -16,7 +16,7 @@ pub(crate) fn max_clock_wait() -> u64 {
 pub(crate) fn define() {
     GucRegistry::define_int_guc(
         c"sno.max_clock_wait",
-        c"Sets the longest time that sno_new() waits for a clock that went back twice.",
+        c"Sets the longest wait of a call for a clock that is behind the last ID.",
         c"Zero makes it fail at once.",
         &MAX_CLOCK_WAIT,
         0,
