@@ -836,7 +836,8 @@ COMMENT ON VIEW sno_own_feeds IS 'internal: feeds that the role may use';
 CREATE VIEW sno_new_feeds WITH (security_barrier) AS
     SELECT feed, source, key, margin
     FROM sno_own_feeds
-    WHERE has_table_privilege(source, 'SELECT') OR has_any_column_privilege(source, 'SELECT')
+    -- With the exact types, since the functions in a view run as the caller, and the owner of the schema could have better matches.
+    WHERE has_table_privilege(source::oid, 'SELECT'::text) OR has_any_column_privilege(source::oid, 'SELECT'::text)
     WITH CHECK OPTION;
 GRANT SELECT, INSERT (feed, source, key, margin) ON sno_new_feeds TO PUBLIC;
 COMMENT ON VIEW sno_new_feeds IS 'internal: feeds that the role may create';

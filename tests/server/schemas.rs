@@ -1,20 +1,52 @@
 //! Schemas whose owners have put something in before the extension comes: both are trusted, so whoever may create in a
 //! database chooses the schema, and what the superuser's script finds there must not become part of it.
 
-use sno_tests::{Server, Sql as _, error, plan, text};
+use sno_tests::{Server, Sql as _, error, plan, text, wait_until};
 
-/// A better match than PostgreSQL's own, wherever the types are not exactly those of its functions and operators.
-const TRAPS: &str = "
+/// Puts into a schema a better match than PostgreSQL's own for every function and operator of the scripts, wherever the
+/// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time.
+const TRAPS: &str = r#"
     CREATE SCHEMA trap;
-    CREATE FUNCTION trap.same(oid, regclass) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE FUNCTION trap.same(oid, regtype) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE OPERATOR trap.= (FUNCTION = trap.same, LEFTARG = oid, RIGHTARG = regclass);
-    CREATE OPERATOR trap.= (FUNCTION = trap.same, LEFTARG = oid, RIGHTARG = regtype);
-    CREATE FUNCTION trap.format(text, text, text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE FUNCTION trap.format(text, name, name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE FUNCTION trap.quote_ident(name) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+    CREATE TEMP TABLE types AS SELECT unnest('{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
+        timestamptz,timestamp,date,interval,time,int8,int4,int2,numeric,float8}'::regtype[]) AS type;
+    DO $do$
+    DECLARE
+        script text := (SELECT string_agg(pg_read_file(setting || '/extension/' || e.name || '--' || default_version || '.sql'), '')
+                        FROM pg_config, pg_available_extensions e WHERE e.name LIKE 'sno%' AND pg_config.name = 'SHAREDIR');
+        planted integer := 0;
+        trap record;
+    BEGIN
+        FOR trap IN
+            SELECT format('%I(%s)', proname, new) AS name, min(prorettype::regtype::text) AS result
+            FROM pg_proc p, generate_subscripts(proargtypes, 1) place, types instead,
+                LATERAL (SELECT string_agg(CASE WHEN i = place THEN instead.type ELSE t END::regtype::text, ', ' ORDER BY i) AS new
+                         FROM unnest(proargtypes) WITH ORDINALITY a(t, n), LATERAL (SELECT n - 1 AS i) i) changed
+            WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proretset
+                AND proargtypes[place] IN (TABLE types) AND proname IN (SELECT regexp_split_to_table(script, '[^a-z0-9_]+'))
+                AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = ANY (prorettype || proargtypes::oid[]) AND typtype = 'p')
+                AND to_regprocedure(format('pg_catalog.%I(%s)', proname, new)) IS NULL
+            GROUP BY 1
+        LOOP
+            EXECUTE format('CREATE FUNCTION trap.%s RETURNS %s LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$',
+                trap.name, trap.result);
+            planted := planted + 1;
+        END LOOP;
+        FOR trap IN
+            SELECT o.name, l.type AS l, r.type AS r
+            FROM types l, types r,
+                unnest('{=,<>,<,<=,>,>=,||,+,-,~}'::text[]) o(name)
+            WHERE to_regoperator(format('pg_catalog.%s(%s, %s)', o.name, l.type, r.type)) IS NULL
+        LOOP
+            EXECUTE format('CREATE OR REPLACE FUNCTION trap.caught(%s, %s) RETURNS boolean LANGUAGE plpgsql '
+                'AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$', trap.l, trap.r);
+            EXECUTE format('CREATE OPERATOR trap.%s (FUNCTION = trap.caught, LEFTARG = %s, RIGHTARG = %s)', trap.name, trap.l, trap.r);
+            planted := planted + 1;
+        END LOOP;
+        ASSERT planted > 1000, planted;
+    END
+    $do$;
     CREATE FUNCTION trap.sno_lower(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';";
+    CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END'"#;
 
 #[test]
 fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
@@ -22,27 +54,38 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     let mut client = server.connect();
     client.run(TRAPS);
     client.run("CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap");
-    // SQL bodies keep what their names were resolved to.
-    let caught = "SELECT d.objid::regprocedure::text FROM pg_depend d
-        WHERE d.classid = 'pg_proc'::regclass AND d.deptype = 'n'
-          AND EXISTS (SELECT FROM pg_depend e WHERE e.classid = d.classid AND e.objid = d.objid AND e.deptype = 'e')
-          AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+    // SQL bodies, views, defaults and constraints keep what their names were resolved to.
+    let caught = "SELECT pg_describe_object(d.classid, d.objid, 0) || ' has ' || pg_describe_object(d.refclassid, d.refobjid, 0)
+        FROM pg_depend d
+        WHERE d.classid IN ('pg_proc'::regclass, 'pg_rewrite'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)
+          AND d.deptype = 'n' AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
           AND NOT EXISTS (SELECT FROM pg_depend e
                           WHERE e.classid = d.refclassid AND e.objid = d.refobjid AND e.deptype = 'e')
           AND d.refobjid >= 16384";
     let caught: Vec<String> = client.query(caught, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     assert_eq!(caught, [""; 0]);
     client.run(
-        "CREATE TABLE log (id trap.sno) PARTITION BY RANGE (id);
+        "CREATE TABLE log (id trap.sno PRIMARY KEY DEFAULT trap.sno_new(1)) PARTITION BY RANGE (id);
          SELECT trap.sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
     );
+    let old = client.one::<String>("SELECT (now() - '2026-01-02Z')::text");
     // Where the traps come before what is PostgreSQL's own.
     client.run("SET search_path = trap, pg_catalog");
-    let maintain = "SELECT string_agg(action, ' ' ORDER BY action)
-        FROM trap.sno_maintain_partitions('public.log', '1 day', 1, now() - '2026-01-02Z', drop_expired => true)";
-    assert_eq!(text(&mut client, maintain), "created created dropped");
+    let maintain = format!(
+        "SELECT action FROM trap.sno_maintain_partitions('public.log', '1 day', 1, '{old}', drop_expired => true)"
+    );
+    let actions: Vec<String> = client.query(&maintain, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    assert_eq!(actions, ["created", "created", "dropped"]);
     let expire = "SELECT trap.sno_expire_partitions('public.log', '2026-01-03Z')";
     assert_eq!(text(&mut client, expire), "public.log_20260102");
+    client.run(
+        "SELECT trap.sno_create_feed('export', 'public.log', margin => '0');
+         INSERT INTO public.log DEFAULT VALUES; SELECT trap.sno_seek_feed('export', since => '2026-01-01Z')",
+    );
+    wait_until("the row is read", || {
+        client.query("SELECT FROM trap.sno_feed('export', NULL::public.log)", &[]).unwrap().len() == 1
+    });
+    client.run("TABLE trap.sno_feeds; TABLE trap.sno_horizon_holders; SELECT trap.sno_drop_feed('export')");
 }
 
 /// Functions that return another type than the library makes would hand out its memory.
