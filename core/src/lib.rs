@@ -47,7 +47,7 @@
 //! * `std` (default): [`SystemClock`], [`TickClock`], [`Generator::new`], and [`Generator::generate`], which sleeps
 //!   when it has to wait.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
-//! * `marks`: the `record` of the high-water marks in a file.
+//! * `marks`: the module `server`, the protocol of the PostgreSQL extension, with a file of high-water marks.
 //! * `compat`: four other ID schemes, and conversions from three of them to [`Sno`].
 //! * `mask`: IDs encrypted as 16 other characters of the same alphabet.
 //! * `postgres-types`: [`Sno`] as a parameter and a result of the drivers `postgres` and `tokio-postgres`: of the

@@ -68,7 +68,7 @@ impl Clock for TickClock {
 const TICK: u64 = 1000 * Tick::MICROS;
 
 /// How fast the counter runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Speed {
     /// The counter and the time at the last measurement.
     point: Cell<Option<(u64, Instant)>>,
@@ -78,12 +78,6 @@ struct Speed {
     trusted: Cell<f64>,
     /// The count from which to measure again.
     due: Cell<u64>,
-}
-
-impl Default for Speed {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Speed {

@@ -74,11 +74,7 @@ fn gid_tail(id: Gid) -> NewVarlena<[u8; 9]> {
 
 /// `gid_inspect(gid) → (prefix, time, tail)`
 fn gid_inspect(id: Gid) -> Row<3> {
-    [
-        varlena(id.prefix().name()).into(),
-        Timestamp::from_unix_micros(Epoch::UNIX.unix_micros(id.time())).into(),
-        varlena(id.tail()).into(),
-    ]
+    [gid_prefix(id).into(), gid_time(id).into(), varlena(id.tail()).into()]
 }
 
 /// `gid_make(text, timestamptz, bytea) → gid`: the inverse of `gid_inspect`.

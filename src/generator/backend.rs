@@ -21,11 +21,7 @@ use sno_core::{
 
 use crate::{
     generator::{errors, scheme::Scheme, settings::max_clock_wait},
-    pg::{
-        datum::Timestamp,
-        server::system_identifier,
-        wait::{Event, nap},
-    },
+    pg::{datum::Timestamp, server::system_identifier, wait::nap},
 };
 
 /// The file of a scheme's marks, for a backend and its settings.
@@ -56,14 +52,10 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
     }
 
     fn nap(&self, wait: Wait, micros: u64) {
-        static TICK: Event = Event::new(c"SnoTick");
-        static CLOCK: Event = Event::new(c"SnoClock");
-        static MARKS: Event = Event::new(c"SnoMarks");
-
         let event = match wait {
-            Wait::Tick => &TICK,
-            Wait::Clock => &CLOCK,
-            Wait::Marks => &MARKS,
+            Wait::Tick => c"SnoTick",
+            Wait::Clock => c"SnoClock",
+            Wait::Marks => c"SnoMarks",
         };
         nap(event, micros);
     }

@@ -109,7 +109,10 @@ pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
 pub(crate) fn notice<S: Scheme>(scheme: S, notice: Notice<S::Tick>) -> Error {
     match notice {
         Notice::Copied { from, here } => copied::<S>(&from, &here),
-        Notice::Promoted(wal_timeline) => promoted::<S>(wal_timeline),
+        Notice::Promoted(wal_timeline) => promoted::<S>(format!(
+            "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
+            S::MARKS
+        )),
         // The clock is further behind the marks than it can be without a backward step.
         Notice::ClockWentBackWhileDown(micros) => log_line(format!(
             "system clock went back by {:.3} s or more while the server was down",
@@ -144,7 +147,7 @@ fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
             ))
             .hint(duplicate_ids_hint::<S>())
     } else {
-        promoted::<S>(here.wal_timeline).detail(format!(
+        promoted::<S>(format!(
             "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
             S::MARKS,
             origin.wal_timeline,
@@ -153,13 +156,10 @@ fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
     }
 }
 
-/// A server that was promoted or restored, and has no file of marks.
-fn promoted<S: Scheme>(wal_timeline: u32) -> Error {
+/// A server that was promoted or restored.
+fn promoted<S: Scheme>(detail: String) -> Error {
     log_line(format!("server was promoted or restored after its last {} was generated", S::NAME))
-        .detail(format!(
-            "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
-            S::MARKS
-        ))
+        .detail(detail)
         .hint(duplicate_ids_hint::<S>())
 }
 

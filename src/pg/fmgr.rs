@@ -33,16 +33,7 @@ use crate::pg::{
 macro_rules! export {
     ($($name:ident),* $(,)?) => {
         pub(crate) mod c {
-            $(
-                $crate::pg::fmgr::finfo!($name);
-                #[unsafe(no_mangle)]
-                pub(crate) unsafe extern "C-unwind" fn $name(
-                    fcinfo: pgrx::pg_sys::FunctionCallInfo,
-                ) -> pgrx::pg_sys::Datum {
-                    // SAFETY: PostgreSQL's call, with the arguments of the SQL declaration. This is the outermost frame.
-                    unsafe { $crate::pg::fmgr::call(super::$name, fcinfo) }
-                }
-            )*
+            $crate::pg::fmgr::functions! { $($name: |fcinfo| $crate::pg::fmgr::call(super::$name, fcinfo);)* }
         }
     };
 }

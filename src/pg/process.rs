@@ -65,13 +65,8 @@ impl Process {
     }
 }
 
-/// Whether transactions can be prepared on this server.
-pub(crate) fn can_prepare() -> bool {
-    most_prepared() > 0
-}
-
-/// How many transactions can be prepared at a time.
-fn most_prepared() -> usize {
+/// How many transactions can be prepared at a time on this server.
+pub(crate) fn most_prepared() -> usize {
     unsafe extern "C" {
         // A setting that pgrx does not bind.
         static max_prepared_xacts: c_int;

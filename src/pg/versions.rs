@@ -201,8 +201,8 @@ pub(crate) unsafe fn setting(name: &CStr) -> Option<SettingRecord> {
     #[cfg(not(feature = "pg15"))]
     let found = unsafe { pg_sys::find_option(name.as_ptr(), false, true, pg_sys::PGERROR as i32) };
 
-    // SAFETY: the record of a text, if there is one. What all settings have is a part of it, and from PostgreSQL 19 on it
-    // is a part of what all settings have.
+    // SAFETY: the record of a text, if there is one. Up to PostgreSQL 18 a `config_string` begins with a `config_generic`;
+    // from 19 on a `config_generic` has it in a union.
     unsafe {
         let generic = found.as_ref()?;
         #[cfg(not(feature = "pg19"))]
@@ -335,9 +335,9 @@ pub(crate) unsafe fn named_memory<M: NamedMemory>(name: &CStr, size: usize) -> R
             address
         })
     })
-    .catch_when(SqlState::ERRCODE_OUT_OF_MEMORY, |cause| no_memory(SqlState::ERRCODE_OUT_OF_MEMORY, cause))
+    .catch_when(SqlState::ERRCODE_OUT_OF_MEMORY, no_memory)
     // A full /dev/shm.
-    .catch_when(SqlState::ERRCODE_DISK_FULL, |cause| no_memory(SqlState::ERRCODE_DISK_FULL, cause))
+    .catch_when(SqlState::ERRCODE_DISK_FULL, no_memory)
     .execute()
 }
 
@@ -363,9 +363,7 @@ pub(crate) unsafe fn named_memory<M: NamedMemory>(name: &CStr, size: usize) -> R
             }
             Ok(address)
         })
-        .catch_when(SqlState::ERRCODE_OUT_OF_MEMORY, |cause| {
-            no_memory(SqlState::ERRCODE_OUT_OF_MEMORY, cause)
-        })
+        .catch_when(SqlState::ERRCODE_OUT_OF_MEMORY, no_memory)
         .execute();
         if address.is_err() {
             // PostgreSQL's HOLD_INTERRUPTS(): the error has reset this count, and LWLockRelease() takes one off it.
@@ -376,9 +374,9 @@ pub(crate) unsafe fn named_memory<M: NamedMemory>(name: &CStr, size: usize) -> R
     }
 }
 
-fn no_memory<T>(state: SqlState, cause: CaughtError) -> Result<T, NoMemory> {
+fn no_memory<T>(cause: CaughtError) -> Result<T, NoMemory> {
     match cause {
-        CaughtError::PostgresError(report) => Err((state, report.message().to_owned())),
+        CaughtError::PostgresError(report) => Err((report.sql_error_code(), report.message().to_owned())),
         other => other.rethrow(),
     }
 }

@@ -1,33 +1,10 @@
 //! Waits that a user can cancel and that `pg_stat_activity` shows.
 
-use std::{
-    ffi::CStr,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+use std::ffi::CStr;
 
 use pgrx::{check_for_interrupts, pg_sys};
 
 use crate::pg::versions::wait_event;
-
-/// What a backend waits for. From PostgreSQL 17 on `pg_stat_activity` shows its name, before that `Extension`.
-pub(crate) struct Event {
-    name: &'static CStr,
-    /// The number that the server gave it, cached in each backend; 0 before.
-    info: AtomicU32,
-}
-
-impl Event {
-    pub(crate) const fn new(name: &'static CStr) -> Self {
-        Self { name, info: AtomicU32::new(0) }
-    }
-
-    fn info(&self) -> u32 {
-        if self.info.load(Relaxed) == 0 {
-            self.info.store(wait_event(self.name), Relaxed);
-        }
-        self.info.load(Relaxed)
-    }
-}
 
 /// Shorter waits sleep to the microsecond, since a tick has only four milliseconds. Longer ones wait on the latch, to
 /// the millisecond; a cancel request sets it.
@@ -36,9 +13,10 @@ const USE_LATCH_FROM_US: u64 = 10_000;
 /// The longest wait, so that a clock that was set right is noticed soon.
 const MAX_NAP_US: u64 = 1_000_000;
 
-/// Waits for this many microseconds, but at most one second. A cancelled query ends here with an error.
-pub(crate) fn nap(event: &Event, micros: u64) {
-    let info = event.info();
+/// Waits for this many microseconds, but at most one second. A cancelled query ends here with an error. From PostgreSQL
+/// 17 on `pg_stat_activity` shows the event, before that `Extension`.
+pub(crate) fn nap(event: &'static CStr, micros: u64) {
+    let info = wait_event(event);
     // SAFETY: the backend's own latch and its own wait event, which is reset after the wait. A signal ends the sleep.
     unsafe {
         if micros < USE_LATCH_FROM_US {

@@ -25,6 +25,5 @@ pub(crate) fn init() {
     planner::rewrite::install();
     settings::define();
     generator::shared::reserve(&[&session::MEMORY]);
-    // Of the other schemes a session may need none, so their memory is taken at their first use.
     horizon::transaction::register();
 }

@@ -1,5 +1,5 @@
-//! Comparisons of an ID with a time: with what `sno_time` shows, but for the first and the last ID, which count as
-//! earlier and later than any time.
+//! Comparisons of an ID with a time: by what `sno_time` shows. Only the first ID counts as equal to all times before it,
+//! and the last ID to all times after it.
 
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 use sno_core::Sno;

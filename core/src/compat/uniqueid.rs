@@ -138,15 +138,15 @@ impl UniqueId {
     }
 
     /// The smallest possible time-sequential ID of the first millisecond at or after a Unix time in microseconds. A
-    /// time out of range gives the smallest or the largest ID. For spread IDs there is no such bound.
+    /// time out of range gives the smallest or the largest one. For spread IDs there is no such bound.
     pub fn lower_bound(unix_micros: i64) -> Self {
-        Self(Epoch::UNIX.lower::<Millis>(unix_micros, LOW))
+        Self(Epoch::UNIX.lower::<Millis>(unix_micros, LOW) | MODE)
     }
 
     /// The largest possible time-sequential ID of the millisecond of a Unix time in microseconds. A time out of range
-    /// gives the smallest or the largest ID. For spread IDs there is no such bound.
+    /// gives the smallest or the largest one. For spread IDs there is no such bound.
     pub fn upper_bound(unix_micros: i64) -> Self {
-        Self(Epoch::UNIX.upper::<Millis>(unix_micros, LOW))
+        Self(Epoch::UNIX.upper::<Millis>(unix_micros, LOW) | MODE)
     }
 
     /// The ID as a [`Sno`]. With one metabyte, different IDs become different `Sno`s, in the order of their times. The

@@ -29,8 +29,9 @@ const BACKOFF_MAX_US: u64 = 50_000;
 /// * The first generation after a start [resumes](Self::resume): it reads the file, writes what it read once more, since
 ///   this may not be on disk yet, and all generators start at these marks.
 /// * A process that enters a tick within a second of its tick-tock side's mark [renews](Self::renew_early) the mark, two
-///   seconds ahead of the clock. So there is at most one write a second, and the others do not wait for it.
+///   seconds ahead of the clock. So there is at most one such write a second, and the others do not wait for it.
 /// * A process that may not enter a tick because of the mark [renews](Self::renew) it, or waits for the one that does.
+/// * A reader of the horizon keeps [both marks above it](Self::keep_above).
 ///
 /// A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
 /// on disk. The file is overwritten in place, so it needs disk space only when it is created.

@@ -10,7 +10,7 @@
 //! | part | written by | when |
 //! |---|---|---|
 //! | `layout` | the process that creates it | before another process can find it |
-//! | `slots`, `marks`, `serial`, `resumed` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `resumed`, the floor of `horizon` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `extra` | any process | at any time |
@@ -225,7 +225,7 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     pub slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.
     resumed: AtomicU64,
-    /// Up to which ID readers have asked.
+    /// The floor of all transactions, and the highest horizon that readers were told.
     pub horizon: Horizon,
 }
 

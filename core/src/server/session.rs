@@ -66,10 +66,11 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
     /// Logs a backward step of the clock: one message, even if several generators switch sides.
     #[cold]
     fn log_backward_step(&self, stamp: Stamp<T>) {
-        let from = match self.slot.is_used() {
-            true => self.slot.departed(!stamp.tick_tock()),
+        let from = if self.slot.is_used() {
+            self.slot.departed(!stamp.tick_tock())
+        } else {
             // An unused slot has noted the mark that it resumed at, which was ahead of the clock.
-            false => self.shared().resumed(),
+            self.shared().resumed()
         };
         if from > stamp.tick() {
             self.marks.host.log(Notice::ClockSteppedBack { from, to: stamp.tick() });

@@ -14,7 +14,7 @@ use crate::{
         backend_local::BackendLocal,
         errors::{Error, guard},
         fmgr::export,
-        process::{Process, can_prepare, leader_has_library},
+        process::{Process, leader_has_library, most_prepared},
     },
     sno::session::{MEMORY, Session, SnoScheme},
 };
@@ -34,7 +34,8 @@ pub(crate) fn register() {
     // SAFETY: the library stays loaded.
     unsafe { pg_sys::RegisterXactCallback(Some(at_event), ptr::null_mut()) };
     LEADER_HAS_LIBRARY.set(leader_has_library());
-    // The process before it in the same place may have left a word whose number a transaction of this one will have.
+    // The process before it in the same place may have left a word whose number a transaction of this one will have. Who
+    // loads the library in the postmaster finds no memory here; such a word holds horizons back for one transaction.
     if MEMORY.attach_at_load()
         && let Ok(words) = MEMORY.per_process()
     {
@@ -51,7 +52,7 @@ pub(crate) fn announced() -> Tick {
 
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
-    if announced() == Tick::MAX && !LEADER_HAS_LIBRARY.get() && can_prepare() {
+    if announced() == Tick::MAX && !LEADER_HAS_LIBRARY.get() && most_prepared() > 0 {
         return Err(Error::new(
             SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "cannot generate a sno in a parallel worker whose leader has not loaded the library",

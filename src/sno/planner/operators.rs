@@ -17,19 +17,18 @@ use crate::{
     },
 };
 
-/// The comparisons of btree.
+/// The comparisons of btree, by their strategies.
 #[derive(Clone, Copy, PartialEq)]
+#[repr(i16)]
 pub(crate) enum Operator {
-    Less,
-    LessEqual,
-    Equal,
-    GreaterEqual,
-    Greater,
+    Less = pg_sys::BTLessStrategyNumber as i16,
+    LessEqual = pg_sys::BTLessEqualStrategyNumber as i16,
+    Equal = pg_sys::BTEqualStrategyNumber as i16,
+    GreaterEqual = pg_sys::BTGreaterEqualStrategyNumber as i16,
+    Greater = pg_sys::BTGreaterStrategyNumber as i16,
 }
 
 impl Operator {
-    const INEQUALITIES: [Self; 4] = [Self::Less, Self::LessEqual, Self::GreaterEqual, Self::Greater];
-
     pub(crate) fn is_less(self) -> bool {
         matches!(self, Self::Less | Self::LessEqual)
     }
@@ -50,19 +49,8 @@ impl Operator {
 
     /// The comparison with this btree strategy; `None` for a number that is no strategy.
     pub(crate) fn of(strategy: i32) -> Option<Self> {
-        let has_it = |operator: &Self| i32::from(operator.strategy()) == strategy;
-        Self::INEQUALITIES.into_iter().chain([Self::Equal]).find(has_it)
-    }
-
-    fn strategy(self) -> i16 {
-        let strategy = match self {
-            Self::Less => pg_sys::BTLessStrategyNumber,
-            Self::LessEqual => pg_sys::BTLessEqualStrategyNumber,
-            Self::Equal => pg_sys::BTEqualStrategyNumber,
-            Self::GreaterEqual => pg_sys::BTGreaterEqualStrategyNumber,
-            Self::Greater => pg_sys::BTGreaterStrategyNumber,
-        };
-        strategy as i16
+        let all = [Self::Less, Self::LessEqual, Self::Equal, Self::GreaterEqual, Self::Greater];
+        all.into_iter().find(|&operator| operator as i32 == strategy)
     }
 }
 
@@ -83,12 +71,13 @@ impl Operators {
 
     /// The operator in the catalogs.
     pub(crate) unsafe fn oid(self, operator: Operator) -> Oid {
-        raw::get_opfamily_member(self.family, self.sno, self.sno, operator.strategy())
+        raw::get_opfamily_member(self.family, self.sno, self.sno, operator as i16)
     }
 
-    /// `<`, `<=`, `>=` and `>`, with their OIDs.
-    pub(crate) unsafe fn inequalities(self) -> [(Oid, Operator); 4] {
-        Operator::INEQUALITIES.map(|operator| (self.oid(operator), operator))
+    /// The operator of the catalogs that is `<`, `<=`, `>=` or `>`.
+    pub(crate) unsafe fn inequality(self, oid: Oid) -> Option<Operator> {
+        let found = Operator::of(raw::get_op_opfamily_strategy(oid, self.family));
+        found.filter(|operator| *operator != Operator::Equal)
     }
 
     /// `left operator right`; `None` if the user may not call the operator's function.
@@ -172,8 +161,8 @@ pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     address(oid) == Some(function as usize)
 }
 
-/// Where in its text a query has the bound of a condition between two tables that is there a second time, as one on
-/// the other table: nowhere. PostgreSQL's own expressions without a place have -1.
+/// The `location` of the bound of a condition that was added beside the one that it repeats. A location is a position in
+/// the text of the query, or -1 if that is unknown.
 const REPEATED: i32 = -2;
 
 /// Marks a bound, so that the estimators count its condition once. Nodes are copied with their place, and compared

@@ -236,6 +236,10 @@ impl Table {
             return;
         }
         for place in 0..(*list).length as usize {
+            // A query may have thousands of conditions.
+            if pg_sys::InterruptPending != 0 {
+                raw::ProcessInterrupts();
+            }
             let node = (*(*list).elements.add(place)).ptr_value.cast::<Node>();
             match (*node).type_ {
                 NodeTag::T_BoolExpr => {
@@ -283,7 +287,7 @@ impl Table {
         let (key, operator, time) = self.comparison(left, expression.opno, right)?;
         if operator != Operator::Equal {
             if self.comes_later(time) {
-                // What stays is rewritten for the other table. In an inner join the index of either may be the better
+                // The condition stays, and is rewritten when the hook is called for the other table. In an inner join the index of either may be the better
                 // one. In others it is that of the table on the right; and PostgreSQL expects a semijoin to end its
                 // search at the first match only if its index has all conditions.
                 if !inner {
@@ -330,11 +334,14 @@ impl Table {
         operator: Oid,
         right: *mut Node,
     ) -> Option<(Key, Operator, *mut Node)> {
-        let (key, time, commuted) = match self.key(left) {
+        let (key, time, commuted) = match self.argument(left) {
             Some(key) => (key, right, false),
-            None => (self.key(right)?, left, true),
+            None => (self.argument(right)?, left, true),
         };
         let operator = time_operator(operator)?;
+        if !self.is_usable(key) {
+            return None;
+        }
         let tables = raw::pull_varnos(self.root, time);
         if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
             return None;
@@ -425,8 +432,11 @@ impl Table {
     /// The column in `sno_time(column)`, if it is one of this table; `None` if conditions on it stay as they are, or if
     /// the user may not call the function.
     unsafe fn key(self, node: *mut Node) -> Option<Key> {
-        let key = self.argument(node)?;
-        (!self.is_by_time(key.number) && may_call(key.sno_time)).then_some(key)
+        self.argument(node).filter(|key| self.is_usable(*key))
+    }
+
+    unsafe fn is_usable(self, key: Key) -> bool {
+        !self.is_by_time(key.number) && may_call(key.sno_time)
     }
 
     /// Whether the table's partitions, or an index in which conditions on it can be looked for, are by `sno_time` of a
@@ -453,6 +463,9 @@ impl Table {
     /// Whether conditions on an expression of an index can be looked for in it: a btree has to have nothing before it,
     /// or only what the query compares by `=`.
     unsafe fn finds(self, index: &IndexOptInfo, is_expression: &dyn Fn(*mut Node) -> bool) -> bool {
+        if index.indexprs.is_null() {
+            return false;
+        }
         let mut expressions = nodes(index.indexprs).iter().copied();
         for place in 0..index.nkeycolumns as usize {
             let number = *index.indexkeys.add(place);

@@ -50,7 +50,6 @@ unsafe fn estimate_join(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
 
 /// Without pgrx's guard, since it runs users' functions: see [`raw`].
 unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // What `examine_variable` pins is released with the query if an error passes by.
     // A query may have thousands of clauses.
     if pg_sys::InterruptPending != 0 {
         raw::ProcessInterrupts();
@@ -63,6 +62,7 @@ unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
 
     // A superuser may create an operator with this estimator and one operand.
     let &[left, right] = nodes(operands) else { return pg_sys::DEFAULT_INEQ_SEL.into_datum() };
+    // What `examine_variable` pins is released with the query if an error passes by.
     let mut sides = [VariableStatData::default(), VariableStatData::default()];
     let [on_left, on_right] = &mut sides;
     raw::examine_variable(root, left, relation, on_left);
@@ -76,7 +76,7 @@ unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
         if is_repeated(ids) {
             return Some(1.0);
         }
-        let operators = Operators::of(raw::exprType(ids))?.inequalities();
+        let operators = Operators::of(raw::exprType(ids))?;
         let column = Column { root, relation: statistics.rel, ids, statistics, operators };
         Some(column.selectivity(operands, column.clause(operator, left, right)?))
     });
@@ -94,7 +94,7 @@ struct Column {
     relation: *mut RelOptInfo,
     ids: *mut Node,
     statistics: *mut VariableStatData,
-    operators: [(Oid, Operator); 4],
+    operators: Operators,
 }
 
 /// A comparison `column operator bound`.
@@ -229,8 +229,7 @@ impl Column {
     /// Narrows a range by a bound that is not known, if it and one of the others leave the IDs of one time.
     unsafe fn meet(&self, range: &mut Range, others: &[Option<Clause>], clause: Clause) {
         if others.iter().flatten().any(|&other| is_one_time(other, clause)) {
-            let none = pg_sys::InvalidOid;
-            let equal = Operators::of(raw::exprType(self.ids)).map_or(none, |of| of.oid(Operator::Equal));
+            let (equal, none) = (self.operators.oid(Operator::Equal), pg_sys::InvalidOid);
             let one = raw::var_eq_non_const(self.statistics, equal, none, clause.bound, true, false);
             range.of_one_time = Some(one);
         }
@@ -238,13 +237,16 @@ impl Column {
 
     /// A comparison with this column; `None` if it is something else.
     unsafe fn clause(&self, operator: Oid, left: *mut Node, right: *mut Node) -> Option<Clause> {
-        let &(_, operator) = self.operators.iter().find(|(known, _)| *known == operator)?;
-        let side = [left, right].map(|operand| raw::equal(operand.cast(), self.ids.cast()));
-        match side {
-            [true, _] => Some(Clause { operator, bound: right }),
-            [_, true] => Some(Clause { operator: operator.commutator(), bound: left }),
-            _ => None,
+        let [on_left, on_right] = [left, right].map(|operand| raw::equal(operand.cast(), self.ids.cast()));
+        if !on_left && !on_right {
+            return None;
         }
+        let operator = self.operators.inequality(operator)?;
+        Some(if on_left {
+            Clause { operator, bound: right }
+        } else {
+            Clause { operator: operator.commutator(), bound: left }
+        })
     }
 
     /// A node as a comparison with this column; `None` if it is something else.
@@ -283,7 +285,7 @@ impl Column {
             return pg_sys::DEFAULT_INEQ_SEL;
         }
         let constant = Datum::from(id.as_bytes().as_ptr());
-        let operator = self.oid(clause.operator);
+        let operator = self.operators.oid(clause.operator);
         let mut function = pg_sys::FmgrInfo::default();
         raw::fmgr_info(raw::get_opcode(operator), &mut function);
         let mut common = 0.0;
@@ -334,11 +336,6 @@ impl Column {
         let mut indexes = nodes(relation.indexlist).iter();
         let has_it = |index: &*mut Node| find_in((*index.cast::<pg_sys::IndexOptInfo>()).indpred).is_some();
         if indexes.any(has_it) { Place::Predicate } else { Place::Derived }
-    }
-
-    fn oid(&self, operator: Operator) -> Oid {
-        let found = self.operators.iter().find(|(_, known)| *known == operator);
-        found.map_or(pg_sys::InvalidOid, |&(oid, _)| oid)
     }
 }
 
