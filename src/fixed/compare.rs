@@ -12,42 +12,28 @@ use crate::pg::{
 };
 
 /// Both arguments.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with two arguments of this type.
 #[inline(always)]
 unsafe fn pair<T: Argument>(fcinfo: FunctionCallInfo) -> (T, T) {
-    // SAFETY: the call has two arguments of type `T`.
-    unsafe {
-        let mut args = Args::new(fcinfo);
-        (args.next(), args.next())
-    }
+    let mut args = Args::new(fcinfo);
+    (args.next(), args.next())
 }
 
 /// What an operator, or btree's three-way comparison, makes of the order of the arguments.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with two arguments of this type.
 #[inline(always)]
 pub(crate) unsafe fn by_order<T: Argument + Ord, R: ByValue>(
     fcinfo: FunctionCallInfo,
     of: impl FnOnce(Ordering) -> R,
 ) -> Datum {
-    // SAFETY: the call has two arguments of type `T`.
-    let (left, right): (T, T) = unsafe { pair(fcinfo) };
+    let (left, right): (T, T) = pair(fcinfo);
     of(left.cmp(&right)).datum()
 }
 
 /// The first argument if the order is such, otherwise the second, without a copy: for `min` and `max`.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with two arguments of this type.
 #[inline(always)]
 pub(crate) unsafe fn choose<T: Argument + Ord>(
     fcinfo: FunctionCallInfo,
     is_first: impl FnOnce(Ordering) -> bool,
 ) -> Datum {
-    // SAFETY: the call has two arguments of type `T`.
-    let ((left, right), (first, second)) = unsafe { (pair::<T>(fcinfo), pair::<Datum>(fcinfo)) };
+    let ((left, right), (first, second)) = (pair::<T>(fcinfo), pair::<Datum>(fcinfo));
     if is_first(left.cmp(&right)) { first } else { second }
 }

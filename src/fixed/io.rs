@@ -14,32 +14,23 @@ use crate::{
 };
 
 /// Input of text. Errors are soft if the caller asks for that.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with an argument of type cstring, and this type as its result.
 #[inline(always)]
 pub(crate) unsafe fn input<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: a cstring is a pointer to a text that ends with a zero.
-    unsafe {
-        let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
-        match T::input(text) {
-            Ok(value) => value.into_datum(),
-            Err(error) => refuse::<T>(fcinfo, text, error),
-        }
+    let text = CStr::from_ptr(Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<c_char>()).to_bytes();
+    match T::input(text) {
+        Ok(value) => value.into_datum(),
+        Err(error) => refuse::<T>(fcinfo, text, error),
     }
 }
 
 /// Raises or saves the error of [`input`].
 #[cold]
 unsafe fn refuse<T: Fixed>(fcinfo: FunctionCallInfo, text: &[u8], error: T::Error) -> Datum {
-    // SAFETY: PostgreSQL's call, and no frame above has anything to drop.
-    unsafe {
-        guard(|| {
-            T::invalid(text, error).save((*fcinfo).context)?;
-            // After a soft error the caller ignores the datum.
-            Ok(Datum::null())
-        })
-    }
+    guard(|| {
+        T::invalid(text, error).save((*fcinfo).context)?;
+        // After a soft error the caller ignores the datum.
+        Ok(Datum::null())
+    })
 }
 
 /// A cstring of fixed length.
@@ -51,16 +42,10 @@ struct Terminated<T: Copy> {
 }
 
 /// Output of text.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub(crate) unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: the argument is a `T`. Nothing here needs dropping.
-    unsafe {
-        let value: T = Args::new(fcinfo).next();
-        palloc_copy(Terminated { text: value.to_text(), end: 0 })
-    }
+    let value: T = Args::new(fcinfo).next();
+    palloc_copy(Terminated { text: value.to_text(), end: 0 })
 }
 
 /// The value of bytes. The error is `None` if their number is wrong.
@@ -79,46 +64,30 @@ fn invalid_bytes<T: Fixed>(bytes: &[u8], error: Option<T::Error>) -> Error {
 }
 
 /// Input of a binary message.
-///
-/// # Safety
-/// A call to a receive function, with this type as its result.
 #[inline(always)]
 pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: a receive function's argument is the message's buffer, whose cursor is within its length. This is the
-    // outermost frame.
-    unsafe {
-        let message = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
-        let rest = (message.len - message.cursor) as usize;
-        let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
-        message.cursor = message.len;
-        match from_bytes::<T>(bytes) {
-            Ok(value) => value.into_datum(),
-            Err(error) => guard(|| Err(invalid_bytes::<T>(bytes, error))),
-        }
+    // The argument is the message's buffer, whose cursor is within its length.
+    let message = &mut *Args::new(fcinfo).next::<Datum>().cast_mut_ptr::<pg_sys::StringInfoData>();
+    let rest = (message.len - message.cursor) as usize;
+    let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
+    message.cursor = message.len;
+    match from_bytes::<T>(bytes) {
+        Ok(value) => value.into_datum(),
+        Err(error) => guard(|| Err(invalid_bytes::<T>(bytes, error))),
     }
 }
 
 /// Output of a binary message, and of a `bytea`.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with one argument of this type.
 #[inline(always)]
 pub(crate) unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: the argument is a `T`. Nothing here needs dropping.
-    unsafe { NewVarlena(Args::new(fcinfo).next::<T>().to_bytes()).into_datum() }
+    NewVarlena(Args::new(fcinfo).next::<T>().to_bytes()).into_datum()
 }
 
 /// Conversion from a `bytea` that holds the binary form.
-///
-/// # Safety
-/// A call to a function that is declared in SQL with one argument of type bytea, and this type as its result.
 pub(crate) unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: the argument is a bytea, whose bytes are valid during the call. This is the outermost frame.
-    unsafe {
-        let value = guard(|| {
-            let bytes = Args::new(fcinfo).next();
-            from_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
-        });
-        value.into_datum()
-    }
+    let value = guard(|| {
+        let bytes = Args::new(fcinfo).next();
+        from_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
+    });
+    value.into_datum()
 }

@@ -1,4 +1,11 @@
 //! Functions of all types of fixed length.
+//!
+//! # Safety
+//!
+//! PostgreSQL calls the unsafe functions, as the functions that `type_functions!` declares, with the arguments of their
+//! SQL declarations in `sql/type.sql.in`. So the arguments are of these types, and no frame above has anything to drop.
+
+#![allow(unsafe_op_in_unsafe_fn, reason = "their bodies follow the rule above")]
 
 pub(crate) mod compare;
 pub(crate) mod hash;

@@ -37,9 +37,6 @@ struct Sort<A> {
 }
 
 /// Sort support with abbreviated keys.
-///
-/// # Safety
-/// A call to a sort support function of this type.
 pub(crate) unsafe fn abbreviated<T: Abbreviate>(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: PostgreSQL passes the struct to fill; the state is allocated in the memory context of the sort.
     unsafe {
@@ -67,9 +64,6 @@ pub(crate) unsafe fn abbreviated<T: Abbreviate>(fcinfo: FunctionCallInfo) -> Dat
 }
 
 /// Sort support of a type that is one unsigned number, by value.
-///
-/// # Safety
-/// A call to a sort support function of such a type.
 pub(crate) unsafe fn unsigned(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: PostgreSQL passes the struct to fill.
     unsafe {
