@@ -73,9 +73,10 @@ func (id Of[K]) Mask(key []byte) (string, error) {
 	return name + "_" + masked, nil
 }
 
-// MarshalText writes what String does, in JSON as well.
+// MarshalText writes what String does, in JSON as well. The zero value is an error, unless its metabyte is the kind's.
 func (id Of[K]) MarshalText() ([]byte, error) {
-	return []byte(id.String()), nil
+	_, err := As[K](id.ID)
+	return []byte(id.String()), err
 }
 
 // UnmarshalText is ParseAs.

@@ -51,6 +51,9 @@ func TestAnotherKind(t *testing.T) {
 	if errs[3].Error() != "invalid event: the ID is of another kind: metabyte is 2 instead of 1" {
 		t.Error(errs[3])
 	}
+	if text, err := json.Marshal(id); !errors.Is(err, ErrKind) {
+		t.Error("the zero value", string(text), err)
+	}
 }
 
 func TestWhatIsNoKind(t *testing.T) {

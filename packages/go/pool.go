@@ -11,7 +11,7 @@ import (
 type Pool struct {
 	// Fetch returns so many new IDs, in a time that it limits itself.
 	Fetch  func(count int) ([]ID, error)
-	Size   int           // how many IDs to fetch, 100 if zero: the pool has up to one and a half times as many
+	Size   int           // how many IDs to fetch, 100 if not positive: the pool has up to one and a half times as many
 	MaxAge time.Duration // when fetched IDs are dropped, after a second if zero
 
 	lock    sync.Mutex
@@ -58,7 +58,7 @@ func (p *Pool) take() (id ID, found bool, _ *refill) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	size, maxAge := p.Size, p.MaxAge
-	if size == 0 {
+	if size <= 0 {
 		size = 100
 	}
 	if maxAge == 0 {

@@ -108,6 +108,15 @@ func TestPoolGoroutines(t *testing.T) {
 	}
 }
 
+func TestPoolSize(t *testing.T) {
+	for _, size := range []int{0, -1} {
+		s := &server{}
+		if id, err := (&Pool{Fetch: s.fetch, Size: size}).Next(context.Background()); err != nil || id != number(0) {
+			t.Error(size, id, err)
+		}
+	}
+}
+
 func TestPoolAge(t *testing.T) {
 	s := &server{}
 	pool := &Pool{Fetch: s.fetch, Size: 10, MaxAge: 50 * time.Millisecond}

@@ -76,7 +76,7 @@ export function toBytes (id) {
 
 export function fromBytes (bytes) {
   // Not by instanceof: a test runner can have a Uint8Array of its own.
-  if (bytes?.BYTES_PER_ELEMENT !== 1) throw new TypeError('an ID is read from a Uint8Array')
+  if (Object.prototype.toString.call(bytes) !== '[object Uint8Array]') throw new TypeError('an ID is read from a Uint8Array')
   if (bytes.length !== 10) throw new RangeError(`invalid sno: ${bytes.length} bytes instead of 10`)
   const half = bytes => bytes.reduce((number, byte) => number * 256 + byte, 0)
   const all = [...bytes]

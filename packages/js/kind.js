@@ -20,7 +20,7 @@ export function kind (name, metabyte, { mask = id => id, unmask = parse } = {}) 
     of,
     tagged: id => `${name}_${mask(of(id))}`,
     parse (text) {
-      const end = String(text).lastIndexOf('_')
+      const end = typeof text === 'string' ? text.lastIndexOf('_') : -1
       if (end > 0 && text.slice(0, end) === name) return of(unmask(text.slice(end + 1)))
       throw new (end > 0 ? WrongKindError : RangeError)(`invalid ${name}: the text does not begin with ${name}_`)
     }

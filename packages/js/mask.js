@@ -22,7 +22,7 @@ export function masks (key, context = '') {
 
 function convert (text, key, context, rounds) {
   // The digits of a key are as long as another key.
-  if (!(key instanceof Uint8Array)) throw new TypeError('a key is a Buffer or a Uint8Array')
+  if (Object.prototype.toString.call(key) !== '[object Uint8Array]') throw new TypeError('a key is a Buffer or a Uint8Array')
   if (![16, 24, 32].includes(key.length)) throw new RangeError(`a key is 16, 24 or 32 bytes long, not ${key.length}`)
   const tweak = Buffer.from(context)
   const head = Buffer.from([1, 2, 1, 0, 0, 32, 10, 8, 0, 0, 0, 16, 0, 0, 0, 0])

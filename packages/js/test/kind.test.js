@@ -25,7 +25,7 @@ test('another kind', () => {
 })
 
 test('what is no ID, and what is no kind', () => {
-  for (const text of ['', ID, 'event', 'event_', `_${ID}`, `event_${ID} `, `event_${ID.toUpperCase()}`, undefined, 5, null]) {
+  for (const text of ['', ID, 'event', 'event_', `_${ID}`, `event_${ID} `, `event_${ID.toUpperCase()}`, undefined, 5, null, { toString: () => `event_${ID}` }, Object.create(null)]) {
     assert.throws(() => event.parse(text), { name: 'RangeError' })
   }
   for (const [name, metabyte] of [['', 1], ['Order', 1], ['1st', 1], ['order_', 1], ['order', 256], ['order', -1], ['order', 0.5], ['order']]) {

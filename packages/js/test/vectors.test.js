@@ -2,6 +2,7 @@
 import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { fields, fromBytes, isSno, lowerBound, make, parse, time, toBytes, upperBound } from '../index.js'
 import { mask, unmask } from '../mask.js'
 
@@ -39,6 +40,7 @@ test('masks', () => {
     assert.strictEqual(unmask(masked, key, context), sno)
     if (context === '') assert.strictEqual(mask(sno, new Uint8Array(key)), masked)
   }
+  assert.strictEqual(mask(FIRST, runInNewContext('new Uint8Array(16)')), mask(FIRST, Buffer.alloc(16)))
   assert.throws(() => mask(FIRST, Buffer.alloc(15)), /^RangeError: a key is 16, 24 or 32 bytes long, not 15$/)
   assert.throws(() => unmask('short', Buffer.alloc(16)), RangeError)
   assert.throws(() => mask(FIRST, '2b7e151628aed2a6abf7158809cf4f3c'), TypeError)
@@ -59,7 +61,7 @@ test('what is no ID', () => {
   assert(isSno(LAST) && !isSno(5) && !isSno([LAST]))
   assert.throws(() => fromBytes(new Uint8Array(9)), RangeError)
   assert.throws(() => parse(5), { name: 'TypeError', message: 'an ID is a string, not number' })
-  for (const wrong of ['0123456789', new Uint16Array(10), new Array(10).fill(0), undefined]) assert.throws(() => fromBytes(wrong), TypeError)
+  for (const wrong of ['0123456789', new Uint16Array(10), new Int8Array(10), new Array(10).fill(0), undefined]) assert.throws(() => fromBytes(wrong), TypeError)
   const now = new Date()
   for (const wrong of [{ metabyte: 256 }, { metabyte: -1 }, { metabyte: 0.5 }, { partition: 65536 }, { sequence: 65536 },
     { time: new Date(Date.UTC(2010, 0) - 1) }, { time: new Date(Date.UTC(2079, 9)) }, { time: new Date(NaN) }]) {

@@ -42,7 +42,9 @@ class SnoField(models.Field):
 
     def get_prep_value(self, value):
         value = super().get_prep_value(value)
-        return value if value is None or hasattr(value, "resolve_expression") else self.kind(value)
+        # A plain Sno is also a bound or a position, which has no kind.
+        is_ready = value is None or type(value) is Sno or hasattr(value, "resolve_expression")
+        return value if is_ready else self.kind(value)
 
     def formfield(self, **kwargs):
         # As with other keys that the database generates, forms leave it out.

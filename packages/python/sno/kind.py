@@ -59,9 +59,11 @@ class Kind(Sno):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source, handler):
-        """As a type of Pydantic and FastAPI it is the tagged text."""
+        """As a type of Pydantic and FastAPI it is the tagged text in JSON; in Python also an ID of this kind."""
         from pydantic_core import core_schema
 
         text = core_schema.str_schema(pattern=f"^{cls.name}_[2-9a-x]{{16}}$")
+        read = core_schema.no_info_after_validator_function(cls.parse, text)
+        either = core_schema.union_schema([core_schema.is_instance_schema(cls), read])
         write = core_schema.plain_serializer_function_ser_schema(cls.tagged)
-        return core_schema.no_info_after_validator_function(cls.parse, text, serialization=write)
+        return core_schema.json_or_python_schema(read, either, serialization=write)

@@ -6,7 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 __all__ = ["AsyncPool", "Pool"]
@@ -37,8 +37,6 @@ class _Pool(Generic[T]):
         with self._lock:
             self._buffers: list[tuple[float, list[T]]] = []
             self._refill: Any = None
-            # Another thread: the old one may wait for a server that is gone.
-            self._worker = ThreadPoolExecutor(1, "sno-pool")
 
     def _take(self, start: Callable[[list[Any]], Any]) -> T | None:
         now = time.monotonic()
@@ -64,24 +62,31 @@ class Pool(_Pool[T]):
         """An ID of the pool. It waits only if there is none, and raises what `fetch` raised."""
         while True:
             with self._lock:
-                taken, refill = self._take(lambda buffers: self._worker.submit(self._fill, buffers)), self._refill
+                taken, refill = self._take(self._start), self._refill
             if taken is not None:
                 return taken
             refill.result()
 
-    def _fill(self, buffers: list[Any]) -> None:
+    def _start(self, buffers: list[Any]) -> "Future[None]":
+        refill: Future[None] = Future()
+        # One thread for each: an old one may wait for a server that is gone, and a process ends without it.
+        threading.Thread(target=self._fill, args=(buffers, refill), name="sno-pool", daemon=True).start()
+        return refill
+
+    def _fill(self, buffers: list[Any], refill: "Future[None]") -> None:
         try:
             ids = self._fetch(self._size)
             with self._lock:
                 self._put(buffers, ids)
-        except BaseException:
+            refill.set_result(None)
+        except BaseException as error:
             with self._lock:
                 buffers.clear()
-            raise
+            refill.set_exception(error)
 
 
 class AsyncPool(_Pool[T]):
-    """For the tasks of an event loop. `await fetch(n)` returns n new IDs."""
+    """For the tasks of one event loop at a time. `await fetch(n)` returns n new IDs."""
 
     _loop: Any = None
 

@@ -21,11 +21,19 @@ class SnoType(UserDefinedType[Sno]):
     def python_type(self):
         return self.kind
 
+    def __repr__(self):
+        # As Alembic writes it: a migration needs no kind.
+        return "SnoType()"
+
+    def _checked(self, id):
+        # A plain Sno is also a bound or a position, which has no kind.
+        return id if id is None or type(id) is Sno else self.kind(id)
+
     def bind_processor(self, dialect):
-        return lambda id: None if id is None else self.kind(id)
+        return self._checked
 
     def literal_processor(self, dialect):
-        return lambda id: f"'{self.kind(id)}'"
+        return lambda id: f"'{self._checked(id)}'"
 
     def result_processor(self, dialect, coltype):
         return lambda id: None if id is None else self.kind(id)

@@ -82,6 +82,10 @@ class KindTest(unittest.TestCase):
         for wrong in f'"{PLAIN}"', f'"order_{PLAIN}"', '"event_9q7k4op82an2g222"', "5":
             with self.assertRaises(ValidationError):
                 adapter.validate_json(wrong)
+        # What a database has returned.
+        self.assertIs(adapter.validate_python(id), id)
+        self.assertEqual(adapter.dump_python(id), f"event_{PLAIN}")
+        self.assertRaises(ValidationError, adapter.validate_python, PLAIN)
 
     @unittest.skipUnless(find_spec("sqlalchemy"), "needs the package sqlalchemy")
     def test_sqlalchemy(self):
@@ -91,6 +95,11 @@ class KindTest(unittest.TestCase):
         self.assertIs(type(column.result_processor(None, None)(PLAIN)), EventId)
         self.assertIs(column.python_type, EventId)
         self.assertRaises(WrongKind, column.bind_processor(None), OrderId.make(EventId(PLAIN).time, 2))
+        # The bound of a range has no kind.
+        upper = EventId.upper_bound(EventId(PLAIN).time)
+        self.assertIs(column.bind_processor(None)(upper), upper)
+        self.assertEqual(column.literal_processor(None)(upper), f"'{upper}'")
+        self.assertEqual(repr(column), "SnoType()")
 
     @unittest.skipUnless(find_spec("django"), "needs the package django")
     def test_django(self):
@@ -105,6 +114,8 @@ class KindTest(unittest.TestCase):
         self.assertEqual((args, options), ([], {"kind": EventId, "primary_key": True}))
         self.assertIs(type(field.from_db_value(PLAIN, None, None)), EventId)
         self.assertRaises(WrongKind, field.get_prep_value, OrderId.make(EventId(PLAIN).time, 2))
+        upper = EventId.upper_bound(EventId(PLAIN).time)
+        self.assertIs(field.get_prep_value(upper), upper)
         converter = kind_converter(EventId)()
         self.assertEqual(converter.to_url(converter.to_python(f"event_{PLAIN}")), f"event_{PLAIN}")
         self.assertRaises(ValueError, converter.to_python, "event_9q7k4op82an2g222")

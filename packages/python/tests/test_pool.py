@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -125,6 +127,10 @@ class PoolTest(unittest.TestCase):
         os.waitpid(child, 0)
         self.assertEqual(os.read(reader, 9), b"10\n")
         self.assertEqual(pool.next(), "1")
+
+    def test_a_process_ends_while_a_fetch_hangs(self):
+        program = "import threading; from sno.pool import Pool; p = Pool(lambda n: threading.Event().wait()); p._take(p._start)"
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
     def test_what_is_no_pool(self):
         for options in {"size": 0}, {"max_age": 0}:
