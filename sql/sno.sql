@@ -809,9 +809,10 @@ CREATE TABLE sno_feed_positions (
     key name NOT NULL,
     -- A name, since a dump must load where the role does not exist.
     owner name NOT NULL DEFAULT current_user,
-    margin interval,
+    -- In these limits, so that nobody's row makes the times in sno_feeds an error.
+    margin interval CHECK (margin BETWEEN '-100 years' AND '100 years'),
     position sno,
-    moved timestamptz NOT NULL DEFAULT clock_timestamp()
+    moved timestamptz NOT NULL DEFAULT clock_timestamp() CHECK (moved BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z')
 ) WITH (fillfactor = 20);
 COMMENT ON TABLE sno_feed_positions IS 'internal: positions of feeds';
 -- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
@@ -905,7 +906,7 @@ BEGIN
     LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
     WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND (own || '.sno')::regtype IN (t.oid, t.typbasetype)
         AND a.attname = coalesce(sno_create_feed.key, a.attname)
-        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey));
+        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]));
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN sno_create_feed.key IS NULL THEN 'Name the column: key => ''id''.'

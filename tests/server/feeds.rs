@@ -243,6 +243,7 @@ fn refusals() {
         "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice;
          CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); CREATE VIEW doubled AS SELECT * FROM two;
          CREATE TABLE numbers (id integer PRIMARY KEY); CREATE TABLE loose (id sno PRIMARY KEY, other sno);
+         CREATE TABLE included (n integer, id sno, PRIMARY KEY (n) INCLUDE (id));
          CREATE MATERIALIZED VIEW old AS SELECT * FROM items; CREATE VIEW over_old AS SELECT * FROM old;
          CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
          CREATE TABLE log (id sno) PARTITION BY RANGE (id);
@@ -344,6 +345,7 @@ fn refusals() {
         ("'numbers'", "public.numbers"),
         ("'items_pkey', key => 'id'", "public.items_pkey"),
         ("'loose', key => 'other'", "public.loose"),
+        ("'included'", "public.included"),
         ("NULL", "<NULL>"),
     ] {
         create(arguments, "42703", &format!("no single key of type sno in \"{source}\""));
@@ -619,8 +621,16 @@ fn rights() {
     assert_eq!(code(&mut bob, insert), "44000");
     alice.run("INSERT INTO items (n) VALUES (8)");
     assert_eq!(read(&mut alice), "8");
+    // What would make the times of all feeds an error.
+    for sql in [
+        "UPDATE sno_own_feeds SET moved = 'infinity'",
+        "SELECT sno_create_feed('wide', 'items', margin => '170000000 years')",
+        "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '-170000000 years')",
+    ] {
+        assert_eq!(code(&mut alice, sql), "23514", "{sql}");
+    }
     // Whatever the margin of a feed, everybody sees what holds the others back.
-    alice.run("SELECT sno_create_feed('wide', 'items', margin => '170000000 years')");
+    alice.run("SELECT sno_create_feed('wide', 'items', margin => '100 years')");
     alice.run("BEGIN; SELECT sno_new()");
     assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds"), "2");
     alice.run("COMMIT");
