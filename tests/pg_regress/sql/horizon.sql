@@ -21,7 +21,7 @@ BEGIN;
 INSERT INTO items (n) VALUES (4) RETURNING id \gset
 SELECT pg_sleep(0.008);
 SELECT sno_horizon('0') <= :'id' AS held;
-SELECT pid = pg_backend_pid() AS own, gid, since = sno_time(:'id') AS since_its_first_id FROM sno_horizon_holders;
+SELECT pid = pg_backend_pid() AS own, gid, since BETWEEN sno_time(:'id') - interval '1 s' AND sno_time(:'id') AS since_its_first_id FROM sno_horizon_holders;
 ROLLBACK;
 SELECT sno_horizon('0') > :'id' AS free;
 SELECT * FROM sno_horizon_holders;
