@@ -18,10 +18,11 @@ SELECT n FROM items WHERE id > '2222222222222222' AND id < :'horizon' ORDER BY i
 
 -- Whoever has taken an ID holds it back until the transaction ends, and is shown.
 BEGIN;
+SELECT clock_timestamp() AS began \gset
 INSERT INTO items (n) VALUES (4) RETURNING id \gset
 SELECT pg_sleep(0.008);
 SELECT sno_horizon('0') <= :'id' AS held;
-SELECT pid = pg_backend_pid() AS own, gid, since BETWEEN sno_time(:'id') - interval '1 s' AND sno_time(:'id') AS since_its_first_id FROM sno_horizon_holders;
+SELECT pid = pg_backend_pid() AS own, gid, since BETWEEN date_bin('4 ms', :'began', '2010-01-01Z') AND sno_time(:'id') AS since_its_first_id FROM sno_horizon_holders;
 ROLLBACK;
 SELECT sno_horizon('0') > :'id' AS free;
 SELECT * FROM sno_horizon_holders;
