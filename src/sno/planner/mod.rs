@@ -21,3 +21,10 @@ mod selectivity;
 mod support;
 
 pub(crate) mod rewrite;
+
+/// For each condition, since a query may have thousands. An error of a cancelled query passes through.
+unsafe fn check_for_interrupts() {
+    if pgrx::pg_sys::InterruptPending != 0 {
+        crate::pg::raw::ProcessInterrupts();
+    }
+}

@@ -41,7 +41,10 @@ use crate::{
     },
     sno::{
         id::c::sno_time,
-        planner::operators::{FIRST, LAST, Operator, Operators, is_function, mark_repeated},
+        planner::{
+            check_for_interrupts,
+            operators::{FIRST, LAST, Operator, Operators, is_function, mark_repeated},
+        },
     },
 };
 
@@ -236,10 +239,7 @@ impl Table {
             return;
         }
         for place in 0..(*list).length as usize {
-            // A query may have thousands of conditions.
-            if pg_sys::InterruptPending != 0 {
-                raw::ProcessInterrupts();
-            }
+            check_for_interrupts();
             let node = (*(*list).elements.add(place)).ptr_value.cast::<Node>();
             match (*node).type_ {
                 NodeTag::T_BoolExpr => {
@@ -287,9 +287,10 @@ impl Table {
         let (key, operator, time) = self.comparison(left, expression.opno, right)?;
         if operator != Operator::Equal {
             if self.comes_later(time) {
-                // The condition stays, and is rewritten when the hook is called for the other table. In an inner join the index of either may be the better
-                // one. In others it is that of the table on the right; and PostgreSQL expects a semijoin to end its
-                // search at the first match only if its index has all conditions.
+                // The condition stays, and is rewritten when the hook is called for the other table. In an inner join
+                // the index of either may be the better one. In others it is that of the table on the right; and
+                // PostgreSQL expects a semijoin to end its search at the first match only if its index has all
+                // conditions.
                 if !inner {
                     return None;
                 }
@@ -435,6 +436,7 @@ impl Table {
         self.argument(node).filter(|key| self.is_usable(*key))
     }
 
+    /// Whether conditions on `sno_time` of this column become conditions on the column.
     unsafe fn is_usable(self, key: Key) -> bool {
         !self.is_by_time(key.number) && may_call(key.sno_time)
     }

@@ -27,7 +27,10 @@ use crate::{
         nodes::nodes,
         raw,
     },
-    sno::planner::operators::{FIRST, LAST, Operator, Operators, is_function, is_repeated},
+    sno::planner::{
+        check_for_interrupts,
+        operators::{FIRST, LAST, Operator, Operators, is_function, is_repeated},
+    },
 };
 
 functions! {
@@ -50,10 +53,7 @@ unsafe fn estimate_join(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
 
 /// Without pgrx's guard, since it runs users' functions: see [`raw`].
 unsafe fn estimate(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
-    // A query may have thousands of clauses.
-    if pg_sys::InterruptPending != 0 {
-        raw::ProcessInterrupts();
-    }
+    check_for_interrupts();
     let mut args = Args::new(fcinfo);
     let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();
     let operator = Oid::from(args.next::<Datum>().value() as u32);
