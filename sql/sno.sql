@@ -1092,3 +1092,13 @@ CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
 COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was generated, to 4 ms';
 CREATE CAST (timestamptz AS sno) WITH FUNCTION sno_lower(timestamptz);
 COMMENT ON CAST (timestamptz AS sno) IS 'smallest ID not generated before';
+
+-- Who has forgotten it should not find out by the first INSERT. A restore or an upgrade goes on.
+DO $do$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'sno.partition_prefix' AND context = 'sighup') THEN
+        RAISE WARNING 'sno is not loaded via "shared_preload_libraries"' USING
+            DETAIL = 'Without that, a server can store, compare and convert IDs, and can''t generate any.',
+            HINT = 'Add "sno" to "shared_preload_libraries" in postgresql.conf, and restart the server.';
+    END IF;
+END $do$;

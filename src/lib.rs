@@ -37,9 +37,28 @@ pgrx::pg_module_magic!(name, version);
 // cargo pgrx writes the extension's script from this; `make install` installs the file itself.
 pgrx::extension_sql_file!("../sql/sno.sql", name = "sno", finalize);
 
-/// Runs when a process loads the library: in the postmaster if it is preloaded, else in each backend.
-#[pgrx::pg_guard]
-extern "C-unwind" fn _PG_init() {
-    sno::init();
-    compat::init();
+/// The shared memory of all generators.
+static MEMORY: [&dyn generator::shared::Reserve; 4] = [
+    &sno::session::MEMORY,
+    &compat::snowflake_si::generate::MEMORY,
+    &compat::uid60::generate::MEMORY,
+    &compat::uniqueid::generate::MEMORY,
+];
+
+/// Runs when a process loads the library: in the postmaster if it is preloaded, else in a backend, where types, operators
+/// and pure functions work, and generators do not.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn _PG_init() {
+    // SAFETY: PostgreSQL calls it, and there is nothing to drop.
+    unsafe {
+        pg::errors::guard(|| {
+            sno::load();
+            if pg::server::is_being_preloaded() {
+                sno::preload();
+                compat::settings::define();
+                generator::shared::reserve(&MEMORY);
+            }
+            Ok(())
+        });
+    }
 }

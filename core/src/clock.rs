@@ -1,5 +1,10 @@
 //! Sources of time for generators.
 
+#[cfg(all(feature = "std", not(simulated)))]
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[cfg(simulated)]
+use crate::simulated::{SystemTime, UNIX_EPOCH};
 use crate::{OutOfEpoch, Tick};
 
 /// A source of the current time.
@@ -13,16 +18,6 @@ pub trait Clock<T = Tick> {
     ///
     /// The clock is outside the times that ticks stand for.
     fn now(&self) -> Result<T, OutOfEpoch>;
-
-    /// Whether this is the current tick, if that can be told at less cost than by [`now`](Self::now).
-    ///
-    /// `true` means that [`now`](Self::now) would return this tick, unless the clock was stepped since its last
-    /// reading. For IDs to be unique, it need not be right. `false` means nothing.
-    #[inline]
-    fn is_current(&self, tick: T) -> bool {
-        let _ = tick;
-        false
-    }
 }
 
 /// The system's real-time clock.
@@ -34,7 +29,8 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[inline]
     fn now(&self) -> Result<Tick, OutOfEpoch> {
-        std::time::SystemTime::now().try_into()
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| OutOfEpoch::Before)?;
+        Tick::from_unix(since.as_secs(), since.subsec_nanos())
     }
 }
 

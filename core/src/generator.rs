@@ -70,12 +70,8 @@ impl Generator {
     #[cfg(feature = "std")]
     #[inline]
     pub fn generate(&self, metabyte: u8) -> Result<Sno, crate::OutOfEpoch> {
-        std::thread_local! {
-            static CLOCK: crate::TickClock = const { crate::TickClock::new() };
-        }
-
         loop {
-            match CLOCK.with(|clock| self.try_generate(clock, metabyte)) {
+            match self.try_generate(&crate::SystemClock, metabyte) {
                 Ok(id) => return Ok(id),
                 Err(ClaimError::OutOfEpoch(error)) => return Err(error),
                 // The clock may have been set since then.

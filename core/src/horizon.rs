@@ -77,12 +77,6 @@ impl Announcement {
         self.0.store(0, Release);
     }
 
-    /// Forgets what was announced by any transaction but this one, which is 0 if there is none.
-    pub fn clear_unless(&self, transaction: u32) {
-        let others = |old| unpack(old, transaction).is_none().then_some(0);
-        let _ = self.0.fetch_update(Release, Relaxed, others);
-    }
-
     /// Lowers the tick of this transaction. Several processes can work on one. The word of an earlier one is replaced.
     fn lower(&self, transaction: u32, tick: Tick) {
         let new = pack(tick, transaction);
@@ -184,11 +178,6 @@ mod tests {
         assert_eq!([0, 6, 8].map(|number| word.of(|| number)), [None; 3]);
         // Of the number, 25 bits are kept.
         assert_eq!([7 + (1 << 24), 7 + (1 << 25)].map(|number| word.of(|| number)), [None, Some(Tick::MAX)]);
-        word.clear_unless(7);
-        assert_eq!(word.of(|| 7), Some(Tick::MAX));
-        word.clear_unless(8);
-        assert_eq!(word.of(|| 7), None);
-        horizon.announce(&word, 7, Tick::MAX, Tick::MAX);
         word.clear();
         assert_eq!(word.of(|| 7), None);
         horizon.announce(&word, 1 << 25, tick(100), Tick::MAX);

@@ -44,7 +44,7 @@
 //!
 //! # Features
 //!
-//! * `std` (default): [`SystemClock`], [`TickClock`], [`Generator::new`], and [`Generator::generate`], which sleeps
+//! * `std` (default): [`SystemClock`], [`Generator::new`], and [`Generator::generate`], which sleeps
 //!   when it has to wait.
 //! * `serde`: [`Sno`] as text in human-readable formats, as 10 bytes in binary ones.
 //! * `marks`: the module `server`, the protocol of the PostgreSQL extension, with a file of high-water marks.
@@ -84,7 +84,8 @@
 //! ```
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
-#![deny(missing_docs, unsafe_code)]
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
 
 mod abbreviation;
 #[cfg(target_has_atomic = "64")]
@@ -93,8 +94,6 @@ mod base32;
 mod clock;
 #[cfg(all(feature = "compat", target_has_atomic = "64"))]
 pub mod compat;
-#[cfg(feature = "std")]
-mod counter;
 mod fixed_length;
 #[cfg(target_has_atomic = "64")]
 mod generator;
@@ -119,8 +118,6 @@ mod slot;
 #[cfg(feature = "sqlx")]
 mod sqlx;
 mod tick;
-#[cfg(feature = "std")]
-mod tick_clock;
 mod tick_type;
 
 pub use abbreviation::{Abbreviation, DistinctCounter};
@@ -138,8 +135,6 @@ pub use partition::{InvalidValue, Prefix, SequenceRange};
 #[cfg(target_has_atomic = "64")]
 pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{Epoch, OutOfEpoch, Tick};
-#[cfg(feature = "std")]
-pub use tick_clock::TickClock;
 pub use tick_type::TickType;
 
 /// The examples of the README, which need several features.

@@ -1,5 +1,4 @@
-//! What the simulator in `tests/sim` puts in place of atomics, clocks and the processor's counter, in a build with
-//! `--cfg simulated`.
+//! What the simulator in `tests/sim` puts in place of atomics and clocks, in a build with `--cfg simulated`.
 
 use core::{
     cell::Cell,
@@ -12,21 +11,15 @@ use std::time::Duration;
 pub struct World {
     /// Called before each access to an atomic: other processes may run here.
     pub pause: fn(),
-    /// The processor's counter.
-    pub counter: fn() -> u64,
     /// The time since 1970, by the system's clock.
     pub real_time: fn() -> Duration,
-    /// The time since the machine started.
-    pub monotonic: fn() -> Duration,
 }
 
 std::thread_local! {
     static WORLD: Cell<World> = const {
         Cell::new(World {
             pause: || (),
-            counter: || 0,
             real_time: || Duration::ZERO,
-            monotonic: || Duration::ZERO,
         })
     };
 }
@@ -38,10 +31,6 @@ pub fn enter(world: World) {
 
 fn pause() {
     (WORLD.get().pause)();
-}
-
-pub(crate) fn counter() -> u64 {
-    (WORLD.get().counter)()
 }
 
 pub(crate) fn fence(ordering: Ordering) {
@@ -134,19 +123,5 @@ impl SystemTime {
 
     pub(crate) fn duration_since(self, earlier: Self) -> Result<Duration, ()> {
         self.0.checked_sub(earlier.0).ok_or(())
-    }
-}
-
-/// As [`std::time::Instant`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Instant(Duration);
-
-impl Instant {
-    pub(crate) fn now() -> Self {
-        Self((WORLD.get().monotonic)())
-    }
-
-    pub(crate) fn duration_since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
     }
 }

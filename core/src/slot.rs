@@ -25,9 +25,6 @@
 //! | earlier, but after `departed[other]` | raises `departed[this]` to `W`'s tick, then enters the other side: no wait |
 //! | earlier than both | waits until the clock reaches `W`'s tick or passes `departed[other]`, whichever comes first |
 //!
-//! If the clock can tell that `W`'s tick [is current](Clock::is_current), this counts as a reading of the same tick,
-//! and `departed` is not loaded.
-//!
 //! A claim whose compare-and-swap fails starts over. So does a claim that would have to wait, if `W` has changed
 //! in between: with the new `W` it may not have to wait.
 //!
@@ -278,42 +275,6 @@ impl<T: TickType> Slot<T> {
         range: SequenceRange,
         marks: &Marks<T>,
     ) -> Result<Stamp<T>, ClaimError<T>> {
-        let word = self.word();
-        match self.claim_in_current_tick(word, low, clock, range) {
-            Some(stamp) => Ok(stamp),
-            None => self.claim_by_reading(low, clock, range, marks),
-        }
-    }
-
-    /// The fast path: the next number of the word's tick, if the clock can tell that this is the current tick.
-    #[inline]
-    fn claim_in_current_tick(
-        &self,
-        word: Word<T>,
-        low: T,
-        clock: &impl Clock<T>,
-        range: SequenceRange,
-    ) -> Option<Stamp<T>> {
-        let tick = word.tick();
-        let next = range.after(word.sequence())?;
-        if tick >= low && clock.is_current(tick) { self.take(word, next) } else { None }
-    }
-
-    /// Takes this number in the tick of a word; `None` if another caller was first.
-    #[inline]
-    fn take(&self, word: Word<T>, sequence: u16) -> Option<Stamp<T>> {
-        let next = word.with_sequence(sequence);
-        self.swap(word, next).then_some(Stamp { word: next, entered: false, stepped_back: false })
-    }
-
-    /// The slow path, with a reading of the clock.
-    fn claim_by_reading(
-        &self,
-        low: T,
-        clock: &impl Clock<T>,
-        range: SequenceRange,
-        marks: &Marks<T>,
-    ) -> Result<Stamp<T>, ClaimError<T>> {
         loop {
             let word = self.word();
             let tick = word.tick();
@@ -327,8 +288,9 @@ impl<T: TickType> Slot<T> {
             }
             let error = if now == tick {
                 if let Some(next) = range.after(word.sequence()) {
-                    if let Some(stamp) = self.take(word, next) {
-                        return Ok(stamp);
+                    let next = word.with_sequence(next);
+                    if self.swap(word, next) {
+                        return Ok(Stamp { word: next, entered: false, stepped_back: false });
                     }
                     continue;
                 }

@@ -144,8 +144,6 @@ struct World {
     place: AtomicUsize,
     /// Whether to step and read the clock is to hand on and take up all that was seen before.
     news: bool,
-    /// Whether the clock tells that a tick lasts; here it always does when it was the last that the caller read.
-    lasting: bool,
     log: Mutex<Log>,
 }
 
@@ -178,14 +176,6 @@ impl Clock for Look<'_> {
         self.caller.last.set(Some(now));
         self.reading.set((now, self.caller.known.get()));
         Ok(Tick::new(now).unwrap())
-    }
-
-    fn is_current(&self, tick: Tick) -> bool {
-        let lasts = self.caller.world.lasting && self.caller.last.get() == Some(tick.get());
-        if lasts {
-            self.reading.set((tick.get(), self.caller.known.get()));
-        }
-        lasts
     }
 }
 
@@ -318,14 +308,14 @@ impl Scene {
     /// Plays the scene in every order.
     fn play(self) -> Seen {
         let mut seen = Seen::default();
-        for (news, lasting) in [(true, false), (false, false), (true, true)] {
-            self.play_with(news, lasting, &mut seen);
+        for news in [true, false] {
+            self.play_with(news, &mut seen);
         }
         println!("{seen:?}");
         seen
     }
 
-    fn play_with(&self, news: bool, lasting: bool, seen: &mut Seen) {
+    fn play_with(&self, news: bool, seen: &mut Seen) {
         let Self { slots, limits, resume, script, first, threads, last, interruptions } = *self;
         let counts = Arc::new(Mutex::new(std::mem::take(seen)));
         let counted = counts.clone();
@@ -339,7 +329,6 @@ impl Scene {
                 script,
                 place: AtomicUsize::new(0),
                 news,
-                lasting,
                 log: Mutex::new(Log { events: Vec::new(), known: vec![0; script.len()] }),
             });
             let mut state = State { tick: 0, tick_tock: false, sequence: u16::MAX.into(), reached: [0; 2] };

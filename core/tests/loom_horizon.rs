@@ -50,8 +50,6 @@ struct World {
     drawn: Mutex<Vec<(u32, u64)>>,
     /// What readers found: a horizon and the rows that they saw then.
     found: Mutex<Vec<Found>>,
-    /// Whether the clock tells that a tick lasts; here it always does when it was the last that the process read.
-    lasting: bool,
     /// Whether processes clear their words. If not, a word ends with the transaction's number alone.
     clears: bool,
 }
@@ -93,10 +91,6 @@ impl Clock for Process {
     fn now(&self) -> Result<Tick, OutOfEpoch> {
         self.last.set(self.world.clock());
         Ok(Tick::new(self.last.get()).unwrap())
-    }
-
-    fn is_current(&self, tick: Tick) -> bool {
-        self.world.lasting && self.last.get() == tick.get()
     }
 }
 
@@ -198,14 +192,14 @@ struct Seen {
 impl Scene {
     fn play(self) {
         let mut seen = Seen::default();
-        for (lasting, clears) in [(false, true), (true, false)] {
-            self.play_with(lasting, clears, &mut seen);
+        for clears in [true, false] {
+            self.play_with(clears, &mut seen);
         }
         println!("{seen:?}");
         assert!(seen.held > 0 && seen.below > 0 && seen.above > 0, "{seen:?}");
     }
 
-    fn play_with(self, lasting: bool, clears: bool, seen: &mut Seen) {
+    fn play_with(self, clears: bool, seen: &mut Seen) {
         let counts = Arc::new(Mutex::new(std::mem::take(seen)));
         let counted = counts.clone();
         let mut builder = loom::model::Builder::new();
@@ -223,7 +217,6 @@ impl Scene {
                 place: AtomicUsize::new(0),
                 drawn: Mutex::default(),
                 found: Mutex::default(),
-                lasting,
                 clears,
             });
             // Of a process that has gone: the slot is in the first tick.

@@ -36,11 +36,7 @@ fn add_rows<S: Scheme, const SLOTS: usize>(
     scheme: S,
     memory: &'static Memory<S, SLOTS>,
 ) -> Result<(), Error> {
-    // A query of the view should not allocate the memory of a scheme that is not used.
-    if !std::fs::exists(S::MARKS).unwrap_or(false) {
-        return Ok(());
-    }
-    let shared = memory.attach()?;
+    let shared = memory.generators()?;
     if !shared.is_ready() {
         return Ok(());
     }

@@ -85,11 +85,6 @@ impl<S: Scheme> Clock<S::Tick> for Backend<S> {
     fn now(&self) -> Result<S::Tick, OutOfEpoch> {
         self.0.now()
     }
-
-    #[inline(always)]
-    fn is_current(&self, tick: S::Tick) -> bool {
-        self.0.is_current(tick)
-    }
 }
 
 impl<S: Scheme> Disk for Backend<S> {

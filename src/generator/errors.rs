@@ -11,11 +11,7 @@ use sno_core::{
 
 use crate::{
     generator::{scheme::Scheme, settings::max_clock_wait},
-    pg::{
-        datum::Timestamp,
-        errors::{Error, sentence},
-        versions::{NAMED_MEMORY_IS_DYNAMIC, NoMemory},
-    },
+    pg::{datum::Timestamp, errors::Error},
 };
 
 /// Generation on a standby.
@@ -39,30 +35,6 @@ pub(crate) fn clock_outside_epoch<S: Scheme>(error: OutOfEpoch) -> Error {
     )
     .detail(S::SPAN)
     .hint("Set the server's clock.")
-}
-
-/// No room for the generators in shared memory.
-pub(crate) fn shared_memory<S: Scheme>((state, reason): NoMemory) -> Error {
-    let error = Error::new(state, format!("out of shared memory for the generators of {}", S::NAME));
-    if NAMED_MEMORY_IS_DYNAMIC {
-        error.detail(sentence(reason)).hint(
-            "Make room for dynamic shared memory: in /dev/shm, if \"dynamic_shared_memory_type\" is \"posix\".",
-        )
-    } else {
-        error.hint("Add \"sno\" to \"shared_preload_libraries\" and restart the server.")
-    }
-}
-
-/// Shared memory of another version of the library.
-pub(crate) fn layout<S: Scheme>() -> Error {
-    Error::new(
-        SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-        format!(
-            "shared memory of the generators of {} was laid out by another version of the library",
-            S::NAME
-        ),
-    )
-    .hint("Restart the server.")
 }
 
 /// An error of the core's protocol.

@@ -28,13 +28,9 @@ pub(crate) trait Scheme: Copy + 'static {
     fn epoch(self) -> Epoch;
 
     /// The present tick.
+    #[inline(always)]
     fn now(self) -> Result<Self::Tick, OutOfEpoch> {
         self.epoch().floor(Timestamp::now().unix_micros())
-    }
-
-    /// Whether this backend knows that a tick [is current](sno_core::Clock::is_current) without reading the clock.
-    fn is_current(self, _tick: Self::Tick) -> bool {
-        false
     }
 
     /// The tick of a time, for an ID.

@@ -14,7 +14,7 @@ use crate::{
     pg::{
         backend_local::BackendLocal,
         errors::{Error, guard},
-        server::is_in_recovery,
+        server::{is_in_recovery, require_preload},
         settings,
     },
 };
@@ -35,9 +35,9 @@ pub(crate) fn start<S: Scheme, const SLOTS: usize, P>(
     number: u16,
     range: SequenceRange,
 ) -> Result<Session<S, SLOTS>, Error> {
-    refuse_recovery::<S>()?;
+    check_server::<S>()?;
     let partitions = [*partitions.start(), *partitions.end()];
-    let marks = MarksFile { host: Backend(scheme), shared: memory.attach()?, partitions, range };
+    let marks = MarksFile { host: Backend(scheme), shared: memory.generators()?, partitions, range };
     Session::start(marks, number).map_err(errors::generation::<S>)
 }
 
@@ -116,7 +116,9 @@ impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
     }
 }
 
-/// Fails during recovery. It is enough to check this when a session starts, since recovery does not begin again.
-pub(crate) fn refuse_recovery<S: Scheme>() -> Result<(), Error> {
-    if is_in_recovery() { Err(errors::recovery::<S>()) } else { Ok(()) }
+/// Fails without preloading, during recovery, which does not begin again, or with a misspelt setting. It is enough to check this when a session
+/// starts: one that is misspelt later leaves its value as it is, or changes it, which starts the session again.
+pub(crate) fn check_server<S: Scheme>() -> Result<(), Error> {
+    require_preload()?;
+    if is_in_recovery() { Err(errors::recovery::<S>()) } else { settings::refuse_undefined(S::SETTING) }
 }

@@ -2,8 +2,6 @@
 
 use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
 
-use crate::pg::settings::IN_PARALLEL;
-
 /// In milliseconds.
 static MAX_CLOCK_WAIT: GucSetting<i32> = GucSetting::<i32>::new(10_000);
 
@@ -12,7 +10,7 @@ pub(crate) fn max_clock_wait() -> u64 {
     MAX_CLOCK_WAIT.get() as u64 * 1000
 }
 
-/// Defines it, when the library is loaded.
+/// Defines it, when the library is preloaded.
 pub(crate) fn define() {
     GucRegistry::define_int_guc(
         c"sno.max_clock_wait",
@@ -22,6 +20,6 @@ pub(crate) fn define() {
         0,
         i32::MAX,
         GucContext::Userset,
-        GucFlags::UNIT_MS | IN_PARALLEL,
+        GucFlags::UNIT_MS,
     );
 }

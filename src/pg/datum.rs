@@ -3,10 +3,7 @@
 //! pgrx has `FromDatum` and `IntoDatum` for this. But these take and return options, though no argument here is ever
 //! null, and they allocate behind a guard, which takes longer than to generate an ID.
 
-use std::{
-    ffi::CStr,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::ffi::CStr;
 
 use pgrx::pg_sys::{self, Datum};
 
@@ -200,10 +197,11 @@ impl Timestamp {
     /// 2000-01-01 00:00:00 UTC as a Unix time in microseconds.
     const UNIX_MICROS: i64 = 946_684_800_000_000;
 
-    /// What the system's clock shows, which is not the time of the transaction. At 1970 if that is earlier.
+    /// What the system's clock shows, as `clock_timestamp()`: not the time of the transaction.
+    #[inline(always)]
     pub(crate) fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self::from_unix_micros(since.map_or(0, |since| since.as_micros() as i64))
+        // SAFETY: a plain call.
+        Self(unsafe { raw::GetCurrentTimestamp() })
     }
 
     /// As a Unix time in microseconds. It saturates, so infinity is after all times that IDs hold.

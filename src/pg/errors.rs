@@ -135,23 +135,12 @@ impl Error {
         .detail(detail)
     }
 
-    /// An invalid value of a setting; `name` is what is generated: `sno`.
-    pub(crate) fn setting(setting: &str, value: &[u8], reason: impl ToString, name: &str) -> Self {
+    /// An invalid value of a setting.
+    pub(crate) fn setting(setting: &str, value: &[u8], reason: impl ToString) -> Self {
         let message = format!("invalid value for parameter \"{setting}\":");
         Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, &message, value)
             .detail(sentence(reason))
-            .hint(format!("No {name} is generated until the setting is corrected."))
-    }
-
-    /// A value that a session, a role or a database has set, where only the server may.
-    pub(crate) fn setting_not_honoured(setting: &str, value: &[u8]) -> Self {
-        let message = format!("parameter \"{setting}\" could not be set to");
-        Self::quoting(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, &message, value)
-            .detail("It belongs to the server, and was set for a session, a role or a database.")
-            .hint(
-                "Use RESET, or connect without it. The server's own value is set in postgresql.conf or with ALTER \
-                 SYSTEM.",
-            )
+            .hint("It is set in postgresql.conf or with ALTER SYSTEM.")
     }
 }
 

@@ -42,6 +42,13 @@ impl Process {
         unsafe { !(*self.0).lockGroupLeader.is_null() }
     }
 
+    /// Whether this backend is the leader of parallel workers, which may have worked for its transaction. Not so a worker,
+    /// which commits a transaction of its own before it joins that of its leader.
+    pub(crate) fn leads() -> bool {
+        // SAFETY: as above.
+        unsafe { (*pg_sys::MyProc).lockGroupLeader == pg_sys::MyProc }
+    }
+
     /// Its number, from 0 up to the [count](Self::count).
     pub(crate) fn number(self) -> usize {
         // SAFETY: all are in one array.
@@ -66,7 +73,7 @@ impl Process {
 }
 
 /// How many transactions can be prepared at a time on this server.
-pub(crate) fn most_prepared() -> usize {
+fn most_prepared() -> usize {
     unsafe extern "C" {
         // A setting that pgrx does not bind.
         static max_prepared_xacts: c_int;
@@ -87,11 +94,4 @@ pub(crate) fn is_any_prepared() -> bool {
             number != 0 && pg_sys::TransactionIdIsInProgress(number.into())
         }
     })
-}
-
-/// For a library that is being loaded: whether the leader of this parallel worker has loaded it, too; true in other
-/// processes. A worker begins with the libraries of its leader.
-pub(crate) fn leader_has_library() -> bool {
-    // SAFETY: reads two variables of this backend.
-    unsafe { pg_sys::ParallelWorkerNumber < 0 || pg_sys::InitializingParallelWorker }
 }

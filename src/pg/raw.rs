@@ -127,7 +127,10 @@ unsafe extern "C-unwind" {
 }
 
 unsafe extern "C" {
-    // Pure functions of PostgreSQL's common library, which pgrx does not bind.
+    // Functions that raise no error.
     pub(crate) fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
     pub(crate) fn hash_bytes_extended(bytes: *const u8, length: c_int, seed: u64) -> u64;
+
+    /// Reads the system's clock, and raises no error.
+    pub(crate) fn GetCurrentTimestamp() -> i64;
 }

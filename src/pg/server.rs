@@ -1,8 +1,37 @@
 //! What a backend asks of its server.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use pgrx::{PgSqlErrorCode as SqlState, pg_sys};
 
 use crate::pg::errors::Error;
+
+/// Whether the library is in `shared_preload_libraries`.
+static PRELOADED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the library is being preloaded: in the postmaster, before any other process exists. If not, it never is, and
+/// neither its settings nor its shared memory exist on this server.
+pub(crate) fn is_being_preloaded() -> bool {
+    // SAFETY: reads a variable of this process.
+    let is = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
+    PRELOADED.store(is, Relaxed);
+    is
+}
+
+/// Fails on a server that has not preloaded the library.
+pub(crate) fn require_preload() -> Result<(), Error> {
+    if PRELOADED.load(Relaxed) { Ok(()) } else { Err(not_preloaded()) }
+}
+
+/// The error of all that needs the library to be preloaded.
+pub(crate) fn not_preloaded() -> Error {
+    Error::new(
+        SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "sno must be loaded via \"shared_preload_libraries\"",
+    )
+    .detail("Without that, a server can store, compare and convert IDs, and can't generate any.")
+    .hint("Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.")
+}
 
 /// The system identifier of the PostgreSQL cluster.
 pub(crate) fn system_identifier() -> u64 {

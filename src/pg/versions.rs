@@ -6,21 +6,17 @@
 //!
 //! | what | why |
 //! |---|---|
-//! | the record of a setting | no function says who has set a value |
+//! | the flags of a setting | no function says whether a library has defined it |
 //! | a transaction's local number in `PGPROC` | no function says whether the transaction of another process is still the same |
-//! | the number of `AddinShmemInitLock` | its name is a macro, which pgrx does not bind; extensions in C hold the number, too |
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_void},
-    ptr,
+    ffi::{CStr, c_int},
     sync::atomic::AtomicU32,
 };
 
 use pgrx::{
-    PgSqlErrorCode as SqlState, PgTryBuilder,
-    pg_sys::{
-        self, GucSource, Node, Oid, PGPROC, PlannerInfo, RangeTblEntry, RelOptInfo, panic::CaughtError,
-    },
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Node, Oid, PGPROC, PlannerInfo, RangeTblEntry, RelOptInfo},
 };
 
 use crate::pg::raw;
@@ -171,51 +167,25 @@ pub(crate) unsafe fn transaction_number<'a>(process: *mut PGPROC) -> &'a AtomicU
     }
 }
 
-/// What PostgreSQL knows of a setting that is a text.
-pub(crate) struct SettingRecord {
-    /// The value in force.
-    pub(crate) value: *const c_char,
-    pub(crate) source: GucSource::Type,
-    /// The value that a RESET brings back.
-    pub(crate) reset_value: *const c_char,
-    pub(crate) reset_source: GucSource::Type,
-}
-
-/// The record of a setting of ours or of its placeholder, which is a text, too. Names are the same in lower and upper
-/// case.
-///
-/// # Safety
-/// If there is a setting of this name, it is a text.
-pub(crate) unsafe fn setting(name: &CStr) -> Option<SettingRecord> {
-    // SAFETY: as many records as PostgreSQL says, which don't change during the call.
-    #[cfg(feature = "pg15")]
-    let found = unsafe {
-        let count = pg_sys::GetNumConfigOptions() as usize;
-        let mut records = std::slice::from_raw_parts(pg_sys::get_guc_variables(), count).iter();
-        let name = name.to_bytes();
-        let found =
-            records.find(|&&record| CStr::from_ptr((*record).name).to_bytes().eq_ignore_ascii_case(name));
-        found.copied().unwrap_or(ptr::null_mut())
+/// The names of settings that have a value, and that nobody has defined.
+pub(crate) fn undefined_settings() -> impl Iterator<Item = &'static CStr> {
+    // SAFETY: as many records as PostgreSQL says, which are there until settings are defined.
+    let records = unsafe {
+        #[cfg(feature = "pg15")]
+        let (records, count) = (pg_sys::get_guc_variables(), pg_sys::GetNumConfigOptions());
+        #[cfg(not(feature = "pg15"))]
+        let mut count = 0;
+        #[cfg(not(feature = "pg15"))]
+        let records = pg_sys::get_guc_variables(&mut count);
+        std::slice::from_raw_parts(records, count as usize)
     };
-    // SAFETY: a plain call, which makes no placeholder and raises no error.
-    #[cfg(not(feature = "pg15"))]
-    let found = unsafe { pg_sys::find_option(name.as_ptr(), false, true, pg_sys::PGERROR as i32) };
-
-    // SAFETY: the record of a text, if there is one. Up to PostgreSQL 18 a `config_string` begins with a `config_generic`;
-    // from 19 on a `config_generic` has it in a union.
-    unsafe {
-        let generic = found.as_ref()?;
-        #[cfg(not(feature = "pg19"))]
-        let text = &*found.cast::<pg_sys::config_string>();
-        #[cfg(feature = "pg19")]
-        let text = &generic.__bindgen_anon_1._string;
-        Some(SettingRecord {
-            value: *text.variable,
-            source: generic.source,
-            reset_value: text.reset_val,
-            reset_source: generic.reset_source,
-        })
-    }
+    // SAFETY: a record with its name.
+    records.iter().filter_map(|&record| unsafe {
+        let is_undefined = (*record).flags & pg_sys::GUC_CUSTOM_PLACEHOLDER as c_int != 0;
+        // One that was taken back stays, without a value.
+        let has_value = (*record).source != pg_sys::GucSource::PGC_S_DEFAULT;
+        (is_undefined && has_value).then(|| CStr::from_ptr((*record).name))
+    })
 }
 
 /// What a backend waits for, for `pg_stat_activity`. Before PostgreSQL 17 extensions have no names of their own there,
@@ -261,6 +231,8 @@ pub(crate) unsafe fn save_error(
     detail: Option<&CStr>,
     hint: Option<&CStr>,
 ) -> bool {
+    use std::{ffi::c_char, ptr};
+
     unsafe extern "C-unwind" {
         fn errsave_start(context: *mut Node, domain: *const c_char) -> bool;
         fn errcode(state: c_int) -> c_int;
@@ -290,93 +262,4 @@ pub(crate) unsafe fn save_error(
         });
     }
     true
-}
-
-/// Whether memory that processes find by its name is dynamic, so that there is as much as the system has. Before
-/// PostgreSQL 17 it comes from the main segment: from the space that this has to spare, or that a preloaded library has
-/// reserved.
-pub(crate) const NAMED_MEMORY_IS_DYNAMIC: bool = cfg!(not(any(feature = "pg15", feature = "pg16")));
-
-/// Shared memory that processes find by its name.
-pub(crate) trait NamedMemory {
-    /// Gives it its first value, before another process can find it.
-    ///
-    /// # Safety
-    /// New memory of the size that was asked for, aligned to a cache line.
-    unsafe fn initialize(address: *mut c_void);
-}
-
-/// There is no room for it: the SQLSTATE and the message of PostgreSQL's error.
-pub(crate) type NoMemory = (SqlState, String);
-
-/// The address of memory of this name, which is allocated if there is none yet. It stays mapped in this process.
-///
-/// # Safety
-/// All that ask for this name ask for the same size and the same `M`.
-#[cfg(not(any(feature = "pg15", feature = "pg16")))]
-pub(crate) unsafe fn named_memory<M: NamedMemory>(name: &CStr, size: usize) -> Result<*mut c_void, NoMemory> {
-    unsafe extern "C-unwind" fn initialize<M: NamedMemory>(
-        address: *mut c_void,
-        #[cfg(feature = "pg19")] _argument: *mut c_void,
-    ) {
-        // SAFETY: PostgreSQL calls it once, before the segment can be found by name.
-        unsafe { M::initialize(address) }
-    }
-
-    PgTryBuilder::new(|| {
-        let (callback, mut found) = (Some(initialize::<M> as _), false);
-        // SAFETY: a name that ends with a zero, and a callback for it.
-        Ok(unsafe {
-            #[cfg(not(feature = "pg19"))]
-            let address = pg_sys::GetNamedDSMSegment(name.as_ptr(), size, callback, &mut found);
-            #[cfg(feature = "pg19")]
-            let address =
-                pg_sys::GetNamedDSMSegment(name.as_ptr(), size, callback, &mut found, ptr::null_mut());
-            address
-        })
-    })
-    .catch_when(SqlState::ERRCODE_OUT_OF_MEMORY, no_memory)
-    // A full /dev/shm.
-    .catch_when(SqlState::ERRCODE_DISK_FULL, no_memory)
-    .execute()
-}
-
-/// The address of memory of this name, which is allocated if there is none yet.
-///
-/// # Safety
-/// All that ask for this name ask for the same size and the same `M`.
-#[cfg(any(feature = "pg15", feature = "pg16"))]
-pub(crate) unsafe fn named_memory<M: NamedMemory>(name: &CStr, size: usize) -> Result<*mut c_void, NoMemory> {
-    /// Its place in the array of PostgreSQL 15 and 16 (`lwlocknames.h`).
-    const ADDIN_SHMEM_INIT_LOCK: usize = 21;
-
-    // SAFETY: the main segment is mapped in every process. The lock is held until the memory has its value; if another
-    // error is raised, the end of the transaction releases it.
-    unsafe {
-        let lock = &raw mut (*pg_sys::MainLWLockArray.add(ADDIN_SHMEM_INIT_LOCK)).lock;
-        pg_sys::LWLockAcquire(lock, pg_sys::LWLockMode::LW_EXCLUSIVE);
-        let address = PgTryBuilder::new(|| {
-            let mut found = false;
-            let address = pg_sys::ShmemInitStruct(name.as_ptr(), size, &mut found);
-            if !found {
-                M::initialize(address);
-            }
-            Ok(address)
-        })
-        .catch_when(SqlState::ERRCODE_OUT_OF_MEMORY, no_memory)
-        .execute();
-        if address.is_err() {
-            // PostgreSQL's HOLD_INTERRUPTS(): the error has reset this count, and LWLockRelease() takes one off it.
-            pg_sys::InterruptHoldoffCount += 1;
-        }
-        pg_sys::LWLockRelease(lock);
-        address
-    }
-}
-
-fn no_memory<T>(cause: CaughtError) -> Result<T, NoMemory> {
-    match cause {
-        CaughtError::PostgresError(report) => Err((report.sql_error_code(), report.message().to_owned())),
-        other => other.rethrow(),
-    }
 }

@@ -12,7 +12,7 @@ use pgrx::{
 use sno_core::{Fields, Prefix, SequenceRange, Sno};
 
 use crate::{
-    generator::session::{SessionCell, refuse_recovery},
+    generator::session::{SessionCell, check_server},
     pg::{
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
@@ -67,11 +67,11 @@ fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;
     let tick = id::tick(at)?;
     let (partition, range) = BACKFILL.get_or_start(|| {
-        refuse_recovery::<SnoScheme>()?;
+        check_server::<SnoScheme>()?;
         let Settings { prefix, range } = Settings::current()?;
         Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
     })?;
-    let number = MEMORY.attach()?.extra.fetch_add(1, Relaxed);
+    let number = MEMORY.generators()?.extra.fetch_add(1, Relaxed);
     let sequence = range.lower() + (number % u64::from(range.size())) as u16;
     Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }

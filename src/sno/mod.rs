@@ -19,11 +19,14 @@ mod views;
 
 use crate::generator;
 
-/// Defines the settings, installs the hooks and reserves memory, when the library is loaded.
-pub(crate) fn init() {
-    generator::settings::define();
+/// What needs no preloading, when the library is loaded.
+pub(crate) fn load() {
     planner::rewrite::install();
-    settings::define();
-    generator::shared::reserve(&[&session::MEMORY]);
+}
+
+/// Defines the settings and notices the ends of transactions, when the library is preloaded.
+pub(crate) fn preload() {
+    generator::settings::define();
     horizon::transaction::register();
+    settings::define();
 }

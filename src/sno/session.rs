@@ -1,6 +1,6 @@
 //! The generators of `sno`: their scheme, their shared memory, and a backend's session.
 
-use sno_core::{Announcement, Clock as _, Epoch, OutOfEpoch, Tick, TickClock};
+use sno_core::{Announcement, Epoch, Tick};
 
 use crate::{
     generator::{
@@ -8,14 +8,11 @@ use crate::{
         session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{backend_local::BackendLocal, errors::Error, server::process_id},
+    pg::{errors::Error, server::process_id},
     sno::{id::SPAN, settings::Settings},
 };
 
-// SAFETY: only sessions read it, in the thread that runs SQL.
-static CLOCK: BackendLocal<TickClock> = unsafe { BackendLocal::new(TickClock::new()) };
-
-/// The scheme `sno`, for its generators. Its clock is read about once a tick.
+/// The scheme `sno`, for its generators.
 #[derive(Clone, Copy)]
 pub(crate) struct SnoScheme;
 
@@ -32,16 +29,6 @@ impl Scheme for SnoScheme {
 
     fn epoch(self) -> Epoch {
         Epoch::SNO
-    }
-
-    #[inline(always)]
-    fn now(self) -> Result<Tick, OutOfEpoch> {
-        CLOCK.now()
-    }
-
-    #[inline(always)]
-    fn is_current(self, tick: Tick) -> bool {
-        CLOCK.is_current(tick)
     }
 }
 

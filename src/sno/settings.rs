@@ -7,26 +7,21 @@ use sno_core::{Prefix, SequenceRange};
 use crate::pg::{
     errors::Error,
     server::system_identifier,
-    settings::{self, Setting},
+    settings::{Define as _, Setting},
 };
 
-static SNO: settings::Prefix = settings::Prefix::new(c"sno");
 static PREFIX: Setting<PrefixSetting> = Setting::new(
-    &SNO,
     c"sno.partition_prefix",
     c"auto",
     c"Sets the server number, which is the upper bits of the partition in every ID, and its length in bits.",
     c"Written 42/8, with 8 to 16 bits, or 42 for 8 bits. Servers whose IDs meet need different numbers. \
       \"auto\" derives 12 bits from the system identifier, which are equal on 1 in 4,096 pairs of servers.",
-    "sno",
 );
 static RANGE: Setting<SequenceRange> = Setting::new(
-    &SNO,
     c"sno.sequence_range",
     c"0-65535",
     c"Sets the first and the last sequence number of a generator in each tick of 4 ms.",
     c"Written 0-65535, at least 4 numbers. Servers that share a prefix need ranges without overlap.",
-    "sno",
 );
 
 /// The values of the settings that only the server may set.
@@ -66,7 +61,8 @@ impl FromStr for PrefixSetting {
     }
 }
 
-/// Defines the settings, when the library is loaded.
+/// Defines the settings, when the library is preloaded.
 pub(crate) fn define() {
-    SNO.load(&[&PREFIX, &RANGE]);
+    PREFIX.define();
+    RANGE.define();
 }

@@ -18,7 +18,7 @@ export! { sno_generators, sno_generator }
 /// `sno_generators() → setof (generator, partition, last_time, tick_tock, sequence, safe_time, drifts, overflows,
 /// waited)`: one row per generator in use since the server started.
 fn sno_generators() -> Result<Vec<Row<9>>, Error> {
-    let shared = MEMORY.attach()?;
+    let shared = MEMORY.generators()?;
     let slots = if shared.is_ready() { &shared.slots[..] } else { &[] };
     let floor = shared.horizon.floor();
     let rows = slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(number, state)| {

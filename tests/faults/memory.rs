@@ -1,8 +1,8 @@
 //! Memory: what a backend holds after millions of calls is what it held before.
 
-use sno_tests::{Server, Sql as _, error, major_version, skip};
+use sno_tests::{Server, Sql as _};
 
-use crate::{pick, tally, text};
+use crate::{pick, text};
 
 /// Memory of a process that is its own, in kilobytes.
 fn memory(pid: i32) -> i64 {
@@ -78,26 +78,4 @@ fn millions_of_errors_leave_nothing_behind() {
         assert!(more < 1024, "{call}: {more} kB more after {rounds} errors");
     }
     assert_eq!(text(&mut client, "SELECT sno_metabyte(sno_new(7))"), "7");
-}
-
-/// From PostgreSQL 17 on the generators live in dynamic shared memory.
-#[test]
-fn no_room_for_dynamic_shared_memory() {
-    let server = Server::builder().disk(true).conf("dynamic_shared_memory_type", "posix").start();
-    let mut client = server.connect();
-    if major_version(&mut client) < 17 {
-        return skip("the generators are in the main segment before PostgreSQL 17");
-    }
-    server.fail_disk("posix_fallocate 28");
-    tally::fault("disks that are full");
-    for _ in 0..2 {
-        let error = error(&mut client, "SELECT sno_new(1)");
-        assert_eq!(error.code().code(), "53100", "{error}");
-        assert_eq!(error.message(), "out of shared memory for the generators of sno");
-        assert!(error.detail().unwrap().ends_with("No space left on device."), "{error:?}");
-        assert!(error.hint().unwrap().starts_with("Make room for dynamic shared memory"), "{error:?}");
-    }
-    server.fail_disk("");
-    client.run("SELECT sno_new(1)");
-    server.run("SELECT sno_new(1)");
 }

@@ -34,7 +34,7 @@ const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
 const STARTS: Suite = Suite("server", "restarts::");
 const UPGRADES: Suite = Suite("server", "upgrades::");
-const LAYOUT: Suite = Suite("server", "live_update::memory_of");
+const PRELOAD: Suite = Suite("server", "preload::");
 const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
@@ -181,13 +181,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[SIM, STARTS],
     },
     Mutant {
-        name: "the postmaster keeps its memory of before a crash",
-        file: "src/generator/shared.rs",
-        from: "        self.address.store(self.map()?, Relaxed);",
-        to: "        if self.address.load(Relaxed).is_null() {\n            self.address.store(self.map()?, Relaxed);\n        }",
-        suites: &[STARTS],
-    },
-    Mutant {
         name: "a record is replaced that may be the only one on disk",
         file: "core/src/server/marks_file.rs",
         from: "        if serial > 0 {\n",
@@ -237,13 +230,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[LOOM],
     },
     Mutant {
-        name: "the clock believes its tick for 100 ms",
-        file: "core/src/tick_clock.rs",
-        from: "const TICK: u64 = 1000 * Tick::MICROS;",
-        to: "const TICK: u64 = 25_000 * Tick::MICROS;",
-        suites: &[SIM, UNIQUENESS],
-    },
-    Mutant {
         name: "a wait can't be cancelled",
         file: "src/pg/wait.rs",
         from: "    check_for_interrupts!();\n",
@@ -258,17 +244,59 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[WAITS],
     },
     Mutant {
+        name: "a misspelt name means the default",
+        file: "src/pg/settings.rs",
+        from: "undefined_settings().find(is_like_it)",
+        to: "undefined_settings().find(is_like_it).filter(|_| false)",
+        suites: &[SETTINGS],
+    },
+    Mutant {
+        name: "a misspelt name that was corrected stays unknown",
+        file: "src/pg/versions.rs",
+        from: "        let has_value = (*record).source != pg_sys::GucSource::PGC_S_DEFAULT;",
+        to: "        let has_value = true;",
+        suites: &[SETTINGS],
+    },
+    Mutant {
+        name: "a server without the settings generates by the defaults",
+        file: "src/pg/server.rs",
+        from: "    if PRELOADED.load(Relaxed) { Ok(()) }",
+        to: "    if PRELOADED.load(Relaxed) || true { Ok(()) }",
+        suites: &[PRELOAD],
+    },
+    Mutant {
+        name: "without preloading conditions on time use no index",
+        file: "src/lib.rs",
+        from: "            sno::load();\n            if pg::server::is_being_preloaded() {",
+        to: "            if pg::server::is_being_preloaded() {\n                sno::load();",
+        suites: &[PRELOAD],
+    },
+    Mutant {
+        name: "the postmaster keeps its memory of before a crash",
+        file: "src/generator/shared.rs",
+        from: "        let mut found = false;\n",
+        to: "        let mut found = false;\n        if !self.address.load(Relaxed).is_null() {\n            return;\n        }\n",
+        suites: &[STARTS],
+    },
+    Mutant {
+        name: "the word of the process before in the same place stays",
+        file: "src/sno/horizon/transaction.rs",
+        from: "    if Process::leads()\n",
+        to: "    if Process::leads() && false\n",
+        suites: &[HORIZON],
+    },
+    Mutant {
+        name: "a worker that starts clears the word of the others",
+        file: "src/sno/horizon/transaction.rs",
+        from: "    if Process::leads()\n",
+        to: "    if Process::own().has_led()\n",
+        suites: &[HORIZON],
+    },
+    Mutant {
         name: "a reload does not reach a session that generates",
         file: "src/pg/settings.rs",
         from: "    GENERATION.fetch_add(1, Relaxed);\n",
         to: "",
-        suites: &[SETTINGS],
-    },
-    Mutant {
-        name: "a setting of a session counts",
-        file: "src/pg/settings.rs",
-        from: ".and_then(|record| session_value(record)) } {",
-        to: ".and_then(|record| session_value(record)).filter(|_| false) } {",
         suites: &[SETTINGS],
     },
     Mutant {
@@ -510,13 +538,6 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[REGRESS, UPGRADES],
     },
     Mutant {
-        name: "shared memory of another layout is used",
-        file: "src/generator/shared.rs",
-        from: "if (*address).layout.load(Relaxed) != LAYOUT {",
-        to: "if false {",
-        suites: &[LAYOUT],
-    },
-    Mutant {
         name: "the retention is counted in the time zone of the session",
         file: "sql/sno.sql",
         from: "(today - retention) AT TIME ZONE 'UTC'",
@@ -558,13 +579,6 @@ DECLARE
     own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     child record;",
         suites: &[Suite("server", "schemas::names_in")],
-    },
-    Mutant {
-        name: "the view takes the memory of schemes that nobody uses",
-        file: "src/compat/views.rs",
-        from: "    if !std::fs::exists(S::MARKS).unwrap_or(false) {",
-        to: "    if false {",
-        suites: &[Suite("server", "compat::settings::the_view")],
     },
     Mutant {
         name: "a transaction passes no fence after its announcement",
@@ -641,13 +655,6 @@ DECLARE
         file: "core/src/slot.rs",
         from: "            if now < low {",
         to: "            if low == T::MAX {",
-        suites: &[LOOM_HORIZON],
-    },
-    Mutant {
-        name: "a claim stays in an earlier tick than was announced",
-        file: "core/src/slot.rs",
-        from: "if tick >= low && clock",
-        to: "if low != T::MAX && clock",
         suites: &[LOOM_HORIZON],
     },
     Mutant {
@@ -735,20 +742,6 @@ DECLARE
         suites: &[HORIZON],
     },
     Mutant {
-        name: "what is prepared without IDs needs shared memory",
-        file: "src/sno/horizon/transaction.rs",
-        from: "    if announced() == Tick::MAX && !process.has_led() {",
-        to: "    if false {",
-        suites: &[SETTINGS],
-    },
-    Mutant {
-        name: "the word of the process before in the same place stays",
-        file: "src/sno/horizon/transaction.rs",
-        from: "        words[process.number()].clear_unless(process.transaction());",
-        to: "        let _ = (process, words);",
-        suites: &[HORIZON],
-    },
-    Mutant {
         name: "a prepared transaction leaves its tick to the next one",
         file: "src/sno/horizon/transaction.rs",
         from: " | XactEvent::XACT_EVENT_PREPARE =>",
@@ -789,13 +782,6 @@ DECLARE
         from: "            serial += 1;\n",
         to: "",
         suites: &[DISK],
-    },
-    Mutant {
-        name: "after an error without room for the memory nothing can be cancelled",
-        file: "src/pg/versions.rs",
-        from: "            pg_sys::InterruptHoldoffCount += 1;",
-        to: "            let _ = ();",
-        suites: &[SETTINGS],
     },
     Mutant {
         name: "the view does not know what is waited for",

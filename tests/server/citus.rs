@@ -11,7 +11,7 @@ use crate::docs::{Block, blocks, page, psql, section};
 fn node(number: u8) -> Server {
     let server = Server::builder()
         .extension(false)
-        .conf("shared_preload_libraries", "citus")
+        .conf("shared_preload_libraries", "citus, sno")
         .conf("wal_level", "logical")
         .conf("citus.shard_count", "8")
         .conf("sno.partition_prefix", &format!("{number}/8"))

@@ -56,11 +56,6 @@ fn errors_quote_a_text_so_that_clients_can_read_it() {
             assert_eq!(row.get::<_, String>(0), format!("invalid input syntax for type sno: \"{shown}\""));
             assert_eq!(row.get::<_, String>(1), "A sno is 16 characters, or \\x and 20 hexadecimal digits.");
         }
-        // A setting, in a session that has not loaded the library.
-        let mut client = server.connect_to(encoding);
-        client.run(&format!("SET sno.partition_prefix = '{word}'"));
-        let message = format!("parameter \"sno.partition_prefix\" could not be set to \"{shown}\"");
-        assert_eq!(error(&mut client, "SELECT sno_new()").message(), message, "{encoding}");
     }
     // A file has no encoding.
     server.configure("sno.partition_prefix", "日");

@@ -25,13 +25,13 @@ mod hostile;
 mod imports;
 mod indexes;
 mod installing;
-mod live_update;
 mod masks;
 mod moving;
 mod order;
 mod parallel;
 mod partitions;
 mod pg_upgrade;
+mod preload;
 mod regress;
 mod replication;
 mod restarts;
@@ -46,11 +46,6 @@ mod uuidv7;
 use std::thread;
 
 use sno_tests::{Server, Sql as _, wait_until};
-
-/// The lock table takes what it can get of the server's spare shared memory, and keeps it.
-const USE_UP_SHARED_MEMORY: &str = "DO $$ BEGIN
-    FOR n IN 1..1000000 LOOP PERFORM pg_advisory_lock(n); END LOOP;
-EXCEPTION WHEN out_of_memory THEN NULL; END $$; SELECT pg_advisory_unlock_all()";
 
 /// How many parallel workers a session has had, by the log of a server whose `log_min_messages` is `debug1`.
 fn workers_started(server: &Server, leader: i32) -> usize {

@@ -10,7 +10,7 @@ fn server(prefix: u8) -> Server {
         .conf("sno.partition_prefix", &prefix.to_string())
         .conf("wal_level", "logical")
         .conf("track_commit_timestamp", "on")
-        .conf("shared_preload_libraries", if pglogical() { "pglogical" } else { "" })
+        .conf("shared_preload_libraries", if pglogical() { "pglogical, sno" } else { "sno" })
         .start();
     server.run(TABLE);
     if pglogical() {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use sno_tests::{Ids, Mode, Server, Sql as _, code, in_parallel, major_version, text};
+use sno_tests::{Ids, Mode, Server, Sql as _, code, in_parallel, text};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 
@@ -120,7 +120,7 @@ fn a_clock_outside_the_epoch_is_an_error() {
 /// The postmaster creates a new segment of shared memory then.
 #[test]
 fn a_backend_that_crashes_on_a_server_that_preloads() {
-    let server = Server::builder().preload(true).faketime(true).conf("sno.partition_prefix", "1/16").start();
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "1/16").start();
     let mut ids = server.ids();
     for _ in 0..2 {
         let mut client = server.connect();
@@ -128,11 +128,9 @@ fn a_backend_that_crashes_on_a_server_that_preloads() {
         server.crash_backend(client.one("SELECT pg_backend_pid()"));
         let mut client = server.connect();
         ids.query(&mut client, DRAW).unwrap();
-        if major_version(&mut client) < 17 {
-            // The new segment has room for them as well: nothing else is there.
-            let reserved = "SELECT count(*) FROM pg_shmem_allocations WHERE name = 'sno generators'";
-            assert_eq!(text(&mut client, reserved), "1");
-        }
+        // The new segment has room for them as well: nothing else is there.
+        let reserved = "SELECT count(*) FROM pg_shmem_allocations WHERE name = 'sno generators'";
+        assert_eq!(text(&mut client, reserved), "1");
     }
     ids.assert_distinct();
 }

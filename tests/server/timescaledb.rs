@@ -15,7 +15,7 @@ fn count(client: &mut Client, query: &str) -> usize {
 fn the_page_about_timescaledb() {
     let server = Server::builder()
         .extension(false)
-        .conf("shared_preload_libraries", "timescaledb")
+        .conf("shared_preload_libraries", "timescaledb, sno")
         .conf("timescaledb.telemetry_level", "off")
         .start();
     let page = page("neighbours.md");

@@ -44,6 +44,7 @@ pub struct Builder {
     faketime: bool,
     disk: bool,
     extension: bool,
+    preload: bool,
     /// Empty for those that `dev/staged` has prepared.
     programs: PathBuf,
     initdb: Vec<String>,
@@ -70,8 +71,9 @@ impl Builder {
 
     /// Whether `shared_preload_libraries` names the extension.
     #[must_use]
-    pub fn preload(self, preload: bool) -> Self {
-        if preload { self.conf("shared_preload_libraries", "sno") } else { self }
+    pub fn preload(mut self, preload: bool) -> Self {
+        self.preload = preload;
+        self
     }
 
     /// Whether [`Server::set_clock`] can move the server's clock.
@@ -178,6 +180,9 @@ impl Builder {
         ] {
             server.configure(name, value);
         }
+        if options.preload {
+            server.configure("shared_preload_libraries", "sno");
+        }
         for (name, value) in &options.settings {
             server.configure(name, value);
         }
@@ -244,7 +249,7 @@ impl Server {
     /// A server to be: set it up, then [`Builder::start`] it.
     #[must_use]
     pub fn builder() -> Builder {
-        Builder { extension: true, ..Builder::default() }
+        Builder { extension: true, preload: true, ..Builder::default() }
     }
 
     fn new(options: Builder) -> Self {

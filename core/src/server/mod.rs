@@ -9,7 +9,6 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `layout` | the process that creates it | before another process can find it |
 //! | `slots`, `marks`, `serial`, `resumed`, the floor of `horizon` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a process that has written the marks file | under the marks file's lock |
@@ -209,8 +208,6 @@ pub enum Notice<T> {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Shared<T: TickType, const SLOTS: usize> {
-    /// The version of the layout, for the process that creates it; 0 until then.
-    pub layout: atomic::AtomicU32,
     /// Whether the generators have resumed at the marks.
     ready: AtomicBool,
     /// The high-water marks.
@@ -232,7 +229,6 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
 impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
     fn default() -> Self {
         Self {
-            layout: atomic::AtomicU32::new(0),
             ready: AtomicBool::new(false),
             marks: Marks::new([T::MIN; 2], false),
             serial: AtomicU64::new(0),

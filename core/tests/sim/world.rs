@@ -56,7 +56,6 @@ pub(crate) struct Faults {
     pub(crate) steps_at_readings: bool,
     pub(crate) rates: bool,
     pub(crate) freezes: bool,
-    pub(crate) counter_jumps: bool,
     crashes: bool,
     power_failures: bool,
     /// Servers that go down in a call of the disk.
@@ -111,8 +110,6 @@ pub(crate) struct Machine {
     reads: Cell<i64>,
     until: Cell<i64>,
     rate: Cell<i64>,
-    /// The processor's counter at the beginning.
-    counter: Cell<u64>,
     /// When the clock stepped, and when it stepped back; 0 if never.
     pub(crate) stepped_at: Cell<i64>,
     pub(crate) stepped_back_at: Cell<i64>,
@@ -238,14 +235,10 @@ fn here<R>(run: impl FnOnce(&World, &Machine) -> R) -> Option<R> {
 
 const SIMULATED: simulated::World = simulated::World {
     pause: || here(|world, _| world.pause()).unwrap_or(()),
-    counter: || {
-        here(|world, machine| machine.counter.get().wrapping_add(3000 * world.time.get() as u64)).unwrap_or(0)
-    },
     real_time: || {
         let micros = here(|world, machine| machine.clock(world));
         Duration::from_micros(micros.unwrap_or(START) as u64)
     },
-    monotonic: || Duration::from_micros(here(|world, _| world.time.get()).unwrap_or(START) as u64),
 };
 
 impl World {
@@ -259,7 +252,6 @@ impl World {
             steps_at_readings: some(4),
             rates: some(3),
             freezes: some(4),
-            counter_jumps: some(4),
             crashes: !some(3) || without.is_some(),
             power_failures: some(2) || without == Some(Condition::HonestDisk),
             falls: some(3),
@@ -502,7 +494,6 @@ impl World {
                 machine.until.set(self.time.get() + below(2_000_000));
                 self.count("clocks that stood still");
             }
-            6 if faults.counter_jumps => machine.counter.set(self.below(1 << 40)),
             7 if faults.reloads => {
                 match self.below(3) {
                     0 => machine.range.set(self.new_range(machine)),

@@ -16,8 +16,7 @@
 //!
 //! * **Words.** Each process has one. A parallel worker uses that of its leader, which inserts the rows. A word counts
 //!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
-//!   Transactions also clear their words, but a reader does not depend on it: a worker can generate for a leader that has
-//!   not loaded the library.
+//!   Transactions also clear their words, but a reader does not depend on it.
 //! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
 //!   words first: whichever word has ended by then has its lock. It looks at the locks only if a transaction is listed as
 //!   prepared.

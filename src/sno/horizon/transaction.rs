@@ -1,11 +1,8 @@
 //! The writer's side: the life of a transaction that takes IDs, from its announcement to its end.
 
-use std::{cell::Cell, ffi::c_void, ptr};
+use std::{ffi::c_void, ptr};
 
-use pgrx::{
-    PgSqlErrorCode as SqlState,
-    pg_sys::{self, LOCKTAG, XactEvent},
-};
+use pgrx::pg_sys::{self, LOCKTAG, XactEvent};
 use sno_core::{Sno, Stamp, Tick, server::Transaction};
 
 use crate::{
@@ -14,7 +11,7 @@ use crate::{
         backend_local::BackendLocal,
         errors::{Error, guard},
         fmgr::export,
-        process::{Process, leader_has_library, most_prepared},
+        process::Process,
     },
     sno::session::{MEMORY, Session, SnoScheme},
 };
@@ -25,23 +22,10 @@ export! { sno_holds_horizon }
 // SAFETY: for the functions of this module, which SQL and the end of a transaction call.
 static TRANSACTION: BackendLocal<Transaction> = unsafe { BackendLocal::new(Transaction::new()) };
 
-/// Whether the leader of this parallel worker notices that its transaction is prepared; true in other processes.
-// SAFETY: as above, and set when the library is loaded.
-static LEADER_HAS_LIBRARY: BackendLocal<Cell<bool>> = unsafe { BackendLocal::new(Cell::new(true)) };
-
-/// Called when the library is loaded: from then on, this process notices the ends of transactions.
+/// Called when the library is preloaded: from then on, each process notices the ends of its transactions.
 pub(crate) fn register() {
     // SAFETY: the library stays loaded.
     unsafe { pg_sys::RegisterXactCallback(Some(at_event), ptr::null_mut()) };
-    LEADER_HAS_LIBRARY.set(leader_has_library());
-    // The process before it in the same place may have left a word whose number a transaction of this one will have. Who
-    // loads the library in the postmaster finds no memory here; such a word holds horizons back for one transaction.
-    if MEMORY.attach_at_load()
-        && let Ok(words) = MEMORY.per_process()
-    {
-        let process = Process::own();
-        words[process.number()].clear_unless(process.transaction());
-    }
 }
 
 /// The tick from which on this transaction may take IDs: [`Tick::MAX`] if it has to announce one first.
@@ -52,14 +36,6 @@ pub(crate) fn announced() -> Tick {
 
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
-    if announced() == Tick::MAX && !LEADER_HAS_LIBRARY.get() && most_prepared() > 0 {
-        return Err(Error::new(
-            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            "cannot generate a sno in a parallel worker whose leader has not loaded the library",
-        )
-        .detail("If the leader prepared its transaction, sno_horizon() would not know of the ID.")
-        .hint("Add \"sno\" to \"session_preload_libraries\" or \"shared_preload_libraries\"."));
-    }
     let process = Process::own();
     let word = &MEMORY.per_process()?[process.number()];
     session.next_of(&TRANSACTION, word, process.transaction()).map_err(errors::generation::<SnoScheme>)
@@ -75,7 +51,7 @@ fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
     if !process.has_led() {
         return Ok(false);
     }
-    let (horizon, word) = (&MEMORY.attach()?.horizon, &MEMORY.per_process()?[process.number()]);
+    let (horizon, word) = (&MEMORY.generators()?.horizon, &MEMORY.per_process()?[process.number()]);
     Ok(horizon.is_held(word, || process.transaction(), id.tick()))
 }
 
@@ -94,10 +70,6 @@ unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
 /// Takes the lock of a transaction that is about to be prepared, if it has IDs.
 fn before_prepare() -> Result<(), Error> {
     let process = Process::own();
-    // Without IDs it needs no shared memory, which may be used up.
-    if announced() == Tick::MAX && !process.has_led() {
-        return Ok(());
-    }
     // Its workers may have announced an earlier tick than itself.
     if let Some(tick) = MEMORY.per_process()?[process.number()].of(|| process.transaction()) {
         // SAFETY: in a transaction, which has a number if it is prepared. The lock conflicts with no other.
@@ -135,5 +107,12 @@ pub(crate) fn from_tag(tag: LOCKTAG) -> Option<(u32, Tick)> {
 
 /// Clears the word of a transaction that has ended, and forgets its tick.
 fn at_end() {
-    TRANSACTION.end(|| Some(&MEMORY.per_process().ok()?[Process::own().number()]));
+    let word = || Some(&MEMORY.per_process().ok()?[Process::own().number()]);
+    // Its workers may have announced a tick, and not itself.
+    if Process::leads()
+        && let Some(word) = word()
+    {
+        word.clear();
+    }
+    TRANSACTION.end(word);
 }

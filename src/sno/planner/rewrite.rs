@@ -23,7 +23,7 @@
 use std::{ffi::c_char, ptr};
 
 use pgrx::{
-    GucContext, GucRegistry, GucSetting,
+    GucContext, GucFlags, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
         NullTest, NullTestType, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RangeTblRef, RelOptInfo,
@@ -36,7 +36,6 @@ use crate::{
     pg::{
         nodes::nodes,
         raw,
-        settings::IN_PARALLEL,
         versions::{may_call, on_table},
     },
     sno::{
@@ -59,7 +58,8 @@ pub(crate) fn install() {
         c"Queries have the same results without it.",
         &ENABLED,
         GucContext::Userset,
-        IN_PARALLEL,
+        // Else PostgreSQL would drop its value where a parallel worker loads the library.
+        GucFlags::from_bits_retain(pg_sys::GUC_ALLOW_IN_PARALLEL as i32),
     );
     on_table(rewrite);
 }

@@ -120,7 +120,9 @@ SET sno.max_clock_wait = -1;
 \set VERBOSITY default
 SET sno.max_clock_wait = '1min';
 SHOW sno.max_clock_wait;
+-- It may be meant for one of these.
 SET sno.no_such_setting = 1;
-\echo :LAST_ERROR_SQLSTATE
+SELECT sno_new(1, now());
+RESET sno.no_such_setting;
 -- None of which changed anything.
 SELECT prefix, prefix_bits, sequence_lower, sequence_upper FROM sno_generator();

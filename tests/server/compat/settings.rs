@@ -2,132 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use sno_tests::{Mode, Server, Sql as _, error, major_version, postgres::Client, skip, text};
-
-use crate::USE_UP_SHARED_MEMORY;
-use crate::settings::{NOT_HONOURED, assert_each_refused};
+use sno_tests::{Mode, Server, Sql as _, error, text};
 
 use super::{SCHEMES, assert_distinct, builder, draw, draw_while, start};
 
-#[track_caller]
-fn assert_refused(client: &mut Client, query: &str, message: &str, detail: &str) {
-    assert_each_refused(client, &[query; 2], message, detail);
-}
-
-/// On 15 and 16 the memory is of what the server has to spare.
-#[test]
-fn the_view_takes_no_memory_of_schemes_that_are_not_used() {
-    let server = Server::builder().extension(false).start();
-    let mut client = server.connect();
-    client.run("CREATE EXTENSION sno_compat CASCADE; SELECT uid60_new()");
-    assert_eq!(
-        text(&mut client, "SELECT string_agg(DISTINCT scheme, ' ') FROM sno_compat_generators"),
-        "uid60"
-    );
-    let taken =
-        "SELECT count(*) FROM pg_shmem_allocations WHERE name LIKE 'sno_compat%' AND name NOT LIKE '%uid60%'";
-    assert_eq!(text(&mut client, taken), "0");
-}
-
-/// A setting, a bad value of it, why it is bad, a good one, and what needs it.
-const BAD: [(&str, &str, &str, &str, &str); 6] = [
+/// A setting, a bad value of it, why it is bad, and a good one.
+const BAD: [(&str, &str, &str, &str); 6] = [
     (
         "snowflake_si_base_clock",
         "1999-12-31T23:59:59Z",
         "A base clock is after 2003-03-18T07:20:19.224Z.",
         "2021-01-01T00:00:00Z",
-        "snowflake_si_new()",
     ),
-    (
-        "snowflake_si_machine",
-        "32",
-        "The number of a machine has to fit its bits.",
-        "3/2",
-        "snowflake_si_new()",
-    ),
-    ("uid60_workers", "0-512", "A worker is between 0 and 511.", "0-9", "uid60_new()"),
-    ("uniqueid_cluster", "16", "A cluster is between 0 and 15.", "15", "uniqueid_new()"),
-    (
-        "uniqueid_form",
-        "sorted",
-        "A form is \"spread\" or \"time_sequential\".",
-        "time_sequential",
-        "uniqueid_new()",
-    ),
-    ("uniqueid_generator_bits", "12", "A generator has 6 to 11 bits.", "11", "uniqueid_new()"),
+    ("snowflake_si_machine", "32", "The number of a machine has to fit its bits.", "3/2"),
+    ("uid60_workers", "0-512", "A worker is between 0 and 511.", "0-9"),
+    ("uniqueid_cluster", "16", "A cluster is between 0 and 15.", "15"),
+    ("uniqueid_form", "sorted", "A form is \"spread\" or \"time_sequential\".", "time_sequential"),
+    ("uniqueid_generator_bits", "12", "A generator has 6 to 11 bits.", "11"),
 ];
-
-#[test]
-fn bad_values_in_the_configuration_file() {
-    for preload in [false, true] {
-        let server = start(builder().preload(preload));
-        let mut early = server.connect();
-        for (name, value, detail, good, function) in BAD {
-            let query = format!("SELECT {function}");
-            early.run(&query);
-            server.configure(&format!("sno_compat.{name}"), value);
-            server.reload();
-            let message = format!("invalid value for parameter \"sno_compat.{name}\": \"{value}\"");
-            early.run("SELECT 1");
-            assert_refused(&mut early, &query, &message, detail);
-            assert_refused(&mut server.connect(), &query, &message, detail);
-            // Mended, without a restart.
-            let good = if name == "snowflake_si_base_clock" { "2020-01-01T00:00:00Z" } else { good };
-            server.configure(&format!("sno_compat.{name}"), good);
-            server.reload();
-            early.run("SELECT 1");
-            early.run(&query);
-        }
-    }
-}
-
-#[test]
-fn a_session_can_not_choose_the_server_s_numbers() {
-    let server = start(builder());
-    for (name, _, _, good, function) in BAD {
-        let message = format!("parameter \"sno_compat.{name}\" could not be set to \"{good}\"");
-        let mut client = server.connect_with(&format!("-c sno_compat.{name}={good}"));
-        assert_refused(&mut client, &format!("SELECT {function}"), &message, NOT_HONOURED);
-    }
-    // The default is another server's number where this one has its own: 12, here.
-    let mut client = server.connect_with("-c sno_compat.snowflake_si_machine=0/5");
-    let message = "parameter \"sno_compat.snowflake_si_machine\" could not be set to \"0/5\"";
-    assert_refused(&mut client, "SELECT snowflake_si_new()", message, NOT_HONOURED);
-}
-
-#[test]
-fn what_is_taken_back_is_the_server_s_own_again() {
-    let server = start(builder());
-    let mut admin = server.connect();
-    admin.run("LOAD 'sno'");
-    for (name, _, _, good, function) in BAD {
-        let (set, reset) = (format!("SET sno_compat.{name} = '{good}'"), format!("RESET sno_compat.{name}"));
-        let query = format!("SELECT {function}");
-        // By a session, whose library is loaded before that or after it.
-        let mut client = server.connect();
-        client.run(&set);
-        client.run(&reset);
-        client.run(&query);
-        let mut client = server.connect();
-        client.run(&set);
-        assert_eq!(error(&mut client, &query).code().code(), "22023");
-        client.run(&reset);
-        client.run(&query);
-        // By the server.
-        admin.run(&format!("ALTER SYSTEM {set}"));
-        server.reload();
-        admin.run(&format!("ALTER SYSTEM {reset}"));
-        server.reload();
-        server.run(&query);
-    }
-}
 
 #[test]
 fn alter_system_refuses_bad_values() {
     let server = start(builder());
     let mut client = server.connect();
-    client.run("LOAD 'sno'");
-    for (name, value, detail, good, _) in BAD {
+    for (name, value, detail, good) in BAD {
         let error = error(&mut client, &format!("ALTER SYSTEM SET sno_compat.{name} = '{value}'"));
         assert_eq!((error.code().code(), error.detail()), ("22023", Some(detail)));
         client.run(&format!("ALTER SYSTEM SET sno_compat.{name} = '{good}'"));
@@ -139,7 +37,8 @@ fn no_base_clock_means_no_id() {
     let server = start(Server::builder());
     let message = "invalid value for parameter \"sno_compat.snowflake_si_base_clock\": \"\"";
     let detail = "A site chooses its base clock before its first ID.";
-    assert_refused(&mut server.connect(), "SELECT snowflake_si_new()", message, detail);
+    let error = error(&mut server.connect(), "SELECT snowflake_si_new()");
+    assert_eq!((error.code().code(), error.message(), error.detail()), ("22023", message, Some(detail)));
     // Nothing was taken for a scheme that can't generate, and the others can.
     let rows = "SELECT count(*) FROM sno_compat_generators";
     assert_eq!(server.connect().one::<i64>(rows), 0);
@@ -219,31 +118,4 @@ fn settings_that_change_under_load_repeat_nothing() {
         let count = ids.len();
         assert_distinct(scheme, ids, count);
     }
-}
-
-#[test]
-fn shared_memory_that_is_used_up_is_an_error_unless_some_was_reserved() {
-    let builder = builder().conf("max_locks_per_transaction", "10").conf("max_connections", "10");
-    let server = start(builder.clone());
-    if major_version(&mut server.connect()) >= 17 {
-        return skip("the generators live in dynamic shared memory, which grows, from PostgreSQL 17 on");
-    }
-    server.run(USE_UP_SHARED_MEMORY);
-    for (scheme, name) in [("uid60", "uid60"), ("uniqueid", "uniqueid")] {
-        let error = error(&mut server.connect(), &format!("SELECT {scheme}_new()"));
-        assert_eq!(error.code().code(), "53200");
-        assert_eq!(error.message(), format!("out of shared memory for the generators of {name}"));
-        let hint = "Add \"sno\" to \"shared_preload_libraries\" and restart the server.";
-        assert_eq!(error.hint(), Some(hint));
-    }
-    let server = start(builder.preload(true));
-    server.run(USE_UP_SHARED_MEMORY);
-    server.run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
-}
-
-#[test]
-fn what_each_scheme_takes_of_spare_memory_fits() {
-    // With as little as a server has to spare, without any preloading.
-    let server = start(builder().conf("max_connections", "10"));
-    server.run("SELECT sno_new(1), snowflake_si_new(), uid60_new(), uniqueid_new()");
 }
