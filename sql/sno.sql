@@ -963,21 +963,76 @@ END
 $$;
 COMMENT ON FUNCTION sno_drop_feed(text) IS 'drop a feed';
 
--- With the caller's search_path, which functions in a view may need, so that all names and operators are qualified. Without sorts: in the
--- order of an index, a batch is found without reading what comes after it, whatever the statistics say.
+-- What sno_feed() changes, and what it has to know of the present: VOLATILE, so that its statements see what was committed up to now.
+-- Moves the feed from where the calling statement sees it, and returns up to where; null if there is nothing to return.
+CREATE FUNCTION sno_move_feed(
+        feed text, source text, key name, after sno, moved timestamptz, horizon sno, seen sno[], batch_size integer, own text
+    ) RETURNS sno
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    last horizon%TYPE;
+    unseen horizon%TYPE;
+    is_own pg_catalog.bool;
+BEGIN
+    -- The end of a full batch: no row comes below the horizon. Then the first row up to there that the calling statement does not see, since
+    -- it was committed later: it is left for the next call, with all that follow.
+    EXECUTE pg_catalog.format('SELECT coalesce($1[$2], %1$s.sno_last(%1$s.sno_time($3), true))', own) INTO last USING seen, batch_size, horizon;
+    EXECUTE pg_catalog.format('SELECT %1$I::%3$s.sno FROM %2$s WHERE (%1$I::%3$s.sno OPERATOR(%3$s.>) $1 OR $1 IS NULL) '
+            'AND %1$I::%3$s.sno OPERATOR(%3$s.<=) $2 AND NOT %1$I::%3$s.sno OPERATOR(%3$s.=) ANY ($3) '
+            'ORDER BY %1$I::%3$s.sno USING OPERATOR(%3$s.<) LIMIT 1', key, source, own)
+        INTO unseen USING after, last, coalesce(seen, '{}');
+    IF unseen IS NOT NULL THEN
+        EXECUTE pg_catalog.format('SELECT k FROM pg_catalog.unnest($1) k WHERE k OPERATOR(%1$s.<) $2 ORDER BY k USING OPERATOR(%1$s.>) LIMIT 1', own)
+            INTO last USING seen, unseen;
+        IF last IS NULL THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    -- Others may have moved the feed, and are waited for, unless there is only a position to store. What was read is locked by now, so its
+    -- name tells whether it was the source.
+    EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), position = $3 '
+            'WHERE feed OPERATOR(pg_catalog.=) %2$s AND moved OPERATOR(pg_catalog.=) $4 '
+            'AND pg_catalog.concat(position) OPERATOR(pg_catalog.=) pg_catalog.concat($2) '
+            'AND source OPERATOR(pg_catalog.=) pg_catalog.to_regclass($5) AND key OPERATOR(pg_catalog.=) $6 RETURNING position', own,
+            CASE WHEN seen IS NULL THEN pg_catalog.format('(SELECT feed FROM %s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
+                'FOR UPDATE SKIP LOCKED)', own) ELSE '$1' END)
+        INTO last USING feed, after, last, moved, source, key;
+    -- A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did with its
+    -- rows either: nothing is returned. If it was this transaction, the statement calls the function again.
+    IF last IS NULL AND seen IS NOT NULL AND pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        EXECUTE pg_catalog.format('SELECT pg_catalog.pg_xact_status((n OPERATOR(pg_catalog.-) ((n OPERATOR(pg_catalog.-) '
+                'p.xmin::pg_catalog.text::pg_catalog.int8) OPERATOR(pg_catalog.&) 4294967295))::pg_catalog.text::pg_catalog.xid8) '
+                'OPERATOR(pg_catalog.=) ''in progress'' FROM %s.sno_feed_positions p, '
+                '(SELECT pg_catalog.pg_current_xact_id()::pg_catalog.text::pg_catalog.int8 OPERATOR(pg_catalog.+) 2147483648 OFFSET 0) x(n) '
+                'WHERE p.feed OPERATOR(pg_catalog.=) $1', own)
+            INTO is_own USING feed;
+        IF is_own THEN
+            RAISE EXCEPTION 'statement cannot read feed "%" again', feed USING ERRCODE = 'serialization_failure',
+                DETAIL = 'Its transaction has moved the feed since the statement began.',
+                HINT = 'Call sno_feed() in FROM, once for each feed.';
+        END IF;
+    END IF;
+    RETURN last;
+END
+$$;
+COMMENT ON FUNCTION sno_move_feed(text, text, name, sno, timestamptz, sno, sno[], integer, text) IS 'internal: moves a feed';
+
+-- STABLE, so that its statements see what the calling statement sees: the position, the rows, and with them all that their transactions and
+-- earlier consumers wrote. With the caller's search_path, which functions in a view may need, so that all names and operators are qualified.
+-- Without sorts: in the order of an index, a batch is found without reading what comes after it, whatever the statistics say.
 CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL) RETURNS SETOF anyelement
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000 SET enable_sort = off SET jit = off
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000 SET enable_sort = off SET jit = off
 AS $$
 DECLARE
     isolation pg_catalog.text := pg_catalog.current_setting('transaction_isolation');
-    -- In the order of the keys, also to see whether there is a row: for EXISTS, the planner may read a table from its start.
     rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>) $1 OR $1 IS NULL) '
-        'AND %3$I::%4$s.sno OPERATOR(%4$s.%5$s) $2 ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT %6$s OFFSET %7$s';
+        'AND %3$I::%4$s.sno OPERATOR(%4$s.%5$s) $2 ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT %6$s';
     own pg_catalog.record;
     f pg_catalog.record;
     source_name pg_catalog.text;
     is_given pg_catalog.bool;
-    is_there pg_catalog.bool;
+    batch pg_catalog.record;
     last horizon%TYPE;
 BEGIN
     IF batch_size OPERATOR(pg_catalog.<) 1 IS NOT FALSE THEN
@@ -995,59 +1050,47 @@ BEGIN
     INTO own
     FROM pg_catalog.pg_extension e, pg_catalog.pg_type t
     WHERE e.extname OPERATOR(pg_catalog.=) 'sno' AND t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(row_type)::pg_catalog.oid;
-    LOOP
-        -- The horizon first: each statement that follows has a later snapshot.
-        EXECUTE pg_catalog.format('SELECT *, coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
-                'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
-        source_name := f.source;
-        is_given := f.margin IS NULL OR own.is_subscribed;
-        IF f.feed IS NULL THEN
-            RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
-        ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
-            RAISE EXCEPTION 'must be a member of role "%" to read feed "%"', f.owner, feed USING ERRCODE = 'insufficient_privilege';
-        ELSIF f.source::pg_catalog.oid OPERATOR(pg_catalog.<>) own.source THEN
-            RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
-                USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
-                    HINT = CASE WHEN pg_catalog.to_regclass(source_name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
-                        ELSE pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
-        ELSIF is_given AND horizon IS NULL THEN
-            RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
-                DETAIL = 'It has rows of other servers.';
-        ELSIF NOT is_given AND horizon IS NOT NULL THEN
-            RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
-                DETAIL = 'The feed has a margin, and so the horizon of this server.';
-        -- As text, which has the same order.
-        ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
-            RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
-                USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
-                    HINT = CASE WHEN horizon IS NOT NULL THEN 'Ask the server of the rows for its horizon again.' ELSE
-                        'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
-        END IF;
-        EXECUTE pg_catalog.format(rows, 'true', source_name, f.key, own.schema, '<', 1, 0) INTO is_there USING f.position, f.horizon;
-        IF is_there IS NULL THEN
-            -- Nothing to write, but for those who watch, and for views that leave out most rows. Not if the feed was moved meanwhile.
-            IF f.moved OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
-                EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
-                        'position = greatest(position, %1$s.sno_last(%1$s.sno_time($3), true)) '
-                        'WHERE feed OPERATOR(pg_catalog.=) (SELECT feed FROM %1$s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
-                        'FOR UPDATE SKIP LOCKED) AND moved OPERATOR(pg_catalog.=) $2', own.schema) USING feed, f.moved, f.horizon;
-            END IF;
-            RETURN;
-        END IF;
-        -- The last key of a full batch: no row comes below the horizon, and rows that are deleted meanwhile do no harm.
-        EXECUTE pg_catalog.format(rows, pg_catalog.quote_ident(f.key), source_name, f.key, own.schema, '<', 1, batch_size OPERATOR(pg_catalog.-) 1)
-            INTO last USING f.position, f.horizon;
-        -- Others may have moved the feed, and are waited for: then again, with the lock. What was read is locked by now, so its name tells
-        -- whether it was the source.
-        EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), '
-                'position = coalesce($3, %1$s.sno_last(%1$s.sno_time($4), true)) '
-                'WHERE feed OPERATOR(pg_catalog.=) $1 AND pg_catalog.concat(position) OPERATOR(pg_catalog.=) pg_catalog.concat($2) '
-                'AND source OPERATOR(pg_catalog.=) pg_catalog.to_regclass($5) AND key OPERATOR(pg_catalog.=) $6 RETURNING position', own.schema)
-            INTO last USING feed, f.position, last, f.horizon, source_name, f.key;
-        EXIT WHEN last IS NOT NULL;
-    END LOOP;
+    -- Where the calling statement sees the feed. The horizon is later than its snapshot.
+    EXECUTE pg_catalog.format('SELECT *, coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
+            'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
+    source_name := f.source;
+    is_given := f.margin IS NULL OR own.is_subscribed;
+    IF f.feed IS NULL THEN
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
+        RAISE EXCEPTION 'must be a member of role "%" to read feed "%"', f.owner, feed USING ERRCODE = 'insufficient_privilege';
+    ELSIF f.source::pg_catalog.oid OPERATOR(pg_catalog.<>) own.source THEN
+        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
+            USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
+                HINT = CASE WHEN pg_catalog.to_regclass(source_name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
+                    ELSE pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
+    ELSIF is_given AND horizon IS NULL THEN
+        RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'It has rows of other servers.';
+    ELSIF NOT is_given AND horizon IS NOT NULL THEN
+        RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'The feed has a margin, and so the horizon of this server.';
+    -- As text, which has the same order.
+    ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
+        RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+                HINT = CASE WHEN horizon IS NOT NULL THEN 'Ask the server of the rows for its horizon again.' ELSE
+                    'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
+    END IF;
+    EXECUTE pg_catalog.format('SELECT pg_catalog.array_agg(k) AS seen FROM (' OPERATOR(pg_catalog.||) rows OPERATOR(pg_catalog.||) ') r(k)',
+            pg_catalog.format('%I::%s.sno', f.key, own.schema), source_name, f.key, own.schema, '<', batch_size)
+        INTO batch USING f.position, f.horizon;
+    -- Without rows there is nothing to write, but for those who watch, and for views that leave out most rows.
+    IF batch.seen IS NULL AND f.moved OPERATOR(pg_catalog.>=) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
+        RETURN;
+    END IF;
+    EXECUTE pg_catalog.format('SELECT %1$s.sno_move_feed($1, $2, $3, $4, $5, $6, $7, $8, $9)', own.schema)
+        INTO last USING feed, source_name, f.key, f.position, f.moved, f.horizon, batch.seen, batch_size, own.schema::pg_catalog.text;
+    IF batch.seen IS NULL OR last IS NULL THEN
+        RETURN;
+    END IF;
     -- With all rows of the last key, of which a view can have several.
-    RETURN QUERY EXECUTE pg_catalog.format(rows, '*', source_name, f.key, own.schema, '<=', 'ALL', 0) USING f.position, last;
+    RETURN QUERY EXECUTE pg_catalog.format(rows, '*', source_name, f.key, own.schema, '<=', 'ALL') USING f.position, last;
 END
 $$;
 COMMENT ON FUNCTION sno_feed(text, anyelement, integer, sno) IS 'the next rows of a feed, in the order of their IDs: each once, if the transaction commits';

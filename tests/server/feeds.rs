@@ -51,15 +51,15 @@ fn meanwhile(server: &Server, sql: &str, other: impl FnOnce()) -> Result<String,
     crate::meanwhile(server, call, other)
 }
 
-/// How many rows the feed returns, and how many of them are visible to the statement that calls it, which began before
-/// they were committed: it waits for a lock first.
+/// How many rows the feed returns, and how many the statement that calls it sees, which began before they were committed:
+/// it waits for a lock first.
 const CALL: &str =
     "SELECT (SELECT count(*) FROM sno_feed('feed', NULL::items)) || ' of ' || (SELECT count(*) FROM items)
     FROM (SELECT pg_advisory_lock_shared(1) OFFSET 0) wait";
 
-/// The horizon is always asked for before the snapshot in which rows are read, whatever calls the function.
+/// A statement gets no row that it does not see, whatever it is, so that joins find what was committed with the row.
 #[test]
-fn a_row_that_is_committed_while_the_caller_runs_is_returned_once() {
+fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
     let server = server();
     let mut client = server.connect();
     client.run(
@@ -78,6 +78,8 @@ fn a_row_that_is_committed_while_the_caller_runs_is_returned_once() {
     }
     client.run(&format!(
         "CREATE FUNCTION stable_sql() RETURNS text LANGUAGE SQL STABLE AS $$ {CALL} $$;
+         CREATE FUNCTION of_feed(lock text) RETURNS SETOF items LANGUAGE plpgsql STABLE AS $$
+             BEGIN RETURN QUERY SELECT * FROM sno_feed('feed', NULL::items, 1 + length(lock)); END $$;
          CREATE PROCEDURE procedure() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO results {CALL}; END $$;
          CREATE FUNCTION at_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO results {CALL}; RETURN NULL; END $$;
          CREATE TRIGGER at_insert AFTER INSERT ON events EXECUTE FUNCTION at_insert()"
@@ -106,6 +108,10 @@ fn a_row_that_is_committed_while_the_caller_runs_is_returned_once() {
              SELECT count(*) || ' of ' || (SELECT count(*) FROM items) FROM feed"
         ),
         format!(
+            "SELECT count(f.id) || ' of ' || count(items.id)
+             FROM (SELECT {wait} AS lock OFFSET 0) wait, LATERAL of_feed(lock) f LEFT JOIN items ON items.id = f.id"
+        ),
+        format!(
             "SELECT count(f.n + 1) || ' of ' || (SELECT count(*) FROM items)
              FROM (SELECT ({feed}).* FROM (SELECT {wait} OFFSET 0) wait OFFSET 0) f"
         ),
@@ -119,8 +125,8 @@ fn a_row_that_is_committed_while_the_caller_runs_is_returned_once() {
             next_tick();
             client.run("SELECT pg_advisory_unlock_all()");
         });
-        assert_eq!(result.as_deref(), Ok("1 of 0"), "{call}");
-        assert_eq!(read(&mut client), "", "{call}");
+        assert_eq!(result.as_deref(), Ok("0 of 0"), "{call}");
+        assert_eq!(read(&mut client), "1", "{call}");
     }
 }
 
@@ -226,7 +232,7 @@ fn transactions() {
     assert_eq!(got.as_deref(), Ok("1"));
     client.run(&format!("BEGIN; {one}; PREPARE TRANSACTION 'two'"));
     let got = meanwhile(&server, &one, || client.run("COMMIT PREPARED 'two'"));
-    assert_eq!(got.as_deref(), Ok("3"));
+    assert_eq!((got.as_deref(), text(&mut client, &one)), (Ok(""), "3".into()));
     // A call that finds nothing waits for nobody.
     client.run("BEGIN; SELECT FROM sno_feed_positions WHERE feed = 'feed' FOR UPDATE");
     assert_eq!(read(&mut other), "");
@@ -406,7 +412,7 @@ fn two_at_once() {
     next_tick();
     first.run(&format!("BEGIN; {READ}"));
     let dropped = meanwhile(&server, READ, || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
-    assert!(dropped.unwrap_err().contains("feed \\\"feed\\\" does not exist"));
+    assert_eq!((dropped.as_deref(), code(&mut first, READ).as_str()), (Ok(""), "42704"));
 
     // The consumer that is waited for goes beyond the horizon of the one that waits.
     first.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
@@ -425,7 +431,7 @@ fn two_at_once() {
     next_tick();
     first.run("SELECT pg_advisory_lock(1)");
     let slowly = format!(
-        "BEGIN; {READ}; ROLLBACK; SELECT string_agg(n::text, ' ')
+        "BEGIN; {READ}; ROLLBACK; SELECT coalesce(string_agg(n::text, ' '), '')
          FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))"
     );
     let replaced = meanwhile(&server, &slowly, || {
@@ -435,9 +441,9 @@ fn two_at_once() {
         first.run("ALTER TABLE items RENAME TO replaced; CREATE TABLE items (LIKE replaced INCLUDING ALL)");
         first.run("INSERT INTO items SELECT id, n + 100 FROM replaced; COMMIT");
     });
-    assert_eq!(replaced.as_deref(), Ok("3"));
+    assert_eq!(replaced.as_deref(), Ok(""));
     first.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
-    assert_eq!(read(&mut first), "");
+    assert_eq!(read(&mut first), "3");
 
     // The feed is set back while another call, which has found nothing, is about to store how far it has looked.
     first.run(
@@ -452,6 +458,96 @@ fn two_at_once() {
     });
     assert_eq!(nothing.as_deref(), Ok(""));
     assert_eq!(text(&mut first, &read_slow), "1 2 3");
+}
+
+/// Where a batch ends, if the statement does not see all rows below the horizon: before the first such row.
+#[test]
+fn batches_that_are_not_all_visible() {
+    const POSITION_IS_STORED: &str = "UPDATE sno_feed_positions SET moved = moved - interval '1 min'";
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE TABLE tags (n integer, tag integer);
+         CREATE VIEW tagged AS SELECT items.id, items.n FROM items JOIN tags USING (n)",
+    );
+    let one = "SELECT count(*) FROM sno_feed('feed', NULL::items, 1)";
+    let again = "SELECT sno_seek_feed('feed', '-infinity')";
+    let there_and_back = format!("{one}; {again}");
+    // Rows below 0 are committed after the statement began.
+    for (source, size, rows, before, meantime, expected, next) in [
+        ("items", 10, &[-1][..], POSITION_IS_STORED, "", "", "1"),
+        ("items", 10, &[], POSITION_IS_STORED, "INSERT INTO items (n) VALUES (5)", "", "5"),
+        ("items", 10, &[-1, 2, 3], "", "", "", "1 2 3"),
+        ("items", 2, &[1, -2, 3, 4], "", "", "1", "2 3 4"),
+        ("items", 2, &[1, 2, -3, 4], "", "", "1 2", "3 4"),
+        ("items", 10, &[1, 2, -3], "", "", "1 2", "3"),
+        ("items", 10, &[1, 2, 3], "", "DELETE FROM items WHERE n = 2", "1 2 3", ""),
+        ("items", 2, &[1, 2, 3, 4], "", "DELETE FROM items WHERE n > 2", "1 2", ""),
+        ("items", 10, &[1, 2, 3], "", "UPDATE items SET n = 20 WHERE n = 2", "1 2 3", ""),
+        ("items", 10, &[1, 2, 3], "", one, "", "2 3"),
+        ("items", 10, &[1, 2, 3], "", again, "", "1 2 3"),
+        ("items", 10, &[1, 2, 3], "", &there_and_back, "", "1 2 3"),
+        ("items", 10, &[1, 2, 3], "", "UPDATE sno_own_feeds SET position = '2222222222222222'", "", "1 2 3"),
+        ("tagged", 3, &[1, 2, -3, 4], "", "", "1 1 2 2", "3 3 4 4"),
+        ("tagged", 10, &[1, -2, 3], "", "", "1 1", "2 2 3 3"),
+    ] {
+        client.run(&format!(
+            "TRUNCATE items, tags; DELETE FROM sno_feed_positions; SELECT sno_create_feed('feed', '{source}', key => 'id', margin => '0')"
+        ));
+        let mut writer = server.connect();
+        writer.run("BEGIN");
+        for &n in rows {
+            let sql =
+                format!("{INSERT} ({0}); INSERT INTO tags SELECT {0}, generate_series(1, 2)", i32::abs(n));
+            if n < 0 {
+                writer.run(&sql)
+            } else {
+                client.run(&sql)
+            }
+            next_tick();
+        }
+        client.run(&format!("{before}; SELECT pg_advisory_lock(1)"));
+        let call = format!(
+            "SELECT coalesce(string_agg(f.n::text, ' '), '') FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait,
+             LATERAL sno_feed('feed', NULL::{source}, {size} + length(lock)) f"
+        );
+        let got = meanwhile(&server, &call, || {
+            writer.run("COMMIT");
+            client.run(meantime);
+            next_tick();
+            client.run("SELECT pg_advisory_unlock_all()");
+        });
+        let read = READ.replace("items", source);
+        assert_eq!(
+            (got.as_deref(), &*text(&mut client, &read)),
+            (Ok(expected), next),
+            "{source} {size} {rows:?} {meantime}"
+        );
+    }
+}
+
+/// A statement reads a feed once: what it has read is not in its snapshot.
+#[test]
+fn twice_in_a_statement() {
+    let server = server();
+    let mut client = server.connect();
+    client
+        .run(&format!("{INSERT} (1), (2), (3); CREATE TABLE total (n bigint); INSERT INTO total VALUES (0)"));
+    next_tick();
+    let one = "SELECT count(*) FROM sno_feed('feed', NULL::items, 1)";
+    for begin in ["BEGIN", "BEGIN; SAVEPOINT s"] {
+        client.run(begin);
+        assert_eq!(code(&mut client, &format!("{one} UNION ALL {one}")), "40001");
+        client.run("ROLLBACK");
+    }
+    assert_eq!(code(&mut client, &format!("BEGIN; DECLARE a CURSOR FOR {one}; {one}; FETCH a")), "40001");
+    client.run("ROLLBACK");
+    // PostgreSQL evaluates a subquery again if its row has changed.
+    client.run("BEGIN; UPDATE total SET n = 0");
+    let add = format!("UPDATE total SET n = n + ({one} f WHERE f.n > total.n)");
+    let again = meanwhile(&server, &add, || client.run("COMMIT"));
+    assert!(again.unwrap_err().contains("statement cannot read feed \\\"feed\\\" again"));
+    assert_eq!(read(&mut client), "1 2 3");
 }
 
 /// A call that finds nothing writes nothing, except every 10 seconds, and one that finds something updates one row in place.
