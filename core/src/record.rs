@@ -308,6 +308,10 @@ mod tests {
         file[new.offset() as usize..][..LENGTH].copy_from_slice(&new.encode());
         assert_eq!(Record::newest(&file), Some(new));
         assert_eq!(Record::newest(&file[..LENGTH]), Some(old));
+        // The record that a new file begins with is in the second page, and the first is blank.
+        assert!(!is_blank(&[[b' '; LENGTH], [b'?'; LENGTH]].concat()));
+        let [low, high] = [255, 256].map(|serial| Record { serial, ..RECORD });
+        assert_eq!(Record::newest(&[high.encode(), low.encode()].concat()), Some(high));
     }
 
     #[test]

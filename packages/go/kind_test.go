@@ -15,6 +15,10 @@ type order struct{}
 
 func (order) Kind() (string, uint8) { return "order", 2 }
 
+type item struct{}
+
+func (item) Kind() (string, uint8) { return "order_item", 1 }
+
 type eventID = Of[event]
 
 const plain = "9q7k4op826n2g222"
@@ -25,6 +29,9 @@ func TestKinds(t *testing.T) {
 	var back map[string]eventID
 	if text != `{"id":"event_`+plain+`"}` || json.Unmarshal([]byte(text), &back) != nil || back["id"] != id {
 		t.Error(text, back)
+	}
+	if id := must(ParseAs[item]("order_item_" + plain)); id.String() != "order_item_"+plain {
+		t.Error(id)
 	}
 	var scanned, binary eventID
 	if scanned.Scan(must(id.Value())) != nil || binary.ScanBytes(must(id.BytesValue())) != nil || scanned != id || binary != id {

@@ -736,6 +736,15 @@ fn rights() {
     client.run("GRANT SELECT ON items TO bob");
     assert_eq!(code(&mut bob, READ), "42501");
     carol.run("SELECT sno_drop_feed('feed')");
+
+    // A role whose name differs from another's in upper case alone.
+    client.run(r#"CREATE ROLE "Bob" LOGIN; GRANT SELECT ON items TO "Bob""#);
+    let mut upper = server.connect_as("Bob");
+    upper.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    assert_eq!(read(&mut upper), "2 4 6 8");
+    assert_eq!(code(&mut bob, READ), "42501");
+    assert_eq!(code(&mut bob, "SELECT sno_seek_feed('feed', '-infinity')"), "42704");
+    upper.run("SELECT sno_seek_feed('feed', '-infinity'), sno_drop_feed('feed')");
 }
 
 /// Names that need quotes, and a path that leads to other things of the names that the functions use.
@@ -772,6 +781,15 @@ fn names_and_paths() {
         client.run(&format!("DELETE FROM {table}"));
     };
     uses(&mut client);
+    // Others' functions in the schema of the extension, which fit calls with fewer arguments better.
+    client.run(
+        r#"CREATE FUNCTION "Ex t'%s".sno_seek_feed(text, timestamptz) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"#,
+    );
+    client.run(&format!(
+        r#"SELECT "Ex t'%s".sno_create_feed('typed', '{}', margin => '0'), "Ex t'%s".sno_drop_feed('typed');
+           DROP FUNCTION "Ex t'%s".sno_seek_feed(text, timestamptz)"#,
+        table.replace('\'', "''")
+    ));
     // All operators between the types that are used, functions and types: each says that it was called.
     client.run(
         "CREATE SCHEMA trap;

@@ -294,10 +294,12 @@ fn a_prepared_transaction_holds_it_back_over_restarts() {
     let mut client = server.connect();
     client.run(TABLE);
     client.run(SOURCE);
-    // One of each kind: the ID of a worker, none, one that is rolled back, and one that is committed.
+    // One of each kind: IDs of workers and a later one of their leader, none, one that is rolled back, and one that is
+    // committed.
     client.run(PARALLEL);
     client.run(
-        "BEGIN; CREATE TABLE others AS SELECT sno_new(1) AS id FROM source; PREPARE TRANSACTION 'worker'",
+        "BEGIN; CREATE TABLE others AS SELECT sno_new(1) AS id FROM source; SELECT pg_sleep(0.02);
+         INSERT INTO items VALUES (DEFAULT, 0); PREPARE TRANSACTION 'worker'",
     );
     client.run("BEGIN; CREATE TABLE t (n integer); PREPARE TRANSACTION 'none'");
     for gid in ["rolled back", "committed"] {

@@ -270,6 +270,22 @@ fn the_time_ahead_and_the_retention_are_in_utc() {
     }
 }
 
+/// The setting is lowered for the waits alone, within a transaction too.
+#[test]
+fn the_caller_s_lock_timeout_stays() {
+    let server = server().start();
+    let mut client = server.connect();
+    client.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id); SET lock_timeout = '5s'");
+    for call in [
+        "sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
+        "sno_expire_partitions('log', '2026-01-02Z')",
+    ] {
+        client.run(&format!("BEGIN; SELECT pg_sleep(0.01); SELECT {call}"));
+        assert_eq!(text(&mut client, "SHOW lock_timeout"), "5s", "{call}");
+        client.run("COMMIT");
+    }
+}
+
 /// What the caller may not lock, or not even name, is locked by the change itself.
 #[test]
 fn a_related_table_in_a_schema_of_others() {

@@ -153,6 +153,8 @@ pub(crate) struct Machine {
     position: Cell<u64>,
     /// The highest tick on each side since the file was replaced, and of all IDs.
     highest: Cell<[u64; 2]>,
+    /// The marks that the server found at its start: each side is used above its mark only.
+    found: Cell<[u64; 2]>,
     last_tick: Cell<u64>,
     /// The tick of some ID.
     some_tick: Cell<u64>,
@@ -407,6 +409,9 @@ impl World {
         if tick > durable[side] && !machine.disk.lies.get() {
             self.fail(format!("{stamp:?} is above its mark on disk, {durable:?}"));
         }
+        if tick <= machine.found.get()[side] {
+            self.fail(format!("{stamp:?} is not above the marks at the start, {:?}", machine.found.get()));
+        }
         let mut highest = machine.highest.get();
         highest[side] = highest[side].max(tick);
         machine.highest.set(highest);
@@ -557,6 +562,8 @@ impl World {
             Down::Replaced => self.replace_marks(machine),
             Down::Clone => self.clone(machine),
         }
+        let record = machine.disk.content().and_then(|content| Record::<Tick>::newest(&content));
+        machine.found.set(record.map_or([0; 2], |record| record.limits.map(Tick::get)));
         // A start takes some time, or the clock steps meanwhile, often to where rules meet.
         let downtime = 10_000 + if self.one_in(2) { self.below(3_000_000) as i64 } else { 0 };
         machine.wake.iter().for_each(|wake| wake.set(self.time.get() + downtime));

@@ -14,6 +14,7 @@ test('there and back', () => {
   assert.strictEqual(event.tagged(ID), `event_${ID}`)
   assert.strictEqual(event.parse(`event_${ID}`), ID)
   assert.strictEqual(event.of(ID), ID)
+  assert.strictEqual(kind('order_item', 1).parse(`order_item_${ID}`), ID)
 })
 
 test('another kind', () => {
