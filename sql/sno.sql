@@ -74,47 +74,47 @@ CREATE FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) RET
 COMMENT ON FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) IS
     'internal: join selectivity of <, <=, > and >= operators on sno';
 
-CREATE OPERATOR = (
+CREATE OPERATOR pg_catalog.= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
-    COMMUTATOR = =, NEGATOR = <>,
+    COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
-COMMENT ON OPERATOR = (sno, sno) IS 'equal';
+COMMENT ON OPERATOR pg_catalog.= (sno, sno) IS 'equal';
 
-CREATE OPERATOR <> (
+CREATE OPERATOR pg_catalog.<> (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ne,
-    COMMUTATOR = <>, NEGATOR = =,
+    COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
     RESTRICT = neqsel, JOIN = neqjoinsel
 );
-COMMENT ON OPERATOR <> (sno, sno) IS 'not equal';
+COMMENT ON OPERATOR pg_catalog.<> (sno, sno) IS 'not equal';
 
-CREATE OPERATOR < (
+CREATE OPERATOR pg_catalog.< (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
-    COMMUTATOR = >, NEGATOR = >=,
+    COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
     RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
-COMMENT ON OPERATOR < (sno, sno) IS 'less than: by time, then by the other fields';
+COMMENT ON OPERATOR pg_catalog.< (sno, sno) IS 'less than: by time, then by the other fields';
 
-CREATE OPERATOR <= (
+CREATE OPERATOR pg_catalog.<= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
-    COMMUTATOR = >=, NEGATOR = >,
+    COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
     RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
-COMMENT ON OPERATOR <= (sno, sno) IS 'less than or equal';
+COMMENT ON OPERATOR pg_catalog.<= (sno, sno) IS 'less than or equal';
 
-CREATE OPERATOR > (
+CREATE OPERATOR pg_catalog.> (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
-    COMMUTATOR = <, NEGATOR = <=,
+    COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
     RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
-COMMENT ON OPERATOR > (sno, sno) IS 'greater than: by time, then by the other fields';
+COMMENT ON OPERATOR pg_catalog.> (sno, sno) IS 'greater than: by time, then by the other fields';
 
-CREATE OPERATOR >= (
+CREATE OPERATOR pg_catalog.>= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
-    COMMUTATOR = <=, NEGATOR = <,
+    COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
     RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
 );
-COMMENT ON OPERATOR >= (sno, sno) IS 'greater than or equal';
+COMMENT ON OPERATOR pg_catalog.>= (sno, sno) IS 'greater than or equal';
 
 --
 -- Index support
@@ -236,15 +236,15 @@ CREATE FUNCTION sno_smaller(sno, sno) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'internal: smaller of two';
 
-CREATE AGGREGATE max(sno) (
-    SFUNC = sno_larger, STYPE = sno, COMBINEFUNC = sno_larger, SORTOP = >, PARALLEL = SAFE
+CREATE AGGREGATE pg_catalog.max(sno) (
+    SFUNC = sno_larger, STYPE = sno, COMBINEFUNC = sno_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE max(sno) IS 'maximum of all input sno: the latest, to 4 ms';
+COMMENT ON AGGREGATE pg_catalog.max(sno) IS 'maximum of all input sno: the latest, to 4 ms';
 
-CREATE AGGREGATE min(sno) (
-    SFUNC = sno_smaller, STYPE = sno, COMBINEFUNC = sno_smaller, SORTOP = <, PARALLEL = SAFE
+CREATE AGGREGATE pg_catalog.min(sno) (
+    SFUNC = sno_smaller, STYPE = sno, COMBINEFUNC = sno_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE min(sno) IS 'minimum of all input sno: the earliest, to 4 ms';
+COMMENT ON AGGREGATE pg_catalog.min(sno) IS 'minimum of all input sno: the earliest, to 4 ms';
 
 --
 -- Generation
@@ -451,45 +451,45 @@ CREATE FUNCTION time_lt_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'internal: implementation of < operator';
 
-CREATE OPERATOR < (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = >, NEGATOR = >=
+CREATE OPERATOR pg_catalog.< (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=)
 );
-COMMENT ON OPERATOR < (sno, timestamptz) IS 'generated before';
+COMMENT ON OPERATOR pg_catalog.< (sno, timestamptz) IS 'generated before';
 
-CREATE OPERATOR >= (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time, COMMUTATOR = <=, NEGATOR = <
+CREATE OPERATOR pg_catalog.>= (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time, COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<)
 );
-COMMENT ON OPERATOR >= (sno, timestamptz) IS 'generated then or later';
+COMMENT ON OPERATOR pg_catalog.>= (sno, timestamptz) IS 'generated then or later';
 
-CREATE OPERATOR > (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno, COMMUTATOR = <, NEGATOR = <=
+CREATE OPERATOR pg_catalog.> (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno, COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=)
 );
-COMMENT ON OPERATOR > (timestamptz, sno) IS 'after it was generated';
+COMMENT ON OPERATOR pg_catalog.> (timestamptz, sno) IS 'after it was generated';
 
-CREATE OPERATOR <= (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno, COMMUTATOR = >=, NEGATOR = >
+CREATE OPERATOR pg_catalog.<= (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno, COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>)
 );
-COMMENT ON OPERATOR <= (timestamptz, sno) IS 'not after it was generated';
+COMMENT ON OPERATOR pg_catalog.<= (timestamptz, sno) IS 'not after it was generated';
 
-CREATE OPERATOR <= (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_le_time, COMMUTATOR = >=, NEGATOR = >
+CREATE OPERATOR pg_catalog.<= (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_le_time, COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>)
 );
-COMMENT ON OPERATOR <= (sno, timestamptz) IS 'generated then or earlier';
+COMMENT ON OPERATOR pg_catalog.<= (sno, timestamptz) IS 'generated then or earlier';
 
-CREATE OPERATOR > (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_gt_time, COMMUTATOR = <, NEGATOR = <=
+CREATE OPERATOR pg_catalog.> (
+    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_gt_time, COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=)
 );
-COMMENT ON OPERATOR > (sno, timestamptz) IS 'generated after';
+COMMENT ON OPERATOR pg_catalog.> (sno, timestamptz) IS 'generated after';
 
-CREATE OPERATOR >= (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_ge_sno, COMMUTATOR = <=, NEGATOR = <
+CREATE OPERATOR pg_catalog.>= (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_ge_sno, COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<)
 );
-COMMENT ON OPERATOR >= (timestamptz, sno) IS 'not before it was generated';
+COMMENT ON OPERATOR pg_catalog.>= (timestamptz, sno) IS 'not before it was generated';
 
-CREATE OPERATOR < (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_lt_sno, COMMUTATOR = >, NEGATOR = >=
+CREATE OPERATOR pg_catalog.< (
+    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_lt_sno, COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=)
 );
-COMMENT ON OPERATOR < (timestamptz, sno) IS 'before it was generated';
+COMMENT ON OPERATOR pg_catalog.< (timestamptz, sno) IS 'before it was generated';
 
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
     LANGUAGE SQL IMMUTABLE LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support
@@ -647,7 +647,7 @@ DECLARE
         ) free(lower, upper),
         LATERAL (SELECT greatest(free.lower, %1$s.sno_lower(start AT TIME ZONE 'UTC')),
                         least(free.upper, %1$s.sno_lower((start + $4) AT TIME ZONE 'UTC'))) g(lower, upper)
-        WHERE start < $3 AND free.lower OPERATOR(%1$s.<) free.upper AND g.lower OPERATOR(%1$s.<) g.upper
+        WHERE start < $3 AND free.lower OPERATOR(pg_catalog.<) free.upper AND g.lower OPERATOR(pg_catalog.<) g.upper
         ORDER BY g.lower
     $query$, own);
     months integer;
@@ -978,12 +978,12 @@ BEGIN
     -- The end of a full batch: no row comes below the horizon. Then the first row up to there that the calling statement does not see, since
     -- it was committed later: it is left for the next call, with all that follow.
     EXECUTE pg_catalog.format('SELECT coalesce($1[$2], %1$s.sno_last(%1$s.sno_time($3), true))', own) INTO last USING seen, batch_size, horizon;
-    EXECUTE pg_catalog.format('SELECT %1$I::%3$s.sno FROM %2$s WHERE (%1$I::%3$s.sno OPERATOR(%3$s.>) $1 OR $1 IS NULL) '
-            'AND %1$I::%3$s.sno OPERATOR(%3$s.<=) $2 AND NOT %1$I::%3$s.sno OPERATOR(%3$s.=) ANY ($3) '
-            'ORDER BY %1$I::%3$s.sno USING OPERATOR(%3$s.<) LIMIT 1', key, source, own)
+    EXECUTE pg_catalog.format('SELECT %1$I::%3$s.sno FROM %2$s WHERE (%1$I::%3$s.sno OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) '
+            'AND %1$I::%3$s.sno OPERATOR(pg_catalog.<=) $2 AND NOT %1$I::%3$s.sno OPERATOR(pg_catalog.=) ANY ($3) '
+            'ORDER BY %1$I::%3$s.sno USING OPERATOR(pg_catalog.<) LIMIT 1', key, source, own)
         INTO unseen USING after, last, coalesce(seen, '{}');
     IF unseen IS NOT NULL THEN
-        EXECUTE pg_catalog.format('SELECT k FROM pg_catalog.unnest($1) k WHERE k OPERATOR(%1$s.<) $2 ORDER BY k USING OPERATOR(%1$s.>) LIMIT 1', own)
+        EXECUTE pg_catalog.format('SELECT k FROM pg_catalog.unnest($1) k WHERE k OPERATOR(pg_catalog.<) $2 ORDER BY k USING OPERATOR(pg_catalog.>) LIMIT 1', own)
             INTO last USING seen, unseen;
         IF last IS NULL THEN
             RETURN NULL;
@@ -1026,8 +1026,8 @@ CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFA
 AS $$
 DECLARE
     isolation pg_catalog.text := pg_catalog.current_setting('transaction_isolation');
-    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(%4$s.>) $1 OR $1 IS NULL) '
-        'AND %3$I::%4$s.sno OPERATOR(%4$s.%5$s) $2 ORDER BY %3$I::%4$s.sno USING OPERATOR(%4$s.<) LIMIT %6$s';
+    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) '
+        'AND %3$I::%4$s.sno OPERATOR(pg_catalog.%5$s) $2 ORDER BY %3$I::%4$s.sno USING OPERATOR(pg_catalog.<) LIMIT %6$s';
     own pg_catalog.record;
     f pg_catalog.record;
     source_name pg_catalog.text;
