@@ -23,9 +23,9 @@ export function fields (id: string): Fields
 /** The ID of these fields. It is not generated: nothing makes it unique. */
 export function make (fields: { time: Date } & Partial<Fields>): Sno
 /** The smallest ID at or after a time: `id >= lowerBound(t)` is `sno_time(id) >= t`. */
-export function lowerBound (time: Date): Sno
+export function lowerBound<Kind extends string = string> (time: Date): Sno<Kind>
 /** The largest ID at or before a time: `id <= upperBound(t)` is `sno_time(id) <= t`. */
-export function upperBound (time: Date): Sno
+export function upperBound<Kind extends string = string> (time: Date): Sno<Kind>
 /** The ten bytes, as `id::bytea` has them. */
 export function toBytes (id: string): Uint8Array
 export function fromBytes (bytes: Uint8Array): Sno

@@ -1,6 +1,7 @@
 """Kinds of IDs, each with a name and a metabyte, written as `order_9q7k4op826n2g222`."""
 
 import re
+from datetime import datetime
 from typing import ClassVar, TypeVar
 
 from sno import Sno
@@ -36,6 +37,18 @@ class Kind(Sno):
     @classmethod
     def from_bytes(cls: type[K], raw: bytes) -> K:
         return cls(Sno.from_bytes(raw))
+
+    @classmethod
+    def make(
+        cls: type[K],
+        time: datetime,
+        metabyte: int | None = None,
+        partition: int = 0,
+        sequence: int = 0,
+        tick_tock: bool = False,
+    ) -> K:
+        """The ID of these fields, with the metabyte of the kind. It is not generated: nothing makes it unique."""
+        return super().make(time, cls.metabyte if metabyte is None else metabyte, partition, sequence, tick_tock)
 
     @classmethod
     def parse(cls: type[K], text: str, key: bytes | None = None) -> K:

@@ -29,7 +29,8 @@ class KindTest(unittest.TestCase):
             self.assertIs(type(other), EventId)
             self.assertEqual(other, id)
         self.assertIs(type(EventId.lower_bound(id.time)), Sno)
-        self.assertIs(type(EventId.make(id.time, EventId.metabyte)), EventId)
+        self.assertIs(type(EventId.make(id.time, partition=10759)), EventId)
+        self.assertEqual(EventId.make(id.time, partition=10759), id)
 
     def test_another_kind(self):
         order = OrderId.make(EventId(PLAIN).time, 2)
@@ -39,7 +40,7 @@ class KindTest(unittest.TestCase):
             lambda: EventId.parse(f"order_{PLAIN}"),
             lambda: EventId(order),
             lambda: EventId.from_bytes(bytes(order)),
-            lambda: EventId.make(order.time),
+            lambda: EventId.make(order.time, 2),
         ):
             self.assertRaises(WrongKind, wrong)
         with self.assertRaisesRegex(WrongKind, "^invalid event: metabyte is 2 instead of 1$"):
