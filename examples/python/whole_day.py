@@ -1,4 +1,4 @@
-"""A shop's day, with psycopg 3: kinds in URLs, an order with its lines, a retry, a pool, pages, the last hour, a feed."""
+"""A shop's day, with psycopg 3: kinds in URLs, an order with its lines, a retry, IDs in advance, pages, the last hour, a feed."""
 
 import time
 import uuid
@@ -9,7 +9,6 @@ import psycopg
 import sno.psycopg
 from sno import Sno
 from sno.kind import Kind
-from sno.pool import Pool
 
 
 class OrderId(Kind, name="order", metabyte=2):
@@ -60,7 +59,7 @@ def page(connection, after=None):
 
 
 # The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
-with psycopg.connect(autocommit=True) as connection, psycopg.connect(autocommit=True) as fetcher:
+with psycopg.connect(autocommit=True) as connection:
     connection.execute(SCHEMA)
     sno.psycopg.register(connection)
 
@@ -72,15 +71,12 @@ with psycopg.connect(autocommit=True) as connection, psycopg.connect(autocommit=
 
     assert show(connection, first.tagged()) == (200, {"id": first.tagged(), "items": ["desk", "chair"]})
 
-    # A visit is written when there is time; its ID is in the log at once.
-    def fetch(count):
-        rows = fetcher.execute("SELECT sno_new(3) FROM generate_series(1, %s)", [count])
-        return [VisitId(id) for id, in rows]
-
-    pool = Pool(fetch)
-    visits = [(pool.next(), "/desks") for _ in range(1000)]
-    connection.cursor().executemany("INSERT INTO visits VALUES (%s, %s)", visits)
-    assert connection.execute("SELECT count(*) FROM visits").fetchone() == (1000,)
+    # The IDs before the rows: in one round trip, in the transaction that inserts.
+    with connection.transaction():
+        ids = connection.execute("SELECT sno_new(3) FROM generate_series(1, 100)").fetchall()
+        visits = [(VisitId(id), "/desks") for id, in ids]
+        connection.cursor().executemany("INSERT INTO visits VALUES (%s, %s)", visits)
+    assert connection.execute("SELECT count(*) FROM visits").fetchone() == (100,)
 
     # Another kind, another text: not found, and the server is not asked.
     for wrong in visits[0][0].tagged(), f"order_{visits[0][0]}", first, first.tagged().upper(), "", "order_":

@@ -2,10 +2,9 @@
 import { fields, fromBytes, isSno, lowerBound, make, parse, time, toBytes, upperBound, type Sno } from 'sno'
 import { mask, masks, unmask } from 'sno/mask'
 import { kind, WrongKindError, type IdOf } from 'sno/kind'
-import { Pool } from 'sno/pool'
 import { register } from 'sno/pg'
 import { sno } from 'sno/drizzle'
-import { gte } from 'drizzle-orm'
+import { and, gte, lte } from 'drizzle-orm'
 import { pgTable, text as textColumn } from 'drizzle-orm/pg-core'
 import pg from 'pg'
 
@@ -31,10 +30,10 @@ export const text: string = order.tagged(orderId)
 order.tagged(id)
 // @ts-expect-error Another kind.
 order.tagged(user.of(id))
-export const nextOrder: Promise<OrderId> = new Pool(async count => Array.from({ length: count }, () => orderId), { size: 10 }).next()
 export const isWrong = (error: unknown): boolean => error instanceof WrongKindError
 const orders = pgTable('orders', { id: sno('id').$type<OrderId>().primaryKey() })
 export const orderKey = (row: typeof orders.$inferSelect): OrderId => row.id
+export const recentOrders = and(gte(orders.id, lowerBound(new Date())), lte(orders.id, upperBound(new Date())))
 
 const events = pgTable('events', { id: sno('id').primaryKey(), payload: textColumn('payload') })
 export type Event = typeof events.$inferSelect

@@ -4,7 +4,6 @@ from datetime import datetime, timezone
 
 from sno import Sno
 from sno.kind import Kind
-from sno.pool import AsyncPool, Pool
 
 
 class OrderId(Kind, name="order", metabyte=2):
@@ -22,25 +21,10 @@ def show(id: OrderId) -> str:
 parsed: OrderId = OrderId.parse("order_9q7k4op82an2g222")
 of_database: OrderId = OrderId("9q7k4op82an2g222")
 of_bytes: OrderId = OrderId.from_bytes(bytes(of_database))
-made: OrderId = OrderId.make(datetime.now(timezone.utc), OrderId.metabyte)
+made: OrderId = OrderId.make(datetime.now(timezone.utc))
 any_kind: Sno = parsed
 bound: Sno = OrderId.lower_bound(datetime.now(timezone.utc))
 show(parsed)
 show(Sno("9q7k4op82an2g222"))  # type: ignore[arg-type]
 show(UserId("9q7k4op82en2g222"))  # type: ignore[arg-type]
 show("9q7k4op82an2g222")  # type: ignore[arg-type]
-
-
-def fetch(count: int) -> list[OrderId]:
-    return [parsed] * count
-
-
-async def fetch_async(count: int) -> list[OrderId]:
-    return [parsed] * count
-
-
-async def next_orders() -> list[OrderId]:
-    return [Pool(fetch).next(), await AsyncPool(fetch_async).next()]
-
-
-user: UserId = Pool(fetch).next()  # type: ignore[assignment]
