@@ -7,7 +7,9 @@ DECLARE
 BEGIN
     FOR line IN EXECUTE format('EXPLAIN (%s) %s', options, query) LOOP
         CONTINUE WHEN line ~ 'Index Searches|Heap Fetches|Planning|Memory|Buffers|Storage:';
-        CONTINUE WHEN line ~ 'Index Cond: \(id IS NOT NULL\)';
+        CONTINUE WHEN line ~ 'Index Cond: \(id IS NOT NULL\)|Replaces: ';
+        line := regexp_replace(line, 'InitPlan minmax_1', 'InitPlan 1');
+        line := regexp_replace(line, 'InitPlan expr_1', 'InitPlan 2');
         line := regexp_replace(line, ' \(returns \$\d\)', '');
         line := regexp_replace(line, '\(InitPlan 1\)\.col1', '$0', 'g');
         line := regexp_replace(line, '\(InitPlan 2\)\.col1', '$1', 'g');
@@ -102,7 +104,9 @@ SELECT plan('SELECT sno_between(sno_new(), now(), now())', 'verbose, costs off')
 SELECT plan('SELECT sno_new() >= now()', 'verbose, costs off');
 
 -- No time is an ID, and no index knows an order between the two types, so these say so.
+\set VERBOSITY terse
 SELECT '2222222222222222'::sno = now();
+\set VERBOSITY default
 SELECT ('2222222222222222'::sno, 1) >= (now(), 1);
 -- Elements of an array are compared one by one.
 SELECT count(*) FROM events WHERE id >= ANY (ARRAY['2026-11-07 00:00Z', '2026-11-06 00:00Z']::timestamptz[]);
