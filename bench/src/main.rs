@@ -62,7 +62,6 @@ fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         }
     }
     results::write(&command.into, &runs)?;
-    report::write(&runs, &command.into, &command.page)?;
-    println!("{}", std::fs::read_to_string(command.into.join("results.md"))?);
+    println!("{}", report::write(&runs, &command.into, &command.page)?);
     if failed.is_empty() { Ok(()) } else { Err(format!("not measured: {}", failed.join("; ")).into()) }
 }

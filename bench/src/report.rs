@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::results::{Run, Runs, Series};
 use crate::summary::summary;
 
-/// Writes `results.md` into a folder, and the blocks of pages that belong to this folder:
+/// Returns all tables, and writes the blocks of pages that belong to the folder of the results:
 /// what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of other runs than `full` have the
 /// run's name in front of their own, unless it is the same.
-pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<(), Box<dyn Error>> {
+pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<String, Box<dyn Error>> {
     let mut blocks = vec![("summary".to_owned(), summary(runs))];
     let label = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut tables = String::from(
-        "# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest. [How to read them](../../README.md).\n",
+        "# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest. bench/README.md says how to read them.\n",
     );
     for (name, run) in runs {
         let prefix = if name == "full" { String::new() } else { format!("{name}-") };
@@ -31,7 +31,6 @@ pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<(),
             blocks.push((block, table(&figures, false)));
         }
     }
-    fs::write(folder.join("results.md"), tables)?;
     for page in pages {
         let mut text = fs::read_to_string(page)?;
         for (block, content) in &blocks {
@@ -39,7 +38,7 @@ pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<(),
         }
         fs::write(page, text)?;
     }
-    Ok(())
+    Ok(tables)
 }
 
 /// Replaces a block of a page, if the page has it.

@@ -14,18 +14,18 @@ fn every_section_has_figures_and_a_table() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sno-bench"));
         command.args(["smoke", "--into"]).arg(&folder).arg("--page").arg(&page).args(options);
         let output = command.output().unwrap();
-        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+        let [tables, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.success(), tables, error)
     };
-    let (_, error) = smoke(&["--only", "larger"]);
+    let (_, _, error) = smoke(&["--only", "larger"]);
     let (_, sections) = error.trim().split_once("there is no section larger; there are ").expect(&error);
-    let (succeeded, error) = smoke(&[]);
+    let (succeeded, tables, error) = smoke(&[]);
     assert!(succeeded, "{error}");
 
     let page = fs::read_to_string(&page).unwrap();
     assert!(page.contains("CREATE INDEX, keys of one hour") && !page.contains("old"), "{page}");
-    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
-    let (tables, results) =
-        (read("results.md"), serde_json::from_str::<Value>(&read("results.json")).unwrap());
+    let results: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("results.json")).unwrap()).unwrap();
     let all = results["smoke"]["series"].as_array().unwrap();
     for section in sections.split(", ") {
         let series: Vec<_> = all.iter().filter(|series| series["section"] == section).collect();
