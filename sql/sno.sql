@@ -312,7 +312,7 @@ COMMENT ON COLUMN sno_generators.waited IS 'time that backends spent waiting for
 
 CREATE FUNCTION sno_generator(
         OUT generator integer, OUT partition integer, OUT prefix integer, OUT prefix_bits integer,
-        OUT sequence_lower integer, OUT sequence_upper integer, OUT max_clock_wait interval
+        OUT prefix_auto boolean, OUT sequence_lower integer, OUT sequence_upper integer, OUT max_clock_wait interval
     ) RETURNS record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';

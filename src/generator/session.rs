@@ -15,7 +15,7 @@ use crate::{
         backend_local::BackendLocal,
         errors::{Error, guard},
         server::{is_in_recovery, require_preload},
-        settings,
+        settings::{self, State},
     },
 };
 
@@ -48,8 +48,8 @@ pub(crate) fn next<S: Scheme, const SLOTS: usize>(
     session.next().map_err(errors::generation::<S>)
 }
 
-/// A backend's session, with the generation of the settings that it started with.
-pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<(u32, T)>>>);
+/// A backend's session, with the state of the settings that it started with.
+pub(crate) struct SessionCell<T>(BackendLocal<Cell<Option<(State, T)>>>);
 
 impl<T: Copy> SessionCell<T> {
     /// Without a session.
@@ -61,18 +61,21 @@ impl<T: Copy> SessionCell<T> {
     /// The session, if one has started since a setting changed.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<T> {
-        let (generation, session) = self.0.get()?;
-        (generation == settings::generation()).then_some(session)
+        let (state, session) = self.0.get()?;
+        (state.generation == settings::generation()).then_some(session)
     }
 
     /// Replaces the session.
     pub(crate) fn set(&self, session: T) {
-        self.0.set(Some((settings::generation(), session)));
+        self.0.set(Some((State::now(), session)));
     }
 
-    /// The session, which is started if there is none.
+    /// The session, which is started if there is none, and again if the files of the settings were read since: they may
+    /// have a misspelt name now.
     pub(crate) fn get_or_start(&self, start: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        if let Some(session) = self.get() {
+        if let Some((state, session)) = self.0.get()
+            && state == State::now()
+        {
             return Ok(session);
         }
         let session = start()?;
@@ -116,8 +119,7 @@ impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
     }
 }
 
-/// Fails without preloading, during recovery, which does not begin again, or with a misspelt setting. It is enough to check this when a session
-/// starts: one that is misspelt later leaves its value as it is, or changes it, which starts the session again.
+/// Fails without preloading, during recovery, which does not begin again, or with a misspelt setting.
 pub(crate) fn check_server<S: Scheme>() -> Result<(), Error> {
     require_preload()?;
     if is_in_recovery() { Err(errors::recovery::<S>()) } else { settings::refuse_undefined(S::SETTING) }

@@ -87,7 +87,7 @@ impl<T: FromStr<Err: ToString>> Define for Setting<T> {
     }
 }
 
-/// Fails if there is a setting that nobody has defined, with the same prefix as this one: `sno`.
+/// Fails if a setting has a value that nobody has defined, and whose name begins as this one's does, with `sno.`
 pub(crate) fn refuse_undefined(setting: &str) -> Result<(), Error> {
     let prefix = setting.split_inclusive('.').next().unwrap_or_default().as_bytes();
     let is_like_it = |name: &&CStr| {
@@ -100,7 +100,7 @@ pub(crate) fn refuse_undefined(setting: &str) -> Result<(), Error> {
             format!("unrecognized configuration parameter \"{}\"", name.to_string_lossy()),
         )
         .detail("It may be meant for another one, so no ID is generated.")
-        .hint("Correct it in postgresql.conf, or use RESET where a session has set it.")),
+        .hint("Correct it in postgresql.conf, or RESET it where a session, role or database sets it.")),
     }
 }
 
@@ -132,6 +132,23 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 #[inline(always)]
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Relaxed)
+}
+
+/// What settings a session started with.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct State {
+    /// The [`generation`].
+    pub(crate) generation: u32,
+    /// When this process last read the configuration files.
+    read: i64,
+}
+
+impl State {
+    /// The present one.
+    pub(crate) fn now() -> Self {
+        // SAFETY: reads a variable of this process.
+        Self { generation: generation(), read: unsafe { pg_sys::PgReloadTime } }
+    }
 }
 
 unsafe extern "C-unwind" fn changed(_value: *const c_char, _extra: *mut c_void) {

@@ -68,7 +68,7 @@ fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let tick = id::tick(at)?;
     let (partition, range) = BACKFILL.get_or_start(|| {
         check_server::<SnoScheme>()?;
-        let Settings { prefix, range } = Settings::current()?;
+        let Settings { prefix, range, .. } = Settings::current()?;
         Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
     })?;
     let number = MEMORY.generators()?.extra.fetch_add(1, Relaxed);

@@ -55,6 +55,6 @@ pub(crate) fn session() -> Result<Session, Error> {
 
 fn start() -> Result<Session, Error> {
     let settings = Settings::current()?;
-    let Settings { prefix, range } = settings;
+    let Settings { prefix, range, .. } = settings;
     session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
 }

@@ -28,16 +28,18 @@ static RANGE: Setting<SequenceRange> = Setting::new(
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) prefix: Prefix,
+    /// Whether the prefix was derived, since nobody has chosen one.
+    pub(crate) prefix_auto: bool,
     pub(crate) range: SequenceRange,
 }
 
 impl Settings {
     pub(crate) fn current() -> Result<Self, Error> {
-        let prefix = match PREFIX.get()? {
-            PrefixSetting::Given(prefix) => prefix,
-            PrefixSetting::Auto => Prefix::from_system_identifier(system_identifier()),
+        let (prefix, prefix_auto) = match PREFIX.get()? {
+            PrefixSetting::Given(prefix) => (prefix, false),
+            PrefixSetting::Auto => (Prefix::from_system_identifier(system_identifier()), true),
         };
-        Ok(Self { prefix, range: RANGE.get()? })
+        Ok(Self { prefix, prefix_auto, range: RANGE.get()? })
     }
 }
 

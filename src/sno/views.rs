@@ -1,14 +1,15 @@
 //! Monitoring of generators: `sno_generators` and `sno_generator()`.
 
 use crate::{
-    generator::settings::max_clock_wait,
+    generator::{scheme::Scheme as _, settings::max_clock_wait},
     pg::{
         datum::{Timestamp, interval},
         errors::Error,
         fmgr::{Row, export},
+        settings::refuse_undefined,
     },
     sno::{
-        session::{MEMORY, SLOTS, own_partition},
+        session::{MEMORY, SLOTS, SnoScheme, own_partition},
         settings::Settings,
     },
 };
@@ -37,16 +38,18 @@ fn sno_generators() -> Result<Vec<Row<9>>, Error> {
     Ok(rows.collect())
 }
 
-/// `sno_generator() → (generator, partition, prefix, prefix_bits, sequence_lower, sequence_upper,
-/// max_clock_wait)`: this backend's generator and settings.
-fn sno_generator() -> Result<Row<7>, Error> {
+/// `sno_generator() → (generator, partition, prefix, prefix_bits, prefix_auto, sequence_lower, sequence_upper,
+/// max_clock_wait)`: this backend's generator and settings. It fails where the settings would make generation fail.
+fn sno_generator() -> Result<Row<8>, Error> {
     let settings = Settings::current()?;
+    refuse_undefined(SnoScheme::SETTING)?;
     let partition = own_partition(&settings);
     Ok([
         i32::from(partition % SLOTS as u16).into(),
         i32::from(partition).into(),
         i32::from(settings.prefix.value()).into(),
         i32::from(settings.prefix.bits()).into(),
+        settings.prefix_auto.into(),
         i32::from(settings.range.lower()).into(),
         i32::from(settings.range.upper()).into(),
         interval(max_clock_wait()).into(),

@@ -1,9 +1,15 @@
 //! A server that has not preloaded the library: it reads, stores and restores IDs, and makes none.
 
-use sno_tests::{Server, Sql as _, error, plan, text};
+use std::path::Path;
+use std::process::Command;
+
+use sno_tests::postgres::Client;
+use sno_tests::{Mode, Server, Sql as _, as_server, error, plan, program, text, wait_until};
+
+use super::workers_started;
 
 /// Everything that needs shared memory or a setting of the server's.
-const GENERATORS: [&str; 13] = [
+const GENERATORS: [&str; 20] = [
     "sno_new()",
     "sno_new(1)",
     "sno_new(1, now())",
@@ -11,43 +17,146 @@ const GENERATORS: [&str; 13] = [
     "sno_generator()",
     "(SELECT count(*) FROM sno_generators)",
     "(SELECT count(*) FROM sno_horizon_holders)",
+    "sno_create_feed('new', 'items')",
+    "(SELECT count(*) FROM sno_feed('kept', NULL::items))",
+    "(SELECT count(*) FROM sno_feeds)",
+    "sno_seek_feed('kept', after => '2222222222222222')",
     "snowflake_si_new()",
+    "snowflake_si_base_clock()",
     "snowflake_si_time(1)",
+    "snowflake_si_machine(1)",
     "uid60_new()",
     "uniqueid_new()",
     "(SELECT count(*) FROM sno_compat_generators)",
     "(SELECT count(*) FROM made)",
+    "(SELECT count(*) FROM give())",
 ];
+
+/// Everything else.
+const PURE: [&str; 12] = [
+    "sno_holds_horizon('9q7k4op826n2g222')",
+    "'9q7k4op826n2g222'::text::sno::bytea::sno::uuid::sno::text",
+    "(SELECT count(DISTINCT id) FROM items)",
+    "(SELECT min(id) < max(id) FROM items)",
+    "(SELECT id FROM items ORDER BY id DESC LIMIT 1)",
+    "sno_with_metabyte(sno_make(now(), 1, 2, 3), 4)",
+    "sno_inspect(sno_lower(now()))",
+    "uuidv7_to_sno(sno_to_uuidv7(sno_upper(now())))",
+    "sno_unmask(sno_mask('9q7k4op826n2g222', '\\x00112233445566778899aabbccddeeff'), '\\x00112233445566778899aabbccddeeff')",
+    "snowflake_si_time(1, '2020-01-01Z'), snowflake_si_inspect(1, '2020-01-01Z', 5)",
+    "uid60_time(1::bigint::uid60), gid_time(gid_new('log'))",
+    "sno_maintain_partitions('log', '1 month', ahead => 2)",
+];
+
+/// Fails unless it is the error of what needs preloading.
+#[track_caller]
+fn refuses(client: &mut Client, query: &str) {
+    let error = error(client, query);
+    assert_eq!(error.code().code(), "55000", "{query}: {error}");
+    assert_eq!(error.message(), "sno must be loaded via \"shared_preload_libraries\"", "{query}");
+    let detail = "Without that, a server can store, compare and convert IDs, and can't generate any.";
+    let hint = "Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.";
+    assert_eq!((error.detail(), error.hint()), (Some(detail), Some(hint)), "{query}");
+}
 
 #[test]
 fn without_it_ids_are_read_and_none_is_made() {
-    // A prefix may be there already: nobody is to think that it counts.
-    let server = Server::builder().preload(false).conf("sno.partition_prefix", "5").start();
-    server.run("CREATE EXTENSION sno_compat; CREATE VIEW made AS SELECT sno_new()");
-    assert!(server.log().contains("WARNING:  sno is not loaded via"));
+    // First preloaded, and without the line after a change of the configuration.
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    server.run(
+        "CREATE EXTENSION sno_compat;
+         CREATE VIEW made AS SELECT sno_new();
+         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(), n int);
+         CREATE FUNCTION give() RETURNS SETOF sno LANGUAGE sql AS 'SELECT sno_new(1) FROM items';
+         CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new()) PARTITION BY RANGE (id);
+         INSERT INTO items (n) SELECT generate_series(1, 1000);
+         SELECT sno_create_feed('kept', 'items')",
+    );
+    server.configure("shared_preload_libraries", "");
+    server.restart(Mode::Fast);
     let mut client = server.connect();
     // More than once: nothing may be remembered as being in order.
     for _ in 0..2 {
         for query in GENERATORS {
-            let error = error(&mut client, &format!("SELECT {query}"));
-            assert_eq!(error.code().code(), "55000", "{query}: {error}");
-            assert_eq!(error.message(), "sno must be loaded via \"shared_preload_libraries\"", "{query}");
-            assert!(error.hint().unwrap().contains("restart the server"), "{query}");
+            refuses(&mut client, &format!("SELECT {query}"));
         }
+        refuses(&mut client, "INSERT INTO items DEFAULT VALUES");
+        refuses(&mut client, "DO 'BEGIN PERFORM sno_new(1); END'");
+    }
+    for query in PURE {
+        client.run(&format!("SELECT {query}"));
     }
     assert_eq!(text(&mut client, "SELECT sno_holds_horizon('9q7k4op826n2g222')"), "f");
-    client.run(
-        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(), n int);
+    client.run("INSERT INTO items VALUES (sno_make(now(), 1, 2, 3), 0); SELECT sno_drop_feed('kept')");
+    // What psql shows of all of it.
+    let described = server.psql("\\d items\n\\d+ made\n\\dv+ *\n\\df *\n\\dT+ *\n\\do *\n\\dx+ sno\n");
+    assert!(described.status.success() && described.stderr.is_empty(), "{described:?}");
+    // The same in each new session, and IDs again with the line.
+    refuses(&mut server.connect(), "SELECT sno_new(1)");
+    server.configure("shared_preload_libraries", "sno");
+    server.restart(Mode::Fast);
+    assert_eq!(text(&mut server.connect(), "SELECT sno_partition(sno_new(1)) >> 8"), "5");
+}
+
+/// Whoever has forgotten the line hears of it at once, also with psql, and the extension is created all the same.
+#[test]
+fn create_extension_says_which_line_is_missing() {
+    let server = Server::builder().preload(false).extension(false).start();
+    let told = |sql: &str| {
+        let output = server.psql(sql);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let warning = "WARNING:  sno is not loaded via \"shared_preload_libraries\"\n\
+                   DETAIL:  Without that, a server can store, compare and convert IDs, and can't generate any.\n\
+                   HINT:  Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.\n";
+    // Whatever is set in the file: the setting does not exist.
+    assert_eq!(told("CREATE EXTENSION sno"), warning);
+    server.configure("sno.partition_prefix", "5");
+    server.restart(Mode::Fast);
+    assert_eq!(told("DROP EXTENSION sno; SET client_min_messages = warning; CREATE EXTENSION sno"), warning);
+    assert!(told("DROP EXTENSION sno; CREATE EXTENSION sno_compat CASCADE").ends_with(warning));
+    server.configure("shared_preload_libraries", "sno");
+    server.restart(Mode::Fast);
+    assert_eq!(told("DROP EXTENSION sno_compat; DROP EXTENSION sno; CREATE EXTENSION sno"), "");
+}
+
+/// In a session whose first statement this is, and in a parallel worker, too.
+#[test]
+fn conditions_on_time_use_the_index() {
+    let server = Server::builder().preload(false).conf("log_min_messages", "debug1").start();
+    server.run(
+        "CREATE TABLE items (id sno PRIMARY KEY, n int) WITH (parallel_workers = 2);
          INSERT INTO items SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 s', 0, 0, 0), n
-         FROM generate_series(1, 100000) n; ANALYZE items",
+         FROM generate_series(1, 100000) n; ANALYZE items;
+         CREATE FUNCTION planned() RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$
+         DECLARE line text; lines text = '';
+         BEGIN
+             FOR line IN EXECUTE 'EXPLAIN SELECT count(*) FROM items WHERE sno_time(id) < ''2026-01-01 00:01Z'' AND n > 0' LOOP
+                 lines = lines || line;
+             END LOOP;
+             RETURN lines;
+         END $$;",
     );
-    assert_eq!(error(&mut client, "INSERT INTO items DEFAULT VALUES").code().code(), "55000");
-    // The planner part, in a session whose first statement this is, and its setting.
     let hour = "SELECT * FROM items WHERE sno_time(id) >= '2026-01-01 01:00Z' AND sno_time(id) < '2026-01-01 02:00Z'";
     let mut client = server.connect();
     assert!(plan(&mut client, "COSTS off", hour).contains("Index Cond"));
     client.run("SET sno.enable_time_conditions = off");
     assert!(!plan(&mut client, "COSTS off", hour).contains("Index Cond"));
+    for (setting, uses_index) in [("on", true), ("off", false)] {
+        let mut client = server.connect();
+        client.run(&format!(
+            "SET sno.enable_time_conditions = {setting};
+             SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+             SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2"
+        ));
+        // The filter is for workers, which plan the query in the function.
+        let in_workers = "SELECT min(planned()) FROM items WHERE n % 10000 = 0";
+        let plan = text(&mut client, in_workers);
+        let pid: i32 = client.one("SELECT pg_backend_pid()");
+        assert_ne!(workers_started(&server, pid), 0);
+        assert_eq!(plan.contains("Index Cond"), uses_index, "{setting}: {plan}");
+    }
 }
 
 #[test]
@@ -55,13 +164,146 @@ fn a_dump_goes_from_a_server_with_it_to_one_without_it() {
     let server = Server::builder().start();
     server.run(
         "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int);
-         INSERT INTO items (n) SELECT generate_series(1, 1000)",
+         INSERT INTO items (n) SELECT generate_series(1, 1000); SELECT sno_create_feed('kept', 'items')",
     );
-    let dump = server.command("pg_dump").output().unwrap();
-    assert!(dump.status.success(), "{dump:?}");
+    let dump_of = |server: &Server| {
+        let dump = server.command("pg_dump").output().unwrap();
+        assert!(dump.status.success(), "{dump:?}");
+        String::from_utf8(dump.stdout).unwrap()
+    };
+    let dump = dump_of(&server);
     let warehouse = Server::builder().preload(false).extension(false).start();
-    let output = warehouse.psql(&String::from_utf8(dump.stdout).unwrap());
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("ERROR"), "{output:?}");
+    let output = warehouse.psql(&dump);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr).matches("WARNING").count(), 1, "{output:?}");
     let rows = "SELECT count(*) || ' ' || max(id)::text FROM items";
     assert_eq!(text(&mut warehouse.connect(), rows), text(&mut server.connect(), rows));
+    // And back.
+    let content = |dump: String| {
+        let lines =
+            dump.lines().filter(|line| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(content(dump_of(&warehouse)), content(dump));
+}
+
+#[test]
+fn a_subscriber_needs_no_preloading() {
+    let publisher = Server::builder().conf("wal_level", "logical").start();
+    let subscriber = Server::builder().preload(false).start();
+    let table = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int)";
+    publisher.run(table);
+    publisher.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
+    publisher.run("CREATE PUBLICATION items FOR TABLE items");
+    subscriber.run(table);
+    subscriber.run(&format!(
+        "CREATE SUBSCRIPTION items CONNECTION '{}' PUBLICATION items",
+        publisher.connection_string()
+    ));
+    publisher.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
+    wait_until("all rows are there", || subscriber.connect().one("SELECT count(*) = 2000 FROM items"));
+    let rows = "SELECT max(id)::text FROM items";
+    assert_eq!(text(&mut subscriber.connect(), rows), text(&mut publisher.connect(), rows));
+    refuses(&mut subscriber.connect(), "INSERT INTO items DEFAULT VALUES");
+    subscriber.run("DROP SUBSCRIPTION items");
+}
+
+/// It is read as any other. Once it is promoted, it needs the line, too, and goes on from there.
+#[test]
+fn a_standby_without_it_generates_once_it_has_it() {
+    let primary = Server::builder().conf("sno.partition_prefix", "3").start();
+    primary.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int)");
+    primary.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
+    let standby = primary.standby();
+    primary.wait_replayed(&standby);
+    standby.configure("shared_preload_libraries", "");
+    standby.restart(Mode::Fast);
+    let mut client = standby.connect();
+    let hour = "SELECT count(*) FROM items WHERE sno_time(id) >= now() - interval '1 h'";
+    assert_eq!(text(&mut client, hour), "1000");
+    client.run("SET enable_seqscan = off");
+    assert!(plan(&mut client, "COSTS off", hour).contains("Index Cond"));
+    refuses(&mut client, "SELECT sno_new(1)");
+    refuses(&mut client, "SELECT sno_new(1, now())");
+    primary.stop(Mode::Fast);
+    standby.promote();
+    refuses(&mut client, "INSERT INTO items DEFAULT VALUES");
+    standby.configure("shared_preload_libraries", "sno");
+    standby.restart(Mode::Fast);
+    let mut client = standby.connect();
+    client.run("INSERT INTO items DEFAULT VALUES");
+    assert_eq!(
+        text(
+            &mut client,
+            "SELECT bool_and(id >= max) FROM items, (SELECT max(id) FROM items WHERE n > 0) m WHERE n IS NULL"
+        ),
+        "t"
+    );
+    assert!(standby.log().contains("server was promoted or restored after its last sno was generated"));
+}
+
+/// To a server of the same version, with the line and without it. What a role has set is refused by a server that has
+/// it: the page on upgrades says where to look before.
+#[test]
+fn an_upgrade_goes_to_a_server_with_it_and_to_one_without_it() {
+    let bin = program("");
+    let bin = bin.to_str().unwrap();
+    for (line, leftover) in [("sno", false), ("", false), ("sno", true)] {
+        let old = Server::builder().start();
+        old.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int)");
+        old.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
+        let rows = text(&mut old.connect(), "SELECT count(*) || max(id)::text FROM items");
+        if leftover {
+            old.configure("shared_preload_libraries", "");
+            old.restart(Mode::Fast);
+            old.run("CREATE ROLE bob; ALTER ROLE bob SET sno.partition_prefix = '7'");
+        }
+        old.stop(Mode::Fast);
+        let new = Server::builder().extension(false).conf("shared_preload_libraries", line).start();
+        new.stop(Mode::Fast);
+        let output = new
+            .command("pg_upgrade")
+            .args(["--old-bindir", bin, "--new-bindir", bin])
+            .args(["--old-datadir", old.data().to_str().unwrap()])
+            .args(["--new-datadir", new.data().to_str().unwrap()])
+            .args(["--socketdir", new.socket_folder().to_str().unwrap(), "--username", "postgres", "--link"])
+            .current_dir(new.socket_folder())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.success(), !leftover, "{}", String::from_utf8_lossy(&output.stdout));
+        if leftover {
+            let logs = Command::new("grep").arg("-rh").arg("ERROR").arg(new.data()).output().unwrap();
+            let logs = String::from_utf8_lossy(&logs.stdout);
+            assert!(logs.contains("parameter \"sno.partition_prefix\" cannot be changed now"), "{logs}");
+            continue;
+        }
+        new.start();
+        let mut client = new.connect();
+        assert_eq!(text(&mut client, "SELECT count(*) || max(id)::text FROM items"), rows);
+        if line.is_empty() {
+            refuses(&mut client, "SELECT sno_new(1)");
+        } else {
+            client.run("INSERT INTO items DEFAULT VALUES");
+        }
+    }
+}
+
+/// A server in single-user mode, which repairs are made with, sets all of it up as well.
+#[test]
+fn single_user_mode_generates() {
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    let mut ids = server.ids();
+    ids.query(&mut server.connect(), "SELECT sno_new(1)").unwrap();
+    server.stop(Mode::Fast);
+    let data = server.data().display();
+    let script = format!(
+        "echo 'SELECT sno_partition(sno_new(1)) >> 8 AS number, 1 FROM generate_series(1, 10)' |
+         '{}' --single -D '{data}' postgres",
+        program("postgres").display()
+    );
+    let output = as_server(Path::new("sh")).arg("-c").arg(script).output();
+    let output = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert_eq!(output.matches("number = \"5\"").count(), 10, "{output}");
+    server.start();
+    ids.query(&mut server.connect(), "SELECT sno_new(1)").unwrap();
 }

@@ -1,7 +1,7 @@
 //! Settings fail closed: what a server can't honour is an error, and never means another prefix.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, error, text};
+use sno_tests::{Mode, Server, Sql as _, code, error, major_version, text};
 
 fn partition(client: &mut Client) -> i32 {
     client.one("SELECT sno_partition(sno_new(1)) >> 8")
@@ -18,7 +18,8 @@ fn default_partition(server: &Server) -> i32 {
 fn a_bad_value_or_an_unknown_name_stops_generation() {
     let server = Server::builder().conf("sno.partition_prefix", "5").start();
     server.run("CREATE EXTENSION sno_compat");
-    let queries = ["SELECT sno_new(1)", "SELECT sno_new(1, now())", "SELECT sno_horizon()"];
+    let queries =
+        ["SELECT sno_new(1)", "SELECT sno_new(1, now())", "SELECT sno_horizon()", "SELECT sno_generator()"];
     for (name, value, state, queries) in [
         ("sno.partition_prefix", "300", "22023", &queries[..]),
         ("sno.partition_prefix", "", "22023", &queries),
@@ -28,11 +29,13 @@ fn a_bad_value_or_an_unknown_name_stops_generation() {
         ("sno_compat.uid60_worker", "0-9", "42704", &["SELECT uid60_new()", "SELECT uniqueid_new()"]),
         ("sno_compat.uid60_workers", "0-512", "22023", &["SELECT uid60_new()"]),
     ] {
-        let mut early = server.connect();
-        early.run("SELECT sno_new(), uid60_new()");
+        // Sessions that have generated before, in both ways.
+        let [mut early, mut given] = [(); 2].map(|()| server.connect());
+        early.run("SELECT sno_new(), uid60_new(), uniqueid_new()");
+        given.run("SELECT sno_new(1, now())");
         server.unconfigure("sno.partition_prefix");
         server.configure(name, value);
-        if !name.starts_with("sno.partition") && !name.starts_with("sno_compat") {
+        if !name.starts_with("sno.partition") {
             server.configure("sno.partition_prefix", "5");
         }
         for restarted in [false, true] {
@@ -41,20 +44,48 @@ fn a_bad_value_or_an_unknown_name_stops_generation() {
             } else {
                 server.reload()
             }
+            let mut new = server.connect();
             // More than once: nothing may be remembered as being in order.
             for query in queries.iter().chain(queries) {
-                let error = error(&mut server.connect(), query);
+                if !restarted {
+                    early.run("SELECT 1");
+                    assert_eq!(code(&mut early, query), state, "{name}, {query}");
+                }
+                let error = error(&mut new, query);
                 assert_eq!(error.code().code(), state, "{name}, {query}: {error}");
                 let (named, message) = (format!("parameter \"{name}\""), error.message());
                 assert!(message.contains(&named) && error.hint().is_some(), "{message}");
             }
-            assert!(server.psql("SELECT sno_time('9q7k4op826n2g222')").status.success());
+            if !restarted && name.starts_with("sno.") {
+                given.run("SELECT 1");
+                assert_eq!(code(&mut given, "SELECT sno_new(1, now())"), state, "{name}");
+            }
+            new.run("SELECT sno_time('9q7k4op826n2g222')");
         }
         server.unconfigure(name);
         server.configure("sno.partition_prefix", "5");
         server.reload();
         assert_eq!(partition(&mut server.connect()), 5);
     }
+    // A bad range beside a good prefix, which must not count without it.
+    let mut early = server.connect();
+    early.run("SELECT sno_new()");
+    server.configure("sno.partition_prefix", "6");
+    server.configure("sno.sequence_range", "9-4");
+    server.reload();
+    for client in [&mut early, &mut server.connect()] {
+        client.run("SELECT 1");
+        assert_eq!(code(client, "SELECT sno_new(1)"), "22023");
+    }
+    server.unconfigure("sno.sequence_range");
+    server.reload();
+    early.run("SELECT 1");
+    assert_eq!(partition(&mut early), 6);
+    // This one's default harms nobody.
+    server.configure("sno.max_clock_wait", "abc");
+    server.restart(Mode::Fast);
+    assert_eq!(text(&mut server.connect(), "SELECT max_clock_wait FROM sno_generator()"), "00:00:10");
+    assert_eq!(partition(&mut server.connect()), 6);
     // Names of others, and ours in upper case.
     server.configure("snow.partition_prefix", "42");
     server.configure("SNO.Partition_Prefix", "9");
@@ -64,7 +95,28 @@ fn a_bad_value_or_an_unknown_name_stops_generation() {
 
 #[test]
 fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
-    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    // Of a server that had no line for any of our settings, too.
+    let server = Server::builder().start();
+    server.run("CREATE EXTENSION sno_compat");
+    let queries = ["sno_new(1)", "sno_new(1, now())", "sno_horizon()", "uid60_new()", "uniqueid_new()"];
+    let queries = queries.map(|query| format!("SELECT {query}"));
+    let mut client = server.connect();
+    for name in ["sno.partition_prefx", "sno_compat.uid60_worker"] {
+        let theirs = |query: &&String| query.contains("sno_") == name.starts_with("sno.");
+        queries.iter().for_each(|query| client.run(query));
+        server.configure(name, "5");
+        server.reload();
+        client.run("SELECT 1");
+        for query in queries.iter().filter(theirs) {
+            assert_eq!(error(&mut client, query).code().code(), "42704", "{name}, {query}");
+        }
+        server.unconfigure(name);
+        server.reload();
+        client.run("SELECT 1");
+    }
+    assert_eq!(partition(&mut client), default_partition(&server));
+    server.configure("sno.partition_prefix", "5");
+    server.reload();
     let mut client = server.connect();
     assert_eq!(partition(&mut client), 5);
     for (name, value, state) in
@@ -123,7 +175,14 @@ fn a_session_can_not_choose_the_prefix() {
     assert_eq!(partition(&mut client), 5);
     // A name that nobody knows may be meant for one of ours.
     let mut client = server.connect_with("-c sno.typo=7");
-    assert_eq!(error(&mut client, "SELECT sno_new(1)").code().code(), "42704");
+    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "42704");
+    server.run("ALTER ROLE bob SET sno.typo = '7'");
+    assert_eq!(code(&mut server.connect_as("bob"), "SELECT sno_new(1)"), "42704");
+    let mut client = server.connect();
+    client.run("SET sno.typo = '7'");
+    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "42704");
+    client.run("RESET sno.typo");
+    assert_eq!(partition(&mut client), 5);
 }
 
 #[test]
@@ -137,6 +196,19 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
         let error = error(&mut client, &format!("ALTER SYSTEM SET {setting}"));
         assert_eq!(error.code().code(), "22023");
         assert_eq!(error.detail(), Some(detail));
+    }
+    assert_eq!(partition(&mut client), default_partition(&server));
+    // Before 17, PostgreSQL refuses a name that nobody has defined. Later, it counts as one in the file does.
+    let misspelt = "ALTER SYSTEM SET sno.partition_prefx = '42'";
+    if major_version(&mut client) < 17 {
+        assert_eq!(code(&mut client, misspelt), "42704");
+    } else {
+        client.run(misspelt);
+        server.reload();
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "42704");
+        client.run("ALTER SYSTEM RESET sno.partition_prefx");
+        server.reload();
+        client.run("SELECT 1");
     }
     assert_eq!(partition(&mut client), default_partition(&server));
     client.run("ALTER SYSTEM SET sno.partition_prefix = '42'");
@@ -193,18 +265,21 @@ fn a_server_that_nobody_configured_takes_its_prefix_from_its_system_identifier()
     let mut client = server.connect();
     let prefix = server.auto_prefix();
     let shown = |server: &Server| {
-        text(&mut server.connect(), "SELECT prefix || '/' || prefix_bits FROM sno_generator()")
+        text(
+            &mut server.connect(),
+            "SELECT prefix || '/' || prefix_bits || ' ' || prefix_auto FROM sno_generator()",
+        )
     };
-    assert_eq!(shown(&server), prefix.to_string());
+    assert_eq!(shown(&server), format!("{prefix} true"));
     let inside = format!("SELECT sno_partition(sno_new(1)) >> 4 = {}", prefix.value());
     assert_eq!(text(&mut client, &inside), "t");
     assert_eq!(text(&mut client, "SHOW sno.partition_prefix"), "auto");
     server.configure("sno.partition_prefix", "5");
     server.reload();
-    assert_eq!(shown(&server), "5/8");
+    assert_eq!(shown(&server), "5/8 false");
     server.configure("sno.partition_prefix", "AUTO");
     server.reload();
-    assert_eq!(shown(&server), prefix.to_string());
+    assert_eq!(shown(&server), format!("{prefix} true"));
 }
 
 #[test]

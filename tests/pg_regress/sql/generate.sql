@@ -30,7 +30,7 @@ FROM (SELECT sno_new(7, '2020-01-01') AS id FROM generate_series(1, 65536)) ids;
 -- The session's own generator, and its row of the view.
 SET intervalstyle = 'postgres';
 SELECT generator = pg_backend_pid() % 255 AS generator, partition = generator AS partition, prefix, prefix_bits,
-       sequence_lower, sequence_upper, max_clock_wait
+       prefix_auto, sequence_lower, sequence_upper, max_clock_wait
 FROM sno_generator();
 SELECT partition = generator AS partition, tick_tock, drifts,
        last_time > now() - interval '1 minute' AS last_time, safe_time <= last_time AS safe_time,
