@@ -69,7 +69,9 @@ pub(crate) fn run_step(server: &Server, step: &str) {
         if output.status.success() && !errors.contains("WARNING") {
             return;
         }
-        let is_late = step.contains("lock_timeout") && errors.contains("due to lock timeout");
+        let is_late = ["lock", "statement"].iter().any(|what| {
+            step.contains(&format!("{what}_timeout")) && errors.contains(&format!("due to {what} timeout"))
+        });
         assert!(is_late, "{step}\n{errors}");
         thread::sleep(Duration::from_millis(50));
     }

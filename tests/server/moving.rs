@@ -26,7 +26,7 @@ fn write(client: &mut Client, done: &AtomicBool, writer: usize) -> usize {
         let mut transaction = client.transaction().unwrap();
         let order = format!("INSERT INTO orders (customer) VALUES ('{name}') RETURNING id::text");
         let id: String = transaction.one(&order);
-        let line = format!("INSERT INTO lines (order_id, item) VALUES ('{id}', '{name}')");
+        let line = format!("INSERT INTO lines (order_id, n, item) VALUES ('{id}', {count}, '{name}')");
         // The switch may come between the two statements only if it did not wait for this transaction.
         transaction.run(&line);
         transaction.commit().unwrap();
@@ -106,6 +106,8 @@ fn tables_move_from_the_sql_file_and_back_while_they_are_written() {
                 ("gen_random_uuid()", "sno_new()"),
                 ("id sno PRIMARY KEY DEFAULT sno_new()", "id uuid PRIMARY KEY DEFAULT sno_uuid()"),
                 ("order_id sno ", "order_id uuid "),
+                ("replaces sno ", "replaces uuid "),
+                ("new_replaces uuid", "new_replaces sno"),
                 ("since sno", "since uuid"),
                 ("until sno", "until uuid"),
                 ("stop sno", "stop uuid"),
@@ -117,7 +119,7 @@ fn tables_move_from_the_sql_file_and_back_while_they_are_written() {
         })
         .collect();
     go(&server, &there, "sno");
-    server.run("ALTER INDEX lines_new_order_id RENAME TO lines_order_id");
+    server.run("ALTER INDEX orders_customer_new_id RENAME TO orders_customer");
     let back: Vec<String> = back.iter().map(|step| step.replace("gen_random_uuid()", "sno_uuid()")).collect();
     let back = [&[String::from("SELECT 1")], &back[1..]].concat();
     go(&server, &back, "uuid");
