@@ -220,6 +220,7 @@ fn every_link_leads_somewhere() {
         "bench/README.md",
         "tests/README.md",
         "SECURITY.md",
+        "dev/RELEASING.md",
         "packages/go/README.md",
         "packages/js/README.md",
         "packages/python/README.md",
