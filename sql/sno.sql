@@ -802,49 +802,87 @@ COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interva
 -- Feeds
 --
 
--- Up to which ID the rows of each feed were read. A page has room for many versions of a row, so that all updates are HOT.
+-- Up to which ID the rows of each feed were read. The key has the owner, so that no role can take a name from another.
 CREATE TABLE sno_feed_positions (
-    feed text PRIMARY KEY,
-    source regclass NOT NULL,
-    key name NOT NULL,
+    feed text NOT NULL,
     -- A name, since a dump must load where the role does not exist.
     owner name NOT NULL DEFAULT current_user,
+    -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of all feeds.
+    source regclass,
+    source_name text,
+    key name NOT NULL,
     -- In these limits, so that nobody's row makes the times in sno_feeds an error.
     margin interval CHECK (margin BETWEEN '-100 years' AND '100 years'),
     position sno,
-    moved timestamptz NOT NULL DEFAULT clock_timestamp() CHECK (moved BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z')
-) WITH (fillfactor = 20);
+    moved timestamptz NOT NULL DEFAULT clock_timestamp() CHECK (moved BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z'),
+    PRIMARY KEY (feed, owner),
+    CHECK (num_nonnulls(source, source_name) = 1)
+);
 COMMENT ON TABLE sno_feed_positions IS 'internal: positions of feeds';
 -- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
 GRANT SELECT ON sno_feed_positions TO PUBLIC;
 GRANT INSERT ON sno_feed_positions TO @extowner@;
--- Without what is not there when the rows are restored, since one such row would be an error for all.
+-- pg_dump appends the condition to "SELECT … FROM sno_feed_positions": it reads the names that the sources have then. Without sources that
+-- were dropped, so that a feed does not go on with another table of the same name.
 SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions',
-    $$WHERE source IN (SELECT oid FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v') AND relpersistence <> 't')$$);
+    $$WHERE false
+    UNION ALL
+    SELECT p.feed, p.owner, NULL, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved
+    FROM @extschema@.sno_feed_positions p
+    LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
+    LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE p.source_name IS NOT NULL OR c.oid IS NOT NULL$$);
+
+-- With the rights of its owner, since the role that restores a dump may only insert. Nobody else can attach it to a table.
+CREATE FUNCTION sno_add_feed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NEW.source IS NULL THEN
+        -- From a dump: it takes the place of a feed that migrations may have created.
+        DELETE FROM @extschema@.sno_feed_positions p WHERE p.feed = NEW.feed AND p.owner = NEW.owner;
+        NEW.source := to_regclass(NEW.source_name);
+        IF NEW.source IS NOT NULL THEN
+            NEW.source_name := NULL;
+        END IF;
+    ELSIF (SELECT count(*) FROM @extschema@.sno_feed_positions p WHERE p.owner = NEW.owner) >= 1000 THEN
+        RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
+            DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION sno_add_feed() IS 'internal: trigger function of sno_feed_positions';
+REVOKE EXECUTE ON FUNCTION sno_add_feed() FROM PUBLIC;
+CREATE TRIGGER add_feed BEFORE INSERT ON sno_feed_positions FOR EACH ROW EXECUTE FUNCTION sno_add_feed();
+COMMENT ON TRIGGER add_feed ON sno_feed_positions IS 'internal: finds the sources of restored feeds, limits the number of new ones';
 
 -- What a role may change. Not by row security, with which pg_dump and COPY would refuse the table. Rights on columns, and a view
 -- where an update deletes: who may update or delete in the whole of a table may also lock it.
-CREATE VIEW sno_own_feeds WITH (security_barrier) AS
-    SELECT feed, source, key, owner, margin, position, moved
+CREATE VIEW sno_own_feeds AS
+    SELECT feed, owner, source, source_name, key, margin, position, moved
     FROM sno_feed_positions
     -- A dump may be restored without its roles.
-    WHERE pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text)
-    WITH CHECK OPTION;
+    WHERE pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text);
 GRANT SELECT, UPDATE (position, moved) ON sno_own_feeds TO PUBLIC;
 COMMENT ON VIEW sno_own_feeds IS 'internal: feeds that the role may use';
 
--- Apart from the view for updates: INSERT ... ON CONFLICT DO UPDATE locks a row before its owner is checked, and needs both rights.
-CREATE VIEW sno_new_feeds WITH (security_barrier) AS
+-- Apart from the view for updates: a role that may not read the source any more can still seek and drop its feed.
+CREATE VIEW sno_new_feeds AS
     SELECT feed, source, key, margin
     FROM sno_own_feeds
     -- With the exact types, since the functions in a view run as the caller, and the owner of the schema could have better matches.
-    WHERE has_table_privilege(source::oid, 'SELECT'::text) OR has_any_column_privilege(source::oid, 'SELECT'::text)
+    WHERE NOT EXISTS (
+        SELECT FROM pg_attribute a
+        WHERE a.attrelid = source::oid AND a.attnum > 0 AND NOT a.attisdropped AND NOT has_column_privilege(source::oid, a.attnum, 'SELECT'::text)
+    ) AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = source::oid AND a.attname = key)
     WITH CHECK OPTION;
 GRANT SELECT, INSERT (feed, source, key, margin) ON sno_new_feeds TO PUBLIC;
 COMMENT ON VIEW sno_new_feeds IS 'internal: feeds that the role may create';
 
-CREATE VIEW sno_dropped_feeds WITH (security_barrier) AS SELECT feed FROM sno_own_feeds;
-CREATE RULE drop_feed AS ON UPDATE TO sno_dropped_feeds DO INSTEAD DELETE FROM sno_feed_positions p WHERE p.feed = OLD.feed;
+CREATE VIEW sno_dropped_feeds AS SELECT feed, owner FROM sno_own_feeds;
+CREATE RULE drop_feed AS ON UPDATE TO sno_dropped_feeds
+    DO INSTEAD DELETE FROM sno_feed_positions p WHERE p.feed = OLD.feed AND p.owner = OLD.owner;
 GRANT SELECT, UPDATE (feed) ON sno_dropped_feeds TO PUBLIC;
 COMMENT ON VIEW sno_dropped_feeds IS 'internal: an update drops a feed';
 
@@ -857,7 +895,7 @@ CREATE VIEW sno_feeds AS
 GRANT SELECT ON sno_feeds TO PUBLIC;
 COMMENT ON VIEW sno_feeds IS 'feeds, how far each was read, and what holds it back';
 COMMENT ON COLUMN sno_feeds.feed IS 'name of the feed';
-COMMENT ON COLUMN sno_feeds.source IS 'table or view whose rows it returns';
+COMMENT ON COLUMN sno_feeds.source IS 'table or view whose rows it returns; null if a restore did not find it';
 COMMENT ON COLUMN sno_feeds.owner IS 'role that created it; its members can use it';
 COMMENT ON COLUMN sno_feeds.margin IS 'margin of its horizon; null if its horizons are given';
 COMMENT ON COLUMN sno_feeds.position IS 'ID up to which rows were read; null at the start';
@@ -866,17 +904,45 @@ COMMENT ON COLUMN sno_feeds.moved IS 'when the position was stored: every 10 sec
 COMMENT ON COLUMN sno_feeds.held_by IS 'oldest transaction that holds it back: its process ID, or its identifier if it is prepared';
 COMMENT ON COLUMN sno_feeds.held_since IS 'time of the first ID of this transaction';
 
-CREATE FUNCTION sno_create_feed(
-        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '1 s'
-    ) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+-- The feed that a role means by a name: its own, or else that of a role whose member it is. Everything that is given a feed's name begins here.
+CREATE FUNCTION sno_find_feed(feed text) RETURNS sno_feed_positions
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
-    keys name[];
-    bad record;
+    found_feed @extschema@.sno_feed_positions;
+    other_owner name;
 BEGIN
-    -- What is read in the end: the tables of a view, the partitions of a table.
+    IF feed IS NULL THEN
+        RAISE EXCEPTION 'name of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    SELECT * INTO found_feed FROM @extschema@.sno_feed_positions p WHERE p.feed = sno_find_feed.feed AND p.owner = current_user;
+    IF FOUND THEN
+        RETURN found_feed;
+    END IF;
+    SELECT * INTO found_feed FROM @extschema@.sno_own_feeds o WHERE o.feed = sno_find_feed.feed;
+    IF NOT FOUND THEN
+        SELECT min(p.owner::text) INTO other_owner FROM @extschema@.sno_feed_positions p WHERE p.feed = sno_find_feed.feed;
+        IF other_owner IS NOT NULL THEN
+            RAISE EXCEPTION 'must be a member of role "%" to use feed "%"', other_owner, feed USING ERRCODE = 'insufficient_privilege';
+        END IF;
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    END IF;
+    SELECT o.owner INTO other_owner FROM @extschema@.sno_own_feeds o WHERE o.feed = sno_find_feed.feed AND o.owner <> found_feed.owner LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'several roles have a feed "%"', feed USING ERRCODE = 'ambiguous_alias',
+            DETAIL = format('It can be that of role "%s" or of role "%s".', least(found_feed.owner, other_owner), greatest(found_feed.owner, other_owner)),
+            HINT = 'Use SET ROLE.';
+    END IF;
+    RETURN found_feed;
+END
+$$;
+COMMENT ON FUNCTION sno_find_feed(text) IS 'internal: the feed of a name that the role may use';
+
+-- What is read in the end: the source itself, the tables of a view, the partitions and children of a table. With the kind of rows that can
+-- come below the horizon of this server, or are not there for all sessions; null for all others.
+CREATE FUNCTION sno_base_relations(source regclass) RETURNS TABLE (relation regclass, kind text)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
     WITH RECURSIVE base(oid) AS (
         SELECT source::oid
         UNION
@@ -889,36 +955,71 @@ BEGIN
             SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = b.oid
         ) n(oid)
     )
-    SELECT c.oid::regclass AS name,
+    SELECT c.oid::regclass,
         CASE WHEN c.relpersistence = 't' THEN 'temporary' WHEN c.relkind = 'f' THEN 'foreign' WHEN c.relkind = 'm' THEN 'materialized'
-            ELSE 'subscribed' END AS kind
-    INTO bad
+            WHEN EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid) THEN 'subscribed' END
     FROM base JOIN pg_class c USING (oid)
-    WHERE c.relpersistence = 't' OR c.relkind IN ('f', 'm') OR margin IS NOT NULL AND EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid)
-    LIMIT 1;
+$$;
+COMMENT ON FUNCTION sno_base_relations(regclass) IS 'internal: relations below a table or view';
+
+CREATE FUNCTION sno_create_feed(
+        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '1 s'
+    ) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    keys name[];
+    bad record;
+BEGIN
+    IF num_nulls(feed, source, since) > 0 THEN
+        RAISE EXCEPTION 'name, source and start of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF margin > '100 years' THEN
+        RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT * INTO bad FROM @extschema@.sno_base_relations(source) b WHERE b.kind IS NOT NULL AND (b.kind <> 'subscribed' OR margin IS NOT NULL) LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.name USING ERRCODE = 'wrong_object_type',
+        RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.relation USING ERRCODE = 'wrong_object_type',
             DETAIL = CASE bad.kind WHEN 'temporary' THEN 'A feed outlives the session.'
                 ELSE 'Such rows can come below the horizon of this server.' END;
     END IF;
+    -- The type and all domains over it. Not a foreign key, unless it is named: its values are older than the rows.
+    WITH RECURSIVE own_type(oid) AS (
+        SELECT '@extschema@.sno'::regtype::oid
+        UNION
+        SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
+    )
     SELECT array_agg(a.attname) INTO keys
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
-    LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND (own || '.sno')::regtype IN (t.oid, t.typbasetype)
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT o.oid FROM own_type o)
         AND a.attname = coalesce(sno_create_feed.key, a.attname)
-        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]));
+        AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
+        AND (sno_create_feed.key IS NOT NULL
+            OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND a.attnum = ANY (f.conkey)));
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN sno_create_feed.key IS NULL THEN 'Name the column: key => ''id''.'
                 ELSE 'The key of a table is a column of its primary key.' END;
     END IF;
-    IF NOT (has_table_privilege(source, 'SELECT') OR has_any_column_privilege(source, 'SELECT')) THEN
-        RAISE EXCEPTION 'permission denied for "%"', source USING ERRCODE = 'insufficient_privilege';
+    IF NOT EXISTS (
+        SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
+        UNION ALL
+        SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        WHERE i.indrelid = source AND a.attname = keys[1] AND m.amname = 'btree' AND i.indpred IS NULL AND i.indisvalid
+    ) THEN
+        RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1] USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'Each call of sno_feed() would read the whole table.', HINT = 'Create an index that begins with the key.';
     END IF;
-    EXECUTE format('INSERT INTO %s.sno_new_feeds (feed, source, key, margin) VALUES ($1, $2, $3, $4)', own)
-        USING feed, source, keys[1], margin;
-    -- All arguments with their types, so that a function of the same name that others have created does not fit better.
-    EXECUTE format('SELECT %1$s.sno_seek_feed($1, $2, NULL::%1$s.sno)', own) USING feed, since;
+    BEGIN
+        INSERT INTO @extschema@.sno_new_feeds (feed, source, key, margin) VALUES (feed, source, keys[1], margin);
+    EXCEPTION
+        WHEN unique_violation THEN
+            RAISE EXCEPTION 'feed "%" already exists', feed USING ERRCODE = 'duplicate_object';
+        WHEN with_check_option_violation THEN
+            RAISE EXCEPTION 'permission denied for "%"', source USING ERRCODE = 'insufficient_privilege',
+                DETAIL = 'A feed returns all columns.';
+    END;
+    PERFORM @extschema@.sno_seek_feed(feed, since, NULL::@extschema@.sno);
 END
 $$;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
@@ -927,8 +1028,7 @@ CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after s
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
-    sought text;
+    f @extschema@.sno_feed_positions := @extschema@.sno_find_feed(feed);
 BEGIN
     IF num_nonnulls(since, after) <> 1 THEN
         RAISE EXCEPTION 'feed must be given a time or an ID' USING ERRCODE = 'invalid_parameter_value';
@@ -936,12 +1036,12 @@ BEGIN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- At the horizon at most, since rows can still come above it.
-    EXECUTE format('UPDATE %1$s.sno_own_feeds SET moved = clock_timestamp(), position = CASE '
-            'WHEN $3 IS NULL THEN %1$s.sno_last(least($2, %1$s.sno_time(%1$s.sno_horizon(margin))), true) '
-            'ELSE least($3, %1$s.sno_last(%1$s.sno_time(%1$s.sno_horizon(margin)), true)) END '
-            'WHERE feed = $1 RETURNING feed', own) INTO sought USING feed, since, after;
-    IF sought IS NULL THEN
-        RAISE EXCEPTION 'feed "%" does not exist, or is of another role', feed USING ERRCODE = 'undefined_object';
+    UPDATE @extschema@.sno_own_feeds o SET moved = clock_timestamp(), position = CASE
+        WHEN after IS NULL THEN @extschema@.sno_last(least(since, @extschema@.sno_time(@extschema@.sno_horizon(o.margin))), true)
+        ELSE least(after, @extschema@.sno_last(@extschema@.sno_time(@extschema@.sno_horizon(o.margin)), true)) END
+    WHERE o.feed = f.feed AND o.owner = f.owner;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
     END IF;
 END
 $$;
@@ -951,72 +1051,135 @@ CREATE FUNCTION sno_drop_feed(feed text) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
-    found_feed text;
+    f @extschema@.sno_feed_positions := @extschema@.sno_find_feed(feed);
 BEGIN
-    EXECUTE format('SELECT feed FROM %s.sno_own_feeds WHERE feed = $1 FOR UPDATE', own) INTO found_feed USING feed;
-    IF found_feed IS NULL THEN
-        RAISE EXCEPTION 'feed "%" does not exist, or is of another role', feed USING ERRCODE = 'undefined_object';
+    PERFORM FROM @extschema@.sno_own_feeds o WHERE o.feed = f.feed AND o.owner = f.owner FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
     END IF;
-    EXECUTE format('UPDATE %s.sno_dropped_feeds SET feed = feed WHERE feed = $1', own) USING feed;
+    UPDATE @extschema@.sno_dropped_feeds d SET feed = d.feed WHERE d.feed = f.feed AND d.owner = f.owner;
 END
 $$;
 COMMENT ON FUNCTION sno_drop_feed(text) IS 'drop a feed';
 
--- What sno_feed() changes, and what it has to know of the present: VOLATILE, so that its statements see what was committed up to now.
--- Moves the feed from where the calling statement sees it, and returns up to where; null if there is nothing to return.
-CREATE FUNCTION sno_move_feed(
-        feed text, source text, key name, after sno, moved timestamptz, horizon sno, seen sno[], batch_size integer, own text
-    ) RETURNS sno
+-- The feed as the calling statement sees it, with the name of its source, and the horizon, which is later than the snapshot of this statement.
+CREATE FUNCTION sno_open_feed(feed text, row_type regtype, batch_size integer, INOUT horizon sno, OUT f sno_feed_positions)
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    isolation text := current_setting('transaction_isolation');
+    is_given boolean := horizon IS NOT NULL;
+    bad record;
+BEGIN
+    IF batch_size IS NULL THEN
+        RAISE EXCEPTION 'size of a batch must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF batch_size < 1 THEN
+        RAISE EXCEPTION 'invalid size of a batch: %', batch_size USING ERRCODE = 'invalid_parameter_value';
+    ELSIF isolation IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot read a feed in a transaction with isolation level %', upper(isolation)
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
+                DETAIL = 'All statements of such a transaction have one snapshot, which is older than the horizon.';
+    ELSIF current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'cannot read a feed in a read-only transaction'
+            USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'The position of the feed is stored.';
+    END IF;
+    f := @extschema@.sno_find_feed(feed);
+    horizon := coalesce(horizon, @extschema@.sno_horizon(f.margin));
+    IF f.source IS NULL THEN
+        f.source := to_regclass(f.source_name);
+        IF f.source IS NULL THEN
+            RAISE EXCEPTION 'source of feed "%" does not exist: "%"', feed, f.source_name USING ERRCODE = 'undefined_table',
+                DETAIL = 'The feed was restored without it.', HINT = 'Restore it, or use sno_drop_feed() and sno_create_feed().';
+        END IF;
+    END IF;
+    f.source_name := f.source::text;
+    IF f.source::oid IS DISTINCT FROM (SELECT t.typrelid FROM pg_type t WHERE t.oid = row_type) THEN
+        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, row_type
+            USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
+                HINT = CASE WHEN to_regclass(f.source_name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
+                    ELSE format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
+    END IF;
+    -- What the source has got since the feed was created. Hardly any database has such rows.
+    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table) THEN
+        SELECT * INTO bad FROM @extschema@.sno_base_relations(f.source) b WHERE b.kind IN ('foreign', 'subscribed') ORDER BY b.kind LIMIT 1;
+        IF bad.kind = 'foreign' THEN
+            RAISE EXCEPTION 'cannot read a feed of foreign rows: "%"', bad.relation USING ERRCODE = 'wrong_object_type',
+                DETAIL = 'Such rows can come below the horizon of this server.';
+        ELSIF bad.kind = 'subscribed' THEN
+            f.margin := NULL;
+        END IF;
+    END IF;
+    IF f.margin IS NULL AND NOT is_given THEN
+        RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'It has rows of other servers.';
+    ELSIF f.margin IS NOT NULL AND is_given THEN
+        RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'The feed has a margin, and so the horizon of this server.';
+    ELSIF f.position >= horizon THEN
+        RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, horizon
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+                HINT = CASE WHEN is_given THEN 'Ask the server of the rows for its horizon again.' ELSE
+                    'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_open_feed(text, regtype, integer, sno) IS 'internal: the feed that sno_feed reads, and its horizon';
+
+-- VOLATILE, so that it sees what was committed up to now: the first row that the calling statement does not see.
+CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[]) RETURNS sno
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
-    last horizon%TYPE;
-    unseen horizon%TYPE;
-    is_own pg_catalog.bool;
+    unseen @extschema@.sno;
 BEGIN
-    -- The end of a full batch: no row comes below the horizon. Then the first row up to there that the calling statement does not see, since
-    -- it was committed later: it is left for the next call, with all that follow.
-    EXECUTE pg_catalog.format('SELECT coalesce($1[$2], %1$s.sno_last(%1$s.sno_time($3), true))', own) INTO last USING seen, batch_size, horizon;
-    EXECUTE pg_catalog.format('SELECT %1$I::%3$s.sno FROM %2$s WHERE (%1$I::%3$s.sno OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) '
-            'AND %1$I::%3$s.sno OPERATOR(pg_catalog.<=) $2 AND NOT %1$I::%3$s.sno OPERATOR(pg_catalog.=) ANY ($3) '
-            'ORDER BY %1$I::%3$s.sno USING OPERATOR(pg_catalog.<) LIMIT 1', key, source, own)
-        INTO unseen USING after, last, coalesce(seen, '{}');
-    IF unseen IS NOT NULL THEN
-        EXECUTE pg_catalog.format('SELECT k FROM pg_catalog.unnest($1) k WHERE k OPERATOR(pg_catalog.<) $2 ORDER BY k USING OPERATOR(pg_catalog.>) LIMIT 1', own)
-            INTO last USING seen, unseen;
-        IF last IS NULL THEN
-            RETURN NULL;
+    EXECUTE pg_catalog.format(
+        'SELECT %1$I FROM %2$s
+         WHERE (%1$I OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) AND %1$I OPERATOR(pg_catalog.<=) $2 AND NOT %1$I OPERATOR(pg_catalog.=) ANY ($3)
+         ORDER BY %1$I USING OPERATOR(pg_catalog.<) LIMIT 1', f.key, f.source_name)
+        INTO unseen USING f.position, last, coalesce(seen, '{}');
+    RETURN unseen;
+END
+$$;
+COMMENT ON FUNCTION sno_unseen_key(sno_feed_positions, sno, sno[]) IS 'internal: the first row that the calling statement does not see';
+
+-- Moves the feed from where the calling statement sees it, unless it is elsewhere by now. VOLATILE for the same reason.
+CREATE FUNCTION sno_move_feed(f sno_feed_positions, last sno, is_idle boolean) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    is_own boolean;
+BEGIN
+    -- Others may have moved the feed, and are waited for, unless there is only a position to store.
+    IF is_idle THEN
+        PERFORM FROM @extschema@.sno_own_feeds o WHERE o.feed = f.feed AND o.owner = f.owner FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            RETURN false;
         END IF;
     END IF;
-    -- Others may have moved the feed, and are waited for, unless there is only a position to store. What was read is locked by now, so its
-    -- name tells whether it was the source.
-    EXECUTE pg_catalog.format('UPDATE %1$s.sno_own_feeds SET moved = pg_catalog.clock_timestamp(), position = $3 '
-            'WHERE feed OPERATOR(pg_catalog.=) %2$s AND moved OPERATOR(pg_catalog.=) $4 '
-            'AND pg_catalog.concat(position) OPERATOR(pg_catalog.=) pg_catalog.concat($2) '
-            'AND source OPERATOR(pg_catalog.=) pg_catalog.to_regclass($5) AND key OPERATOR(pg_catalog.=) $6 RETURNING position', own,
-            CASE WHEN seen IS NULL THEN pg_catalog.format('(SELECT feed FROM %s.sno_own_feeds WHERE feed OPERATOR(pg_catalog.=) $1 '
-                'FOR UPDATE SKIP LOCKED)', own) ELSE '$1' END)
-        INTO last USING feed, after, last, moved, source, key;
+    -- What was read is locked by now, so its name tells whether it was the source.
+    UPDATE @extschema@.sno_own_feeds o SET moved = clock_timestamp(), position = last
+    WHERE o.feed = f.feed AND o.owner = f.owner AND o.moved = f.moved AND o.position IS NOT DISTINCT FROM f.position
+        AND to_regclass(f.source_name) = f.source;
+    IF FOUND THEN
+        RETURN true;
+    END IF;
     -- A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did with its
     -- rows either: nothing is returned. If it was this transaction, the statement calls the function again.
-    IF last IS NULL AND seen IS NOT NULL AND pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL THEN
-        EXECUTE pg_catalog.format('SELECT pg_catalog.pg_xact_status((n OPERATOR(pg_catalog.-) ((n OPERATOR(pg_catalog.-) '
-                'p.xmin::pg_catalog.text::pg_catalog.int8) OPERATOR(pg_catalog.&) 4294967295))::pg_catalog.text::pg_catalog.xid8) '
-                'OPERATOR(pg_catalog.=) ''in progress'' FROM %s.sno_feed_positions p, '
-                '(SELECT pg_catalog.pg_current_xact_id()::pg_catalog.text::pg_catalog.int8 OPERATOR(pg_catalog.+) 2147483648 OFFSET 0) x(n) '
-                'WHERE p.feed OPERATOR(pg_catalog.=) $1', own)
-            INTO is_own USING feed;
+    IF NOT is_idle AND pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        -- The transaction of the row's present version: the latest of its 32 bits.
+        SELECT pg_xact_status((n - ((n - p.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress' INTO is_own
+        FROM @extschema@.sno_feed_positions p, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
+        WHERE p.feed = f.feed AND p.owner = f.owner;
         IF is_own THEN
-            RAISE EXCEPTION 'statement cannot read feed "%" again', feed USING ERRCODE = 'serialization_failure',
+            RAISE EXCEPTION 'statement cannot read feed "%" again', f.feed USING ERRCODE = 'serialization_failure',
                 DETAIL = 'Its transaction has moved the feed since the statement began.',
                 HINT = 'Call sno_feed() in FROM, once for each feed.';
         END IF;
     END IF;
-    RETURN last;
+    RETURN false;
 END
 $$;
-COMMENT ON FUNCTION sno_move_feed(text, text, name, sno, timestamptz, sno, sno[], integer, text) IS 'internal: moves a feed';
+COMMENT ON FUNCTION sno_move_feed(sno_feed_positions, sno, boolean) IS 'internal: moves a feed';
 
 -- STABLE, so that its statements see what the calling statement sees: the position, the rows, and with them all that their transactions and
 -- earlier consumers wrote. With the caller's search_path, which functions in a view may need, so that all names and operators are qualified.
@@ -1025,72 +1188,41 @@ CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFA
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000 SET enable_sort = off SET jit = off
 AS $$
 DECLARE
-    isolation pg_catalog.text := pg_catalog.current_setting('transaction_isolation');
-    rows pg_catalog.text := 'SELECT %1$s FROM %2$s WHERE (%3$I::%4$s.sno OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) '
-        'AND %3$I::%4$s.sno OPERATOR(pg_catalog.%5$s) $2 ORDER BY %3$I::%4$s.sno USING OPERATOR(pg_catalog.<) LIMIT %6$s';
-    own pg_catalog.record;
-    f pg_catalog.record;
-    source_name pg_catalog.text;
-    is_given pg_catalog.bool;
-    batch pg_catalog.record;
-    last horizon%TYPE;
+    opened pg_catalog.record;
+    f @extschema@.sno_feed_positions;
+    seen @extschema@.sno[];
+    last @extschema@.sno;
+    unseen @extschema@.sno;
 BEGIN
-    IF batch_size OPERATOR(pg_catalog.<) 1 IS NOT FALSE THEN
-        RAISE EXCEPTION 'invalid size of a batch: %', batch_size USING ERRCODE = 'invalid_parameter_value';
-    ELSIF isolation OPERATOR(pg_catalog.=) ANY ('{repeatable read,serializable}') THEN
-        RAISE EXCEPTION 'cannot read a feed in a transaction with isolation level %', pg_catalog.upper(isolation)
-            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
-                DETAIL = 'All statements of such a transaction have one snapshot, which is older than the horizon.';
-    ELSIF pg_catalog.current_setting('transaction_read_only')::pg_catalog.bool THEN
-        RAISE EXCEPTION 'cannot read a feed in a read-only transaction'
-            USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'The position of the feed is stored.';
-    END IF;
-    SELECT e.extnamespace::pg_catalog.regnamespace AS schema, e.extowner AS owner, t.typrelid AS source,
-        EXISTS (SELECT FROM pg_catalog.pg_subscription_rel s WHERE s.srrelid OPERATOR(pg_catalog.=) t.typrelid) AS is_subscribed
-    INTO own
-    FROM pg_catalog.pg_extension e, pg_catalog.pg_type t
-    WHERE e.extname OPERATOR(pg_catalog.=) 'sno' AND t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(row_type)::pg_catalog.oid;
-    -- Where the calling statement sees the feed. The horizon is later than its snapshot.
-    EXECUTE pg_catalog.format('SELECT *, coalesce(%1$s.sno_lower(%1$s.sno_time($2)), %1$s.sno_horizon(margin)) AS horizon '
-            'FROM %1$s.sno_feed_positions WHERE feed OPERATOR(pg_catalog.=) $1', own.schema) INTO f USING feed, horizon;
-    source_name := f.source;
-    is_given := f.margin IS NULL OR own.is_subscribed;
-    IF f.feed IS NULL THEN
-        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
-    ELSIF NOT pg_catalog.pg_has_role(coalesce(pg_catalog.to_regrole(pg_catalog.quote_ident(f.owner))::pg_catalog.oid, own.owner), 'USAGE') THEN
-        RAISE EXCEPTION 'must be a member of role "%" to read feed "%"', f.owner, feed USING ERRCODE = 'insufficient_privilege';
-    ELSIF f.source::pg_catalog.oid OPERATOR(pg_catalog.<>) own.source THEN
-        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, pg_catalog.pg_typeof(row_type)
-            USING ERRCODE = 'datatype_mismatch', DETAIL = 'If its table was dropped, drop the feed and create it again.',
-                HINT = CASE WHEN pg_catalog.to_regclass(source_name) IS NULL THEN 'Use sno_drop_feed() and sno_create_feed().'
-                    ELSE pg_catalog.format('Use SELECT * FROM sno_feed(%L, NULL::%s).', feed, f.source) END;
-    ELSIF is_given AND horizon IS NULL THEN
-        RAISE EXCEPTION 'horizon must be given for feed "%"', feed USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = 'It has rows of other servers.';
-    ELSIF NOT is_given AND horizon IS NOT NULL THEN
-        RAISE EXCEPTION 'horizon cannot be given for feed "%"', feed USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'The feed has a margin, and so the horizon of this server.';
-    -- As text, which has the same order.
-    ELSIF f.position::pg_catalog.text COLLATE pg_catalog."C" OPERATOR(pg_catalog.>=) f.horizon::pg_catalog.text THEN
-        RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the horizon "%"', feed, f.position, f.horizon
-            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
-                HINT = CASE WHEN horizon IS NOT NULL THEN 'Ask the server of the rows for its horizon again.' ELSE
-                    'Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again.' END;
-    END IF;
-    EXECUTE pg_catalog.format('SELECT pg_catalog.array_agg(k) AS seen FROM (' OPERATOR(pg_catalog.||) rows OPERATOR(pg_catalog.||) ') r(k)',
-            pg_catalog.format('%I::%s.sno', f.key, own.schema), source_name, f.key, own.schema, '<', batch_size)
-        INTO batch USING f.position, f.horizon;
+    SELECT * INTO opened FROM @extschema@.sno_open_feed(feed, pg_catalog.pg_typeof(row_type), batch_size, horizon);
+    f := opened.f;
+    EXECUTE pg_catalog.format(
+        'SELECT pg_catalog.array_agg(k) FROM (
+             SELECT %1$I FROM %2$s
+             WHERE (%1$I OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) AND %1$I OPERATOR(pg_catalog.<) $2
+             ORDER BY %1$I USING OPERATOR(pg_catalog.<) LIMIT $3
+         ) rows(k)', f.key, f.source_name)
+        INTO seen USING f.position, opened.horizon, batch_size;
     -- Without rows there is nothing to write, but for those who watch, and for views that leave out most rows.
-    IF batch.seen IS NULL AND f.moved OPERATOR(pg_catalog.>=) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
+    IF seen IS NULL AND f.moved OPERATOR(pg_catalog.>=) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) '10 s'::pg_catalog.interval) THEN
         RETURN;
     END IF;
-    EXECUTE pg_catalog.format('SELECT %1$s.sno_move_feed($1, $2, $3, $4, $5, $6, $7, $8, $9)', own.schema)
-        INTO last USING feed, source_name, f.key, f.position, f.moved, f.horizon, batch.seen, batch_size, own.schema::pg_catalog.text;
-    IF batch.seen IS NULL OR last IS NULL THEN
+    -- The end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that the calling
+    -- statement does not see, since it was committed later: it is left for the next call, with all that follow.
+    last := coalesce(seen[batch_size], @extschema@.sno_last(@extschema@.sno_time(opened.horizon), true));
+    unseen := @extschema@.sno_unseen_key(f, last, seen);
+    IF unseen IS NOT NULL THEN
+        last := (SELECT pg_catalog.max(k) FROM pg_catalog.unnest(seen) k WHERE k OPERATOR(pg_catalog.<) unseen);
+    END IF;
+    IF last IS NULL OR NOT @extschema@.sno_move_feed(f, last, seen IS NULL) OR seen IS NULL THEN
         RETURN;
     END IF;
     -- With all rows of the last key, of which a view can have several.
-    RETURN QUERY EXECUTE pg_catalog.format(rows, '*', source_name, f.key, own.schema, '<=', 'ALL') USING f.position, last;
+    RETURN QUERY EXECUTE pg_catalog.format(
+        'SELECT * FROM %2$s
+         WHERE (%1$I OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) AND %1$I OPERATOR(pg_catalog.<=) $2
+         ORDER BY %1$I USING OPERATOR(pg_catalog.<)', f.key, f.source_name)
+        USING f.position, last;
 END
 $$;
 COMMENT ON FUNCTION sno_feed(text, anyelement, integer, sno) IS 'the next rows of a feed, in the order of their IDs: each once, if the transaction commits';

@@ -250,6 +250,8 @@ fn refusals() {
          CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); CREATE VIEW doubled AS SELECT * FROM two;
          CREATE TABLE numbers (id integer PRIMARY KEY); CREATE TABLE loose (id sno PRIMARY KEY, other sno);
          CREATE TABLE included (n integer, id sno, PRIMARY KEY (n) INCLUDE (id));
+         CREATE TABLE lines (item sno REFERENCES items, line integer, PRIMARY KEY (item, line));
+         CREATE TABLE tenants (tenant integer, id sno, PRIMARY KEY (tenant, id));
          CREATE MATERIALIZED VIEW old AS SELECT * FROM items; CREATE VIEW over_old AS SELECT * FROM old;
          CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
          CREATE TABLE log (id sno) PARTITION BY RANGE (id);
@@ -276,25 +278,21 @@ fn refusals() {
     let postgres = [
         (&*format!("BEGIN READ ONLY; {feed}"), "25006", "cannot read a feed in a read-only transaction"),
         ("SELECT sno_feed('feed', NULL::items, 0)", "22023", "invalid size of a batch: 0"),
-        ("SELECT sno_feed('feed', NULL::items, NULL)", "22023", "invalid size of a batch: <NULL>"),
+        ("SELECT sno_feed('feed', NULL::items, NULL)", "22004", "size of a batch must not be null"),
         ("SELECT sno_feed('none', NULL::items)", "42704", "feed \"none\" does not exist"),
-        ("SELECT sno_feed(NULL, NULL::items)", "42704", "feed \"<NULL>\" does not exist"),
+        ("SELECT sno_feed(NULL, NULL::items)", "22004", "name of a feed must not be null"),
         (
             "SELECT sno_feed('feed', NULL::two)",
             "42804",
-            "feed \"feed\" returns rows of \"items\", not of \"two\"",
+            "feed \"feed\" returns rows of \"public.items\", not of \"public.two\"",
         ),
         (
             "SELECT sno_feed('feed', 1)",
             "42804",
-            "feed \"feed\" returns rows of \"items\", not of \"integer\"",
+            "feed \"feed\" returns rows of \"public.items\", not of \"integer\"",
         ),
         ("SELECT sno_feed('given', NULL::items)", "55000", "horizon must be given for feed \"given\""),
-        (
-            "SELECT sno_create_feed('feed', 'items')",
-            "23505",
-            "duplicate key value violates unique constraint \"sno_feed_positions_pkey\"",
-        ),
+        ("SELECT sno_create_feed('feed', 'items')", "42710", "feed \"feed\" already exists"),
         (
             "CREATE TEMP TABLE passing (id sno PRIMARY KEY); SELECT sno_create_feed('x', 'passing')",
             "42809",
@@ -305,7 +303,17 @@ fn refusals() {
             "22023",
             "horizon cannot be given for feed \"feed\"",
         ),
-        ("SELECT sno_create_feed('x', 'items', NULL)", "22023", "feed must be given a time or an ID"),
+        (
+            "SELECT sno_create_feed('x', 'items', NULL)",
+            "22004",
+            "name, source and start of a feed must not be null",
+        ),
+        ("SELECT sno_create_feed('x', NULL)", "22004", "name, source and start of a feed must not be null"),
+        (
+            "SELECT sno_create_feed(NULL, 'items')",
+            "22004",
+            "name, source and start of a feed must not be null",
+        ),
         (
             "SELECT sno_create_feed('x', 'items', '2070-01-01Z')",
             "22023",
@@ -323,12 +331,8 @@ fn refusals() {
             "22023",
             "feed cannot start in the future: \"infinity\"",
         ),
-        (
-            "SELECT sno_seek_feed('none', '-infinity')",
-            "42704",
-            "feed \"none\" does not exist, or is of another role",
-        ),
-        ("SELECT sno_drop_feed('none')", "42704", "feed \"none\" does not exist, or is of another role"),
+        ("SELECT sno_seek_feed('none', '-infinity')", "42704", "feed \"none\" does not exist"),
+        ("SELECT sno_drop_feed('none')", "42704", "feed \"none\" does not exist"),
     ];
     for (sql, code, message) in postgres {
         refused("postgres", sql, code, message);
@@ -352,39 +356,69 @@ fn refusals() {
         ("'items_pkey', key => 'id'", "public.items_pkey"),
         ("'loose', key => 'other'", "public.loose"),
         ("'included'", "public.included"),
-        ("NULL", "<NULL>"),
+        ("'lines'", "public.lines"),
     ] {
         create(arguments, "42703", &format!("no single key of type sno in \"{source}\""));
     }
+    // A key that begins no index, until one is there.
+    let create_tenants = "SELECT sno_create_feed('tenants', 'tenants')";
+    for index in
+        ["", "ON tenants (id, tenant) WHERE tenant > 0", "ON tenants USING hash (id)", "ON tenants (tenant)"]
+    {
+        if !index.is_empty() {
+            client.run(&format!("CREATE INDEX {index}"));
+        }
+        refused("postgres", create_tenants, "55000", "no index of \"public.tenants\" begins with \"id\"");
+    }
+    client.run(&format!("CREATE INDEX ON tenants (id, tenant); {create_tenants}"));
+    // A foreign key that is named.
+    client.run("SELECT sno_create_feed('lines', 'lines', key => 'item')");
+    // A domain over a domain is a key as well.
+    client.run(
+        "CREATE DOMAIN a AS sno; CREATE DOMAIN b AS a; CREATE DOMAIN c AS b NOT NULL;
+         CREATE TABLE deep (id c PRIMARY KEY DEFAULT sno_new(1)); INSERT INTO deep DEFAULT VALUES;
+         SELECT sno_create_feed('deep', 'deep', margin => '0'); SELECT pg_sleep(0.008)",
+    );
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feed('deep', NULL::deep)"), "1");
     let dropped: String = client.one("SELECT source::oid::text FROM sno_feeds WHERE feed = 'dropped'");
-    let message = format!("feed \"dropped\" returns rows of \"{dropped}\", not of \"dropped\"");
+    let message = format!("feed \"dropped\" returns rows of \"{dropped}\", not of \"public.dropped\"");
     refused("postgres", "SELECT sno_feed('dropped', NULL::dropped)", "42804", &message);
     client.run("SELECT sno_drop_feed('dropped')");
     // What belongs to another role.
-    refused(
-        "bob",
-        "SELECT sno_feed('hers', NULL::hers)",
-        "42501",
-        "must be a member of role \"alice\" to read feed \"hers\"",
-    );
     refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
-    for call in ["sno_seek_feed('hers', now())", "sno_drop_feed('hers')"] {
+    for call in ["sno_feed('hers', NULL::hers)", "sno_seek_feed('hers', now())", "sno_drop_feed('hers')"] {
         refused(
             "bob",
             &format!("SELECT {call}"),
-            "42704",
-            "feed \"hers\" does not exist, or is of another role",
+            "42501",
+            "must be a member of role \"alice\" to use feed \"hers\"",
         );
     }
-    // What a table gets later.
+    // What a table gets later, or what a view or a partitioned table gets below it.
     client.run(
-        "CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false);
-         INSERT INTO pg_subscription_rel SELECT oid, 'items'::regclass, 'r' FROM pg_subscription",
+        "CREATE VIEW own AS SELECT * FROM items;
+         CREATE TABLE parts (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
+         SELECT sno_create_feed(name, name::regclass) FROM unnest('{own,parts}'::text[]) name;
+         CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false);
+         INSERT INTO pg_subscription_rel SELECT oid, unnest('{items,part}'::regclass[]), 'r' FROM pg_subscription",
     );
-    refused("postgres", feed, "55000", "horizon must be given for feed \"feed\"");
-    client.run("CREATE VIEW own AS SELECT * FROM items");
-    for source in ["'items'", "'own'"] {
-        create(source, "42809", "cannot create a feed of subscribed rows: \"public.items\"");
+    for (name, table) in [("feed", "items"), ("own", "own"), ("parts", "parts")] {
+        let call = format!("SELECT * FROM sno_feed('{name}', NULL::{table})");
+        refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
+        client.run(&call.replace(&format!("{table})"), &format!("{table}, 1, '2222222222222222')")));
+    }
+    for (source, table) in [("items", "items"), ("own", "items"), ("parts", "part")] {
+        let message = format!("subscribed rows: \"public.{table}\"");
+        create(&format!("'{source}'"), "42809", &format!("cannot create a feed of {message}"));
+    }
+    client.run(
+        "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
+         CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
+    );
+    for horizon in ["", ", 1, '2222222222222222'"] {
+        let call = format!("SELECT * FROM sno_feed('own', NULL::own{horizon})");
+        refused("postgres", &call, "42809", "cannot read a feed of foreign rows: \"public.far_items\"");
     }
     client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
     client.run("ALTER TABLE items RENAME id TO key");
@@ -687,9 +721,7 @@ fn rights() {
         "INSERT INTO sno_own_feeds (feed, source, key) VALUES ('x', 'items', 'id')",
         // Would lock the row of another's feed.
         "INSERT INTO sno_own_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
-             ON CONFLICT (feed) DO UPDATE SET position = NULL WHERE false",
-        "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
-             ON CONFLICT (feed) DO UPDATE SET key = 'id' WHERE false",
+             ON CONFLICT (feed, owner) DO UPDATE SET position = NULL WHERE false",
         "UPDATE sno_own_feeds SET owner = 'bob'",
         "DELETE FROM sno_own_feeds",
         "DELETE FROM sno_dropped_feeds",
@@ -718,12 +750,15 @@ fn rights() {
     alice.run("INSERT INTO items (n) VALUES (8)");
     assert_eq!(read(&mut alice), "8");
     // What would make the times of all feeds an error.
-    for sql in [
-        "UPDATE sno_own_feeds SET moved = 'infinity'",
-        "SELECT sno_create_feed('wide', 'items', margin => '170000000 years')",
-        "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '-170000000 years')",
+    for (sql, expected) in [
+        ("UPDATE sno_own_feeds SET moved = 'infinity'", "23514"),
+        ("SELECT sno_create_feed('wide', 'items', margin => '170000000 years')", "22023"),
+        (
+            "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '-170000000 years')",
+            "23514",
+        ),
     ] {
-        assert_eq!(code(&mut alice, sql), "23514", "{sql}");
+        assert_eq!(code(&mut alice, sql), expected, "{sql}");
     }
     // Whatever the margin of a feed, everybody sees what holds the others back.
     alice.run("SELECT sno_create_feed('wide', 'items', margin => '100 years')");
@@ -743,7 +778,7 @@ fn rights() {
     upper.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
     assert_eq!(read(&mut upper), "2 4 6 8");
     assert_eq!(code(&mut bob, READ), "42501");
-    assert_eq!(code(&mut bob, "SELECT sno_seek_feed('feed', '-infinity')"), "42704");
+    assert_eq!(code(&mut bob, "SELECT sno_seek_feed('feed', '-infinity')"), "42501");
     upper.run("SELECT sno_seek_feed('feed', '-infinity'), sno_drop_feed('feed')");
 }
 
@@ -753,41 +788,41 @@ fn names_and_paths() {
     let server = Server::builder().extension(false).start();
     let mut client = server.connect();
     client.run(
-        r#"CREATE SCHEMA "Ex t'%s"; CREATE EXTENSION sno SCHEMA "Ex t'%s"; CREATE SCHEMA "S '1 %1$s";
-           SET search_path = "Ex t'%s";
+        r#"CREATE SCHEMA "Ex t%s"; CREATE EXTENSION sno SCHEMA "Ex t%s"; CREATE SCHEMA "S '1 %1$s";
+           SET search_path = "Ex t%s";
            CREATE TABLE "S '1 %1$s"."Ev""il; --" ("k ""e%I" sno PRIMARY KEY DEFAULT sno_new(1), n integer);
            RESET search_path"#,
     );
     let (table, feed) = (r#""S '1 %1$s"."Ev""il; --""#, "f''\"%1$s");
     let uses = |client: &mut Client| {
         let call =
-            format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#);
+            format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#);
         client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
         let create = format!(
-            r#"SELECT "Ex t'%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
+            r#"SELECT "Ex t%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
             table.replace('\'', "''")
         );
         client.run(&create);
         next_tick();
         assert_eq!(text(client, &call), "1 2");
-        client.run(r#"UPDATE "Ex t'%s".sno_feed_positions SET moved = moved - interval '1 min'"#);
+        client.run(r#"UPDATE "Ex t%s".sno_feed_positions SET moved = moved - interval '1 min'"#);
         client.run(&call);
         assert!(client.one::<bool>(
-            r#"SELECT lag < '1 min' AND moved > now() - interval '1 min' FROM "Ex t'%s".sno_feeds"#
+            r#"SELECT lag < '1 min' AND moved > now() - interval '1 min' FROM "Ex t%s".sno_feeds"#
         ));
-        client.run(&format!(r#"SELECT "Ex t'%s".sno_seek_feed('{feed}', '-infinity')"#));
+        client.run(&format!(r#"SELECT "Ex t%s".sno_seek_feed('{feed}', '-infinity')"#));
         assert_eq!(text(client, &call.replace(&format!("{table})"), &format!("{table}, 1)"))), "1");
-        client.run(&format!(r#"SELECT "Ex t'%s".sno_drop_feed('{feed}')"#));
+        client.run(&format!(r#"SELECT "Ex t%s".sno_drop_feed('{feed}')"#));
         client.run(&format!("DELETE FROM {table}"));
     };
     uses(&mut client);
     // Others' functions in the schema of the extension, which fit calls with fewer arguments better.
     client.run(
-        r#"CREATE FUNCTION "Ex t'%s".sno_seek_feed(text, timestamptz) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"#,
+        r#"CREATE FUNCTION "Ex t%s".sno_seek_feed(text, timestamptz) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"#,
     );
     client.run(&format!(
-        r#"SELECT "Ex t'%s".sno_create_feed('typed', '{}', margin => '0'), "Ex t'%s".sno_drop_feed('typed');
-           DROP FUNCTION "Ex t'%s".sno_seek_feed(text, timestamptz)"#,
+        r#"SELECT "Ex t%s".sno_create_feed('typed', '{}', margin => '0'), "Ex t%s".sno_drop_feed('typed');
+           DROP FUNCTION "Ex t%s".sno_seek_feed(text, timestamptz)"#,
         table.replace('\'', "''")
     ));
     // All operators between the types that are used, functions and types: each says that it was called.
@@ -822,16 +857,16 @@ fn names_and_paths() {
     for sql in [
         format!("INSERT INTO {table} (n) VALUES (1), (2)"),
         format!(
-            r#"SELECT "Ex t'%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
+            r#"SELECT "Ex t%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
             table.replace('\'', "''")
         ),
-        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#),
-        r#"UPDATE "Ex t'%s".sno_feed_positions SET moved = '2026-01-01Z'"#.into(),
-        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#),
-        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table})"#),
-        format!(r#"SELECT "Ex t'%s".sno_seek_feed('{feed}', '-infinity')"#),
-        format!(r#"SELECT n FROM "Ex t'%s".sno_feed('{feed}', NULL::{table}, 1)"#),
-        format!(r#"SELECT "Ex t'%s".sno_drop_feed('{feed}')"#),
+        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#),
+        r#"UPDATE "Ex t%s".sno_feed_positions SET moved = '2026-01-01Z'"#.into(),
+        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#),
+        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#),
+        format!(r#"SELECT "Ex t%s".sno_seek_feed('{feed}', '-infinity')"#),
+        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table}, 1)"#),
+        format!(r#"SELECT "Ex t%s".sno_drop_feed('{feed}')"#),
     ] {
         client.run(&sql);
         next_tick();
@@ -896,6 +931,175 @@ fn dumps() {
         assert_eq!(read(&mut client), "3", "{dumper}, {restorer}");
         client.run("SELECT sno_drop_feed('feed')");
     }
+}
+
+/// Each feed is found again by the name that its source had when it was dumped, whatever else is missing.
+#[test]
+fn partial_restores() {
+    let server = Server::builder().extension(false).start();
+    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+    give_to_server(folder.path());
+    let tables = "CREATE SCHEMA logs;
+        CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+        CREATE TABLE logs.entries (LIKE items INCLUDING ALL);
+        CREATE VIEW few AS SELECT * FROM items WHERE n > 0;
+        CREATE TABLE after (LIKE items INCLUDING ALL); CREATE TABLE \"Old 'one'\" (LIKE items INCLUDING ALL);
+        CREATE TABLE swapped (LIKE items INCLUDING ALL)";
+    let feeds = [
+        ("items", "items"),
+        ("entries", "logs.entries"),
+        ("few", "few"),
+        ("renamed", "after"),
+        ("swapped", "\"Old 'one'\""),
+    ];
+    server.run("CREATE DATABASE source");
+    let mut client = server.connect_to("source");
+    client.run("CREATE EXTENSION sno");
+    // With the names of before.
+    client.run(
+        &tables
+            .replace("TABLE after", "TABLE before")
+            .replace("swapped", "n")
+            .replace("\"Old 'one'\"", "swapped"),
+    );
+    client.run(
+        "SELECT sno_create_feed(feed, source::regclass, margin => '0')
+         FROM (VALUES ('items', 'items'), ('entries', 'logs.entries'), ('few', 'few'), ('renamed', 'before'), ('swapped', 'swapped')) f (feed, source);
+         INSERT INTO items (n) VALUES (1), (2); INSERT INTO logs.entries TABLE items; INSERT INTO before TABLE items; INSERT INTO swapped TABLE items;
+         SELECT pg_sleep(0.008)",
+    );
+    for (feed, source) in [
+        ("items", "items"),
+        ("entries", "logs.entries"),
+        ("few", "few"),
+        ("renamed", "before"),
+        ("swapped", "swapped"),
+    ] {
+        client.run(&format!("SELECT FROM sno_feed('{feed}', NULL::{source})"));
+    }
+    client.run(
+        "INSERT INTO items (n) VALUES (3); INSERT INTO logs.entries SELECT * FROM items WHERE n = 3;
+         INSERT INTO before SELECT * FROM items WHERE n = 3; INSERT INTO swapped SELECT * FROM items WHERE n = 3;
+         ALTER TABLE before RENAME TO after;
+         ALTER TABLE swapped RENAME TO \"Old 'one'\"; ALTER TABLE n RENAME TO swapped",
+    );
+    let run = |program: &str, arguments: &[&str]| {
+        let output = server.command(program).args(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
+    };
+    let migrations = |since: &str| {
+        let feeds: Vec<String> = feeds
+            .iter()
+            .map(|(feed, source)| {
+                format!(
+                    "SELECT sno_create_feed('{feed}', '{}'{since}, margin => '0')",
+                    source.replace('\'', "''")
+                )
+            })
+            .collect();
+        format!("CREATE EXTENSION sno; {tables}; {}", feeds.join(";"))
+    };
+    for (number, (dump, before, restore, missing)) in [
+        (&[][..], String::new(), &[][..], false),
+        (&[], String::new(), &["-j", "2"], false),
+        (&["--rows-per-insert=2"], String::new(), &[], false),
+        (&["-N", "logs"], String::new(), &[], true),
+        (&["-T", "logs.entries"], String::new(), &[], true),
+        (&[], String::new(), &["-N", "logs"], true),
+        (&["-a"], migrations(""), &[], false),
+        (&["-a"], migrations(", now()"), &[], false),
+        (&["-a"], format!("CREATE EXTENSION sno; {tables}"), &["--disable-triggers"], false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(number.to_string());
+        let file = file.to_str().unwrap();
+        run("pg_dump", &[&["-d", "source", "-F", "custom", "-f", file], dump].concat());
+        let target = format!("target{number}");
+        server.run(&format!("CREATE DATABASE {target}"));
+        let mut client = server.connect_to(&target);
+        client.run(&before);
+        run("pg_restore", &[&["-d", &target, "--exit-on-error"], restore, &[file]].concat());
+        if missing {
+            assert_eq!(
+                code(&mut client, "CREATE TABLE t (); SELECT FROM sno_feed('entries', NULL::t)"),
+                "42P01"
+            );
+            assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feeds WHERE source IS NULL"), "1");
+            // It goes on once it is there.
+            run("pg_dump", &["-d", "source", "-F", "custom", "-f", file, "-n", "logs"]);
+            client.run("DROP SCHEMA IF EXISTS logs CASCADE");
+            run("pg_restore", &["-d", &target, "--exit-on-error", file]);
+        }
+        for (feed, source) in feeds {
+            let call = READ.replace("feed'", &format!("{feed}'")).replace("::items", &format!("::{source}"));
+            assert_eq!(text(&mut client, &call), "3", "{feed} {dump:?} {restore:?} {before}");
+        }
+    }
+}
+
+/// Two roles can have feeds of one name, and who is a member of both says which one is meant.
+#[test]
+fn one_name_of_several_roles() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice, bob;
+         GRANT SELECT ON items TO PUBLIC; GRANT INSERT ON items TO bob; SELECT sno_drop_feed('feed')",
+    );
+    let (mut alice, mut bob, mut carol) =
+        (server.connect_as("alice"), server.connect_as("bob"), server.connect_as("carol"));
+    let create = "SELECT sno_create_feed('feed', 'items', margin => '0')";
+    alice.run(create);
+    bob.run(&format!("{INSERT} (1)"));
+    assert_eq!(read(&mut carol), "1");
+    bob.run(create);
+    for sql in [READ, "SELECT sno_seek_feed('feed', now())", "SELECT sno_drop_feed('feed')"] {
+        let refused = error(&mut carol, sql);
+        assert_eq!(
+            (refused.code().code(), refused.message()),
+            ("42P09", "several roles have a feed \"feed\"")
+        );
+    }
+    carol.run("SET ROLE bob");
+    assert_eq!(read(&mut carol), "1");
+    carol.run("RESET ROLE");
+    carol.run(create);
+    assert_eq!(
+        (read(&mut carol), read(&mut alice), read(&mut bob)),
+        ("1".into(), String::new(), String::new())
+    );
+    carol.run("SELECT sno_drop_feed('feed')");
+    assert_eq!(text(&mut client, "SELECT string_agg(owner, ' ' ORDER BY owner) FROM sno_feeds"), "alice bob");
+    // Nobody fills the table.
+    let many = "SELECT sno_create_feed('feed ' || n, 'items') FROM generate_series(1, 1000) n";
+    let refused = error(&mut bob, many);
+    assert_eq!((refused.code().code(), refused.message()), ("53400", "role \"bob\" has too many feeds"));
+    let many =
+        "INSERT INTO sno_new_feeds SELECT 'feed ' || n, 'items', 'id', NULL FROM generate_series(1, 1000) n";
+    assert_eq!(code(&mut bob, many), "53400");
+    bob.run(&many.replace("1000", "999"));
+    assert_eq!(code(&mut bob, "SELECT sno_create_feed('another', 'items')"), "53400");
+    alice.run("SELECT sno_create_feed('another', 'items')");
+    // The function that a restore needs is of no use to others.
+    bob.run("CREATE TEMP TABLE trap (LIKE sno_feed_positions)");
+    assert_eq!(
+        code(&mut bob, "CREATE TRIGGER t BEFORE INSERT ON trap FOR EACH ROW EXECUTE FUNCTION sno_add_feed()"),
+        "42501"
+    );
+    assert_eq!(code(&mut bob, "INSERT INTO sno_new_feeds (feed, key) VALUES ('feed', 'id')"), "23514");
+    // A row that is no feed; columns that the role may not read.
+    assert_eq!(code(&mut alice, "INSERT INTO sno_new_feeds VALUES ('x', 'items', 'none', NULL)"), "44000");
+    client.run("REVOKE SELECT ON items FROM PUBLIC; GRANT SELECT (id) ON items TO alice");
+    let refused = error(&mut alice, "SELECT sno_create_feed('x', 'items')");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("42501", "permission denied for \"public.items\"")
+    );
+    client.run("GRANT SELECT (id, n) ON items TO alice");
+    alice.run("SELECT sno_create_feed('x', 'items')");
 }
 
 /// A position that is in the database survives what a horizon that is stored elsewhere does not.
