@@ -501,7 +501,7 @@ COMMENT ON FUNCTION sno_between(sno, timestamptz, timestamptz) IS 'whether an ID
 --
 
 -- The functions in plpgsql see only pg_catalog, so that nobody can slip in a function of the same name. What they need of the
--- extension, they name with its schema, wherever that is by then.
+-- extension, they name with its schema.
 
 CREATE FUNCTION sno_partition_bounds(parent regclass, OUT partition regclass, OUT lower sno, OUT upper sno) RETURNS SETOF record
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
@@ -532,6 +532,27 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
 
+CREATE FUNCTION sno_partition_gaps(
+        parent regclass, start timestamp, stop timestamp, width interval, OUT lower sno, OUT upper sno
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT g.lower, g.upper
+    FROM generate_series(start, stop, width) span(start), (
+        SELECT lag(b.upper, 1, sno_lower('-infinity'::timestamptz)) OVER (ORDER BY b.lower::text COLLATE pg_catalog."C"), b.lower
+        FROM (
+            SELECT coalesce(p.lower, sno_lower('-infinity'::timestamptz)) AS lower, coalesce(p.upper, sno_lower('infinity'::timestamptz)) AS upper
+            FROM sno_partition_bounds(parent) p
+            UNION ALL SELECT sno_lower('infinity'::timestamptz), NULL
+        ) b
+    ) free(lower, upper),
+    LATERAL (SELECT greatest(free.lower, sno_lower(span.start AT TIME ZONE 'UTC'::text)),
+                    least(free.upper, sno_lower((span.start + width) AT TIME ZONE 'UTC'::text))) g(lower, upper)
+    WHERE span.start < stop AND free.lower < free.upper AND g.lower < g.upper
+    ORDER BY g.lower::text COLLATE pg_catalog."C";
+END;
+COMMENT ON FUNCTION sno_partition_gaps(regclass, timestamp, timestamp, interval) IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
+
 -- Locks what a change of partitions will lock: the table, against others who make them; the partitions that end before a time, if
 -- they are to be removed; the default partition; and what foreign keys lead from and to. It waits for a lock only while it holds
 -- none of them: if one can't be had at once, it gives all of them back, and waits for that one. Tables that are always in use can't
@@ -540,7 +561,6 @@ CREATE FUNCTION sno_lock_partitions(parent regclass, is_lacking boolean, before 
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     removed regclass[];
     change text;
     timeout text := current_setting('lock_timeout');
@@ -556,7 +576,7 @@ BEGIN
     END IF;
     IF NOT EXISTS (
         SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
-        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = (own || '.sno')::regtype
+        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = '@extschema@.sno'::regtype
     ) THEN
         RAISE EXCEPTION 'table "%" is not partitioned by range of a single column of type sno',
             coalesce((SELECT relname FROM pg_class WHERE oid = parent), parent::text)
@@ -567,7 +587,7 @@ BEGIN
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
                 DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
     END IF;
-    EXECUTE format('SELECT ARRAY(SELECT partition FROM %s.sno_partitions($1) WHERE until <= $2)', own) INTO removed USING parent, before;
+    removed := ARRAY(SELECT partition FROM @extschema@.sno_partitions(parent) WHERE until <= before);
     change := CASE WHEN removed <> '{}' THEN CASE WHEN drop_expired THEN 'drop' ELSE 'detach' END WHEN is_lacking THEN 'attach' END;
     WHILE change IS NOT NULL LOOP
         patient := true;
@@ -631,25 +651,8 @@ CREATE FUNCTION sno_create_partitions(
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     start timestamp := since AT TIME ZONE 'UTC';
     stop timestamp := until AT TIME ZONE 'UTC';
-    -- What of each span is in no partition yet: all of it, or what the others leave.
-    gaps text := format($query$
-        SELECT g.lower::text, g.upper::text, %1$s.sno_time(g.lower) AS since, %1$s.sno_time(g.upper) AS until
-        FROM generate_series($2, $3, $4) start, (
-            SELECT lag(upper, 1, %1$s.sno_lower('-infinity'::timestamptz)) OVER (ORDER BY lower), lower
-            FROM (
-                SELECT coalesce(lower, %1$s.sno_lower('-infinity'::timestamptz)) AS lower, coalesce(upper, %1$s.sno_lower('infinity'::timestamptz)) AS upper
-                FROM %1$s.sno_partition_bounds($1)
-                UNION ALL SELECT %1$s.sno_lower('infinity'::timestamptz), NULL
-            ) bounds
-        ) free(lower, upper),
-        LATERAL (SELECT greatest(free.lower, %1$s.sno_lower(start AT TIME ZONE 'UTC')),
-                        least(free.upper, %1$s.sno_lower((start + $4) AT TIME ZONE 'UTC'))) g(lower, upper)
-        WHERE start < $3 AND free.lower OPERATOR(pg_catalog.<) free.upper AND g.lower OPERATOR(pg_catalog.<) g.upper
-        ORDER BY g.lower
-    $query$, own);
     months integer;
     is_lacking boolean;
     info record;
@@ -688,22 +691,25 @@ BEGIN
         start := date_bin(width, start, '2001-01-01');
     END IF;
 
-    EXECUTE format('SELECT EXISTS (%s)', gaps) INTO is_lacking USING parent, start, stop, width;
-    EXECUTE format('SELECT %s.sno_lock_partitions($1, $2, NULL::timestamptz, false)', own) USING parent, is_lacking;
+    is_lacking := EXISTS (SELECT FROM @extschema@.sno_partition_gaps(parent, start, stop, width));
+    PERFORM @extschema@.sno_lock_partitions(parent, is_lacking, NULL::timestamptz, false);
     SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner,
         coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
     INTO info
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
     LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
     WHERE c.oid = parent;
-    FOR gap IN EXECUTE gaps USING parent, start, stop, width LOOP
+    FOR gap IN
+        SELECT lower, upper, @extschema@.sno_time(lower) AS since, @extschema@.sno_time(upper) AS until
+        FROM @extschema@.sno_partition_gaps(parent, start, stop, width)
+    LOOP
         IF octet_length(info.name) > 43 THEN
             RAISE EXCEPTION 'name of table "%" is too long to name partitions after', info.name
                 USING ERRCODE = 'name_too_long', DETAIL = 'There must be room for the time.';
         END IF;
         -- After its time, or, if it is within one tick, after its first ID.
         name := info.name || CASE
-            WHEN gap.since = gap.until THEN '_' || gap.lower
+            WHEN gap.since = gap.until THEN '_' || gap.lower::text
             ELSE to_char(gap.since AT TIME ZONE 'UTC', CASE
                 WHEN width >= '1 day' AND gap.since = date_trunc('day', gap.since, 'UTC') THEN '_YYYYMMDD'
                 WHEN gap.since = date_trunc('minute', gap.since) THEN '_YYYYMMDD_HH24MI'
@@ -735,7 +741,6 @@ CREATE FUNCTION sno_expire_partitions(
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     child record;
 BEGIN
     IF before IS NULL OR drop_expired IS NULL THEN
@@ -745,10 +750,12 @@ BEGIN
         RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
-    EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_expired;
-    FOR child IN EXECUTE format(
-        'SELECT p.partition, c.relkind FROM %s.sno_partitions($1) p JOIN pg_class c ON c.oid = p.partition WHERE p.until <= $2', own
-    ) USING parent, before LOOP
+    PERFORM @extschema@.sno_lock_partitions(parent, false, before, drop_expired);
+    FOR child IN
+        SELECT p.partition, c.relkind
+        FROM @extschema@.sno_partitions(parent) p JOIN pg_class c ON c.oid = p.partition
+        WHERE p.until <= before
+    LOOP
         RETURN NEXT child.partition;
         EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition);
         IF drop_expired THEN
@@ -767,7 +774,6 @@ CREATE FUNCTION sno_maintain_partitions(
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     -- Days and months are in UTC, as the partitions are.
     today timestamp := now() AT TIME ZONE 'UTC';
     before timestamptz := (today - retention) AT TIME ZONE 'UTC';
@@ -785,14 +791,14 @@ BEGIN
             HINT = 'Give a retention, or leave drop_expired alone.';
     END IF;
     -- The locks of both steps at once, if both have something to do.
-    EXECUTE format('SELECT %s.sno_lock_partitions($1, false, $2, $3)', own) USING parent, before, drop_expired;
-    RETURN QUERY EXECUTE format('SELECT ''created'', p::text FROM %s.sno_create_partitions($1, $2, $3, $4) p', own)
-        USING parent, width, now(),
+    PERFORM @extschema@.sno_lock_partitions(parent, false, before, drop_expired);
+    RETURN QUERY SELECT 'created', p::text
+        FROM @extschema@.sno_create_partitions(parent, width, now(),
             -- No partition ends later.
-            least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z');
+            least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z')) p;
     IF retention IS NOT NULL THEN
-        RETURN QUERY EXECUTE format('SELECT $1, p FROM %s.sno_expire_partitions($2, $3, $4) p', own)
-            USING CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, parent, before, drop_expired;
+        RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
+            FROM @extschema@.sno_expire_partitions(parent, before, drop_expired) p;
     END IF;
 END
 $$;

@@ -103,7 +103,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(found, (id, vec![id]));
     // A session that has read one knows the type.
     let mut session = PgPoolOptions::new().connect(&server).await?.acquire().await?;
-    let query = "SELECT id FROM events WHERE id OPERATOR(elsewhere.=) $1";
+    let query = "SELECT id FROM events WHERE id = $1";
     let found = sqlx::query_scalar::<_, Sno>(query).bind(id).fetch_one(&mut *session).await;
     assert!(matches!(found, Err(sqlx::Error::TypeNotFound { .. })), "{found:?}");
     let mut session = PgPoolOptions::new().connect(&server).await?.acquire().await?;

@@ -571,12 +571,10 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         from: "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     child record;",
         to: "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10
 AS $$
 DECLARE
-    own regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'sno');
     child record;",
         suites: &[Suite("server", "schemas::names_in")],
     },

@@ -293,6 +293,14 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
                 errors += &format!("{}:\n{sql}\nprints\n{out}\nand not\n{expected}\n", file.display());
             }
         }
+        // What a reader has created can be dumped and restored.
+        server.run("CREATE DATABASE copy TEMPLATE template0");
+        let dump = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
+        let restored = psql(&server, &format!("\\c copy\n{}", String::from_utf8_lossy(&dump.stdout)));
+        if !dump.status.success() || !restored.status.success() {
+            let problems = [dump.stderr, restored.stderr].concat();
+            errors += &format!("{}: a dump: {}\n", file.display(), String::from_utf8_lossy(&problems));
+        }
     }
     assert!(errors.is_empty(), "{errors}");
     assert!(count >= 35 && outputs >= 7, "{count} blocks found, {outputs} with their output");

@@ -99,14 +99,14 @@ fn every_program_does_what_it_says() {
 /// With the extension in a schema that is not searched, IDs are read and sent all the same.
 #[test]
 fn postgres_types_and_an_extension_elsewhere() {
-    let server = Server::builder().start();
+    let server = Server::builder().extension(false).start();
     let mut client = server.connect();
     client.run(
-        "CREATE SCHEMA elsewhere; ALTER EXTENSION sno SET SCHEMA elsewhere;
+        "CREATE SCHEMA elsewhere; CREATE EXTENSION sno SCHEMA elsewhere;
          CREATE TABLE events (id elsewhere.sno); INSERT INTO events VALUES ('9q7k4op826n2g222')",
     );
     let id: Sno = "9q7k4op826n2g222".parse().unwrap();
-    let query = "SELECT id, ARRAY[id] FROM events WHERE id OPERATOR(elsewhere.=) $1";
+    let query = "SELECT id, ARRAY[id] FROM events WHERE id = $1";
     let row = client.query_one(query, &[&id]).unwrap();
     assert_eq!((row.get::<_, Sno>(0), row.get::<_, Vec<Sno>>(1)), (id, vec![id]));
 }

@@ -15,6 +15,7 @@ mod decoding;
 mod docs;
 mod drifts;
 mod drivers;
+mod dumps;
 mod encodings;
 mod estimates;
 mod feeds;

@@ -12,6 +12,7 @@ use sno_tests::{
 };
 
 use crate::docs;
+use crate::dumps::{inventory, objects};
 use crate::upgrades::{FILL, content, difference, install_next};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
@@ -34,13 +35,14 @@ fn to_a_newer_server_by_links() {
     let old = Server::builder().conf("sno.partition_prefix", "3/16").start();
     let mut client = old.connect();
     client.run(FILL);
+    client.run(&objects());
     client.run(
         "CREATE TABLE wide (kind sno, n integer);
              INSERT INTO wide SELECT sno_make('2026-01-01Z', 0, 1, n % 8), n FROM generate_series(1, 40000) n;
              CREATE INDEX wide_kind_n ON wide (kind, n);
              CREATE TABLE copy AS SELECT * FROM event WHERE id <= (SELECT position FROM sno_feeds);",
     );
-    let before = content(&mut client);
+    let (before, all) = (content(&mut client), inventory(&mut client));
     let mut ids = Ids::new();
     ids.query(&mut client, "SELECT id FROM event").unwrap();
     ids.query(&mut client, DRAW).unwrap();
@@ -85,6 +87,7 @@ fn to_a_newer_server_by_links() {
     let mut client = new.connect();
     client.run("ANALYZE");
     assert_eq!(content(&mut client), before);
+    assert_eq!(difference(&inventory(&mut client), &all), "");
     let mut after = Ids::new();
     after.query(&mut client, DRAW).unwrap();
     assert!(after.iter().all(|id| id > last), "IDs go on after the last of before");
