@@ -659,6 +659,7 @@ DECLARE
     gap record;
     name text;
     child text;
+    identity text;
 BEGIN
     IF width IS NULL OR since IS NULL OR until IS NULL THEN
         RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -693,7 +694,7 @@ BEGIN
 
     is_lacking := EXISTS (SELECT FROM @extschema@.sno_partition_gaps(parent, start, stop, width));
     PERFORM @extschema@.sno_lock_partitions(parent, is_lacking, NULL::timestamptz, false);
-    SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner,
+    SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner, c.relreplident AS identity,
         coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
     INTO info
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
@@ -729,6 +730,15 @@ BEGIN
             EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
         END IF;
         EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, gap.lower, gap.upper);
+        -- Which ATTACH does not pass on: the index is the one that ATTACH has found or made for the table's.
+        identity := CASE info.identity WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN 'USING INDEX ' || (
+            SELECT quote_ident(c.relname)
+            FROM pg_index x JOIN pg_inherits i ON i.inhparent = x.indexrelid
+            JOIN pg_index y ON y.indexrelid = i.inhrelid JOIN pg_class c ON c.oid = y.indexrelid
+            WHERE x.indrelid = parent AND x.indisreplident AND y.indrelid = child::regclass) END;
+        IF identity IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
+        END IF;
         RETURN NEXT child::regclass;
     END LOOP;
 END

@@ -206,6 +206,25 @@ DROP TABLE log_long;
 CREATE TABLE a_table_with_a_name_of_fifty_characters_or_even_more (id sno) PARTITION BY RANGE (id);
 CALL fails('SELECT sno_create_partitions(''a_table_with_a_name_of_fifty_characters_or_even_more'', ''1 day'', now(), now() + ''1 day'')');
 
+-- New partitions have the table's replica identity, the index of their own in the place of the table's.
+CREATE TABLE sent (id sno PRIMARY KEY, id_text text NOT NULL) PARTITION BY RANGE (id);
+CREATE UNIQUE INDEX sent_text ON sent (id_text, id);
+SELECT sno_create_partitions('sent', '1 day', '2026-01-01 00:00Z', '2026-01-02 00:00Z');
+ALTER TABLE sent REPLICA IDENTITY FULL;
+SELECT sno_create_partitions('sent', '1 day', '2026-01-02 00:00Z', '2026-01-03 00:00Z');
+ALTER TABLE sent REPLICA IDENTITY USING INDEX sent_text;
+SELECT sno_create_partitions('sent', '1 day', '2026-01-03 00:00Z', '2026-01-05 00:00Z');
+ALTER TABLE sent REPLICA IDENTITY NOTHING;
+SELECT sno_create_partitions('sent', '1 day', '2026-01-05 00:00Z', '2026-01-06 00:00Z');
+SELECT relname, relreplident, indexrelid::regclass AS index
+FROM pg_class c LEFT JOIN pg_index ON indrelid = c.oid AND indisreplident
+WHERE relispartition AND relname LIKE 'sent%' AND relkind = 'r' ORDER BY 1;
+-- Where its index is gone, there is none to take.
+ALTER TABLE sent REPLICA IDENTITY USING INDEX sent_text;
+DROP INDEX sent_text;
+SELECT sno_create_partitions('sent', '1 day', '2026-01-06 00:00Z', '2026-01-07 00:00Z');
+DROP TABLE sent;
+
 DROP VIEW april;
 SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname ~ '^log_' AND NOT relispartition;
 DROP TABLE events, events_20260101, log, owned, hand, hand_old, plain, by_time, by_two, by_hash, by_expression, a_table_with_a_name_of_fifty_characters_or_even_more;
