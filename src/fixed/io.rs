@@ -50,7 +50,7 @@ pub(crate) unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 
 /// The value of bytes. The error is `None` if their number is wrong.
 #[inline(always)]
-fn from_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Error>> {
+pub(crate) fn from_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Error>> {
     T::from_bytes(T::Bytes::try_from(bytes).map_err(|_| None)?).map_err(Some)
 }
 
@@ -71,7 +71,7 @@ pub(crate) unsafe fn receive<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     let rest = (message.len - message.cursor) as usize;
     let bytes = std::slice::from_raw_parts(message.data.add(message.cursor as usize).cast::<u8>(), rest);
     message.cursor = message.len;
-    match from_bytes::<T>(bytes) {
+    match T::receive(bytes) {
         Ok(value) => value.into_datum(),
         Err(error) => guard(|| Err(invalid_bytes::<T>(bytes, error))),
     }

@@ -30,6 +30,12 @@ pub(crate) trait Fixed: FixedLength + Argument + Returned {
         Self::parse_bytes(text)
     }
 
+    /// The value of a binary message. The error is `None` if its length is wrong. It is called outside the guard, too.
+    #[inline(always)]
+    fn receive(message: &[u8]) -> Result<Self, Option<Self::Error>> {
+        io::from_bytes(message)
+    }
+
     /// The error of a text that is not a value.
     fn invalid(text: &[u8], error: Self::Error) -> Error {
         Error::syntax(Self::NAME, text, sentence(error))

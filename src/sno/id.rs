@@ -8,14 +8,15 @@
 //!        | "\\x" 20 of "0123456789abcdefABCDEF"
 //! ```
 //!
-//! The second is what drivers send when a program binds the ten raw bytes. Output is always the first.
+//! The second is what drivers send when a program binds the ten raw bytes. Output is always the first. A binary message is
+//! the ten bytes; the first text is accepted, too.
 
 use pgrx::pg_sys::{self, Datum};
 use sno_core::{Abbreviation, Fields, FixedLength, ParseError, Sno, Tick};
 
 use crate::{
     fixed::{
-        Fixed,
+        Fixed, io,
         sort::{self, Abbreviate},
         type_functions,
     },
@@ -43,6 +44,15 @@ impl Fixed for Sno {
         match Self::parse_bytes(text) {
             Ok(id) => Ok(id),
             Err(error) => parse_digits(text, error),
+        }
+    }
+
+    /// Also the text, whose length no binary form has: loaders that know an ID as a text send it in binary messages, too.
+    #[inline(always)]
+    fn receive(message: &[u8]) -> Result<Self, Option<ParseError>> {
+        match io::from_bytes(message) {
+            Err(_) if message.len() == 16 => Self::parse_bytes(message).map_err(Some),
+            result => result,
         }
     }
 

@@ -37,5 +37,19 @@ UPDATE bytes SET value = '\x3e0b215ae6012a070000ff';
 COPY bytes TO :'file' (FORMAT binary);
 COPY same FROM :'file' (FORMAT binary);
 \echo :LAST_ERROR_SQLSTATE
+-- Sixteen bytes are the text, if it is one of an ID.
+TRUNCATE same;
+UPDATE bytes SET value = '9q7k4op826n2g222';
+COPY bytes TO :'file' (FORMAT binary);
+COPY same FROM :'file' (FORMAT binary);
+SELECT * FROM same WHERE id = '9q7k4op826n2g222';
+UPDATE bytes SET value = '9q7k4op826n2g2y2';
+COPY bytes TO :'file' (FORMAT binary);
+COPY same FROM :'file' (FORMAT binary);
+\echo :LAST_ERROR_SQLSTATE
+UPDATE bytes SET value = decode('018f2a3b4c5d7e6fff00112233445566', 'hex');
+COPY bytes TO :'file' (FORMAT binary);
+COPY same FROM :'file' (FORMAT binary);
+\echo :LAST_ERROR_SQLSTATE
 
 DROP TABLE sample, same, bytes;
