@@ -45,6 +45,7 @@ export function time (id) {
 }
 
 function ticks (time) {
+  if (typeof time?.getTime !== 'function') throw new TypeError('a Date is required')
   const ticks = (time.getTime() - EPOCH) / TICK
   if (Number.isNaN(ticks)) throw new RangeError('invalid time')
   return ticks

@@ -34,7 +34,7 @@ pub(crate) fn clock_outside_epoch<S: Scheme>(error: OutOfEpoch) -> Error {
         },
     )
     .detail(S::SPAN)
-    .hint("Set the server's clock.")
+    .hint(format!("Set {}.", S::CLOCK))
 }
 
 /// An error of the core's protocol.
@@ -68,7 +68,8 @@ pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
                  \"sno.max_clock_wait\" is {max:.3} s."
             ))
             .hint(format!(
-                "Set the server's clock, or wait. The view {} shows the generators' times.",
+                "Set {}, or wait. The view {} shows the generators' times.",
+                S::CLOCK,
                 S::VIEW
             ))
         }

@@ -21,6 +21,8 @@ pub(crate) trait Scheme: Copy + 'static {
     const SPAN: &'static str;
     /// The beginning and the end of these times, in a few words.
     const ENDS: [&'static str; 2];
+    /// What to set if an ID can't have the present time.
+    const CLOCK: &'static str = "the server's clock";
     /// The setting that has to differ between servers.
     const SETTING: &'static str;
 

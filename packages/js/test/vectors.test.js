@@ -87,5 +87,7 @@ test('bounds', () => {
   assert.deepStrictEqual([lowerBound(before), upperBound(before)], [FIRST, FIRST])
   assert.deepStrictEqual([lowerBound(late), upperBound(late)], [LAST, LAST])
   assert.throws(() => lowerBound(new Date('no time')), RangeError)
-  for (const wrong of [null, undefined, '2026', 1767225600, []]) assert.throws(() => lowerBound(wrong), TypeError)
+  for (const wrong of [null, undefined, '2026', 1767225600, []]) {
+    assert.throws(() => lowerBound(wrong), new TypeError('a Date is required'))
+  }
 })

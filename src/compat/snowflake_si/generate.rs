@@ -38,6 +38,7 @@ impl Scheme for SnowflakeSiScheme {
         "\"sno_compat.snowflake_si_base_clock\"",
         "the last millisecond from \"sno_compat.snowflake_si_base_clock\"",
     ];
+    const CLOCK: &'static str = "\"sno_compat.snowflake_si_base_clock\" or the server's clock";
     const SETTING: &'static str = "sno_compat.snowflake_si_machine";
 
     fn epoch(self) -> Epoch {

@@ -81,9 +81,16 @@ fn a_base_clock_that_is_moved_on_repeats_nothing() {
         server.configure("sno_compat.snowflake_si_base_clock", base);
         server.restart(Mode::Fast);
     };
+    let clock = "\"sno_compat.snowflake_si_base_clock\" or the server's clock";
     // The same milliseconds since the base clock would come again in an hour.
     set("2020-01-01T01:00:00Z");
-    assert_eq!(error(&mut server.connect(), "SELECT snowflake_si_new()").code().code(), "55000");
+    let refused = error(&mut server.connect(), "SELECT snowflake_si_new()");
+    assert_eq!(refused.code().code(), "55000");
+    assert!(refused.hint().unwrap().starts_with(&format!("Set {clock}, or wait. ")), "{refused}");
+    set("2100-01-01T00:00:00Z");
+    let refused = error(&mut server.connect(), "SELECT snowflake_si_new()");
+    assert_eq!(refused.code().code(), "55000");
+    assert_eq!(refused.hint(), Some(&*format!("Set {clock}.")));
     set("2020-01-01T00:00:05Z");
     all.extend(draw(&mut server.connect(), "snowflake_si_new()", 1000).unwrap());
     assert_distinct("snowflake_si", all, 2000);
