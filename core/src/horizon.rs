@@ -4,9 +4,12 @@
 //! horizon this does not happen any more: no ID is taken there, and each transaction that has taken one there has
 //! ended.
 //!
+//! Transactions of one database are visible to its readers only, so each database has a [horizon](Horizons::of) of its
+//! own.
+//!
 //! # Protocol
 //!
-//! All share a *floor*, which only rises. Each transaction has an [`Announcement`]: a word with the tick of its first
+//! All transactions and readers of a database share a *floor*, which only rises. Each transaction has an [`Announcement`]: a word with the tick of its first
 //! ID and with its own number, so that the word ends with the transaction.
 //!
 //! A transaction that will take its first ID [announces](Horizon::announce) it:
@@ -23,7 +26,7 @@
 //! 1. It raises the floor to what the clock reads, less a margin; or to the least word of all open transactions, if that
 //!    is earlier.
 //! 2. It passes a fence.
-//! 3. It loads the words of all open transactions. The horizon is the least of them and of the floor.
+//! 3. It loads the words of all open transactions of the database. The horizon is the least of them and of the floor.
 //!
 //! A transaction that is *prepared* has a word elsewhere, which is written before its own word ends. So the reader loads
 //! the words of prepared transactions after all others.
@@ -85,7 +88,7 @@ impl Announcement {
     }
 }
 
-/// What all transactions and readers share. Zeros are a valid value.
+/// What all transactions and readers of a database share. Zeros are a valid value.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Horizon {
@@ -155,6 +158,111 @@ impl Horizon {
         let least = held().map_or(floor, |tick| floor.min(tick.get()));
         // What was returned once stays true. Who returns it here sees the same transactions ended.
         Tick::from_bits(self.highest.fetch_max(least, AcqRel).max(least))
+    }
+}
+
+/// How many databases have a horizon of their own.
+const OWN: usize = 64;
+
+/// The horizons of a server: that of each database, as long as there are places. All further databases share one, and hold
+/// each other back. Zeros are a valid value: no database has a place.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Horizons {
+    shared: Horizon,
+    places: [Place; OWN],
+}
+
+/// A database, which keeps its place until the server stops; and its horizon. Zero is no database.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Place {
+    database: AtomicU64,
+    horizon: Horizon,
+}
+
+impl Default for Horizons {
+    fn default() -> Self {
+        Self { shared: Horizon::default(), places: core::array::from_fn(|_| Place::default()) }
+    }
+}
+
+impl Horizons {
+    /// As [`Horizon::resume`], for those of all databases.
+    pub fn resume(&self, floor: impl TickType) {
+        self.shared.resume(floor);
+    }
+
+    /// The horizon of a database, for one of its processes. The first one takes a place for it.
+    pub fn of(&self, database: u32) -> DatabaseHorizon<'_> {
+        let horizon = self.places.iter().find(|place| place.is_taken_by(database, || self.highest_floor()));
+        let horizon = match horizon {
+            Some(place) => &place.horizon,
+            None => {
+                self.shared.floor.fetch_max(self.highest_floor(), Relaxed);
+                &self.shared
+            }
+        };
+        DatabaseHorizon { database, horizon, all: self }
+    }
+
+    /// The [floor](Horizon::floor) of a database, which need not have taken a place.
+    pub fn floor(&self, database: u32) -> Tick {
+        let highest = || Tick::from_bits(self.highest_floor());
+        self.find(database).map_or_else(highest, |place| place.horizon.floor())
+    }
+
+    fn find(&self, database: u32) -> Option<&Place> {
+        self.places.iter().find(|place| place.database.load(Acquire) == u64::from(database))
+    }
+
+    /// Where a database begins: it can be the copy of another one, whose readers have stored horizons.
+    fn highest_floor(&self) -> u64 {
+        let own = self.places.iter().map(|place| &place.horizon);
+        own.chain([&self.shared]).map(|horizon| horizon.floor.load(Relaxed)).max().unwrap_or(0)
+    }
+}
+
+impl Place {
+    /// Whether a database has this place, which it takes if it is free.
+    fn is_taken_by(&self, database: u32, first_floor: impl FnOnce() -> u64) -> bool {
+        let database = u64::from(database);
+        let mut holder = self.database.load(Acquire);
+        if holder == 0 {
+            // Before any process can find the place.
+            self.horizon.floor.fetch_max(first_floor(), Relaxed);
+            holder = match self.database.compare_exchange(0, database, AcqRel, Acquire) {
+                Ok(_) => database,
+                Err(other) => other,
+            };
+        }
+        holder == database
+    }
+}
+
+/// The horizon of a database.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseHorizon<'a> {
+    database: u32,
+    horizon: &'a Horizon,
+    all: &'a Horizons,
+}
+
+impl DatabaseHorizon<'_> {
+    /// Whether the transactions of a database count for this horizon. 0 is an unknown one, which counts.
+    ///
+    /// Whether a process is of this database is known once it has announced a transaction: a reader loads its word first.
+    pub fn counts(&self, database: u32) -> bool {
+        let is_shared = || core::ptr::eq(self.horizon, &self.all.shared);
+        database == self.database || database == 0 || is_shared() && self.all.find(database).is_none()
+    }
+}
+
+impl core::ops::Deref for DatabaseHorizon<'_> {
+    type Target = Horizon;
+
+    fn deref(&self) -> &Horizon {
+        self.horizon
     }
 }
 
@@ -283,6 +391,46 @@ mod tests {
             };
             let found = horizon.advance(tick(100), || look(true), || look(false));
             assert_eq!(found, tick(90), "{announced} {prepared}");
+        }
+    }
+
+    #[test]
+    fn each_database_has_a_horizon() {
+        let horizons = Horizons::default();
+        horizons.resume(tick(100));
+        assert_eq!(horizons.floor(7), tick(100));
+        let (seven, eight) = (horizons.of(7), horizons.of(8));
+        assert_eq!(seven.advance(tick(110), || None, || None), tick(110));
+        assert_eq!(eight.advance(tick(90), || None, || None), tick(100));
+        let again = horizons.of(7);
+        assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
+        assert_eq!([7, 8, 9].map(|database| horizons.floor(database)), [110, 100, 110].map(tick));
+        // Of an unknown database.
+        assert_eq!([0, 7, 8, 9].map(|database| seven.counts(database)), [true, true, false, false]);
+    }
+
+    #[test]
+    fn databases_without_a_place_share_one() {
+        let horizons = Horizons::default();
+        let all = OWN as u32;
+        (1..=all).for_each(|database| assert_eq!(horizons.of(database).floor(), Tick::MIN));
+        let (own, [a, b]) = (horizons.of(all), [1, 2].map(|n| horizons.of(all + n)));
+        assert!(core::ptr::eq(&*a, &*b) && !core::ptr::eq(&*a, &*own));
+        assert_eq!(
+            [0, 1, all, all + 1, all + 2].map(|other| a.counts(other)),
+            [true, false, false, true, true]
+        );
+        assert!(!own.counts(all + 1));
+    }
+
+    /// A copy has the positions of its original, wherever its horizon is.
+    #[test]
+    fn a_database_begins_at_the_highest_floor() {
+        let horizons = Horizons::default();
+        for database in 1..OWN as u32 + 9 {
+            let horizon = horizons.of(database);
+            assert_eq!(horizon.floor().get(), u64::from(database.saturating_sub(1)));
+            horizon.advance(tick(database.into()), || None, || None);
         }
     }
 

@@ -129,7 +129,7 @@ pub use fixed_length::FixedLength;
 #[cfg(target_has_atomic = "64")]
 pub use generator::Generator;
 #[cfg(target_has_atomic = "64")]
-pub use horizon::{Announcement, Horizon};
+pub use horizon::{Announcement, DatabaseHorizon, Horizon, Horizons};
 pub use id::{Fields, Sno};
 pub use partition::{InvalidValue, Prefix, SequenceRange};
 #[cfg(target_has_atomic = "64")]

@@ -65,6 +65,12 @@ impl Process {
         unsafe { transaction_number(self.0) }.load(Acquire)
     }
 
+    /// The OID of its database; 0 if it has none, or not yet. It has it before its first transaction, and until it ends.
+    pub(crate) fn database(self) -> u32 {
+        // SAFETY: a place in an array of processes. PostgreSQL writes the OID in one step.
+        unsafe { AtomicU32::from_ptr((&raw mut (*self.0).databaseId).cast()) }.load(Acquire)
+    }
+
     /// The process ID, or 0.
     pub(crate) fn id(self) -> i32 {
         // SAFETY: the places stay where they are. It may change at any time.
@@ -83,15 +89,25 @@ fn most_prepared() -> usize {
     unsafe { max_prepared_xacts as usize }
 }
 
-/// Whether any transaction is prepared. PostgreSQL lists it before the [transaction](Process::transaction) of its process
-/// ends, and until its commit is visible.
-pub(crate) fn is_any_prepared() -> bool {
-    (0..most_prepared()).any(|place| {
-        // SAFETY: PostgreSQL has an array of as many places. A place keeps the number of a transaction that has ended.
+/// The numbers of all prepared transactions and the OIDs of their databases. PostgreSQL lists one before the
+/// [transaction](Process::transaction) of its process ends, and until its commit is visible.
+///
+/// A place keeps the number of a transaction that has ended. Once that is 2³¹ transactions old, it counts as one in progress
+/// until the place is used again. This can do no harm.
+pub(crate) fn all_prepared() -> impl Iterator<Item = (u32, u32)> {
+    (0..most_prepared()).filter_map(|place| {
+        // SAFETY: PostgreSQL has an array of as many places.
         unsafe {
-            let number = &raw mut (*pg_sys::PreparedXactProcs.add(place)).xid;
-            let number = AtomicU32::from_ptr(number.cast()).load(Acquire);
-            number != 0 && pg_sys::TransactionIdIsInProgress(number.into())
+            let process = pg_sys::PreparedXactProcs.add(place);
+            let number = AtomicU32::from_ptr((&raw mut (*process).xid).cast()).load(Acquire);
+            let is_prepared = number != 0 && pg_sys::TransactionIdIsInProgress(number.into());
+            is_prepared.then(|| (number, Process(process).database()))
         }
     })
+}
+
+/// The OID of the database of this backend.
+pub(crate) fn own_database() -> u32 {
+    // SAFETY: reads a variable of this backend.
+    unsafe { pg_sys::MyDatabaseId }.to_u32()
 }

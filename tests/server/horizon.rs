@@ -29,6 +29,14 @@ fn holders(client: &mut Client) -> Vec<String> {
     rows.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
+/// A session in another database, which has the extension.
+fn elsewhere(server: &Server, database: &str) -> Client {
+    server.run(&format!("CREATE DATABASE {database}"));
+    let mut client = server.connect_to(database);
+    client.run("CREATE EXTENSION IF NOT EXISTS sno");
+    client
+}
+
 fn pid(client: &mut Client) -> String {
     text(client, "SELECT pg_backend_pid()")
 }
@@ -38,12 +46,11 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
     let server = Server::builder().start();
     let (mut writer, mut reader, mut other) = (server.connect(), server.connect(), server.connect());
     reader.run(TABLE);
-    other.run("CREATE DATABASE other");
-    let mut elsewhere = server.connect_to("other");
+    let mut elsewhere = elsewhere(&server, "other");
     // A reader, a writer without an ID, and one in another database.
     other.run("CREATE TABLE t (n integer)");
     other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT * FROM items; INSERT INTO t VALUES (1)");
-    elsewhere.run("BEGIN; CREATE TABLE t (n integer)");
+    elsewhere.run("BEGIN; CREATE TABLE t (id sno DEFAULT sno_new(1)); INSERT INTO t DEFAULT VALUES");
     let writer_pid = pid(&mut writer);
     for (begin, end) in [
         ("BEGIN; INSERT INTO items VALUES (DEFAULT, 1)", "COMMIT"),
@@ -96,6 +103,8 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
         held_by
     });
     assert_eq!(held_by, [&*waiting_pid]);
+    let elsewhere_pid = pid(&mut elsewhere);
+    assert_eq!(holders(&mut elsewhere), [elsewhere_pid]);
     server.unconfigure("synchronous_standby_names");
     reader.run("SELECT pg_reload_conf()");
     // Each transaction of a procedure for itself.
@@ -175,7 +184,7 @@ const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_paralle
 fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
     let server =
         Server::builder().conf("log_min_messages", "debug1").conf("max_prepared_transactions", "0").start();
-    let mut reader = server.connect();
+    let (mut reader, mut elsewhere) = (server.connect(), elsewhere(&server, "other"));
     reader.run(SOURCE);
     for call in ["sno_new(1)", "hidden()"] {
         let mut leader = server.connect();
@@ -186,6 +195,7 @@ fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
         thread::sleep(Duration::from_millis(8));
         let horizon = text(&mut reader, NOW);
         assert_eq!(holders(&mut reader), [&*leader_pid], "{call}");
+        assert_eq!(holders(&mut elsewhere), [""; 0], "{call}");
         assert!(leader.one::<bool>(&format!("SELECT min(id) >= '{horizon}' FROM items")), "{call}");
         leader.run("COMMIT");
         assert_eq!(holders(&mut reader), [""; 0], "{call}");
@@ -307,11 +317,14 @@ fn a_prepared_transaction_holds_it_back_over_restarts() {
         thread::sleep(Duration::from_millis(8));
     }
     let horizon = text(&mut client, NOW);
+    let mut there = elsewhere(&server, "other");
+    there.run("BEGIN; SELECT sno_new(); PREPARE TRANSACTION 'elsewhere'");
     for mode in [None, Some(Mode::Fast), Some(Mode::Immediate)] {
         if let Some(mode) = mode {
             server.restart(mode);
-            client = server.connect();
+            (client, there) = (server.connect(), server.connect_to("other"));
         }
+        assert_eq!(holders(&mut there), ["elsewhere"], "{mode:?}");
         client.run("INSERT INTO items VALUES (DEFAULT, 2)");
         assert_eq!(text(&mut client, NOW), horizon, "{mode:?}");
         assert_eq!(holders(&mut client), ["worker", "rolled back", "committed"], "{mode:?}");
@@ -411,6 +424,8 @@ fn locks_of_others_cost_nothing() {
         began.elapsed()
     };
     let mut least_of_three = || (0..3).map(|_| ten()).min().unwrap();
+    let mut elsewhere = elsewhere(&server, "other");
+    elsewhere.run("BEGIN; SELECT sno_new(); PREPARE TRANSACTION 'elsewhere'");
     let never = least_of_three();
     other.run("BEGIN; SELECT sno_new(); PREPARE TRANSACTION 'x'");
     let prepared = least_of_three();
@@ -480,7 +495,126 @@ fn a_background_worker_generates_too() {
     there.run("INSERT INTO items SELECT generate_series(1, 100)");
     wait_until("replicated rows", || here.one::<i64>("SELECT count(*) FROM items") == 100);
     assert!(settled(&mut here));
+    // It holds back the horizon of its own database.
+    here.run(
+        "CREATE FUNCTION stay() RETURNS trigger LANGUAGE plpgsql
+           AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+         CREATE TRIGGER stay AFTER INSERT ON items FOR EACH ROW EXECUTE FUNCTION stay();
+         ALTER TABLE items ENABLE ALWAYS TRIGGER stay; SELECT pg_advisory_lock(1)",
+    );
+    there.run("INSERT INTO items VALUES (0)");
+    wait_until("a worker that applies a row", || !holders(&mut here).is_empty());
+    let worker = "SELECT pid::text FROM pg_stat_subscription WHERE relid IS NULL";
+    assert_eq!(holders(&mut here), [text(&mut here, worker)]);
+    let held = text(&mut here, NOW);
+    there.run("CREATE EXTENSION IF NOT EXISTS sno");
+    assert_eq!(holders(&mut there), [""; 0]);
+    assert!(text(&mut there, NOW) > held);
+    here.run("SELECT pg_advisory_unlock(1)");
+    wait_until("the row", || here.one::<i64>("SELECT count(*) FROM items") == 101);
+    assert!(settled(&mut here));
     here.run("ALTER SUBSCRIPTION items DISABLE");
+}
+
+/// Of 64 databases each has a horizon of its own; further ones hold each other back, and nobody else.
+#[test]
+fn more_databases_than_places() {
+    let server = Server::builder().conf("max_prepared_transactions", "1").start();
+    let (mut first, mut template) = (server.connect(), elsewhere(&server, "original"));
+    first.run(NOW);
+    template.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1))");
+    drop(template);
+    let create = |name: &str| {
+        wait_until("nobody in the template", || {
+            let create = format!("CREATE DATABASE {name} TEMPLATE original");
+            server.connect().batch_execute(&create).is_ok()
+        });
+        server.connect_to(name)
+    };
+    // A database keeps its place when it is dropped.
+    for number in 2..=64 {
+        let mut client = create("other");
+        if number % 2 == 0 {
+            client.run(NOW)
+        } else {
+            client.run("INSERT INTO items DEFAULT VALUES")
+        }
+        drop(client);
+        server.run("DROP DATABASE other WITH (FORCE)");
+    }
+    let (mut one, mut other) = (create("one"), create("other"));
+    let one_pid = pid(&mut one);
+    for (begin, end, holder) in [
+        ("BEGIN; INSERT INTO items DEFAULT VALUES", "COMMIT", &*one_pid),
+        (
+            "BEGIN; INSERT INTO items DEFAULT VALUES; PREPARE TRANSACTION 'one'",
+            "COMMIT PREPARED 'one'",
+            "one",
+        ),
+    ] {
+        one.run(begin);
+        thread::sleep(Duration::from_millis(8));
+        let held = text(&mut other, NOW);
+        // The view has the names of transactions that are prepared in any database.
+        assert_eq!(holders(&mut other), [holder]);
+        assert_eq!(holders(&mut one), [holder]);
+        assert_eq!(holders(&mut first), [""; 0]);
+        assert!(text(&mut first, NOW) > held);
+        one.run(end);
+        assert_eq!(holders(&mut other), [""; 0]);
+        assert!(settled(&mut one));
+        thread::sleep(Duration::from_millis(8));
+        assert!(text(&mut other, NOW) > held);
+    }
+}
+
+/// A horizon without a margin takes the tolerance for backward steps from its own database, and from copies of it: they
+/// have the positions of its readers. A database that is moved or renamed stays the same.
+#[test]
+fn a_horizon_of_another_database() {
+    let server = Server::builder().faketime(true).start();
+    server.set_clock("-3600");
+    let (mut never_asked, mut here) = (server.connect(), elsewhere(&server, "here"));
+    never_asked.run("SELECT sno_new(1)");
+    server.set_clock("+0");
+    never_asked.run("SELECT sno_new(1)");
+    let position = text(&mut here, NOW);
+    drop(here);
+    wait_until("a copy", || {
+        server.connect().batch_execute("CREATE DATABASE copy_of_here TEMPLATE here").is_ok()
+    });
+    let mut other = server.connect();
+    other.run("SET allow_in_place_tablespaces = on");
+    other.run("CREATE TABLESPACE elsewhere LOCATION ''");
+    wait_until("a move", || other.batch_execute("ALTER DATABASE here SET TABLESPACE elsewhere").is_ok());
+    other.run("ALTER DATABASE here RENAME TO there");
+    server.set_clock("-30");
+    never_asked.run("SET sno.max_clock_wait = 0; SELECT sno_new(1)");
+    for database in ["copy_of_here", "there"] {
+        let mut client = server.connect_to(database);
+        client.run("SET sno.max_clock_wait = 0");
+        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{database}");
+        // The view says so before anybody has asked.
+        let waits = "SELECT bool_and(safe_time > clock_timestamp()) FROM sno_generators";
+        assert!(client.one::<bool>(waits), "{database}");
+        assert!(text(&mut client, NOW) >= position, "{database}");
+    }
+    never_asked.run("SELECT sno_new(1)");
+}
+
+/// What docs/order.md says of keys from another database: their transaction holds nothing back here.
+#[test]
+fn a_key_from_another_database() {
+    let server = Server::builder().start();
+    let (mut there, mut here) = (elsewhere(&server, "other"), server.connect());
+    here.run(TABLE);
+    there.run("BEGIN");
+    let key = text(&mut there, "SELECT sno_new(1)::text");
+    thread::sleep(Duration::from_millis(8));
+    let horizon = text(&mut here, NOW);
+    assert!(horizon > key);
+    assert!(!here.one::<bool>(&format!("SELECT sno_holds_horizon('{key}')")));
+    assert!(there.one::<bool>(&format!("SELECT sno_holds_horizon('{key}')")));
 }
 
 /// Whichever sides have IDs above the horizon: those of none, or of one.

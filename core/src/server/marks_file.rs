@@ -117,7 +117,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             self.report(&record, here, old_primary.is_some(), now);
         }
         shared.marks.restore(limits, record.current);
-        shared.horizon.resume(limits[0].min(limits[1]));
+        shared.horizons.resume(limits[0].min(limits[1]));
         shared.serial.store(serial, Relaxed);
         shared.resumed.store(now.get(), Relaxed);
         for slot in &shared.slots {

@@ -9,11 +9,11 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `slots`, `marks`, `serial`, `resumed`, the floor of `horizon` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `resumed`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `extra` | any process | at any time |
-//! | `horizon` | any process, by the protocol of [`Horizon`] | when `ready` |
+//! | `horizons` | any process, by the protocol of [`Horizon`](crate::Horizon) | when `ready` |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
@@ -36,7 +36,7 @@
 //! | word | the announcement of one process: the tick from which on its transaction takes IDs, and that transaction's number | `PGPROC.xmin` |
 //! | number of a transaction | what distinguishes the transactions of one process | `lxid` |
 //! | number of a process | the place of its word | index in `ProcGlobal->allProcs` |
-//! | floor | the tick below which no transaction may announce any more; a horizon raises it | – |
+//! | floor | the tick below which no transaction of a database may announce any more; a horizon raises it | – |
 //! | horizon | the least of the floor and of all words: no ID below it is still to come | the oldest `xmin` |
 
 mod marks_file;
@@ -56,7 +56,7 @@ pub use marks_file::MarksFile;
 pub use session::{Session, Transaction};
 
 use crate::{
-    Epoch, Horizon, Marks, OutOfEpoch, Slot, TickType,
+    Epoch, Horizons, Marks, OutOfEpoch, Slot, TickType,
     atomic::{AtomicBool, AtomicU64},
     record::Origin,
 };
@@ -222,8 +222,8 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     pub slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.
     resumed: AtomicU64,
-    /// The floor of all transactions, and the highest horizon that readers were told.
-    pub horizon: Horizon,
+    /// For each database, the floor of its transactions and the highest horizon that its readers were told.
+    pub horizons: Horizons,
 }
 
 impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
@@ -236,7 +236,7 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             extra: atomic::AtomicU64::new(0),
             slots: core::array::from_fn(|_| Slot::default()),
             resumed: AtomicU64::new(0),
-            horizon: Horizon::default(),
+            horizons: Horizons::default(),
         }
     }
 }

@@ -145,7 +145,7 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
 
 impl<const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'_, Tick, SLOTS, H> {
     /// Claims the next stamp for a transaction, which announces its first one in the word of its process and with its
-    /// number, and waits if it has to.
+    /// number, for the horizon of its database, and waits if it has to.
     ///
     /// # Errors
     ///
@@ -155,26 +155,27 @@ impl<const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'_, Tick, SLOTS, 
         transaction: &Transaction,
         word: &Announcement,
         number: u32,
+        horizon: &Horizon,
     ) -> Result<Stamp, Error> {
-        let horizon = &self.shared().horizon;
         self.next_from(|| transaction.announced(), |now| transaction.announce(horizon, word, number, now))
     }
 
-    /// Advances the horizon to so many ticks before the present one, writes marks of both sides that are not below it,
-    /// and returns it. For `open` and `prepared` see [`Horizon::advance`].
+    /// Advances the horizon of a database to so many ticks before the present one, writes marks of both sides that are not
+    /// below it, and returns it. For `open` and `prepared` see [`Horizon::advance`].
     ///
     /// # Errors
     ///
     /// The marks could not be written.
     pub fn horizon(
         &self,
+        horizon: &Horizon,
         margin: u64,
         open: impl Fn() -> Option<Tick>,
         prepared: impl Fn() -> Option<Tick>,
     ) -> Result<Tick, Error> {
         let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
         let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
-        let horizon = self.shared().horizon.advance(to, open, prepared);
+        let horizon = horizon.advance(to, open, prepared);
         self.marks.keep_above(horizon, now.max(horizon))?;
         Ok(horizon)
     }

@@ -277,9 +277,9 @@ pub(crate) fn call(world: &World, machine: &Machine, name: &str) {
     let last = Cell::new(None);
     machine.begin(0);
     let result = match name {
-        "horizon" => {
-            session.horizon(250, || None, || None).map(|tick| format!("{} ms, side 0", millis(tick)))
-        }
+        "horizon" => session
+            .horizon(&shared.horizons.of(1), 250, || None, || None)
+            .map(|tick| format!("{} ms, side 0", millis(tick))),
         _ => process.next(&session, &process.own.transaction, 0, &last).map(|()| {
             let (stamp, _) = last.get().unwrap();
             format!("{} ms, side {}", millis(stamp.tick()), stamp.tick_tock() as u8)
@@ -333,8 +333,12 @@ impl<'a> Process<'a> {
             }
             None => {
                 self.own.waits_since.set(None);
-                let result =
-                    session.next_of(transaction, &machine.words[leader], machine.numbers[leader].get());
+                let result = session.next_of(
+                    transaction,
+                    &machine.words[leader],
+                    machine.numbers[leader].get(),
+                    &session.shared().horizons.of(1),
+                );
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
                     && !self.is_too_long(*micros)
                 {
@@ -528,7 +532,9 @@ impl<'a> Process<'a> {
             let preparing = machine.preparing.iter().filter_map(Cell::get);
             prepared.into_iter().chain(preparing).min()
         };
-        let horizon = match self.statement(|| session.horizon(margin, open, prepared))? {
+        let horizon = match self
+            .statement(|| session.horizon(&session.shared().horizons.of(1), margin, open, prepared))?
+        {
             Ok(horizon) => horizon,
             Err(_) => return None,
         };

@@ -20,6 +20,9 @@
 //! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
 //!   words first: whichever word has ended by then has its lock. It looks at the locks only if a transaction is listed as
 //!   prepared.
+//! * **Databases.** Each has its [horizon](sno_core::Horizons), with its floor. A reader skips the words of processes in other
+//!   databases, and the locks of transactions that are listed as prepared in other databases. A lock whose transaction is not
+//!   listed, since it is about to be prepared or has just ended, counts for all.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk
 //!   before it is returned.
 

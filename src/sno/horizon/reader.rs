@@ -6,7 +6,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum},
 };
-use sno_core::{Announcement, Fields, Sno, Tick};
+use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick};
 
 use crate::{
     generator::errors,
@@ -14,7 +14,7 @@ use crate::{
         datum::{Interval, Timestamp},
         errors::Error,
         fmgr::{Row, export},
-        process::{Process, is_any_prepared},
+        process::{Process, all_prepared, own_database},
         server::is_in_recovery,
     },
     sno::{
@@ -47,41 +47,66 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let margin = u64::try_from(margin.micros())
         .map_err(|_| Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "margin must not be negative"))?;
     let session = session()?;
-    let words = MEMORY.per_process()?;
-    let open = || open(words).map(|(_, tick)| tick).min();
-    let prepared = || prepared().map(|(_, tick)| tick).min();
+    let database = Database::own()?;
+    let open = || database.open().map(|(_, tick)| tick).min();
+    let prepared = || database.prepared().map(|(_, tick)| tick).min();
     let tick = session
-        .horizon(margin.div_ceil(Tick::MICROS), open, prepared)
+        .horizon(&database.horizon, margin.div_ceil(Tick::MICROS), open, prepared)
         .map_err(errors::generation::<SnoScheme>)?;
     Ok(Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into())
 }
 
-/// The processes with open transactions that have IDs, and since when.
-fn open(words: &[Announcement]) -> impl Iterator<Item = (Process, Tick)> {
-    let words = Process::all().zip(words);
-    words.filter_map(|(process, word)| Some((process, word.of(|| process.transaction())?)))
+/// The database of this backend: its transactions that have IDs, and those of databases that share its horizon.
+struct Database {
+    horizon: DatabaseHorizon<'static>,
+    words: &'static [Announcement],
 }
 
-/// The numbers and the ticks of transactions that are prepared, or about to be.
-fn prepared() -> impl Iterator<Item = (u32, Tick)> {
-    let mut locks: &[pg_sys::LockInstanceData] = &[];
-    // The whole lock table is copied, while nobody can take a lock.
-    if is_any_prepared() {
-        // SAFETY: PostgreSQL copies its locks into the memory context of the call.
-        locks = unsafe {
-            let data = &*pg_sys::GetLockStatusData();
-            slice::from_raw_parts(data.locks, data.nelements as usize)
-        };
+impl Database {
+    fn own() -> Result<Self, Error> {
+        let horizon = MEMORY.generators()?.horizons.of(own_database());
+        Ok(Self { horizon, words: MEMORY.per_process()? })
     }
-    locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag))
+
+    /// The processes with open transactions that have IDs, and since when.
+    fn open(&self) -> impl Iterator<Item = (Process, Tick)> {
+        let words = Process::all().zip(self.words);
+        words.filter_map(|(process, word)| {
+            let tick = word.of(|| process.transaction())?;
+            // After the word: whose it is had its database before. If it is another process by now, the transaction has ended.
+            self.horizon.counts(process.database()).then_some((process, tick))
+        })
+    }
+
+    /// The numbers and the ticks of transactions that are prepared, or about to be.
+    fn prepared(&self) -> impl Iterator<Item = (u32, Tick)> {
+        let databases: Vec<_> = all_prepared().collect();
+        let counts = |database| self.horizon.counts(database);
+        let mut locks: &[pg_sys::LockInstanceData] = &[];
+        // The whole lock table is copied, while nobody can take a lock.
+        if databases.iter().any(|(_, database)| counts(*database)) {
+            // SAFETY: PostgreSQL copies its locks into the memory context of the call.
+            locks = unsafe {
+                let data = &*pg_sys::GetLockStatusData();
+                slice::from_raw_parts(data.locks, data.nelements as usize)
+            };
+        }
+        let locks = locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag));
+        // Whose word has ended by now is listed with its database. One that is not, or not any more, counts for all.
+        locks.filter(move |(number, _)| {
+            databases.iter().find(|(other, _)| other == number).is_none_or(|(_, database)| counts(*database))
+        })
+    }
 }
 
-/// `sno_horizon_holders() → setof (pid, transaction, since)`: the transactions that hold the horizon back.
+/// `sno_horizon_holders() → setof (pid, transaction, since)`: the transactions that hold the horizon of this
+/// database back.
 fn sno_horizon_holders() -> Result<Vec<Row<3>>, Error> {
     let row = |pid: Option<i32>, transaction: Option<u32>, tick| {
         [pid.into(), transaction.map(Datum::from).into(), Timestamp::from(tick).into()]
     };
-    let processes = open(MEMORY.per_process()?).map(|(process, tick)| row(Some(process.id()), None, tick));
-    let prepared = prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
+    let database = Database::own()?;
+    let processes = database.open().map(|(process, tick)| row(Some(process.id()), None, tick));
+    let prepared = database.prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
     Ok(processes.chain(prepared).collect())
 }

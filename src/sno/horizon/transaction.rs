@@ -11,7 +11,7 @@ use crate::{
         backend_local::BackendLocal,
         errors::{Error, guard},
         fmgr::export,
-        process::Process,
+        process::{Process, own_database},
     },
     sno::session::{MEMORY, Session, SnoScheme},
 };
@@ -37,8 +37,11 @@ pub(crate) fn announced() -> Tick {
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
     let process = Process::own();
-    let word = &MEMORY.per_process()?[process.number()];
-    session.next_of(&TRANSACTION, word, process.transaction()).map_err(errors::generation::<SnoScheme>)
+    let (horizon, word) =
+        (session.shared().horizons.of(own_database()), &MEMORY.per_process()?[process.number()]);
+    session
+        .next_of(&TRANSACTION, word, process.transaction(), &horizon)
+        .map_err(errors::generation::<SnoScheme>)
 }
 
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends.
@@ -51,7 +54,8 @@ fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
     if !process.has_led() {
         return Ok(false);
     }
-    let (horizon, word) = (&MEMORY.generators()?.horizon, &MEMORY.per_process()?[process.number()]);
+    let (horizon, word) =
+        (MEMORY.generators()?.horizons.of(own_database()), &MEMORY.per_process()?[process.number()]);
     Ok(horizon.is_held(word, || process.transaction(), id.tick()))
 }
 
