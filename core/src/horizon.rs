@@ -193,7 +193,8 @@ impl Horizons {
         self.shared.resume(floor);
     }
 
-    /// The horizon of a database, for one of its processes. The first one takes a place for it.
+    /// The horizon of a database, for a process that announces or advances it. The first one takes a place for the database,
+    /// after [`resume`](Self::resume).
     pub fn of(&self, database: u32) -> DatabaseHorizon<'_> {
         let horizon = self.places.iter().find(|place| place.is_taken_by(database, || self.highest_floor()));
         let horizon = match horizon {
@@ -206,13 +207,24 @@ impl Horizons {
         DatabaseHorizon { database, horizon, all: self }
     }
 
-    /// The [floor](Horizon::floor) of a database, which need not have taken a place.
-    pub fn floor(&self, database: u32) -> Tick {
-        let highest = || Tick::from_bits(self.highest_floor());
-        self.find(database).map_or_else(highest, |place| place.horizon.floor())
+    /// The horizon of a database, for a process that only looks at it: without a place nobody has announced anything.
+    pub fn find(&self, database: u32) -> DatabaseHorizon<'_> {
+        let horizon = self.place(database).map_or(&self.shared, |place| &place.horizon);
+        DatabaseHorizon { database, horizon, all: self }
     }
 
-    fn find(&self, database: u32) -> Option<&Place> {
+    /// The [floor](Horizon::floor) of a database, or where it would begin.
+    pub fn floor(&self, database: u32) -> Tick {
+        let highest = || Tick::from_bits(self.highest_floor());
+        self.place(database).map_or_else(highest, |place| place.horizon.floor())
+    }
+
+    /// Whether a database has no place, although it may have announced something.
+    fn is_shared_with(&self, database: u32) -> bool {
+        self.places[OWN - 1].database.load(Acquire) != 0 && self.place(database).is_none()
+    }
+
+    fn place(&self, database: u32) -> Option<&Place> {
         self.places.iter().find(|place| place.database.load(Acquire) == u64::from(database))
     }
 
@@ -253,8 +265,8 @@ impl DatabaseHorizon<'_> {
     ///
     /// Whether a process is of this database is known once it has announced a transaction: a reader loads its word first.
     pub fn counts(&self, database: u32) -> bool {
-        let is_shared = || core::ptr::eq(self.horizon, &self.all.shared);
-        database == self.database || database == 0 || is_shared() && self.all.find(database).is_none()
+        let shares = || core::ptr::eq(self.horizon, &self.all.shared) && self.all.is_shared_with(database);
+        database == self.database || database == 0 || shares()
     }
 }
 
@@ -406,7 +418,11 @@ mod tests {
         assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
         assert_eq!([7, 8, 9].map(|database| horizons.floor(database)), [110, 100, 110].map(tick));
         // Of an unknown database.
-        assert_eq!([0, 7, 8, 9].map(|database| seven.counts(database)), [true, true, false, false]);
+        let counts = |one: DatabaseHorizon<'_>| [0, 7, 8, 9].map(|other| one.counts(other));
+        assert_eq!(counts(seven), [true, true, false, false]);
+        // Of one that only looks: with something prepared before a restart, but without a place yet.
+        assert_eq!(counts(horizons.find(8)), [true, false, true, false]);
+        assert_eq!(counts(horizons.find(10)), [true, false, false, false]);
     }
 
     #[test]
@@ -421,6 +437,7 @@ mod tests {
             [true, false, false, true, true]
         );
         assert!(!own.counts(all + 1));
+        assert!(core::ptr::eq(&*horizons.find(all + 1), &*a) && horizons.find(all + 3).counts(all + 2));
     }
 
     /// A copy has the positions of its original, wherever its horizon is.

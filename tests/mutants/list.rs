@@ -749,8 +749,8 @@ DECLARE
     Mutant {
         name: "databases without a place do not hold each other back",
         file: "core/src/horizon.rs",
-        from: " || is_shared() && self.all.find(database).is_none()",
-        to: " || is_shared() && false",
+        from: "!= 0 && self.place(database).is_none()",
+        to: "!= 0 && false",
         suites: &[CORE, HORIZON],
     },
     Mutant {

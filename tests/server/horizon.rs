@@ -454,6 +454,9 @@ fn no_restart_lets_ids_in_below_it() {
         server.set_clock("-60");
         server.start();
         client = server.connect_with("-c sno.max_clock_wait=0");
+        // Whoever looks before the generators have resumed.
+        assert_eq!(holders(&mut client), [""; 0]);
+        assert!(!client.one::<bool>("SELECT sno_holds_horizon('2222222222222222')"));
         assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{mode:?}");
         assert!(text(&mut client, NOW) >= horizon, "{mode:?}");
         server.set_clock("+3");

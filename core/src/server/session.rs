@@ -3,7 +3,7 @@
 use core::{cell::Cell, time::Duration};
 
 use crate::{
-    Announcement, ClaimError, Clock, Horizon, Slot, Stamp, Tick, TickType,
+    Announcement, ClaimError, Clock, DatabaseHorizon, Horizon, Slot, Stamp, Tick, TickType,
     server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
 };
 
@@ -143,7 +143,13 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
     }
 }
 
-impl<const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'_, Tick, SLOTS, H> {
+impl<'a, const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'a, Tick, SLOTS, H> {
+    /// The horizon of a database of this server.
+    pub fn horizon_of(&self, database: u32) -> DatabaseHorizon<'a> {
+        // The generators have resumed, and so have the horizons.
+        self.shared().horizons.of(database)
+    }
+
     /// Claims the next stamp for a transaction, which announces its first one in the word of its process and with its
     /// number, for the horizon of its database, and waits if it has to.
     ///

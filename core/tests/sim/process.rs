@@ -278,7 +278,7 @@ pub(crate) fn call(world: &World, machine: &Machine, name: &str) {
     machine.begin(0);
     let result = match name {
         "horizon" => session
-            .horizon(&shared.horizons.of(1), 250, || None, || None)
+            .horizon(&session.horizon_of(1), 250, || None, || None)
             .map(|tick| format!("{} ms, side 0", millis(tick))),
         _ => process.next(&session, &process.own.transaction, 0, &last).map(|()| {
             let (stamp, _) = last.get().unwrap();
@@ -337,7 +337,7 @@ impl<'a> Process<'a> {
                     transaction,
                     &machine.words[leader],
                     machine.numbers[leader].get(),
-                    &session.shared().horizons.of(1),
+                    &session.horizon_of(1),
                 );
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
                     && !self.is_too_long(*micros)
@@ -532,12 +532,11 @@ impl<'a> Process<'a> {
             let preparing = machine.preparing.iter().filter_map(Cell::get);
             prepared.into_iter().chain(preparing).min()
         };
-        let horizon = match self
-            .statement(|| session.horizon(&session.shared().horizons.of(1), margin, open, prepared))?
-        {
-            Ok(horizon) => horizon,
-            Err(_) => return None,
-        };
+        let horizon =
+            match self.statement(|| session.horizon(&session.horizon_of(1), margin, open, prepared))? {
+                Ok(horizon) => horizon,
+                Err(_) => return None,
+            };
         world.say(machine, || format!("p{} horizon {}", self.place, horizon.get()));
         world.count("horizons");
         // The tick that a prepared transaction announced can be before a horizon that was returned meanwhile, although

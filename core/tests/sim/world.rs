@@ -470,7 +470,7 @@ impl World {
             3 => shared.marks.limit(false),
             4 => shared.marks.limit(true),
             5 => Tick::new(machine.some_tick.get()).unwrap(),
-            _ => shared.horizons.of(1).floor(),
+            _ => shared.horizons.floor(1),
         };
         let micros = tick.unix_micros() + (self.below(3) as i64 - 1) * 4000 - machine.clock(self);
         if micros.abs() < 3_600_000_000 {
@@ -927,7 +927,7 @@ fn end(world: &Rc<World>, fibers: &mut [Vec<Fiber>]) {
         let record = machine.disk.content().and_then(|content| Record::<Tick>::newest(&content));
         let ahead = record.map_or(0, |record| record.limits[0].max(record.limits[1]).get());
         let replayed = machine.replayed.get().map_or(0, |commit| Tick::floor(commit).unwrap().get());
-        let floor = machine.shared().horizons.of(1).floor().get();
+        let floor = machine.shared().horizons.floor(1).get();
         let to = Tick::new(ahead.max(replayed).max(floor).max(machine.last_tick.get()) + 1000)
             .unwrap()
             .unix_micros()

@@ -47,7 +47,7 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let margin = u64::try_from(margin.micros())
         .map_err(|_| Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "margin must not be negative"))?;
     let session = session()?;
-    let database = Database::own()?;
+    let database = Database::new(session.horizon_of(own_database()))?;
     let open = || database.open().map(|(_, tick)| tick).min();
     let prepared = || database.prepared().map(|(_, tick)| tick).min();
     let tick = session
@@ -63,8 +63,7 @@ struct Database {
 }
 
 impl Database {
-    fn own() -> Result<Self, Error> {
-        let horizon = MEMORY.generators()?.horizons.of(own_database());
+    fn new(horizon: DatabaseHorizon<'static>) -> Result<Self, Error> {
         Ok(Self { horizon, words: MEMORY.per_process()? })
     }
 
@@ -105,7 +104,7 @@ fn sno_horizon_holders() -> Result<Vec<Row<3>>, Error> {
     let row = |pid: Option<i32>, transaction: Option<u32>, tick| {
         [pid.into(), transaction.map(Datum::from).into(), Timestamp::from(tick).into()]
     };
-    let database = Database::own()?;
+    let database = Database::new(MEMORY.generators()?.horizons.find(own_database()))?;
     let processes = database.open().map(|(process, tick)| row(Some(process.id()), None, tick));
     let prepared = database.prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
     Ok(processes.chain(prepared).collect())

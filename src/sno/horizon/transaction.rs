@@ -37,8 +37,7 @@ pub(crate) fn announced() -> Tick {
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
     let process = Process::own();
-    let (horizon, word) =
-        (session.shared().horizons.of(own_database()), &MEMORY.per_process()?[process.number()]);
+    let (horizon, word) = (session.horizon_of(own_database()), &MEMORY.per_process()?[process.number()]);
     session
         .next_of(&TRANSACTION, word, process.transaction(), &horizon)
         .map_err(errors::generation::<SnoScheme>)
@@ -55,7 +54,7 @@ fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
         return Ok(false);
     }
     let (horizon, word) =
-        (MEMORY.generators()?.horizons.of(own_database()), &MEMORY.per_process()?[process.number()]);
+        (MEMORY.generators()?.horizons.find(own_database()), &MEMORY.per_process()?[process.number()]);
     Ok(horizon.is_held(word, || process.transaction(), id.tick()))
 }
 
