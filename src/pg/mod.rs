@@ -1,6 +1,8 @@
 //! Interfaces of PostgreSQL.
 
 pub(crate) mod raw;
+// For the planner's functions.
+pub(crate) mod nodes;
 pub(crate) mod versions;
 
 pub(crate) mod backend_local;
@@ -11,6 +13,3 @@ pub(crate) mod process;
 pub(crate) mod server;
 pub(crate) mod settings;
 pub(crate) mod wait;
-
-// For the planner's functions.
-pub(crate) mod nodes;

@@ -8,12 +8,14 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use pgrx::pg_sys::{
-    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, Oid,
-    PlannerInfo, RegProcedure, SortSupport, TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
+    Bitmapset, CoercionForm, Const, Datum, EquivalenceClass, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
+    List, Node, Oid, Path, PathKey, PlannerInfo, RegProcedure, RelOptInfo, SortSupport, TargetEntry,
+    TypeCacheEntry, VariableStatData, oidvector,
 };
 
 unsafe extern "C-unwind" {
     pub(crate) fn palloc(size: usize) -> *mut c_void;
+    pub(crate) fn palloc0(size: usize) -> *mut c_void;
 
     // Only their addresses are used: PostgreSQL calls them.
     pub(crate) fn ssup_datum_unsigned_cmp(x: Datum, y: Datum, ssup: SortSupport) -> c_int;
@@ -86,6 +88,22 @@ unsafe extern "C-unwind" {
     pub(crate) fn get_op_opfamily_strategy(operator: Oid, family: Oid) -> c_int;
     pub(crate) fn contain_subplans(node: *mut Node) -> bool;
     pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
+    pub(crate) fn list_copy_head(list: *const List, length: c_int) -> *mut List;
+    pub(crate) fn list_truncate(list: *mut List, length: c_int) -> *mut List;
+    pub(crate) fn bms_equal(a: *const Bitmapset, b: *const Bitmapset) -> bool;
+    pub(crate) fn get_mergejoin_opfamilies(operator: Oid) -> *mut List;
+    /// `direction` is of the C type `CompareType` since PostgreSQL 18, with the same numbers.
+    pub(crate) fn make_canonical_pathkey(
+        root: *mut PlannerInfo,
+        class: *mut EquivalenceClass,
+        family: Oid,
+        direction: c_int,
+        nulls_first: bool,
+    ) -> *mut PathKey;
+    pub(crate) fn is_dummy_rel(relation: *mut RelOptInfo) -> bool;
+    pub(crate) fn create_index_paths(root: *mut PlannerInfo, relation: *mut RelOptInfo);
+    pub(crate) fn add_path(relation: *mut RelOptInfo, path: *mut Path);
+    pub(crate) fn add_partial_path(relation: *mut RelOptInfo, path: *mut Path);
     pub(crate) fn bms_is_member(number: c_int, set: *const Bitmapset) -> bool;
 
     /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users'

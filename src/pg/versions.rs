@@ -16,10 +16,13 @@ use std::{
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Node, Oid, PGPROC, PlannerInfo, RangeTblEntry, RelOptInfo},
+    pg_sys::{
+        self, EquivalenceClass, EquivalenceMember, Expr, List, Node, Oid, PGPROC, PathKey, PlannerInfo,
+        RangeTblEntry, RelOptInfo,
+    },
 };
 
-use crate::pg::raw;
+use crate::pg::{nodes::nodes, raw};
 
 /// What is called for a table of a query: with the planner's state, what it knows of the table, and the table's entry
 /// in the query.
@@ -86,6 +89,144 @@ pub(crate) fn on_table(function: OnTable) {
         let place = &raw mut pg_sys::build_simple_rel_hook;
         NEXT = place.replace(Some(hook));
     }
+}
+
+/// Has a function called, from the load of the library on, for each relation of each query that is no join: when the
+/// planner has its paths, and before it compares them. It follows the rule of [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(crate) fn on_paths(function: OnTable) {
+    static mut FUNCTION: Option<OnTable> = None;
+    /// The hook of another library, which ours replaces and calls.
+    static mut NEXT: pg_sys::set_rel_pathlist_hook_type = None;
+
+    unsafe extern "C-unwind" fn hook(
+        root: *mut PlannerInfo,
+        relation: *mut RelOptInfo,
+        number: u32,
+        entry: *mut RangeTblEntry,
+    ) {
+        // SAFETY: PostgreSQL's call, which is passed on unchanged.
+        unsafe {
+            if let Some(next) = NEXT {
+                next(root, relation, number, entry);
+            }
+            if let Some(function) = FUNCTION {
+                function(root, relation, &*entry);
+            }
+        }
+    }
+
+    // SAFETY: a library is loaded by one thread.
+    unsafe {
+        FUNCTION = Some(function);
+        NEXT = (*(&raw mut pg_sys::set_rel_pathlist_hook)).replace(hook);
+    }
+}
+
+/// The first that is found among the expressions of an equivalence class, those for a relation's columns as a child of
+/// another one included.
+///
+/// # Safety
+/// A class and a relation of the same planning.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(crate) unsafe fn find_member<T>(
+    class: *mut EquivalenceClass,
+    relation: *mut RelOptInfo,
+    find: impl Fn(*mut Node) -> Option<T>,
+) -> Option<T> {
+    let of = |member: &EquivalenceMember| {
+        // SAFETY: the planner's sets.
+        let is_its = unsafe { raw::bms_equal(member.em_relids, (*relation).relids) };
+        if is_its { find(member.em_expr.cast()) } else { None }
+    };
+    // SAFETY: the class's members, which stay as they are meanwhile.
+    unsafe {
+        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+        return nodes((*class).ec_members).iter().find_map(|&member| of(&*member.cast()));
+
+        #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+        {
+            unsafe extern "C-unwind" {
+                fn setup_eclass_member_iterator(
+                    iterator: *mut pg_sys::EquivalenceMemberIterator,
+                    class: *mut EquivalenceClass,
+                    children: pg_sys::Relids,
+                );
+                fn eclass_member_iterator_next(
+                    iterator: *mut pg_sys::EquivalenceMemberIterator,
+                ) -> *mut EquivalenceMember;
+            }
+
+            let mut iterator = pg_sys::EquivalenceMemberIterator::default();
+            setup_eclass_member_iterator(&mut iterator, class, (*relation).relids);
+            std::iter::from_fn(|| eclass_member_iterator_next(&mut iterator).as_ref()).find_map(of)
+        }
+    }
+}
+
+/// The equivalence class that an expression is sorted by; null if there is none.
+///
+/// # Safety
+/// An expression of this relation, whose type is `type_`; the operator families that its `=` belongs to.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(crate) unsafe fn find_class(
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    (expression, type_, families): (*mut Expr, Oid, *mut List),
+) -> *mut EquivalenceClass {
+    unsafe extern "C-unwind" {
+        fn get_eclass_for_sort_expr(
+            root: *mut PlannerInfo,
+            expression: *mut Expr,
+            #[cfg(feature = "pg15")] nullable: pg_sys::Relids,
+            families: *mut List,
+            type_: Oid,
+            collation: Oid,
+            reference: u32,
+            relation: pg_sys::Relids,
+            create: bool,
+        ) -> *mut EquivalenceClass;
+    }
+
+    let none = pg_sys::InvalidOid;
+    // SAFETY: the planner's own nodes. It creates nothing.
+    unsafe {
+        get_eclass_for_sort_expr(
+            root,
+            expression,
+            #[cfg(feature = "pg15")]
+            (*root).nullable_baserels,
+            families,
+            type_,
+            none,
+            0,
+            (*relation).relids,
+            false,
+        )
+    }
+}
+
+/// Completes the only member of a new equivalence class.
+///
+/// # Safety
+/// A new member, of a query that is planned.
+pub(crate) unsafe fn complete_member(root: *mut PlannerInfo, member: &mut EquivalenceMember) {
+    #[cfg(feature = "pg15")]
+    let _ = (root, member);
+    // SAFETY: the first domain, which is the whole query's, is always there.
+    #[cfg(not(feature = "pg15"))]
+    unsafe {
+        member.em_jdomain = nodes((*root).join_domains)[0].cast();
+    }
+}
+
+/// The strategy of a btree, which says whether a sort is ascending or descending.
+pub(crate) fn direction(key: &PathKey) -> c_int {
+    #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+    return key.pk_strategy;
+    // The numbers are the same.
+    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+    return key.pk_cmptype as c_int;
 }
 
 /// Whether the user may call a function. If it is to replace another, both have to be allowed.

@@ -22,6 +22,7 @@ use crate::generator;
 /// What needs no preloading, when the library is loaded.
 pub(crate) fn load() {
     planner::rewrite::install();
+    planner::orders::install();
 }
 
 /// Defines the settings and notices the ends of transactions, when the library is preloaded.

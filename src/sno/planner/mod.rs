@@ -22,6 +22,8 @@ mod support;
 
 pub(crate) mod rewrite;
 
+pub(crate) mod orders;
+
 /// For each condition, since a query may have thousands. An error of a cancelled query passes through.
 unsafe fn check_for_interrupts() {
     if pgrx::pg_sys::InterruptPending != 0 {

@@ -57,8 +57,8 @@ impl Operator {
 /// The type `sno` and its operators.
 #[derive(Clone, Copy)]
 pub(crate) struct Operators {
-    sno: Oid,
-    family: Oid,
+    pub(crate) sno: Oid,
+    pub(crate) family: Oid,
 }
 
 impl Operators {

@@ -14,7 +14,7 @@
 //! | `sno_time(a.id) < sno_time(b.id)` | `a.id <= last(sno_time(b.id), true) AND b.id >= first(sno_time(a.id), true)` |
 //! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL`, but for the nulls of an outer join |
 //! | `(sno_time(id), …) < (t, …)`, and so on | the same `AND id <= last(t, false)` |
-//! | `ORDER BY …, sno_time(id)`, also if `id` follows | `ORDER BY …, id` |
+//! | `ORDER BY …, sno_time(id)`, also if `id` follows, of a partitioned table | `ORDER BY …, id` |
 //!
 //! The bound is null where no ID satisfies the condition, so the new condition is null where the old one is false. To
 //! the clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL
@@ -64,9 +64,14 @@ pub(crate) fn install() {
     on_table(rewrite);
 }
 
+/// Whether the setting is on.
+pub(crate) fn is_enabled() -> bool {
+    ENABLED.get()
+}
+
 unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
-    if ENABLED.get() {
-        Table { root, relation, number: (*relation).relid }.rewrite(entry);
+    if is_enabled() {
+        Table::new(root, relation).rewrite(entry);
     }
 }
 
@@ -81,7 +86,7 @@ unsafe fn element<T>(array: *mut *mut T, number: u32) -> Option<*mut T> {
 
 /// A table of the query.
 #[derive(Clone, Copy)]
-struct Table {
+pub(crate) struct Table {
     root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
     number: u32,
@@ -89,13 +94,13 @@ struct Table {
 
 /// A column of type `sno`, as in `sno_time(column)`.
 #[derive(Clone, Copy)]
-struct Key {
-    column: *mut Node,
+pub(crate) struct Key {
+    pub(crate) column: *mut Node,
     /// Its number in the table.
-    number: i16,
+    pub(crate) number: i16,
     /// The OID of `sno_time`.
     sno_time: Oid,
-    operators: Operators,
+    pub(crate) operators: Operators,
 }
 
 /// What conditions stand in.
@@ -112,6 +117,10 @@ impl Lists {
 }
 
 impl Table {
+    pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Self {
+        Self { root, relation, number: (*relation).relid }
+    }
+
     unsafe fn rewrite(self, entry: &RangeTblEntry) {
         // The server of a foreign table may not have the functions.
         if entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char {
@@ -126,7 +135,9 @@ impl Table {
         match element((*self.root).append_rel_array, self.number) {
             None => {
                 self.join_tree((*(*self.root).parse).jointree.cast());
-                self.order(&mut *(*self.root).parse);
+                if entry.relkind == pg_sys::RELKIND_PARTITIONED_TABLE as c_char {
+                    self.order(&mut *(*self.root).parse);
+                }
             }
             // An arm of UNION ALL is given the conditions on its result after this.
             Some(arm) => {
@@ -497,7 +508,7 @@ impl Table {
     }
 
     /// The column in `sno_time(column)`, if it is one of this table.
-    unsafe fn argument(self, node: *mut Node) -> Option<Key> {
+    pub(crate) unsafe fn argument(self, node: *mut Node) -> Option<Key> {
         if (*node).type_ != NodeTag::T_FuncExpr {
             return None;
         }
@@ -530,11 +541,15 @@ unsafe fn variable<'a>(mut node: *mut Node) -> Option<&'a pg_sys::Var> {
     (var.varlevelsup == 0).then_some(var)
 }
 
+/// The operator family of the order of times.
+pub(crate) unsafe fn time_family() -> Oid {
+    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
+    (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf
+}
+
 /// A comparison of two times, of which one is a `timestamptz`.
 unsafe fn time_operator(operator: Oid) -> Option<Operator> {
-    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
-    let family = (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf;
-    Operator::of(raw::get_op_opfamily_strategy(operator, family))
+    Operator::of(raw::get_op_opfamily_strategy(operator, time_family()))
 }
 
 unsafe fn copy(node: *mut Node) -> *mut Node {

@@ -29,7 +29,7 @@ EXPLAIN (COSTS off) SELECT kind FROM feed WHERE created_at < '2026-01-03Z' ORDER
 -- The next page.
 EXPLAIN (COSTS off) SELECT kind FROM feed WHERE (created_at, id) < ('2026-01-03Z', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 20;
 SELECT max(created_at), min(created_at) FROM feed;
--- Not where rows of the same time have an order of their own, or count together.
+-- Also where rows of the same time have an order of their own, or count together.
 EXPLAIN (COSTS off) SELECT DISTINCT created_at FROM feed ORDER BY created_at;
 EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at, kind LIMIT 20;
 EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC FETCH FIRST 1 ROW WITH TIES;
