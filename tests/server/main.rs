@@ -39,7 +39,6 @@ mod restarts;
 mod schemas;
 mod settings;
 mod strangers;
-mod timescaledb;
 mod uniqueness;
 mod upgrades;
 mod uuidv7;
