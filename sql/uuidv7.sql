@@ -1,13 +1,19 @@
 -- For servers of PostgreSQL 14 or later where the extension sno cannot be installed: queries by time and feeds for tables with any uuid
--- of version 7, and IDs of sno as such uuids. Run this once in each database, as a role that may read pg_stat_activity
--- (pg_read_all_stats), in one transaction: with psql -1 -f, or as a migration. All of it goes to the first schema of the search path.
+-- of version 7, and IDs of sno as such uuids. Run this in each database, as a role that may read pg_stat_activity (pg_read_all_stats), in
+-- one transaction: with psql -1 -f, or as a migration. All of it goes to the first schema of the search path. To update it, run the new file
+-- with the same path: it replaces the functions, and leaves the feeds, the counter and the server number as they are.
 --
 --     CREATE TABLE events (id uuid PRIMARY KEY DEFAULT uuidv7(), payload jsonb);         -- before PostgreSQL 18: sno_uuid()
 --     SELECT * FROM events WHERE id >= uuidv7_lower(now() - interval '1 hour');
 --     INSERT INTO uuidv7_feeds (feed, source) VALUES ('export', 'events');
 --     SELECT * FROM uuidv7_feed('export', NULL::events);                                 -- the next rows, and so on
 
-CREATE FUNCTION uuidv7_raise(message text, state text) RETURNS integer
+CREATE OR REPLACE FUNCTION uuidv7_version() RETURNS text
+    LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+    RETURN '1.0.0';
+COMMENT ON FUNCTION uuidv7_version() IS 'version of this file';
+
+CREATE OR REPLACE FUNCTION uuidv7_raise(message text, state text) RETURNS integer
     LANGUAGE plpgsql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -20,25 +26,25 @@ COMMENT ON FUNCTION uuidv7_raise(text, text) IS 'fail with a message and a SQLST
 -- Time
 --
 
-CREATE FUNCTION uuidv7_time(id uuid) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION uuidv7_time(id uuid) RETURNS timestamptz
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint / 1000.0::double precision);
 COMMENT ON FUNCTION uuidv7_time(uuid) IS 'time in a uuid of version 7, to the millisecond';
 
 -- Times before 1970 and after 10889 have the bounds of the first and of the last millisecond.
-CREATE FUNCTION uuidv7_lower(at timestamptz) RETURNS uuid
+CREATE OR REPLACE FUNCTION uuidv7_lower(at timestamptz) RETURNS uuid
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN (lpad(to_hex(ceil(least(greatest(extract(epoch FROM at) * 1000, 0), 281474976710655))::bigint), 12, '0')
         || '70008000000000000000')::uuid;
 COMMENT ON FUNCTION uuidv7_lower(timestamptz) IS 'smallest uuid of version 7 at or after a time';
 
-CREATE FUNCTION uuidv7_upper(at timestamptz) RETURNS uuid
+CREATE OR REPLACE FUNCTION uuidv7_upper(at timestamptz) RETURNS uuid
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN (lpad(to_hex(floor(least(greatest(extract(epoch FROM at) * 1000, 0), 281474976710655))::bigint), 12, '0')
         || '7fffbfffffffffffffff')::uuid;
 COMMENT ON FUNCTION uuidv7_upper(timestamptz) IS 'largest uuid of version 7 at or before a time';
 
-CREATE FUNCTION uuidv7_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION uuidv7_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN id >= uuidv7_lower(since) AND id < uuidv7_lower(until);
 COMMENT ON FUNCTION uuidv7_between(uuid, timestamptz, timestamptz) IS 'whether a uuid of version 7 is at or after a time and before another';
@@ -47,9 +53,9 @@ COMMENT ON FUNCTION uuidv7_between(uuid, timestamptz, timestamptz) IS 'whether a
 -- min(uuid) and max(uuid), unless they are there
 --
 
-CREATE FUNCTION uuidv7_smaller(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN least(a, b);
+CREATE OR REPLACE FUNCTION uuidv7_smaller(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN least(a, b);
 COMMENT ON FUNCTION uuidv7_smaller(uuid, uuid) IS 'smaller of two';
-CREATE FUNCTION uuidv7_larger(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN greatest(a, b);
+CREATE OR REPLACE FUNCTION uuidv7_larger(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN greatest(a, b);
 COMMENT ON FUNCTION uuidv7_larger(uuid, uuid) IS 'larger of two';
 DO $$
 BEGIN
@@ -76,7 +82,7 @@ $$;
 --    partitions and of the tables that it is a partition of.
 -- 3. It generated its IDs after its transaction started. Without a start it has ended, so that its rows are visible,
 -- 4. unless it was prepared meanwhile, or its start is hidden: then it still holds the lock, and the time is not known.
-CREATE FUNCTION uuidv7_settled(of_table regclass) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION uuidv7_settled(of_table regclass) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -130,7 +136,7 @@ END
 $$;
 COMMENT ON FUNCTION uuidv7_settled(regclass) IS 'time before which no row of a table is missing and none will come, if its INSERT generates the ID; null while one is prepared';
 
-CREATE FUNCTION uuidv7_horizon(of_table regclass, margin interval DEFAULT '1 s') RETURNS uuid
+CREATE OR REPLACE FUNCTION uuidv7_horizon(of_table regclass, margin interval DEFAULT '1 s') RETURNS uuid
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
     RETURN uuidv7_lower(date_bin('4 ms', uuidv7_settled(of_table), '2010-01-01 00:00Z')
         - CASE WHEN margin < '0' THEN uuidv7_raise('margin must not be negative: "' || margin || '"', '22023') * margin ELSE margin END);
@@ -140,7 +146,7 @@ COMMENT ON FUNCTION uuidv7_horizon(regclass, interval) IS 'ID below which no row
 -- Feeds
 --
 
-CREATE TABLE uuidv7_feeds (
+CREATE TABLE IF NOT EXISTS uuidv7_feeds (
     feed text PRIMARY KEY,
     source regclass NOT NULL,
     key name NOT NULL DEFAULT 'id',
@@ -149,53 +155,96 @@ CREATE TABLE uuidv7_feeds (
 );
 COMMENT ON TABLE uuidv7_feeds IS 'feeds: table, column of its IDs, margin of the horizon, last ID that was read';
 
--- Whoever changes the position first has the rows. Another one waits for that transaction, and tries the next ones.
-CREATE FUNCTION uuidv7_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000) RETURNS SETOF anyelement
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000
+-- VOLATILE, so that it sees what was committed up to now: the first row that the calling statement does not see.
+CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    unseen uuid;
+BEGIN
+    EXECUTE pg_catalog.format('SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 AND NOT %1$I = ANY ($3) ORDER BY %1$I LIMIT 1', f.key, f.source)
+        INTO unseen USING f.position, seen[cardinality(seen)], seen;
+    RETURN unseen;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_unseen_key(uuidv7_feeds, uuid[]) IS 'internal: the first row that the calling statement does not see';
+
+-- VOLATILE, too: whoever moves the feed first from where its statement sees it has the rows. Others wait for that transaction, and return
+-- nothing if it commits, since their statements do not see what it did with the rows.
+CREATE OR REPLACE FUNCTION uuidv7_move_feed(f uuidv7_feeds, last uuid) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+BEGIN
+    UPDATE uuidv7_feeds u SET position = last WHERE u.feed = f.feed AND u.position = f.position;
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    -- The transaction of the row's present version, the latest of its 32 bits: only one's own can be in progress.
+    IF pg_current_xact_id_if_assigned() IS NOT NULL AND EXISTS (
+        SELECT FROM uuidv7_feeds u, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
+        WHERE u.feed = f.feed AND pg_xact_status((n - ((n - u.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'
+    ) THEN
+        RAISE EXCEPTION 'statement cannot read feed "%" again', f.feed USING ERRCODE = 'serialization_failure',
+            DETAIL = 'Its transaction has moved the feed since the statement began.', HINT = 'Call uuidv7_feed() in FROM, once for each feed.';
+    END IF;
+    RETURN false;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_move_feed(uuidv7_feeds, uuid) IS 'internal: moves a feed';
+
+-- STABLE, so that it sees what the calling statement sees: the position, the rows, and all that their transactions wrote.
+CREATE OR REPLACE FUNCTION uuidv7_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000) RETURNS SETOF anyelement
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000
 AS $$
 DECLARE
     given regtype := pg_catalog.pg_typeof(row_type);
     f uuidv7_feeds;
     horizon uuid;
+    seen uuid[];
+    unseen uuid;
     last uuid;
 BEGIN
     IF batch_size < 1 IS NOT FALSE THEN
         RAISE EXCEPTION 'invalid size of a batch: %', batch_size USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    LOOP
-        SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_feed.feed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
-        ELSIF f.source::oid <> (SELECT t.typrelid FROM pg_type t WHERE t.oid = given::oid) THEN
-            RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, given USING ERRCODE = 'datatype_mismatch';
-        ELSIF f.position > uuidv7_upper(clock_timestamp()) THEN
-            RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the time of the clock', feed, f.position
-                USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
-                    HINT = 'Check the clock. Then set the position back: what was read since then comes again.';
-        END IF;
-        horizon := uuidv7_horizon(f.source, f.margin);
-        EXECUTE pg_catalog.format('SELECT id FROM (SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 ORDER BY 1 LIMIT $3) b(id) '
-            'ORDER BY id DESC LIMIT 1', f.key, f.source) INTO last USING f.position, horizon, batch_size;
-        IF last IS NULL THEN
-            RETURN;
-        END IF;
-        UPDATE uuidv7_feeds u SET position = last WHERE u.feed = uuidv7_feed.feed AND u.position = f.position;
-        IF FOUND THEN
-            RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key, f.source)
-                USING f.position, last;
-            RETURN;
-        END IF;
-    END LOOP;
+    SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_feed.feed;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    ELSIF f.source::oid <> (SELECT t.typrelid FROM pg_type t WHERE t.oid = given::oid) THEN
+        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, given USING ERRCODE = 'datatype_mismatch';
+    ELSIF f.position > uuidv7_upper(clock_timestamp()) THEN
+        RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the time of the clock', feed, f.position
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+                HINT = 'Check the clock. Then set the position back: what was read since then comes again.';
+    END IF;
+    -- Later than the snapshot of the calling statement, and before the look at the present.
+    horizon := uuidv7_horizon(f.source, f.margin);
+    EXECUTE pg_catalog.format('SELECT array_agg(k) FROM (SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 ORDER BY %1$I LIMIT $3) rows(k)', f.key, f.source)
+        INTO seen USING f.position, horizon, batch_size;
+    IF seen IS NULL THEN
+        RETURN;
+    END IF;
+    -- The batch ends before the first row that was committed after the calling statement began: it is for the next call.
+    unseen := uuidv7_unseen_key(f, seen);
+    last := (SELECT k FROM unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
+    IF last IS NOT NULL AND uuidv7_move_feed(f, last) THEN
+        RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key, f.source)
+            USING f.position, last;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer) IS 'the next rows of a feed, in the order of their IDs: once, if the transaction commits';
 
--- What it needs is found, and nothing of the same name elsewhere.
-DO $$
+-- What they need is found, and nothing of the same name elsewhere.
+DO $do$
+DECLARE
+    function regprocedure;
 BEGIN
-    EXECUTE pg_catalog.format('ALTER FUNCTION uuidv7_feed(text, anyelement, integer) SET search_path = pg_catalog, %I, pg_temp', current_schema());
+    FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_move_feed(uuidv7_feeds, uuid)', 'uuidv7_feed(text, anyelement, integer)']::regprocedure[] LOOP
+        EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function, current_schema());
+    END LOOP;
 END
-$$;
+$do$;
 
 --
 -- IDs of sno as uuids. From the left: 48 bits of Unix milliseconds, a multiple of 4; the version, 7; a zero; 8 bits of metabyte; the
@@ -203,19 +252,25 @@ $$;
 -- sno_to_uuidv7 returns the same, and uuidv7_to_sno converts it.
 --
 
-CREATE SEQUENCE sno_uuid_counter AS bigint;
+CREATE SEQUENCE IF NOT EXISTS sno_uuid_counter AS bigint;
 COMMENT ON SEQUENCE sno_uuid_counter IS 'numbers the IDs of sno_uuid, whatever their time';
 GRANT USAGE ON SEQUENCE sno_uuid_counter TO PUBLIC;
 
--- STABLE, although it is a constant: so a plan in use notices a new one.
-CREATE FUNCTION sno_uuid_server() RETURNS integer
-    LANGUAGE SQL STABLE PARALLEL SAFE
-    RETURN 0;
-COMMENT ON FUNCTION sno_uuid_server() IS 'number of this server: to change it, replace the function by one that returns another number from 0 to 255';
+-- STABLE, although it is a constant: so a plan in use notices a new one. It is created once, since its owner replaces it.
+DO $do$
+BEGIN
+    IF to_regprocedure(format('%I.sno_uuid_server()', current_schema())) IS NULL THEN
+        CREATE FUNCTION sno_uuid_server() RETURNS integer
+            LANGUAGE SQL STABLE PARALLEL SAFE
+            RETURN 0;
+        COMMENT ON FUNCTION sno_uuid_server() IS 'number of this server: to change it, replace the function by one that returns another number from 0 to 255';
+    END IF;
+END
+$do$;
 
 -- The planner inlines it, and computes what depends on the metabyte and the server number once. The counter does not start again in
 -- each tick, so it tells IDs apart even if the clock stands or steps back. The milliseconds have eleven digits from 2004 to 2527.
-CREATE FUNCTION sno_uuid(metabyte integer DEFAULT 0) RETURNS uuid
+CREATE OR REPLACE FUNCTION sno_uuid(metabyte integer DEFAULT 0) RETURNS uuid
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
     RETURN ('0' || to_hex((floor(date_part('epoch', clock_timestamp()) * 250)::bigint << 18) + 28672
             + 8 * CASE
@@ -226,12 +281,12 @@ CREATE FUNCTION sno_uuid(metabyte integer DEFAULT 0) RETURNS uuid
         || to_hex((((sno_uuid_server() % 32) - 64)::bigint << 57) + ((nextval('sno_uuid_counter') & 16777215) << 33)))::uuid;
 COMMENT ON FUNCTION sno_uuid(integer) IS 'new ID with a metabyte of 0 to 255, as a uuid of version 7';
 
-CREATE FUNCTION sno_uuid_metabyte(id uuid) RETURNS integer
+CREATE OR REPLACE FUNCTION sno_uuid_metabyte(id uuid) RETURNS integer
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN ('x' || substr(id::text, 16, 3))::bit(12)::integer / 8 % 256;
 COMMENT ON FUNCTION sno_uuid_metabyte(uuid) IS 'metabyte of an ID';
 
-CREATE FUNCTION sno_uuid_server(id uuid) RETURNS integer
+CREATE OR REPLACE FUNCTION sno_uuid_server(id uuid) RETURNS integer
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN ('x' || translate(substr(id::text, 18, 4), '-', ''))::bit(12)::integer / 256 % 8 * 32
         + ('x' || substr(id::text, 20, 2))::bit(8)::integer / 2 % 32;

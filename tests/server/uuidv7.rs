@@ -58,12 +58,7 @@ mod without {
         );
         let output = install(&server, "owner");
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-        // Once more is an error, and changes nothing.
-        let objects = "SELECT count(*) FROM pg_proc WHERE pronamespace = 'own'::regnamespace";
         let (mut client, mut app) = (server.connect(), server.connect_as("app"));
-        let before: i64 = client.one(objects);
-        assert!(!install(&server, "owner").status.success());
-        assert_eq!(client.one::<i64>(objects), before);
         none(
             &mut client,
             "SELECT oid::regprocedure::text FROM pg_proc
@@ -81,6 +76,21 @@ mod without {
         server.connect_as("owner").run(
             "GRANT SELECT, UPDATE ON uuidv7_feeds TO app; INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('a', 'items', '0')",
         );
+        thread::sleep(Duration::from_millis(8));
+        assert_eq!(text(&mut app, "SELECT count(*) FROM uuidv7_feed('a', NULL::items)"), "1");
+        // Once more: it leaves what it has no newer form of.
+        server.connect_as("owner").run(
+            "CREATE OR REPLACE FUNCTION sno_uuid_server() RETURNS integer LANGUAGE SQL STABLE RETURN 42;
+             CREATE INDEX ON items (uuidv7_time(id)); CREATE VIEW latest AS SELECT max(id) FROM items",
+        );
+        let kept = "SELECT sno_uuid_server() || ' ' || last_value || ' ' || position || ' '
+                        || (SELECT count(*) FROM pg_proc WHERE pronamespace = 'own'::regnamespace)
+                    FROM sno_uuid_counter, uuidv7_feeds";
+        let before = text(&mut client, kept);
+        let output = install(&server, "owner");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(text(&mut client, kept), before);
+        app.run("INSERT INTO items DEFAULT VALUES");
         thread::sleep(Duration::from_millis(8));
         assert_eq!(text(&mut app, "SELECT count(*) FROM uuidv7_feed('a', NULL::items)"), "1");
         // Whose start the owner may not see, holds all.
@@ -435,9 +445,82 @@ mod without {
     #[test]
     fn two_readers_of_a_feed_share_its_rows() {
         let server = start();
-        assert_eq!(second(&server, "COMMIT"), Ok(vec![4, 5, 6]));
+        // Its statement does not see what the first reader did with its rows.
+        assert_eq!(second(&server, "COMMIT"), Ok(vec![]));
+        assert_eq!(next(&mut server.connect(), 3), Ok(vec![4, 5, 6]));
         assert_eq!(second(&server, "ROLLBACK"), Ok(vec![1, 2, 3]));
-        assert_eq!(second(&server, "DELETE FROM uuidv7_feeds; COMMIT"), Err("42704".into()));
+        assert_eq!(second(&server, "DELETE FROM uuidv7_feeds; COMMIT"), Ok(vec![]));
+    }
+
+    /// A statement gets no row that it does not see, so that joins find what was committed with the row.
+    #[test]
+    fn a_statement_sees_what_its_rows_came_with() {
+        let server = start();
+        let mut client = server.connect();
+        client.run(ITEMS);
+        client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')");
+        // Rows below 0 are committed after the statement began.
+        for (size, rows, meantime, expected, then) in [
+            (9, &[-1][..], "", "", vec![1]),
+            (9, &[1, -2, 3], "", "1 of 1", vec![2, 3]),
+            (2, &[1, 2, -3, 4], "", "1 2 of 1 2", vec![3, 4]),
+            (9, &[-1, 2, 3], "", "", vec![1, 2, 3]),
+            (9, &[1, 2, 3], "DELETE FROM items WHERE n = 2", "1 2 3 of 1 2 3", vec![]),
+            (9, &[1, 2], "SELECT count(*) FROM uuidv7_feed('f', NULL::items, 1)", "", vec![2]),
+        ] {
+            client.run("TRUNCATE items");
+            let mut writer = server.connect();
+            writer.run("BEGIN");
+            for &n in rows {
+                let insert = format!("INSERT INTO items VALUES (DEFAULT, {})", i32::abs(n));
+                if n < 0 {
+                    writer.run(&insert);
+                } else {
+                    client.run(&insert);
+                }
+                thread::sleep(Duration::from_millis(8));
+            }
+            client.run("SELECT pg_advisory_lock(1)");
+            let call = format!(
+                "SELECT coalesce(string_agg(f.n::text, ' ' ORDER BY f.n) || ' of ' || string_agg(i.n::text, ' ' ORDER BY f.n), '')
+                 FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait,
+                     LATERAL uuidv7_feed('f', NULL::items, {size} + length(lock)) f LEFT JOIN items i USING (id)"
+            );
+            let got = crate::meanwhile(
+                &server,
+                || text(&mut server.connect(), &call),
+                || {
+                    writer.run("COMMIT");
+                    client.run(meantime);
+                    thread::sleep(Duration::from_millis(8));
+                    client.run("SELECT pg_advisory_unlock_all()");
+                },
+            );
+            assert_eq!((&*got, next(&mut client, 9)), (expected, Ok(then)), "{size} {rows:?} {meantime}");
+        }
+        // Once in a statement, as what it has read is not in its snapshot.
+        client.run("INSERT INTO items VALUES (DEFAULT, 1), (DEFAULT, 2); SELECT pg_sleep(0.01)");
+        let one = "SELECT count(*) FROM uuidv7_feed('f', NULL::items, 1)";
+        for begin in ["BEGIN", "BEGIN; SAVEPOINT s"] {
+            client.run(begin);
+            assert_eq!(code(&mut client, &format!("{one} UNION ALL {one}")), "40001");
+            client.run("ROLLBACK");
+        }
+        assert_eq!(next(&mut client, 9), Ok(vec![1, 2]));
+    }
+
+    /// Also where no index gives the order.
+    #[test]
+    fn rows_come_in_the_order_of_their_ids() {
+        let server = start();
+        let mut client = server.connect();
+        client.run(
+            "CREATE TABLE items (id uuid, n integer);
+             INSERT INTO items SELECT uuidv7_lower('2026-01-01Z'::timestamptz + n * interval '1 s'), n FROM generate_series(9, 1, -1) n;
+             INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')",
+        );
+        assert_eq!(next(&mut client, 5), Ok(vec![1, 2, 3, 4, 5]));
+        assert_eq!(next(&mut client, 5), Ok(vec![6, 7, 8, 9]));
     }
 
     #[test]
@@ -558,6 +641,10 @@ mod beside {
             for part in &parts {
                 client.run(part);
             }
+            client.run(&sql_file("uuidv7.sql"));
+            let version =
+                "SELECT uuidv7_version() = default_version FROM pg_available_extensions WHERE name = 'sno'";
+            assert!(client.one::<bool>(version));
             client.run(
                 "CREATE TABLE a (id uuid PRIMARY KEY DEFAULT sno_uuid(1)); CREATE TABLE b (id sno PRIMARY KEY DEFAULT sno_new(1));
                  INSERT INTO a DEFAULT VALUES; INSERT INTO b DEFAULT VALUES; SELECT sno_horizon(), uuidv7_horizon('a')",
