@@ -1040,6 +1040,35 @@ END
 $$;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
 
+-- Of the row's present version: only one's own transaction can be in progress.
+CREATE FUNCTION sno_moved_by_this_transaction(f sno_feed_positions) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- The full number of its transaction or subtransaction: the latest with its 32 bits.
+    RETURN pg_current_xact_id_if_assigned() IS NOT NULL AND EXISTS (
+        SELECT FROM @extschema@.sno_feed_positions p, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
+        WHERE p.feed = f.feed AND p.owner = f.owner
+            AND pg_xact_status((n - ((n - p.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'
+    );
+END
+$$;
+COMMENT ON FUNCTION sno_moved_by_this_transaction(sno_feed_positions) IS 'internal: whether this transaction has moved a feed';
+
+-- Without a path of its own, as in sno_feed().
+CREATE FUNCTION sno_has_several_rows(f sno_feed_positions, id sno) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    result pg_catalog.bool;
+BEGIN
+    EXECUTE pg_catalog.format('SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 FROM (SELECT FROM %s WHERE %I OPERATOR(pg_catalog.=) $1 LIMIT 2) r',
+        f.source, f.key) INTO result USING id;
+    RETURN result;
+END
+$$;
+COMMENT ON FUNCTION sno_has_several_rows(sno_feed_positions, sno) IS 'internal: whether a feed has several rows of an ID';
+
 CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1050,6 +1079,12 @@ BEGIN
         RAISE EXCEPTION 'feed must be given a time or an ID' USING ERRCODE = 'invalid_parameter_value';
     ELSIF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    -- A consumer that gives back the rest of its batch may have got some of the rows of this ID only.
+    IF after IS NOT NULL AND EXISTS (SELECT FROM pg_class c WHERE c.oid = f.source AND c.relkind = 'v')
+        AND @extschema@.sno_moved_by_this_transaction(f) AND @extschema@.sno_has_several_rows(f, after) THEN
+        RAISE EXCEPTION 'cannot give back rows of feed "%" after "%"', feed, after USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'The view has several rows with this ID.', HINT = 'Give back all of them: use the ID before it.';
     END IF;
     -- At the horizon at most, since rows can still come above it.
     UPDATE @extschema@.sno_own_feeds o SET moved = clock_timestamp(), position = CASE
@@ -1141,13 +1176,17 @@ END
 $$;
 COMMENT ON FUNCTION sno_open_feed(text, regtype, integer, sno) IS 'internal: the feed that sno_feed reads, and its horizon';
 
--- VOLATILE, so that it sees what was committed up to now: the first row that the calling statement does not see.
-CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[]) RETURNS sno
+-- VOLATILE, so that it sees what was committed up to now: the first row that the calling statement, with its snapshot, does not see.
+CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[], snapshot text) RETURNS sno
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
     unseen @extschema@.sno;
 BEGIN
+    -- Most often no transaction has ended since.
+    IF pg_catalog.pg_current_snapshot()::pg_catalog.text OPERATOR(pg_catalog.=) snapshot THEN
+        RETURN NULL;
+    END IF;
     EXECUTE pg_catalog.format(
         'SELECT %1$I FROM %2$s
          WHERE (%1$I OPERATOR(pg_catalog.>) $1 OR $1 IS NULL) AND %1$I OPERATOR(pg_catalog.<=) $2 AND NOT %1$I OPERATOR(pg_catalog.=) ANY ($3)
@@ -1156,14 +1195,12 @@ BEGIN
     RETURN unseen;
 END
 $$;
-COMMENT ON FUNCTION sno_unseen_key(sno_feed_positions, sno, sno[]) IS 'internal: the first row that the calling statement does not see';
+COMMENT ON FUNCTION sno_unseen_key(sno_feed_positions, sno, sno[], text) IS 'internal: the first row that the calling statement does not see';
 
 -- Moves the feed from where the calling statement sees it, unless it is elsewhere by now. VOLATILE for the same reason.
 CREATE FUNCTION sno_move_feed(f sno_feed_positions, last sno, is_idle boolean) RETURNS boolean
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    is_own boolean;
 BEGIN
     -- Others may have moved the feed, and are waited for, unless there is only a position to store.
     IF is_idle THEN
@@ -1181,16 +1218,9 @@ BEGIN
     END IF;
     -- A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did with its
     -- rows either: nothing is returned. If it was this transaction, the statement calls the function again.
-    IF NOT is_idle AND pg_current_xact_id_if_assigned() IS NOT NULL THEN
-        -- The transaction of the row's present version: the latest of its 32 bits.
-        SELECT pg_xact_status((n - ((n - p.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress' INTO is_own
-        FROM @extschema@.sno_feed_positions p, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
-        WHERE p.feed = f.feed AND p.owner = f.owner;
-        IF is_own THEN
-            RAISE EXCEPTION 'statement cannot read feed "%" again', f.feed USING ERRCODE = 'serialization_failure',
-                DETAIL = 'Its transaction has moved the feed since the statement began.',
-                HINT = 'Call sno_feed() in FROM, once for each feed.';
-        END IF;
+    IF NOT is_idle AND @extschema@.sno_moved_by_this_transaction(f) THEN
+        RAISE EXCEPTION 'statement cannot read feed "%" again', f.feed USING ERRCODE = 'serialization_failure',
+            DETAIL = 'Its transaction has moved the feed since the statement began.', HINT = 'Call sno_feed() in FROM, once for each feed.';
     END IF;
     RETURN false;
 END
@@ -1226,7 +1256,7 @@ BEGIN
     -- The end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that the calling
     -- statement does not see, since it was committed later: it is left for the next call, with all that follow.
     last := coalesce(seen[batch_size], @extschema@.sno_last(@extschema@.sno_time(opened.horizon), true));
-    unseen := @extschema@.sno_unseen_key(f, last, seen);
+    unseen := @extschema@.sno_unseen_key(f, last, seen, pg_catalog.pg_current_snapshot()::pg_catalog.text);
     IF unseen IS NOT NULL THEN
         last := (SELECT pg_catalog.max(k) FROM pg_catalog.unnest(seen) k WHERE k OPERATOR(pg_catalog.<) unseen);
     END IF;

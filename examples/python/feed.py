@@ -14,6 +14,7 @@ LOST = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 
 def consume(send):
     """Sends each new row, and tells the feed so afterwards."""
+    connection = None
     while True:
         try:
             with psycopg.connect(autocommit=True) as connection:
@@ -24,8 +25,10 @@ def consume(send):
                             send(row)
                     if not rows:
                         time.sleep(0.1)
-        except psycopg.OperationalError:
-            # What was not committed comes again.
+        except psycopg.Error:
+            # A connection that was lost, also by a timeout of the server: what was not committed comes again.
+            if connection and not connection.broken:
+                raise
             time.sleep(0.1)
 
 

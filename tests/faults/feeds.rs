@@ -1,11 +1,13 @@
-//! Consumers of feeds: each copies the rows that it gets in the transaction that moves the feed, in every way in which
-//! such a transaction can end. Who writes the rows, and what happens to the server, is in `horizon.rs`.
+//! Consumers of feeds. The first ones copy the rows that they get in the transaction that moves the feed, in every way in which
+//! such a transaction can end; who writes these rows, and what happens to the server, is in `horizon.rs`. The others join, delete, count
+//! and stop half-way, as applications do.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use sno_tests::postgres::{self, Client};
-use sno_tests::{Random, Sql as _};
+use sno_tests::postgres::{self, Client, NoTls};
+use sno_tests::{Mode, Random, Server, Sql as _, Stop, wait_until};
 
 use crate::{horizon, load, pick, tally};
 
@@ -66,4 +68,255 @@ pub(crate) fn check(client: &mut Client) {
             client.one::<i64>(&format!("SELECT count(*) FROM {feed}")) as u64,
         );
     }
+}
+
+/// What a consumer may do in the statement that reads the feed: the name of the feed, its source, the statement.
+const STATEMENTS: [(&str, &str, &str); 5] = [
+    ("join", "events", "INSERT INTO copies SELECT 'join', f.id FROM {feed} f JOIN customers USING (n)"),
+    ("view", "named", "INSERT INTO copies SELECT 'view', f.id FROM {feed} f JOIN events USING (id)"),
+    (
+        "queue",
+        "queue",
+        "WITH d AS (DELETE FROM queue q USING {feed} f WHERE q.id = f.id RETURNING q.id) INSERT INTO copies SELECT 'queue', id FROM d",
+    ),
+    (
+        "totals",
+        "events",
+        "WITH f AS (SELECT n % 100 AS shard, count(*) AS more FROM {feed} GROUP BY 1),
+              u AS (UPDATE totals t SET rows = t.rows + f.more FROM f WHERE t.shard = f.shard)
+         INSERT INTO totals SELECT shard, more FROM f ON CONFLICT DO NOTHING",
+    ),
+    (
+        "balance",
+        "events",
+        "INSERT INTO balances SELECT (SELECT coalesce(max(rows), 0) FROM balances) + count(*) FROM {feed} HAVING count(*) > 0",
+    ),
+];
+
+/// The consumer that stops in the middle of each batch and gives the rest back.
+const HALF_WAY: &str = "half-way";
+
+/// One transaction of a consumer.
+fn apply(
+    client: &mut Client,
+    (name, source, sql): (&str, &str, &str),
+    random: &mut Random,
+) -> Result<(), postgres::Error> {
+    let feed = format!("sno_feed('{name}', NULL::{source}, {})", 1 + random.below(200));
+    let sql = sql.replace("{feed}", &feed);
+    let sleep = format!("SELECT pg_sleep({} / 1000.0)", random.below(30));
+    if name == HALF_WAY {
+        client.batch_execute("BEGIN")?;
+        let rows = client.query(&format!("SELECT id::text FROM {feed}"), &[])?;
+        for row in rows.iter().take(rows.len().div_ceil(2)) {
+            client.batch_execute(&format!(
+                "INSERT INTO copies VALUES ('{name}', '{}')",
+                row.get::<_, String>(0)
+            ))?;
+        }
+        if let Some(last) = rows.get(rows.len().div_ceil(2).wrapping_sub(1)) {
+            client.batch_execute(&format!(
+                "SELECT sno_seek_feed('{name}', after => '{}')",
+                last.get::<_, String>(0)
+            ))?;
+        }
+        return client.batch_execute(if random.below(9) == 0 { "ROLLBACK" } else { "COMMIT" });
+    }
+    match random.below(9) {
+        0 => client.batch_execute(&format!("BEGIN; {sql}; {sleep}; ROLLBACK")),
+        1 => {
+            client.batch_execute(&format!("BEGIN; SAVEPOINT s; {sql}; ROLLBACK TO s; {sql}; {sleep}; COMMIT"))
+        }
+        2 => client.batch_execute(&format!("BEGIN; {sql}; {sql}; {sleep}; COMMIT")),
+        3 => client.batch_execute(&format!("BEGIN; {sql}; SELECT pg_terminate_backend(pg_backend_pid())")),
+        4 => client.batch_execute(&format!("DO $do$ BEGIN {sql}; END $do$")),
+        5 => {
+            let gid = random.below(1 << 40);
+            client.batch_execute(&format!("BEGIN; {sql}; PREPARE TRANSACTION '{name} {gid}'"))?;
+            horizon::finish(client)
+        }
+        6 => client.batch_execute(&format!("BEGIN; {sql}; {sleep}; COMMIT")),
+        _ => client.batch_execute(&sql),
+    }
+}
+
+/// One transaction of a writer: an event, its customer and a job, or none of them.
+fn write(client: &mut Client, random: &mut Random) -> Result<(), postgres::Error> {
+    let n: i64 = client.query_one("SELECT nextval('numbers')", &[])?.get(0);
+    let put = |n: i64| {
+        format!(
+            "INSERT INTO customers VALUES ({n}); INSERT INTO events (n) VALUES ({n}), ({n}); INSERT INTO queue DEFAULT VALUES;
+             INSERT INTO queued DEFAULT VALUES"
+        )
+    };
+    let sleep = format!("SELECT pg_sleep({} / 1000.0)", random.below(20));
+    let body = match random.below(4) {
+        0 => format!("SAVEPOINT s; {}; RELEASE s", put(n)),
+        1 => format!("SAVEPOINT s; {}; ROLLBACK TO s; {}", put(-n), put(n)),
+        _ => put(n),
+    };
+    match random.below(10) {
+        0 => client.batch_execute(&format!("BEGIN; {body}; {sleep}; ROLLBACK")),
+        1 => {
+            client.batch_execute(&format!("BEGIN; {body}; PREPARE TRANSACTION '{n}'; {sleep}"))?;
+            horizon::finish(client)
+        }
+        _ => client.batch_execute(&format!("BEGIN; {body}; {sleep}; COMMIT")),
+    }
+}
+
+/// Whatever happens to them, they lose no row and get none twice; and a reader by the last ID does lose some.
+#[test]
+fn consumers_that_join_and_count() {
+    let server = Server::builder().conf("max_prepared_transactions", "40").start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE SEQUENCE numbers; CREATE TABLE customers (n bigint PRIMARY KEY);
+         CREATE TABLE events (id sno DEFAULT sno_new(1), n bigint, state integer DEFAULT 0, PRIMARY KEY (id, state)) PARTITION BY LIST (state);
+         CREATE TABLE events_0 PARTITION OF events FOR VALUES IN (0); CREATE TABLE events_1 PARTITION OF events FOR VALUES IN (1);
+         CREATE TABLE events_2 PARTITION OF events FOR VALUES IN (2);
+         CREATE VIEW named AS SELECT e.id, n FROM events e JOIN customers USING (n);
+         CREATE TABLE queue (id sno PRIMARY KEY DEFAULT sno_new(2)); CREATE TABLE queued ();
+         CREATE TABLE copies (feed text, id sno); CREATE TABLE balances (rows bigint); CREATE TABLE totals (shard bigint PRIMARY KEY, rows bigint)",
+    );
+    let half_way = (HALF_WAY, "events", "");
+    let consumers: Vec<_> = STATEMENTS.into_iter().chain([half_way]).collect();
+    for (name, source, _) in &consumers {
+        client.run(&format!("SELECT sno_create_feed('{name}', '{source}', key => 'id', margin => '0.1 s')"));
+    }
+    let stop = AtomicBool::new(false);
+    // On one connection after another. What fails is tried again.
+    let repeat = |work: &mut dyn FnMut(&mut Client) -> Result<(), postgres::Error>| {
+        while !stop.load(Relaxed) {
+            let Ok(mut client) = server.config().connect(NoTls) else {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
+            while !stop.load(Relaxed) && !client.is_closed() {
+                if let Err(error) = work(&mut client) {
+                    if let Some(code) = error.code() {
+                        assert!(load::DOWN.contains(&code.code()), "{error:?}");
+                    }
+                    let _ = client.batch_execute("ROLLBACK");
+                }
+            }
+        }
+    };
+    let (mut last, mut by_last_id) = ("2222222222222222".to_owned(), 0);
+    let mut random = Random::seeded();
+    thread::scope(|scope| {
+        let stop = Stop(&stop);
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut random = Random::seeded();
+                repeat(&mut |client| write(client, &mut random));
+            });
+        }
+        for consumer in consumers.iter().cycle().take(2 * consumers.len()) {
+            scope.spawn(|| {
+                let mut random = Random::seeded();
+                repeat(&mut |client| {
+                    thread::sleep(Duration::from_millis(random.below(20) as u64));
+                    apply(client, *consumer, &mut random)
+                });
+            });
+        }
+        // Rows that move between partitions, before and after they are read.
+        scope.spawn(|| {
+            repeat(&mut |client| {
+                thread::sleep(Duration::from_millis(10));
+                client.batch_execute(
+                    "UPDATE events SET state = (state + 1) % 3 WHERE id IN (SELECT id FROM events ORDER BY id DESC LIMIT 20)",
+                )
+            });
+        });
+        scope.spawn(|| {
+            repeat(&mut |client| {
+                let query = format!("SELECT count(*), max(id)::text FROM events WHERE id > '{last}'");
+                let row = client.query_one(&query, &[])?;
+                if let Some(id) = row.get(1) {
+                    last = id;
+                    by_last_id += row.get::<_, i64>(0);
+                }
+                Ok(())
+            });
+        });
+        let (began, time) = (Instant::now(), Duration::from_secs(pick(12, 300)));
+        while began.elapsed() < time {
+            thread::sleep(Duration::from_millis(random.below(1500) as u64));
+            match random.below(6) {
+                0..3 => {
+                    let pids = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+                                ORDER BY random() LIMIT 5";
+                    let Ok(mut client) = server.config().connect(NoTls) else { continue };
+                    if random.below(2) == 0 {
+                        let _ = client
+                            .batch_execute(&format!("SELECT pg_terminate_backend(pid) FROM ({pids}) p"));
+                        tally::fault("terminations of five backends");
+                    } else if let Ok(pids) = client.query(pids, &[]) {
+                        drop(client);
+                        server.crash(1, pids.iter().map(|row| row.get(0)));
+                        tally::fault("kill -9 of a backend");
+                    }
+                }
+                mode => {
+                    server.restart([Mode::Fast, Mode::Immediate, Mode::Crash][mode - 3]);
+                    tally::fault("restarts");
+                }
+            }
+        }
+        drop(stop);
+        // See horizon.rs.
+        let mut client = server.connect();
+        wait_until("the last transactions", || {
+            horizon::finish(&mut client).unwrap();
+            client.one("SELECT NOT EXISTS (SELECT FROM pg_prepared_xacts)")
+        });
+    });
+    let mut client = server.connect();
+    for consumer in &consumers {
+        let (name, source, _) = consumer;
+        let is_read = format!(
+            "SELECT NOT EXISTS (SELECT FROM {source} s JOIN sno_feeds ON feed = '{name}' AND (s.id > position OR position IS NULL))"
+        );
+        wait_until("the last rows", || {
+            if apply(&mut client, *consumer, &mut random).is_err() {
+                let _ = client.batch_execute("ROLLBACK");
+                if client.is_closed() {
+                    client = server.connect();
+                }
+            }
+            client.one(&is_read)
+        });
+    }
+    let total: i64 = client.one("SELECT count(*) FROM events");
+    for feed in ["join", "view", HALF_WAY] {
+        let counts = format!(
+            "SELECT count(*) FILTER (WHERE id IS NULL) || ' missed, ' || coalesce(sum(times - 1), 0) || ' twice'
+             FROM events LEFT JOIN (SELECT id AS copied, count(*) AS times FROM copies WHERE feed = '{feed}' GROUP BY 1) c ON copied = id"
+        );
+        let counts = counts.replace("WHERE id IS NULL", "WHERE copied IS NULL");
+        assert_eq!(sno_tests::text(&mut client, &counts), "0 missed, 0 twice", "{feed}");
+    }
+    for (feed, is_right) in [
+        (
+            "queue",
+            "SELECT count(*) = count(DISTINCT id) AND count(*) = (SELECT count(*) FROM queued) FROM copies WHERE feed = 'queue'",
+        ),
+        ("totals", "SELECT sum(rows) = (SELECT count(*) FROM events) FROM totals"),
+        (
+            "totals of the shards",
+            "SELECT NOT EXISTS (SELECT shard, rows FROM totals EXCEPT SELECT n % 100, count(*) FROM events GROUP BY 1)",
+        ),
+        (
+            "balance",
+            "SELECT max(rows) = (SELECT count(*) FROM events) AND count(*) = count(DISTINCT rows) FROM balances",
+        ),
+    ] {
+        assert!(client.one::<bool>(is_right), "{feed}");
+    }
+    tally::count("rows that six kinds of consumers got, each once", total as u64);
+    tally::count("rows that a reader missed who remembers the last ID", (total - by_last_id) as u64);
+    // So it can happen here.
+    assert!(by_last_id < total, "{by_last_id} of {total}");
 }

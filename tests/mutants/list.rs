@@ -903,8 +903,8 @@ DECLARE
     Mutant {
         name: "the SQL file: two consumers move a feed from the same position",
         file: "sql/uuidv7.sql",
-        from: "WHERE u.feed = uuidv7_feed.feed AND u.position = f.position",
-        to: "WHERE u.feed = uuidv7_feed.feed",
+        from: "WHERE u.feed = f.feed AND u.position = f.position;",
+        to: "WHERE u.feed = f.feed;",
         suites: &[SQL_FILE_READERS, SQL_FILE],
     },
     Mutant {
@@ -917,8 +917,8 @@ DECLARE
     Mutant {
         name: "the SQL file: a feed leaves out the last row of a batch",
         file: "sql/uuidv7.sql",
-        from: "AND %1$I <= $2",
-        to: "AND %1$I < $2",
+        from: "AND %1$I <= $2 ORDER BY %1$I',",
+        to: "AND %1$I < $2 ORDER BY %1$I',",
         suites: &[SQL_FILE],
     },
     Mutant {
@@ -926,6 +926,41 @@ DECLARE
         file: "sql/uuidv7.sql",
         from: "%2$s WHERE %1$I > $1 AND %1$I <=",
         to: "%2$s WHERE %1$I >= $1 AND %1$I <=",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: a feed returns its rows in no order",
+        file: "sql/uuidv7.sql",
+        from: "AND %1$I <= $2 ORDER BY %1$I', f.key",
+        to: "AND %1$I <= $2', f.key",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: a feed is VOLATILE",
+        file: "sql/uuidv7.sql",
+        from: "LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000",
+        to: "LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: a feed looks for unseen rows in the statement's snapshot",
+        file: "sql/uuidv7.sql",
+        from: "CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid\n    LANGUAGE plpgsql VOLATILE",
+        to: "CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid\n    LANGUAGE plpgsql STABLE",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: a statement reads a feed twice",
+        file: "sql/uuidv7.sql",
+        from: "u.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'",
+        to: "u.xmin::text::bigint) & 4294967295))::text::xid8) = 'aborted'",
+        suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "the SQL file: it resets the server number",
+        file: "sql/uuidv7.sql",
+        from: "IF to_regprocedure(format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        CREATE",
+        to: "IF true THEN\n        CREATE OR REPLACE",
         suites: &[SQL_FILE],
     },
     Mutant {
@@ -959,8 +994,8 @@ DECLARE
     Mutant {
         name: "sno_feed looks for unseen rows in the statement's snapshot",
         file: "sql/sno.sql",
-        from: "CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[]) RETURNS sno\n    LANGUAGE plpgsql VOLATILE",
-        to: "CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[]) RETURNS sno\n    LANGUAGE plpgsql STABLE",
+        from: "CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[], snapshot text) RETURNS sno\n    LANGUAGE plpgsql VOLATILE",
+        to: "CREATE FUNCTION sno_unseen_key(f sno_feed_positions, last sno, seen sno[], snapshot text) RETURNS sno\n    LANGUAGE plpgsql STABLE",
         suites: &[FEEDS],
     },
     Mutant {
@@ -987,15 +1022,15 @@ DECLARE
     Mutant {
         name: "a second call in a statement returns nothing",
         file: "sql/sno.sql",
-        from: "IF NOT is_idle AND pg_current_xact_id_if_assigned() IS NOT NULL THEN",
+        from: "IF NOT is_idle AND @extschema@.sno_moved_by_this_transaction(f) THEN",
         to: "IF false THEN",
         suites: &[FEEDS],
     },
     Mutant {
         name: "a second call in a statement is noticed outside savepoints only",
         file: "sql/sno.sql",
-        from: "SELECT pg_xact_status((n - ((n - p.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress' INTO is_own",
-        to: "SELECT p.xmin::text::bigint = (n - 2147483648) & 4294967295 INTO is_own",
+        from: "AND pg_xact_status((n - ((n - p.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'",
+        to: "AND p.xmin::text::bigint = (n - 2147483648) & 4294967295",
         suites: &[FEEDS],
     },
     Mutant {

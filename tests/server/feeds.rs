@@ -195,8 +195,9 @@ fn ends_of_batches() {
     client.run("SELECT sno_seek_feed('feed', after => '2222222222222222')");
     client.run("DELETE FROM items WHERE n = 3");
     assert_eq!(read(&mut client), "2");
-    // Not beyond the horizon.
+    // Not beyond the horizon, and before its first ID.
     client.run("SELECT sno_seek_feed('feed', after => 'xxxxxxxxxxxxxxxx')");
+    assert!(client.one::<bool>("SELECT position = sno_upper(sno_time(position)) FROM sno_feeds"));
     client.run(&format!("{INSERT} (4)"));
     assert_eq!(read(&mut client), "4");
 }
@@ -237,6 +238,66 @@ fn transactions() {
     client.run("BEGIN; SELECT FROM sno_feed_positions WHERE feed = 'feed' FOR UPDATE");
     assert_eq!(read(&mut other), "");
     client.run("ROLLBACK");
+}
+
+/// A consumer that stops in the middle of a batch gives back the rest, but no part of the rows of an ID.
+#[test]
+fn rows_that_are_given_back() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!(
+        "{INSERT} (1), (2), (3), (4), (5);
+         CREATE TABLE tags (n integer, tag integer); INSERT INTO tags VALUES (1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (5, 1);
+         CREATE VIEW tagged AS SELECT items.id, items.n FROM items JOIN tags USING (n);
+         SELECT sno_create_feed('tagged', 'tagged', margin => '0')"
+    ));
+    next_tick();
+    let after = |feed: &str, n: i32| {
+        format!("SELECT sno_seek_feed('{feed}', after => (SELECT id FROM items WHERE n = {n}))")
+    };
+    for end in ["ROLLBACK", "COMMIT"] {
+        client.run("BEGIN");
+        assert_eq!(text(&mut client, &READ.replace("items)", "items, 4)")), "1 2 3 4");
+        client.run(&format!("{}; {end}", after("feed", 2)));
+    }
+    assert_eq!(read(&mut client), "3 4 5");
+    let tagged = READ.replace("feed'", "tagged'").replace("items", "tagged");
+    client.run("BEGIN");
+    assert_eq!(text(&mut client, &tagged), "1 2 2 3 4 5");
+    let refused = error(&mut client, &after("tagged", 2));
+    assert_eq!(refused.code().code(), "55000");
+    assert!(refused.message().starts_with("cannot give back rows of feed \"tagged\" after"), "{refused:?}");
+    client.run("ROLLBACK; BEGIN; SAVEPOINT s");
+    assert_eq!(text(&mut client, &tagged), "1 2 2 3 4 5");
+    client.run(&format!("{}; COMMIT", after("tagged", 1)));
+    assert_eq!(text(&mut client, &tagged), "2 2 3 4 5");
+    // Whoever has not read them in this transaction knows what he does.
+    client.run(&after("tagged", 2));
+    assert_eq!(text(&mut client, &tagged), "3 4 5");
+}
+
+/// What loses rows, as docs/order.md says, and what is right instead: a COMMIT within the loop over a batch.
+#[test]
+fn a_procedure_commits_after_its_loop() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE copy (n integer CHECK (n <> 3)); INSERT INTO items (n) SELECT generate_series(1, 5)",
+    );
+    next_tick();
+    let body = |inside: &str| {
+        format!(
+            "DO $$ DECLARE r record; BEGIN
+                 FOR r IN SELECT * FROM sno_feed('feed', NULL::items) LOOP INSERT INTO copy VALUES (r.n); {inside} END LOOP;
+             END $$"
+        )
+    };
+    assert_eq!(code(&mut client, &body("")), "23514");
+    assert_eq!(text(&mut client, "SELECT count(*) FROM copy"), "0");
+    assert_eq!(code(&mut client, &body("COMMIT;")), "23514");
+    // The rows 3 to 5 are lost.
+    assert_eq!(text(&mut client, "SELECT string_agg(n::text, ' ') FROM copy"), "1 2");
+    assert_eq!(read(&mut client), "");
 }
 
 /// Every refusal, with its SQLSTATE and what it says.
