@@ -13,7 +13,6 @@
 \else
     \set from others
 \endif
-\pset format aligned
 \pset footer off
 \set QUIET on
 BEGIN TRANSACTION READ ONLY;

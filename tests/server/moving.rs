@@ -10,6 +10,8 @@ use sno_tests::{Server, Sql as _, Stop, sql_file, text};
 
 use crate::docs::{blocks, page, run_step};
 
+mod shop;
+
 /// Every block of SQL; of the way back, those to `uuid` without its first one, whose tables are there already.
 fn steps() -> Vec<String> {
     let [to, back] = ["moving.md", "moving-back.md"].map(page);
