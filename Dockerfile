@@ -1,8 +1,10 @@
-# PostgreSQL with the extensions sno and sno_compat: the official image, and the files of `make install` on top. Or these files alone,
-# as an extension image for CloudNativePG.
+# PostgreSQL with the extensions sno and sno_compat: the official image, the files of `make install` on top, and a configuration that
+# preloads sno. Or these files alone, as an extension image for CloudNativePG.
 #
 #   docker build --build-arg PG=18 -t postgres-sno .
 #   docker run -e POSTGRES_PASSWORD=… postgres-sno postgres -c sno.partition_prefix=42
+#
+# A data directory that was created before has its own postgresql.conf, which needs the line that follows COPY at the end.
 #
 #   docker build --build-arg PG=18 --target extension -t sno:1.0.0-18-trixie .
 #
@@ -58,3 +60,5 @@ LABEL org.opencontainers.image.created="${CREATED}" \
 
 FROM ${POSTGRES}
 COPY --from=build /out/ /
+# What initdb makes postgresql.conf of.
+RUN echo "shared_preload_libraries = 'sno'" >>/usr/share/postgresql/postgresql.conf.sample

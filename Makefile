@@ -77,9 +77,6 @@ test-mutants: ## break the extension in one place at a time; fail if the tests d
 test-mutants-core: ## the same for each function of the core that the guarantee rests on, by cargo-mutants
 	@dev/test-mutants-core
 
-test-update: ## replace the library by a next version under sessions that go on
-	@dev/test-on update
-
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18
 	@dev/test-on upgrade
 
