@@ -441,6 +441,12 @@ fn refusals() {
          SELECT sno_create_feed('deep', 'deep', margin => '0'); SELECT pg_sleep(0.008)",
     );
     assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feed('deep', NULL::deep)"), "1");
+    // A key of another type by now.
+    client.run(
+        "CREATE TABLE changed (id sno PRIMARY KEY); SELECT sno_create_feed('changed', 'changed');
+         ALTER TABLE changed ALTER id TYPE uuid USING id::uuid",
+    );
+    assert_eq!(code(&mut client, "SELECT * FROM sno_feed('changed', NULL::changed)"), "42883");
     let dropped: String = client.one("SELECT source::oid::text FROM sno_feeds WHERE feed = 'dropped'");
     let message = format!("feed \"dropped\" returns rows of \"{dropped}\", not of \"public.dropped\"");
     refused("postgres", "SELECT sno_feed('dropped', NULL::dropped)", "42804", &message);
