@@ -827,7 +827,7 @@ CREATE TABLE sno_feed_positions (
     source regclass,
     source_name text,
     key name NOT NULL,
-    -- In these limits, so that nobody's row makes the times in sno_feeds an error.
+    -- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles.
     margin interval CHECK (margin BETWEEN '-100 years' AND '100 years'),
     position sno,
     moved timestamptz NOT NULL DEFAULT clock_timestamp() CHECK (moved BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z'),
@@ -873,8 +873,8 @@ REVOKE EXECUTE ON FUNCTION sno_add_feed() FROM PUBLIC;
 CREATE TRIGGER add_feed BEFORE INSERT ON sno_feed_positions FOR EACH ROW EXECUTE FUNCTION sno_add_feed();
 COMMENT ON TRIGGER add_feed ON sno_feed_positions IS 'internal: finds the sources of restored feeds, limits the number of new ones';
 
--- What a role may change. Not by row security, with which pg_dump and COPY would refuse the table. Rights on columns, and a view
--- where an update deletes: who may update or delete in the whole of a table may also lock it.
+-- Every role may change its own feeds, through these views. Row security would make pg_dump fail. Rights are on columns only, because a
+-- right to update or delete in the whole table would also allow LOCK TABLE; so a feed is dropped by an UPDATE that a rule turns into a DELETE.
 CREATE VIEW sno_own_feeds AS
     SELECT feed, owner, source, source_name, key, margin, position, moved
     FROM sno_feed_positions
@@ -1229,7 +1229,8 @@ COMMENT ON FUNCTION sno_move_feed(sno_feed_positions, sno, boolean) IS 'internal
 
 -- STABLE, so that its statements see what the calling statement sees: the position, the rows, and with them all that their transactions and
 -- earlier consumers wrote. With the caller's search_path, which functions in a view may need, so that all names and operators are qualified.
--- Without sorts: in the order of an index, a batch is found without reading what comes after it, whatever the statistics say.
+-- enable_sort = off: a scan of an index in the order of the keys reads only the batch. With bad statistics the planner would read and sort
+-- all rows that are left.
 CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL) RETURNS SETOF anyelement
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000 SET enable_sort = off SET jit = off
 AS $$

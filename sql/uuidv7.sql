@@ -80,8 +80,9 @@ $$;
 -- 1. Whoever takes the lock after step 2 generates its IDs after the time of step 1.
 -- 2. Whoever holds the lock now is seen: with a pid, or without one if it is prepared. The table may be written by way of its
 --    partitions and of the tables that it is a partition of.
--- 3. It generated its IDs after its transaction started. Without a start it has ended, so that its rows are visible,
--- 4. unless it was prepared meanwhile, or its start is hidden: then it still holds the lock, and the time is not known.
+-- 3. Each of them generated its IDs after its transaction started. If a process has no transaction any more, that one has ended, and its
+--    rows are visible.
+-- 4. But not if it was prepared in between, or if its start is hidden from this role. Then it still holds the lock, and there is no answer.
 CREATE OR REPLACE FUNCTION uuidv7_settled(of_table regclass) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
