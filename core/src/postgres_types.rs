@@ -1,5 +1,5 @@
 //! `ToSql` and `FromSql`, for the crates `postgres` and `tokio-postgres`: ten bytes for PostgreSQL's type `sno`
-//! and for `bytea`, 16 characters for `text`.
+//! and for `bytea`, 16 characters for `text`, and the same for domains over them.
 
 use std::error::Error;
 
@@ -16,18 +16,21 @@ enum Form {
 }
 
 impl Form {
-    /// By name, since the OID of an extension's type differs from database to database.
+    /// By name, since the OID of an extension's type differs from database to database. A domain is sent as what is below it.
     fn of(ty: &Type) -> Option<Self> {
         match *ty {
             Type::BYTEA => Some(Self::Bytes),
             Type::TEXT | Type::VARCHAR | Type::BPCHAR => Some(Self::Text),
-            _ if ty.name() == "sno" && *ty.kind() == Kind::Simple => Some(Self::Bytes),
-            _ => None,
+            _ => match ty.kind() {
+                Kind::Simple if ty.name() == "sno" => Some(Self::Bytes),
+                Kind::Domain(base) => Self::of(base),
+                _ => None,
+            },
         }
     }
 }
 
-/// To a `sno` and a `bytea` as ten bytes; to `text`, `varchar` and `char` as 16 characters.
+/// To a `sno` and a `bytea` as ten bytes; to `text`, `varchar` and `char` as 16 characters; to domains over these.
 impl ToSql for Sno {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match Form::of(ty) {
@@ -68,6 +71,11 @@ mod tests {
         Type::new("sno".into(), 16_385, Kind::Simple, "extensions".into())
     }
 
+    /// As the page about kinds creates it, and a domain over that.
+    fn domain(base: Type) -> Type {
+        Type::new("order_id".into(), 16_395, Kind::Domain(base), "public".into())
+    }
+
     fn written(ty: &Type) -> Vec<u8> {
         let mut out = BytesMut::new();
         assert!(matches!(ID.to_sql_checked(ty, &mut out), Ok(IsNull::No)));
@@ -76,11 +84,11 @@ mod tests {
 
     #[test]
     fn ten_bytes_or_sixteen_characters() {
-        for ty in [sno(), Type::BYTEA] {
+        for ty in [sno(), domain(sno()), domain(domain(sno())), Type::BYTEA, domain(Type::BYTEA)] {
             assert_eq!(written(&ty), ID.to_bytes());
             assert_eq!(Sno::from_sql(&ty, ID.as_bytes()).unwrap(), ID);
         }
-        for ty in [Type::TEXT, Type::VARCHAR, Type::BPCHAR] {
+        for ty in [Type::TEXT, Type::VARCHAR, Type::BPCHAR, domain(Type::TEXT)] {
             assert_eq!(written(&ty), ID.to_text());
             assert_eq!(Sno::from_sql(&ty, &ID.to_text()).unwrap(), ID);
         }
@@ -89,7 +97,8 @@ mod tests {
     #[test]
     fn no_other_type() {
         let row_of_a_table = Type::new("sno".into(), 16_400, Kind::Composite(vec![]), "public".into());
-        for ty in [Type::UUID, Type::INT8, Type::TEXT_ARRAY, row_of_a_table] {
+        let domain_called_sno = Type::new("sno".into(), 16_401, Kind::Domain(Type::UUID), "public".into());
+        for ty in [Type::UUID, Type::INT8, Type::TEXT_ARRAY, row_of_a_table, domain_called_sno, domain(Type::INT8)] {
             assert!(!<Sno as ToSql>::accepts(&ty) && !<Sno as FromSql>::accepts(&ty), "{ty}");
             assert!(ID.to_sql_checked(&ty, &mut BytesMut::new()).is_err());
         }
@@ -97,11 +106,14 @@ mod tests {
 
     #[test]
     fn arrays() {
-        let ty = Type::new("_sno".into(), 16_390, Kind::Array(sno()), "extensions".into());
-        let ids = vec![Some(ID), None, Some(Sno::MAX)];
-        let mut out = BytesMut::new();
-        ids.to_sql_checked(&ty, &mut out).unwrap();
-        assert_eq!(<Vec<Option<Sno>>>::from_sql(&ty, &out).unwrap(), ids);
+        for member in [sno(), domain(sno())] {
+            let ty = Type::new("_member".into(), 16_390, Kind::Array(member), "extensions".into());
+            let ids = vec![Some(ID), None, Some(Sno::MAX)];
+            let mut out = BytesMut::new();
+            ids.to_sql_checked(&ty, &mut out).unwrap();
+            assert!(<Vec<Option<Sno>> as FromSql>::accepts(&ty));
+            assert_eq!(<Vec<Option<Sno>>>::from_sql(&ty, &out).unwrap(), ids);
+        }
     }
 
     #[test]

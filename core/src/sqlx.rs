@@ -1,10 +1,10 @@
-//! `Type`, `Encode` and `Decode` of `sqlx`, for PostgreSQL's types `sno` and `sno[]`.
+//! `Type`, `Encode` and `Decode` of `sqlx`, for PostgreSQL's types `sno` and `sno[]`, and for domains over `sno`.
 
 use ::sqlx::{
     Decode, Encode, Postgres, Type, TypeInfo as _,
     encode::IsNull,
     error::BoxDynError,
-    postgres::{PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgValueFormat, PgValueRef},
+    postgres::{PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgTypeKind, PgValueFormat, PgValueRef},
 };
 
 use crate::Sno;
@@ -14,6 +14,11 @@ fn names(shown: &str, name: &str) -> bool {
     shown.strip_suffix(name).is_some_and(|schema| schema.is_empty() || schema.ends_with('.'))
 }
 
+/// What a type is made of, if a server has described it. `PgTypeInfo::kind` panics for a type that is only a name.
+fn kind(ty: &PgTypeInfo) -> Option<&PgTypeKind> {
+    ty.oid().map(|_| ty.kind())
+}
+
 /// The type `sno`, whose schema has to be in the session's `search_path` for parameters.
 impl Type<Postgres> for Sno {
     fn type_info() -> PgTypeInfo {
@@ -21,18 +26,22 @@ impl Type<Postgres> for Sno {
     }
 
     fn compatible(ty: &PgTypeInfo) -> bool {
-        *ty == Self::type_info() || names(ty.name(), "sno")
+        *ty == Self::type_info()
+            || names(ty.name(), "sno")
+            || matches!(kind(ty), Some(PgTypeKind::Domain(base)) if Self::compatible(base))
     }
 }
 
-/// The type `sno[]`.
+/// The type `sno[]`, and arrays of domains over `sno`.
 impl PgHasArrayType for Sno {
     fn array_type_info() -> PgTypeInfo {
         PgTypeInfo::array_of("sno")
     }
 
     fn array_compatible(ty: &PgTypeInfo) -> bool {
-        *ty == Self::array_type_info() || names(ty.name(), "sno[]")
+        *ty == Self::array_type_info()
+            || names(ty.name(), "sno[]")
+            || matches!(kind(ty), Some(PgTypeKind::Array(member)) if Self::compatible(member))
     }
 }
 

@@ -84,6 +84,22 @@ public class Plain {
                     check(found.length == 1 && found[0].toString().equals(id), found[0].getClass());
                 }
             }
+            // A kind's domain, and arrays of it.
+            plain.execute("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1);"
+                    + "CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])");
+            try (PreparedStatement insert =
+                    connection.prepareStatement("INSERT INTO kinds VALUES (?::event_id, ?, ?) RETURNING *")) {
+                insert.setString(1, id);
+                insert.setArray(2, connection.createArrayOf("event_id", new String[] {id}));
+                insert.setArray(3, connection.createArrayOf("sno", new String[] {id}));
+                try (ResultSet rows = insert.executeQuery()) {
+                    check(rows.next() && rows.getString(1).equals(id), id);
+                    for (int place = 2; place <= 3; place++) {
+                        Object[] found = (Object[]) rows.getArray(place).getArray();
+                        check(found.length == 1 && found[0].toString().equals(id), found[0]);
+                    }
+                }
+            }
             // A range of time.
             try (PreparedStatement select = connection.prepareStatement(
                     "SELECT count(*) FROM events WHERE id >= ?::timestamptz AND id < ?::timestamptz")) {

@@ -28,6 +28,13 @@ async function main () {
   const array = await client.query('SELECT array_agg(id) AS raw, array_agg(id)::text[] AS texts FROM events')
   assert.deepStrictEqual(array.rows, [{ raw: `{${id}}`, texts: [id] }])
 
+  // A kind's domain, and arrays of it.
+  await client.query('CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)')
+  await client.query('CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])')
+  await client.query('INSERT INTO kinds VALUES ($1, $2, $3)', [id, [id], [id]])
+  const kinds = await client.query('SELECT id, others::text[], plain::text[] FROM kinds WHERE id = $1', [id])
+  assert.deepStrictEqual(kinds.rows, [{ id, others: [id], plain: [id] }])
+
   // A Date is sent as text, and needs the cast.
   const recent = 'SELECT id FROM events WHERE id >= $1::timestamptz'
   assert.deepStrictEqual(await ids(recent, new Date(Date.now() - 3600 * 1000)), [id])

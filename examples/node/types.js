@@ -8,6 +8,7 @@ const { register } = require('sno/pg')
 
 async function main () {
   const pool = new Pool()
+  await pool.query('CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)')
   await register(pool, types)
   await pool.query('CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
 
@@ -23,6 +24,12 @@ async function main () {
   await pool.query('INSERT INTO events SELECT id, $2 FROM unnest($1::sno[]) id', [old, 'old'])
   const array = await pool.query('SELECT array_agg(id ORDER BY id) || NULL::sno AS ids, NULL::sno[] AS none FROM events')
   assert.deepStrictEqual(array.rows, [{ ids: [...old, id, null], none: null }])
+
+  // A kind's domain, and arrays of it.
+  await pool.query('CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])')
+  await pool.query('INSERT INTO kinds VALUES ($1, $2, $3)', [id, [id, null], [id, null]])
+  const kinds = await pool.query('SELECT * FROM kinds WHERE id = $1', [id])
+  assert.deepStrictEqual(kinds.rows, [{ id, others: [id, null], plain: [id, null] }])
 
   // Ten bytes, as a bytea: the driver's own binary mode decodes all values as UTF-8, and so loses some.
   const { rows: [{ raw }] } = await pool.query('SELECT id::bytea AS raw FROM events WHERE id = $1', [id])

@@ -27,6 +27,14 @@ foreach ([false, true] as $emulated) {
     $some = $pdo->prepare('SELECT id FROM events WHERE id = ANY(?)');
     $some->execute(['{' . implode(',', [$id, '2222222222222222']) . '}']);
     check($some->fetchAll(PDO::FETCH_COLUMN) === [$id]);
+    // A kind's domain, and arrays of it.
+    $pdo->exec('DROP TABLE IF EXISTS kinds; DROP DOMAIN IF EXISTS event_id');
+    $pdo->exec('CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 0)');
+    $pdo->exec('CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])');
+    $pdo->prepare('INSERT INTO kinds VALUES (?, ?, ?)')->execute([$id, "{{$id}}", "{{$id}}"]);
+    $kinds = $pdo->prepare('SELECT * FROM kinds WHERE id = ?');
+    $kinds->execute([$id]);
+    check($kinds->fetch(PDO::FETCH_NUM) === [$id, "{{$id}}", "{{$id}}"]);
     $recent = $pdo->prepare('SELECT id FROM events WHERE id >= ?::timestamptz');
     $recent->execute([date(DATE_ATOM, time() - 3600)]);
     check($recent->fetchAll(PDO::FETCH_COLUMN) === [$id]);

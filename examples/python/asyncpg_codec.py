@@ -33,6 +33,13 @@ async def main():
         assert found == old, found
         assert await pool.fetchval("SELECT $1::sno[]", [id, None]) == [id, None]
 
+        # A kind's domain, and arrays of it.
+        await pool.execute("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)")
+        await pool.execute("CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])")
+        await pool.execute("INSERT INTO kinds VALUES ($1, $2, $3)", id, [id], [id])
+        row = await pool.fetchrow("SELECT * FROM kinds WHERE id = $1", id)
+        assert tuple(row) == (id, [id], [id]), row
+
         hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
         found = await pool.fetch("SELECT id FROM events WHERE id >= $1::timestamptz", hour_ago)
         assert [row["id"] for row in found] == [id], found

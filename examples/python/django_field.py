@@ -14,7 +14,7 @@ settings.configure(
             "NAME": os.environ["PGDATABASE"],
         }
     },
-    INSTALLED_APPS=[],
+    INSTALLED_APPS=["django.contrib.contenttypes"],
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
     ROOT_URLCONF=__name__,
     ALLOWED_HOSTS=["testserver"],
@@ -22,6 +22,10 @@ settings.configure(
 )
 django.setup()
 
+from django.contrib.contenttypes.fields import GenericRelation  # noqa: E402
+from django.contrib.contenttypes.models import ContentType  # noqa: E402
+from django.contrib.postgres.aggregates import ArrayAgg  # noqa: E402
+from django.contrib.postgres.fields import ArrayField  # noqa: E402
 from django.db import connection, models  # noqa: E402
 from django.forms import modelform_factory  # noqa: E402
 from django.http import JsonResponse  # noqa: E402
@@ -41,6 +45,25 @@ class Event(models.Model):
         app_label = "example"
 
 
+class Order(models.Model):
+    id = SnoField(primary_key=True, db_default=SnoNew(2))
+    events = ArrayField(SnoField(), null=True)
+    tags = GenericRelation("example.Tag")
+
+    class Meta:
+        app_label = "example"
+
+
+class Tag(models.Model):
+    """On an object of any model, whose key it has as a text."""
+
+    content_type = models.ForeignKey("contenttypes.ContentType", on_delete=models.CASCADE)
+    object_id = models.CharField(max_length=16)
+
+    class Meta:
+        app_label = "example"
+
+
 class Comment(models.Model):
     event = models.ForeignKey(Event, on_delete=models.CASCADE)
 
@@ -51,6 +74,9 @@ class Comment(models.Model):
 with connection.schema_editor() as editor:
     editor.create_model(Event)
     editor.create_model(Comment)
+    editor.create_model(ContentType)
+    editor.create_model(Order)
+    editor.create_model(Tag)
 
 register_converter(SnoConverter, "sno")
 
@@ -99,6 +125,16 @@ event.save()
 Comment.objects.create(event=event)
 assert Comment.objects.get(event_id=id).event.payload == "changed"
 assert event.comment_set.count() == 1
+
+# Arrays of IDs are lists; generic relations, which compare an ID with a text, work all the same.
+order = Order.objects.create(events=[id, old[0]])
+order.refresh_from_db()
+assert order.events == [id, old[0]] and isinstance(order.events[0], Sno), order.events
+assert Order.objects.get(events__contains=[id]) == order
+assert Event.objects.filter(id=id).aggregate(ids=ArrayAgg("id"))["ids"] == [id]
+order.tags.create()
+assert order.tags.count() == 1
+assert Order.objects.filter(id__iexact=order.id).delete()[0] == 2
 
 # Pages: the last ID of one is where the next one starts.
 seen, last = [], Sno("2" * 16)

@@ -8,6 +8,7 @@ import sno.psycopg
 from sno import Sno
 
 with psycopg.connect(autocommit=True) as connection:
+    connection.execute("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)")
     sno.psycopg.register(connection)
     connection.execute("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)")
 
@@ -35,6 +36,13 @@ with psycopg.connect(autocommit=True) as connection:
                 assert rows == [([others[0], id, others[1]], None)], rows
                 assert cursor.execute(f"SELECT {placeholder}", [id]).fetchone()[0] == id
                 assert cursor.execute(f"SELECT {placeholder}::sno[]", [[id, None]]).fetchone()[0] == [id, None]
+
+    # A kind's domain, and arrays of it.
+    connection.execute("CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])")
+    connection.execute("INSERT INTO kinds VALUES (%s, %s, %s)", [id, [id, None], [id, None]])
+    for binary in False, True:
+        row = connection.execute("SELECT * FROM kinds WHERE id = %s", [id], binary=binary).fetchone()
+        assert row == (id, [id, None], [id, None]) and isinstance(row[1][0], Sno), row
 
     old = datetime(2010, 1, 2, tzinfo=timezone.utc)
     with connection.cursor() as cursor:

@@ -28,6 +28,13 @@ with psycopg.connect(autocommit=True) as connection:
     array = connection.execute("SELECT array_agg(id)::text[] FROM events").fetchone()[0]
     assert array == [id], array
 
+    # A kind's domain, and arrays of it.
+    connection.execute("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)")
+    connection.execute("CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])")
+    connection.execute("INSERT INTO kinds VALUES (%s, %s, %s)", [id, [id], [id]])
+    row = connection.execute("SELECT id, others::text[], plain::text[] FROM kinds WHERE id = %s", [id]).fetchone()
+    assert row == (id, [id], [id]), row
+
     # A datetime is sent as a timestamptz, and needs no cast.
     hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
     rows = connection.execute("SELECT id FROM events WHERE id >= %s", [hour_ago]).fetchall()

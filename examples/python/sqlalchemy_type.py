@@ -2,7 +2,8 @@
 
 from datetime import datetime, timedelta, timezone
 
-from sqlalchemy import MetaData, create_engine, func, select, text
+from sqlalchemy import Column, MetaData, Table, create_engine, func, select, text
+from sqlalchemy.dialects.postgresql import ARRAY, array_agg
 from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -18,6 +19,7 @@ class Event(Base):
     __tablename__ = "events"
     id: Mapped[Sno] = mapped_column(primary_key=True, server_default=text("sno_new(1)"))
     payload: Mapped[str | None]
+    others: Mapped[list[Sno] | None] = mapped_column(ARRAY(SnoType()))
 
 
 # The server is that of the environment: PGHOST, PGDATABASE, PGUSER, ...
@@ -56,6 +58,14 @@ with Session(engine) as session:
     assert [event.id for event in session.scalars(recent)] == [key, id]
     assert [event.id for event in session.scalars(page)] == [id]
 
+    # Arrays of IDs; a kind's domain, and arrays of it.
+    session.get(Event, id).others = [id, Sno(key)]
+    session.commit()
+    session.expunge_all()
+    assert session.get(Event, id).others == [id, key] and isinstance(session.get(Event, id).others[0], Sno)
+    assert session.scalars(select(Event.id).where(Event.others.contains([id]))).all() == [id]
+    assert session.scalar(select(array_agg(Event.id)).where(Event.id == id)) == [id]
+
     # What is no ID is an error before the server is asked.
     for query in lambda: Sno("garbage"), lambda: session.get(Event, id.upper()):
         try:
@@ -78,3 +88,13 @@ with Session(engine) as session:
 metadata = MetaData()
 metadata.reflect(engine)
 assert isinstance(metadata.tables["events"].c.id.type, SnoType), metadata.tables
+
+# A kind's domain, and arrays of it: in tables that SQL has created.
+with engine.begin() as connection:
+    connection.execute(text("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)"))
+    connection.execute(text("CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[])"))
+engine.dispose()
+kinds = Table("kinds", MetaData(), Column("id", SnoType(), primary_key=True), Column("others", ARRAY(SnoType())))
+with engine.begin() as connection:
+    connection.execute(kinds.insert().values(id=id, others=[id]))
+    assert connection.execute(select(kinds)).all() == [(id, [id])]

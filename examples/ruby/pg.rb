@@ -20,6 +20,12 @@ ids = PG::TextEncoder::Array.new.encode([id, "2" * 16])
 raise "array" unless connection.exec_params("SELECT id FROM events WHERE id = ANY($1)", [ids]).values == [[id]]
 array = connection.exec("SELECT array_agg(id) FROM events").getvalue(0, 0)
 raise array unless PG::TextDecoder::Array.new.decode(array) == [id]
+# A kind's domain, and arrays of it.
+connection.exec("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)")
+connection.exec("CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])")
+connection.exec_params("INSERT INTO kinds VALUES ($1, $2, $3)", [id, "{#{id}}", "{#{id}}"])
+kinds = connection.exec_params("SELECT * FROM kinds WHERE id = $1", [id]).values
+raise kinds.inspect unless kinds == [[id, "{#{id}}", "{#{id}}"]]
 # Ten bytes, both ways: in binary.
 raw = connection.exec_params("SELECT id FROM events", [], 1).getvalue(0, 0)
 raise raw.inspect unless raw.bytesize == 10

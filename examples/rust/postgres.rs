@@ -52,6 +52,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     assert_eq!(seen, all.into_iter().flatten().collect::<Vec<_>>());
 
+    // A kind's domain, and arrays of it.
+    client.batch_execute(
+        "CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1);
+         CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])",
+    )?;
+    client.execute("INSERT INTO kinds VALUES ($1, $2, $3)", &[&id, &vec![Some(id), None], &vec![id]])?;
+    let row = client.query_one(
+        "SELECT id, others, plain FROM kinds WHERE id = $1 AND id = $2::event_id AND others = $3",
+        &[&id, &id, &vec![Some(id), None]],
+    )?;
+    assert_eq!(row.get::<_, Sno>(0), id);
+    assert_eq!((row.get(1), row.get(2)), (vec![Some(id), None], vec![id]));
+
     // Any other type is refused before anything is sent.
     assert!(client.query("SELECT $1::uuid", &[&id]).is_err());
     Ok(())

@@ -87,6 +87,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     assert_eq!(seen, all.into_iter().flatten().collect::<Vec<_>>());
 
+    // A kind's domain, and arrays of it.
+    sqlx::raw_sql(
+        "CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1);
+         CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])",
+    )
+    .execute(&pool)
+    .await?;
+    let insert = sqlx::query("INSERT INTO kinds VALUES ($1, $2, $3)");
+    insert.bind(id).bind(vec![Some(id), None]).bind(vec![id]).execute(&pool).await?;
+    let query = "SELECT id, others, plain FROM kinds WHERE id = $1 AND others = $2";
+    let row = sqlx::query(query).bind(id).bind(vec![Some(id), None]).fetch_one(&pool).await?;
+    assert_eq!(row.try_get::<Sno, _>(0)?, id);
+    assert_eq!(row.try_get::<Vec<Option<Sno>>, _>(1)?, [Some(id), None]);
+    assert_eq!(row.try_get::<Vec<Sno>, _>(2)?, [id]);
+
     // A column of another type is an error, not a guess.
     let row = sqlx::query("SELECT 1::bigint AS id").fetch_one(&pool).await?;
     assert!(row.try_get::<Sno, _>("id").is_err());

@@ -7,6 +7,6 @@ interface Client {
   query (text: string): Promise<{ rows: any[] }>
 }
 
-/** Reads sno[] as arrays: for one client, or with `pg.types` for all that connect to this database. */
+/** Reads sno[], and arrays of domains over sno, as arrays: for one client, or with `pg.types` for all that connect to this database. */
 export function register (client: Client & Types): Promise<void>
 export function register (client: Client, types: Types): Promise<void>

@@ -1,8 +1,8 @@
-// node-postgres: IDs are strings without it, arrays of them with it.
+// node-postgres: IDs are strings without it, arrays of them with it, as are those of domains over the type.
 const TEXT_ARRAY = 1009
 
 export async function register (client, types = client) {
-  // Another OID in each database.
-  const { rows: [{ oid }] } = await client.query("SELECT 'sno[]'::regtype::oid AS oid")
-  types.setTypeParser(oid, types.getTypeParser(TEXT_ARRAY))
+  // Other OIDs in each database.
+  const { rows } = await client.query("SELECT typarray AS oid FROM pg_type WHERE 'sno'::regtype IN (oid, typbasetype)")
+  for (const { oid } of rows) types.setTypeParser(oid, types.getTypeParser(TEXT_ARRAY))
 }

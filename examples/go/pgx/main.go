@@ -63,6 +63,15 @@ func main() {
 	must(conn.QueryRow(ctx, "SELECT id FROM events WHERE id = $1", must1(sno.Parse(text))).Scan(&plain))
 	check(plain.String() == text, plain)
 
+	// A kind's domain, and arrays of it.
+	_, err = conn.Exec(ctx, "CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1);"+
+		"CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])")
+	must(err)
+	_, err = conn.Exec(ctx, "INSERT INTO kinds VALUES ($1, $2::text[]::sno[], $2::text[]::sno[])", text, []string{text})
+	must(err)
+	must(conn.QueryRow(ctx, "SELECT id, others::text[] FROM kinds WHERE id = $1", text).Scan(&plain, &texts))
+	check(plain.String() == text && len(texts) == 1 && texts[0] == text, plain, texts)
+
 	err = snopgx.Register(ctx, conn)
 	must(err)
 	var id sno.ID
@@ -86,6 +95,13 @@ func main() {
 	var none *sno.ID
 	must(conn.QueryRow(ctx, "SELECT NULL::sno WHERE $1::sno IS NULL", none).Scan(&none))
 	check(none == nil, none)
+
+	// A kind's domain, and arrays of it.
+	_, err = conn.Exec(ctx, "INSERT INTO kinds VALUES ($1, $2, $3)", id, []sno.ID{id}, []sno.ID{id})
+	must(err)
+	var others, plains []sno.ID
+	must(conn.QueryRow(ctx, "SELECT others, plain FROM kinds WHERE id = $1", id).Scan(&others, &plains))
+	check(len(others) == 1 && len(plains) == 1 && others[0] == id && plains[0] == id, others, plains)
 
 	// A range of time.
 	var count int

@@ -65,6 +65,16 @@ func main() {
 	must(db.QueryRow("SELECT NULL::sno").Scan(&none))
 	check(none == nil, none)
 
+	// A kind's domain, and arrays of it.
+	_, err = db.Exec("CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1);" +
+		"CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])")
+	must(err)
+	_, err = db.Exec("INSERT INTO kinds VALUES ($1, $2, $3)", id, pq.Array([]sno.ID{id}), pq.Array([]sno.ID{id}))
+	must(err)
+	var others, plain []sno.ID
+	must(db.QueryRow("SELECT id, others, plain FROM kinds WHERE id = $1", id).Scan(&back, pq.Array(&others), pq.Array(&plain)))
+	check(back == id && len(others) == 1 && len(plain) == 1 && others[0] == id && plain[0] == id, back, others, plain)
+
 	// A range of time.
 	var count int
 	must(db.QueryRow("SELECT count(*) FROM events WHERE id >= $1", sno.LowerBound(time.Now().Add(-time.Hour))).Scan(&count))

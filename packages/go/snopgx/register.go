@@ -8,17 +8,22 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Register registers the type and its arrays on a connection, in a pool as AfterConnect. From then on IDs are
-// transferred in binary and are scanned into sno.ID, sno.Of or []byte. The type's OID differs between databases.
+// Register registers the type, the domains over it and their arrays on a connection, in a pool as AfterConnect. From then on
+// IDs are transferred in binary and are scanned into sno.ID, sno.Of or []byte. The OIDs differ between databases.
 func Register(ctx context.Context, conn *pgx.Conn) error {
-	var oid, array uint32
-	err := conn.QueryRow(ctx, "SELECT 'sno'::regtype::oid, 'sno[]'::regtype::oid").Scan(&oid, &array)
+	rows, err := conn.Query(ctx, `SELECT oid::regtype::text, oid, typarray::regtype::text, typarray
+		FROM pg_type WHERE 'sno'::regtype IN (oid, typbasetype)`)
 	if err != nil {
 		return err
 	}
-	// The binary format is that of a bytea of ten bytes.
-	id := &pgtype.Type{Name: "sno", OID: oid, Codec: pgtype.ByteaCodec{}}
-	conn.TypeMap().RegisterType(id)
-	conn.TypeMap().RegisterType(&pgtype.Type{Name: "_sno", OID: array, Codec: &pgtype.ArrayCodec{ElementType: id}})
-	return nil
+	var name, arrayName string
+	var oid, array uint32
+	_, err = pgx.ForEachRow(rows, []any{&name, &oid, &arrayName, &array}, func() error {
+		// The binary format is that of a bytea of ten bytes.
+		id := &pgtype.Type{Name: name, OID: oid, Codec: pgtype.ByteaCodec{}}
+		conn.TypeMap().RegisterType(id)
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: arrayName, OID: array, Codec: &pgtype.ArrayCodec{ElementType: id}})
+		return nil
+	})
+	return err
 }

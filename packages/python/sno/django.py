@@ -5,7 +5,9 @@
 """
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import connections, models
+from django.db.backends.signals import connection_created
+from django.db.models.signals import post_migrate
 from django.urls.converters import StringConverter
 
 from sno import Sno
@@ -74,6 +76,19 @@ class SnoConverter(StringConverter):
 
     def to_python(self, value):
         return Sno(value)
+
+
+def _register_arrays(connection=None, using=None, **kwargs):
+    """Arrays of IDs are read as lists: by `ArrayField(SnoField())`, `ArrayAgg("id")`. After a migration, too, which may have created the type."""
+    raw = (connection or connections[using]).connection
+    if type(raw).__module__.partition(".")[0] == "psycopg":
+        from sno.psycopg import register_arrays
+
+        register_arrays(raw)
+
+
+connection_created.connect(_register_arrays, dispatch_uid="sno")
+post_migrate.connect(_register_arrays, dispatch_uid="sno")
 
 
 def kind_converter(kind):

@@ -1,5 +1,6 @@
-"""SQLAlchemy 2: the type of a column."""
+"""SQLAlchemy 2: the type of a column, and of the elements of `postgresql.ARRAY(SnoType())`."""
 
+from sqlalchemy import Engine, event
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
@@ -37,6 +38,19 @@ class SnoType(UserDefinedType[Sno]):
 
     def result_processor(self, dialect, coltype):
         return lambda id: None if id is None else self.kind(id)
+
+
+@event.listens_for(Engine, "connect")
+def _register_arrays(connection, record):
+    # Without it, psycopg returns an array of IDs as a str.
+    driver = type(connection.driver_connection if hasattr(connection, "driver_connection") else connection)
+    if driver.__module__.partition(".")[0] == "psycopg":
+        from sno.psycopg import register_arrays, register_arrays_async
+
+        if hasattr(connection, "run_async"):
+            connection.run_async(register_arrays_async)
+        else:
+            register_arrays(connection)
 
 
 # What is reflected from a database.

@@ -18,10 +18,10 @@ class PsycopgTest(unittest.TestCase):
         class Context:
             connection, adapters = None, AdaptersMap(postgres.adapters)
 
-        _register(TypeInfo("sno", 101, 102), Context)
+        _register([TypeInfo("sno", 101, 102), TypeInfo("order_id", 103, 104)], Context)
         values = Transformer(Context)
         id = Sno("9q7k4op826n2g222")
-        for oid, text, expected in [(101, str(id), id), (102, f"{{{id},NULL}}", [id, None])]:
+        for oid, text, expected in [(101, str(id), id), (102, f"{{{id},NULL}}", [id, None]), (104, f"{{{id}}}", [id])]:
             found = values.get_loader(oid, Format.TEXT).load(text.encode())
             self.assertEqual((found, type(found)), (expected, type(expected)))
         self.assertIs(type(values.get_loader(101, Format.BINARY).load(bytes(id))), Sno)
