@@ -98,7 +98,9 @@ mod tests {
     fn no_other_type() {
         let row_of_a_table = Type::new("sno".into(), 16_400, Kind::Composite(vec![]), "public".into());
         let domain_called_sno = Type::new("sno".into(), 16_401, Kind::Domain(Type::UUID), "public".into());
-        for ty in [Type::UUID, Type::INT8, Type::TEXT_ARRAY, row_of_a_table, domain_called_sno, domain(Type::INT8)] {
+        for ty in
+            [Type::UUID, Type::INT8, Type::TEXT_ARRAY, row_of_a_table, domain_called_sno, domain(Type::INT8)]
+        {
             assert!(!<Sno as ToSql>::accepts(&ty) && !<Sno as FromSql>::accepts(&ty), "{ty}");
             assert!(ID.to_sql_checked(&ty, &mut BytesMut::new()).is_err());
         }

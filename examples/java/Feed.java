@@ -13,7 +13,7 @@ public class Feed {
     static final String NEXT = "SELECT id, payload FROM sno_feed('copy', NULL::events, 100)";
 
     /** Sends each new row to the receiver, and tells the feed so afterwards. */
-    static void consume(String url, Map<String, String> receiver) throws InterruptedException {
+    static void consume(String url, Map<String, String> receiver) throws InterruptedException, SQLException {
         while (!Thread.interrupted()) {
             try (Connection connection = DriverManager.getConnection(url)) {
                 connection.setAutoCommit(false);
@@ -26,9 +26,12 @@ public class Feed {
                     if (!found) Thread.sleep(100);
                 }
                 return;
-            } catch (SQLException lost) {
-                // What was not committed comes again.
-                Thread.sleep(10);
+            } catch (SQLException error) {
+                // What was not committed comes again; other errors than these do not get better.
+                String state = String.valueOf(error.getSQLState());
+                if (!state.matches("(08|40|53|57).*|55P03|25P03")) throw error;
+                System.err.println(error.getMessage());
+                Thread.sleep(100);
             }
         }
     }
@@ -50,6 +53,8 @@ public class Feed {
                     consume(url, receiver);
                 } catch (InterruptedException end) {
                     // It is asked to end.
+                } catch (SQLException error) {
+                    throw new RuntimeException(error);
                 }
             });
             consumer.start();

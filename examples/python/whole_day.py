@@ -1,6 +1,6 @@
 """A shop's day, with psycopg 3: kinds in URLs, an order with its lines, a retry, IDs in advance, pages, the last hour, a feed."""
 
-import time
+import threading
 import uuid
 from datetime import datetime, timedelta, timezone
 
@@ -8,6 +8,7 @@ import psycopg
 
 import sno.psycopg
 from sno import Sno
+from sno.consumer import consume
 from sno.kind import Kind
 
 
@@ -98,9 +99,12 @@ with psycopg.connect(autocommit=True) as connection:
 
     # A feed: each order once, in a transaction with what is done about it.
     connection.execute("SELECT sno_create_feed('invoices', 'orders')")
-    billed = []
-    while len(billed) < 5:
-        with connection.transaction():
-            billed += [id for id, in connection.execute("SELECT id FROM sno_feed('invoices', NULL::orders)")]
-        time.sleep(0.1)
+    billed, stop = [], threading.Event()
+
+    def bill(order, connection):
+        billed.append(OrderId(order[0]))
+        if len(billed) == 5:
+            stop.set()
+
+    consume(psycopg.connect, "invoices", "orders", bill, stop=stop)
     assert billed == [first, *others], billed

@@ -96,7 +96,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     .await?;
     let insert = sqlx::query("INSERT INTO kinds VALUES ($1, $2, $3)");
     insert.bind(id).bind(vec![Some(id), None]).bind(vec![id]).execute(&pool).await?;
-    let query = "SELECT id, others, plain FROM kinds WHERE id = $1 AND others = $2";
+    let query = "SELECT id, others, plain FROM kinds WHERE id = $1 AND others::sno[] = $2";
     let row = sqlx::query(query).bind(id).bind(vec![Some(id), None]).fetch_one(&pool).await?;
     assert_eq!(row.try_get::<Sno, _>(0)?, id);
     assert_eq!(row.try_get::<Vec<Option<Sno>>, _>(1)?, [Some(id), None]);

@@ -10,6 +10,7 @@ mod alone;
 mod citus;
 mod clones;
 mod compat;
+mod consumers;
 mod created_at;
 mod decoding;
 mod docs;

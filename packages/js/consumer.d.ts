@@ -1,0 +1,37 @@
+/** What a consumer needs of node-postgres' `Client`. */
+interface Client {
+  query (text: string, values?: any[]): Promise<any>
+  end (): Promise<void>
+  on (event: any, listener: (...args: any[]) => void): any
+}
+
+export interface Options<Row, C> {
+  /** The column by which the feed is read; `id` by default. */
+  key?: string
+  /** How many rows are read in one transaction; 100 by default. */
+  batchSize?: number
+  /** How often the handler may fail at a row before that is poison; 5 by default. */
+  attempts?: number
+  /** Called in the transaction that passes a row that is poison. Without it, `consume` is rejected with the handler's error. */
+  onPoison?: (row: Row, error: unknown, client: C) => unknown
+  /** How many seconds a wait for new rows lasts; 30 by default. */
+  timeout?: number
+  /** Stops the consumer: after the row that is being handled. */
+  signal?: AbortSignal
+  /** `console` by default. */
+  logger?: { warn (message: string, error?: unknown): void }
+}
+
+/**
+ * Calls `handler(row, client)` for each new row of a feed, until the signal comes.
+ *
+ * `connect()` returns a new client that is connected, which the consumer ends. `source` is the table or the view of the feed, as SQL
+ * writes it. What the handler writes with the client is committed together with the feed's position, after it has returned,
+ * once for up to `batchSize` rows. With `batches`, `handler(rows, client)` gets them together.
+ */
+export function consume<Row = any, C extends Client = any> (
+  connect: () => Promise<C>, feed: string, source: string,
+  handler: (row: Row, client: C) => unknown, options?: Options<Row, C> & { batches?: false }): Promise<void>
+export function consume<Row = any, C extends Client = any> (
+  connect: () => Promise<C>, feed: string, source: string,
+  handler: (rows: Row[], client: C) => unknown, options: Options<Row, C> & { batches: true }): Promise<void>

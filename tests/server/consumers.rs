@@ -1,0 +1,600 @@
+//! The consumers of the libraries, each through the same cases: whatever fails, and wherever, the receiver's table equals the source
+//! in the end, with each row once, in order. `consumers/` has a program for each library, which does to a row what its payload says.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+use sno_tests::postgres::Client;
+use sno_tests::{Mode, Server, Sql as _, as_server, text, wait_until};
+
+use Language::{Go, Node, Python, PythonAsync};
+
+const SETUP: &str = "
+    CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text);
+    CREATE TABLE copy (id sno, payload text, place bigint GENERATED ALWAYS AS IDENTITY);
+    CREATE TABLE failures (id sno, error text);
+    SELECT sno_create_feed('feed', 'events', margin => '0');";
+
+/// Missing rows, rows that came twice, and rows that came before an earlier one.
+const DIFFERENCE: &str = "
+    SELECT concat_ws(' ', (SELECT count(*) FROM (SELECT id, payload FROM events EXCEPT ALL SELECT id, payload FROM copy) missing),
+        (SELECT count(*) FROM (SELECT id, payload FROM copy EXCEPT ALL SELECT id, payload FROM events) additional),
+        (SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY place) AS before FROM copy) ordered WHERE id < before))";
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Language {
+    Python,
+    PythonAsync,
+    Node,
+    Go,
+}
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("server/consumers")
+}
+
+impl Language {
+    fn command(self) -> Command {
+        match self {
+            Python | PythonAsync => {
+                let mut command = Command::new(env::var_os("PYTHON").expect("PYTHON, from dev/test-drivers"));
+                command.arg(programs().join("consumer.py"));
+                if self == PythonAsync {
+                    command.arg("async");
+                }
+                command
+            }
+            Node => {
+                let mut command = Command::new("node");
+                command.arg(programs().join("consumer.js"));
+                command
+            }
+            Go => {
+                static BUILT: OnceLock<PathBuf> = OnceLock::new();
+                Command::new(BUILT.get_or_init(|| {
+                    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumer");
+                    let source = programs().join("consumer.go");
+                    let built = Command::new("go").arg("build").arg("-o").arg(&program).arg(source).status();
+                    assert!(built.unwrap().success());
+                    program
+                }))
+            }
+        }
+    }
+}
+
+/// A server with the tables, and what a consumer needs to find it.
+struct Case {
+    server: Server,
+    language: Language,
+    port: AtomicU16,
+    count: AtomicUsize,
+}
+
+impl Case {
+    fn new(language: Language) -> Self {
+        let server = Server::builder().tcp(true).start();
+        server.run(SETUP);
+        let port = AtomicU16::new(server.port());
+        Self { server, language, port, count: AtomicUsize::new(0) }
+    }
+
+    /// Inserts a row for each of these, and 30 plain ones around them.
+    fn insert(&self, payloads: &[&str]) {
+        let plain = "SELECT 'plain' FROM generate_series(1, 30)";
+        let rows =
+            payloads.iter().map(|payload| format!("UNION ALL SELECT '{payload}' ")).collect::<String>();
+        self.server.run(&format!("INSERT INTO events (payload) {plain} {rows} UNION ALL {plain}"));
+    }
+
+    fn start_with(&self, options: &[&str], environment: &[(&str, &str)]) -> Consumer<'_> {
+        let log = self.server.socket_folder().join(format!("consumer{}", self.count.fetch_add(1, Relaxed)));
+        let (out, errors) = (log.with_extension("out"), log.with_extension("log"));
+        let mut command = self.language.command();
+        command.args(options).env("PGHOST", "127.0.0.1").env("PGPORT", self.port.load(Relaxed).to_string());
+        command.env("PGUSER", "postgres").env("PGDATABASE", "postgres").env("PGSSLMODE", "disable");
+        command.env("PGGSSENCMODE", "disable").envs(environment.iter().copied());
+        command.stdout(File::create(&out).unwrap()).stderr(File::create(&errors).unwrap());
+        Consumer { case: self, child: command.spawn().unwrap(), out, errors, is_over: false }
+    }
+
+    fn start(&self, options: &[&str]) -> Consumer<'_> {
+        self.start_with(options, &[])
+    }
+
+    fn client(&self) -> Client {
+        self.server.connect()
+    }
+
+    fn difference(&self) -> String {
+        text(&mut self.client(), DIFFERENCE)
+    }
+
+    /// Waits until the copy is as long as the source, and compares them.
+    #[track_caller]
+    fn assert_equal(&self) {
+        let mut client = self.client();
+        let missing = "SELECT ((SELECT count(*) FROM events) - (SELECT count(*) FROM copy))::text";
+        wait_until("the copy has all rows", || text(&mut client, missing).parse::<i64>().unwrap() <= 0);
+        assert_eq!(self.difference(), "0 0 0", "missing, additional and disordered rows");
+    }
+}
+
+struct Consumer<'a> {
+    case: &'a Case,
+    child: Child,
+    out: PathBuf,
+    errors: PathBuf,
+    is_over: bool,
+}
+
+impl Consumer<'_> {
+    fn signal(&self, signal: i32) {
+        // SAFETY: the child was not waited for, so the ID is its.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+    }
+
+    fn errors(&self) -> String {
+        fs::read_to_string(&self.errors).unwrap()
+    }
+
+    #[track_caller]
+    fn wait(&mut self) -> ExitStatus {
+        let mut status = None;
+        wait_until("the consumer ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        self.is_over = true;
+        status.unwrap()
+    }
+
+    #[track_caller]
+    fn assert_fails(mut self, with: &str) {
+        let status = self.wait();
+        let errors = self.errors();
+        assert!(!status.success() && errors.contains(with), "{status}\n{errors}");
+    }
+
+    /// Stops it, and returns how long that took.
+    #[track_caller]
+    fn stop(mut self) -> Duration {
+        let begun = Instant::now();
+        self.signal(libc::SIGTERM);
+        let status = self.wait();
+        assert!(status.success(), "{status}\n{}", self.errors());
+        begun.elapsed()
+    }
+
+    fn kill(&mut self) {
+        self.signal(libc::SIGKILL);
+        self.wait();
+    }
+
+    fn wait_for_output(&self, what: &str) {
+        wait_until("the output of the consumer", || fs::read_to_string(&self.out).unwrap().contains(what));
+    }
+}
+
+impl Drop for Consumer<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        if thread::panicking() {
+            println!("{:?}:\n{}", self.case.language, self.errors());
+        }
+    }
+}
+
+/// A proxy that cuts each connection before one of its messages, first the first, then the second, …
+struct Proxy {
+    port: u16,
+    ends: Arc<AtomicBool>,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Proxy {
+    fn new(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (ends, connections) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (is_over, count) = (Arc::clone(&ends), Arc::clone(&connections));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
+                let left = if is_over.load(Relaxed) { usize::MAX } else { count.fetch_add(1, Relaxed) };
+                let left = Arc::new(AtomicUsize::new(left));
+                for (from, to, is_client) in [(&client, &server, true), (&server, &client, false)] {
+                    let (mut from, mut to, left) =
+                        (from.try_clone().unwrap(), to.try_clone().unwrap(), Arc::clone(&left));
+                    thread::spawn(move || {
+                        let _ = relay(&mut from, &mut to, is_client, &left);
+                        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                    });
+                }
+            }
+        });
+        Self { port, ends, connections }
+    }
+}
+
+/// Passes messages on until none is left. The first of a client has no byte for its type.
+fn relay(from: &mut TcpStream, to: &mut TcpStream, mut is_first: bool, left: &AtomicUsize) -> io::Result<()> {
+    loop {
+        let mut message = vec![0; if is_first { 4 } else { 5 }];
+        from.read_exact(&mut message)?;
+        let length = u32::from_be_bytes(message[message.len() - 4..].try_into().unwrap()) as usize - 4;
+        let start = message.len();
+        message.resize(start + length, 0);
+        from.read_exact(&mut message[start..])?;
+        is_first = false;
+        if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Ok(());
+        }
+        to.write_all(&message)?;
+    }
+}
+
+/// A test for each library and each case.
+macro_rules! cases {
+    ($($case:ident)*) => {
+        $(mod $case {
+            use super::Language::{Go, Node, Python, PythonAsync};
+
+            #[test]
+            #[ignore = "needs its driver: make test-drivers"]
+            fn python() {
+                super::$case(Python);
+            }
+
+            #[test]
+            #[ignore = "needs its driver: make test-drivers"]
+            fn python_async() {
+                super::$case(PythonAsync);
+            }
+
+            #[test]
+            #[ignore = "needs its driver: make test-drivers"]
+            fn node() {
+                super::$case(Node);
+            }
+
+            #[test]
+            #[ignore = "needs its driver: make test-drivers"]
+            fn go() {
+                super::$case(Go);
+            }
+        })*
+    };
+}
+
+cases! {
+    a_handler_that_fails
+    poison
+    errors_to_try_again_after
+    lost_connections
+    a_cut_at_each_message
+    ddl
+    what_cannot_get_better
+    another_isolation_level
+    stops
+    left_in_another_way
+    a_transaction_that_the_handler_ends
+    nothing_to_read
+    two_that_are_killed
+    too_slow
+    pgbouncer
+}
+
+fn a_handler_that_fails(language: Language) {
+    let case = Case::new(language);
+    for options in [&[][..], &["batches"]] {
+        case.insert(&["fail 2", "plain", "fail 1"]);
+        let consumer = case.start(options);
+        case.assert_equal();
+        // It says so each time.
+        assert!(consumer.errors().matches("failure ").count() >= 3, "{}", consumer.errors());
+        consumer.stop();
+    }
+}
+
+fn poison(language: Language) {
+    for options in [&[][..], &["batches"]] {
+        let case = Case::new(language);
+        case.insert(&["poison", "plain", "poison"]);
+        case.start(options).assert_fails("poison");
+        assert_eq!(
+            text(&mut case.client(), "SELECT count(*)::text FROM copy"),
+            "30",
+            "rows before the poison"
+        );
+        let consumer = case.start(&[options, &["on_poison"]].concat());
+        wait_until("all are read", || text(&mut case.client(), "SELECT count(*)::text FROM copy") == "61");
+        assert_eq!(case.difference(), "2 0 0");
+        let passed =
+            "SELECT string_agg(error, ' ') FROM failures JOIN events USING (id) WHERE payload = 'poison'";
+        assert_eq!(text(&mut case.client(), passed), "poison poison");
+        consumer.stop();
+    }
+}
+
+fn errors_to_try_again_after(language: Language) {
+    let case = Case::new(language);
+    let consumer = case.start(&[]);
+    case.insert(&["sqlstate 40001", "sqlstate 40P01", "sqlstate 55P03", "sqlstate 57014"]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn lost_connections(language: Language) {
+    let case = Case::new(language);
+    let mut client = case.client();
+    let consumer = case.start(&[]);
+    let lose = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    for _ in 0..20 {
+        case.insert(&[]);
+        client.run(lose);
+        thread::sleep(Duration::from_millis(100));
+    }
+    // The pause between two tries is short again after each batch.
+    case.assert_equal();
+    for mode in [Mode::Fast, Mode::Immediate] {
+        drop(client);
+        case.insert(&[]);
+        case.server.restart(mode);
+        client = case.client();
+        case.insert(&[]);
+        case.assert_equal();
+    }
+    consumer.stop();
+}
+
+fn a_cut_at_each_message(language: Language) {
+    let case = Case::new(language);
+    let proxy = Proxy::new(case.server.port());
+    case.port.store(proxy.port, Relaxed);
+    // If the first connection fails, a consumer says so; the second one can be cut.
+    proxy.connections.store(usize::MAX, Relaxed);
+    let consumer = case.start(&[]);
+    case.insert(&[]);
+    case.assert_equal();
+    let mut client = case.client();
+    client.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+    // Up to a whole batch and the one after it, with some ten messages for the connection, and three to six for each row.
+    let begun = Instant::now();
+    while proxy.connections.load(Relaxed) < 120 && begun.elapsed() < Duration::from_secs(40) {
+        client.run("INSERT INTO events (payload) SELECT 'plain' FROM generate_series(1, 12)");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(proxy.connections.load(Relaxed) > 40, "{} cuts", proxy.connections.load(Relaxed));
+    proxy.ends.store(true, Relaxed);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn ddl(language: Language) {
+    let case = Case::new(language);
+    let consumer = case.start(&[]);
+    case.insert(&[]);
+    case.assert_equal();
+    for change in ["ADD COLUMN more int", "DROP COLUMN more", "ALTER payload TYPE varchar(100)"] {
+        case.server.run(&format!("ALTER TABLE events {change}"));
+        case.insert(&[]);
+        case.assert_equal();
+    }
+    case.server.run("ALTER TABLE events RENAME id TO key");
+    case.insert(&[]);
+    consumer.assert_fails("id");
+    case.server.run("ALTER TABLE events RENAME key TO id");
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn what_cannot_get_better(language: Language) {
+    let case = Case::new(language);
+    case.insert(&[]);
+    case.server.run("CREATE ROLE nobody LOGIN; CREATE ROLE another LOGIN");
+    case.start_with(&[], &[("PGDATABASE", "missing")]).assert_fails("missing");
+    case.start_with(&[], &[("PGUSER", "nobody")]).assert_fails("");
+    // A connection that is lost later, and then refused.
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    case.server.run("SELECT sno_drop_feed('feed')");
+    consumer.assert_fails("does not exist");
+    case.start(&[]).assert_fails("does not exist");
+}
+
+fn another_isolation_level(language: Language) {
+    let case = Case::new(language);
+    case.server.run(
+        "ALTER SYSTEM SET default_transaction_isolation = 'repeatable read';
+         ALTER SYSTEM SET default_transaction_read_only = on",
+    );
+    case.insert(&[]);
+    case.server.reload();
+    let consumer = case.start(&[]);
+    wait_until("a transaction can write", || case.difference() == "0 0 0");
+    consumer.stop();
+    case.start(&["open"]).assert_fails("open transaction");
+}
+
+fn stops(language: Language) {
+    let case = Case::new(language);
+    // While it waits; while another consumer has the feed.
+    let consumer = case.start(&[]);
+    case.insert(&[]);
+    case.assert_equal();
+    thread::sleep(Duration::from_millis(300));
+    let mut times = vec![consumer.stop()];
+    case.insert(&[]);
+    let mut other = case.client();
+    other.run("BEGIN; SELECT FROM sno_feed('feed', NULL::events)");
+    let consumer = case.start(&[]);
+    let waits = "SELECT count(*)::text FROM pg_locks WHERE NOT granted";
+    wait_until("it waits for the other one", || text(&mut case.client(), waits) == "1");
+    times.push(consumer.stop());
+    drop(other);
+    // A process ends in 0.2 s, of which the consumer needs half; the machine has other work.
+    assert!(times.iter().all(|time| *time < Duration::from_millis(1000)), "{times:?}");
+
+    // In a handler: after this row, the rest is given back.
+    case.server.run("TRUNCATE events, copy");
+    case.server.run("INSERT INTO events (payload) SELECT CASE n WHEN 5 THEN 'slow 0.5' ELSE 'plain' END FROM generate_series(1, 20) n");
+    let consumer = case.start(&[]);
+    consumer.wait_for_output("slow");
+    consumer.stop();
+    assert_eq!(text(&mut case.client(), "SELECT count(*)::text FROM copy"), "5");
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+    // Killed in a handler: the batch comes again.
+    case.insert(&["slow 30"]);
+    let mut consumer = case.start(&[]);
+    consumer.wait_for_output("slow");
+    consumer.signal(libc::SIGTERM);
+    consumer.kill();
+    case.server.run("UPDATE events SET payload = 'plain' WHERE payload = 'slow 30'");
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn left_in_another_way(language: Language) {
+    let case = Case::new(language);
+    case.server.run("INSERT INTO events (payload) VALUES ('plain'), ('plain'), ('exit'), ('plain')");
+    let mut consumer = case.start(&[]);
+    assert!(!consumer.wait().success());
+    assert_eq!(case.difference(), "4 0 0");
+    case.server.run("UPDATE events SET payload = 'plain'");
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn a_transaction_that_the_handler_ends(language: Language) {
+    let case = Case::new(language);
+    for payload in ["commit", "rollback"] {
+        case.server.run(&format!(
+            "INSERT INTO events (payload) VALUES ('plain'), ('plain'), ('{payload}'), ('plain'), ('plain')"
+        ));
+        case.start(&[]).assert_fails("transaction");
+        case.server.run(&format!("UPDATE events SET payload = 'plain' WHERE payload = '{payload}'"));
+        case.server.run(&format!("UPDATE copy SET payload = 'plain' WHERE payload = '{payload}'"));
+        let consumer = case.start(&[]);
+        case.assert_equal();
+        consumer.stop();
+    }
+    // An error of the server that the handler has hidden.
+    case.insert(&["swallow"]);
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn nothing_to_read(language: Language) {
+    let case = Case::new(language);
+    let mut client = case.client();
+    let consumer = case.start(&[]);
+    case.insert(&[]);
+    case.assert_equal();
+    // No transaction of a consumer is open for longer than a call takes, so that it holds nobody up.
+    let open = "SELECT count(*)::text FROM pg_stat_activity
+                WHERE state LIKE 'idle in transaction%' AND state_change < clock_timestamp() - interval '0.3 s'";
+    for _ in 0..20 {
+        assert_eq!(text(&mut client, open), "0");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let calls = "SELECT xact_commit::text FROM pg_stat_database WHERE datname = 'postgres'";
+    let mut commits = || {
+        client.run("SELECT pg_sleep(1.2)");
+        text(&mut client, calls).parse::<i64>().unwrap()
+    };
+    let before = commits();
+    let made = commits() - before;
+    assert!(made < 100, "{made} transactions in 1.2 s");
+    // Without the procedure that waits, it polls.
+    case.server.run(
+        "DO $$ BEGIN IF to_regproc('sno_wait_feed') IS NOT NULL THEN
+        ALTER EXTENSION sno DROP PROCEDURE sno_wait_feed; DROP PROCEDURE sno_wait_feed; END IF; END $$",
+    );
+    case.insert(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn two_that_are_killed(language: Language) {
+    let case = Case::new(language);
+    let mut consumers = [case.start(&[]), case.start(&["batches"])];
+    for round in 0..16 {
+        case.insert(&[]);
+        thread::sleep(Duration::from_millis(150));
+        consumers[round % 2].kill();
+        consumers[round % 2] = case.start(if round % 2 == 0 { &[] } else { &["batches"] });
+        thread::sleep(Duration::from_millis(300));
+    }
+    case.assert_equal();
+    for consumer in consumers {
+        consumer.stop();
+    }
+}
+
+fn too_slow(language: Language) {
+    let case = Case::new(language);
+    case.server.configure("idle_in_transaction_session_timeout", "'200ms'");
+    case.server.reload();
+    case.insert(&["idle 0.6"]);
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    assert!(consumer.errors().contains("smaller batches"), "{}", consumer.errors());
+    consumer.stop();
+}
+
+fn pgbouncer(language: Language) {
+    if Command::new("pgbouncer").arg("--version").output().is_err() {
+        return sno_tests::skip_on_this_machine("pgbouncer is not installed");
+    }
+    let case = Case::new(language);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let folder = case.server.socket_folder().to_owned();
+    let file = folder.join("pgbouncer.ini");
+    fs::write(
+        &file,
+        format!(
+            "[databases]\npostgres = host=127.0.0.1 port={} dbname=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+             listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 4\n\
+             ignore_startup_parameters = extra_float_digits,options\nserver_lifetime = 1\n",
+            case.server.port()
+        ),
+    )
+    .unwrap();
+    // With auth_type = any all are one user, who is named for the database.
+    let ini = fs::read_to_string(&file).unwrap().replace("dbname=postgres", "dbname=postgres user=postgres");
+    fs::write(&file, ini).unwrap();
+    let mut bouncer = as_server(Path::new("pgbouncer"));
+    let log = File::create(folder.join("pgbouncer.log")).unwrap();
+    let mut bouncer =
+        bouncer.arg("-q").arg(&file).stderr(log.try_clone().unwrap()).stdout(log).spawn().unwrap();
+    wait_until("pgbouncer listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    case.port.store(port, Relaxed);
+    let consumers = [case.start(&["pgbouncer"]), case.start(&["pgbouncer", "batches"])];
+    for _ in 0..20 {
+        case.insert(&["fail 1"]);
+        thread::sleep(Duration::from_millis(100));
+    }
+    let equal = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case.assert_equal()));
+    let times = equal.map(|()| consumers.into_iter().map(Consumer::stop).collect::<Vec<_>>());
+    let _ = bouncer.kill();
+    let _ = bouncer.wait();
+    times.unwrap();
+}

@@ -1,0 +1,105 @@
+// A consumer that does to each row what its payload says, for consumers.rs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"sno/snopgx"
+
+	"github.com/jackc/pgx/v5"
+)
+
+type event struct {
+	ID      string `db:"id"`
+	Payload string `db:"payload"`
+	More    *int   `db:"more"`
+}
+
+var seen = map[string]int{}
+
+func has(option string) bool {
+	return slices.Contains(os.Args[1:], option)
+}
+
+func act(ctx context.Context, tx snopgx.Tx, row event) error {
+	if _, err := tx.Exec(ctx, "INSERT INTO copy (id, payload) VALUES ($1::text::sno, $2)", row.ID, row.Payload); err != nil {
+		return err
+	}
+	seen[row.ID]++
+	what, argument, _ := strings.Cut(row.Payload, " ")
+	number, _ := strconv.ParseFloat(argument, 64)
+	var err error
+	switch first := seen[row.ID] == 1; {
+	case what == "fail" && seen[row.ID] <= int(number), what == "poison":
+		err = errors.New(row.Payload)
+	case what == "slow", what == "idle" && first:
+		fmt.Println("slow")
+		time.Sleep(time.Duration(number * float64(time.Second)))
+	case what == "exit":
+		panic("exit")
+	case what == "sqlstate" && first:
+		_, err = tx.Exec(ctx, "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '"+argument+"'; END $$")
+	case what == "commit", what == "rollback":
+		_, err = tx.Exec(ctx, what)
+	case what == "swallow" && first:
+		tx.Exec(ctx, "SELECT 1/0")
+	}
+	return err
+}
+
+func connect(ctx context.Context) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	if has("pgbouncer") {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err == nil && has("open") {
+		_, err = conn.Exec(ctx, "BEGIN")
+	}
+	return conn, err
+}
+
+func scan(row pgx.CollectableRow) (event, error) {
+	return pgx.RowToStructByNameLax[event](row)
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	options := snopgx.Options[event]{Attempts: 3, BatchSize: 20, Timeout: 2 * time.Second}
+	if has("on_poison") {
+		options.OnPoison = func(ctx context.Context, tx snopgx.Tx, row event, err error) error {
+			_, failed := tx.Exec(ctx, "INSERT INTO failures VALUES ($1::text::sno, $2)", row.ID, err.Error())
+			return failed
+		}
+	}
+	var err error
+	if has("batches") {
+		err = snopgx.ConsumeBatches(ctx, connect, "feed", "events", scan, func(ctx context.Context, tx snopgx.Tx, rows []event) error {
+			for _, row := range rows {
+				if err := act(ctx, tx, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, options)
+	} else {
+		err = snopgx.Consume(ctx, connect, "feed", "events", scan, act, options)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,47 @@
+// A consumer that does to each row what its payload says, for consumers.rs.
+'use strict'
+
+const { setTimeout: sleep } = require('timers/promises')
+const { Client } = require('pg')
+const { consume } = require('sno/consumer')
+
+const options = process.argv.slice(2)
+const has = option => options.includes(option)
+const seen = new Map()
+
+async function act ({ id, payload }, client) {
+  await client.query('INSERT INTO copy (id, payload) VALUES ($1, $2)', [id, payload])
+  const times = (seen.get(id) ?? 0) + 1
+  seen.set(id, times)
+  const [what, argument] = payload.split(' ')
+  if ((what === 'fail' && times <= Number(argument)) || what === 'poison') throw new Error(payload)
+  if (what === 'slow' || (what === 'idle' && times === 1)) {
+    console.log('slow')
+    await sleep(Number(argument) * 1000)
+  }
+  if (what === 'exit') process.exit(1)
+  if (what === 'sqlstate' && times === 1) await client.query(`DO $$ BEGIN RAISE EXCEPTION SQLSTATE '${argument}'; END $$`)
+  if (what === 'commit' || what === 'rollback') await client.query(what)
+  if (what === 'swallow' && times === 1) await client.query('SELECT 1/0').catch(() => {})
+}
+
+async function connect () {
+  const client = new Client()
+  await client.connect()
+  if (has('open')) await client.query('BEGIN')
+  return client
+}
+
+const controller = new AbortController()
+process.on('SIGTERM', () => controller.abort())
+const batches = has('batches')
+const handler = batches
+  ? async (rows, client) => { for (const row of rows) await act(row, client) }
+  : act
+const onPoison = (row, error, client) => client.query('INSERT INTO failures VALUES ($1, $2)', [row.id, error.message])
+consume(connect, 'feed', 'events', handler, {
+  attempts: 3, batchSize: 20, timeout: 2, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
+}).catch(error => {
+  console.error(error)
+  process.exit(1)
+})
