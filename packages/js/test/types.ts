@@ -4,6 +4,7 @@ import { mask, masks, unmask } from 'sno/mask'
 import { kind, WrongKindError, type IdOf } from 'sno/kind'
 import { register } from 'sno/pg'
 import { sno } from 'sno/drizzle'
+import { consume } from 'sno/consumer'
 import { and, gte, lte } from 'drizzle-orm'
 import { pgTable, text as textColumn } from 'drizzle-orm/pg-core'
 import pg from 'pg'
@@ -39,6 +40,14 @@ const events = pgTable('events', { id: sno('id').primaryKey(), payload: textColu
 export type Event = typeof events.$inferSelect
 export const key = (event: Event): Sno => event.id
 export const recent = gte(events.id, lowerBound(new Date()))
+
+export async function bill (client: pg.Client): Promise<void> {
+  const connect = async () => client
+  await consume<{ id: Sno }, pg.Client>(connect, 'billing', 'orders', (row, client) => client.query('SELECT $1', [row.id]), { batchSize: 5 })
+  await consume<{ id: Sno }, pg.Client>(connect, 'billing', 'orders', async rows => { rows.map(row => row.id) }, { batches: true })
+  // @ts-expect-error A batch is no row.
+  await consume<{ id: Sno }>(connect, 'billing', 'orders', rows => rows.length)
+}
 
 export async function connect (): Promise<void> {
   await register(new pg.Pool(), pg.types)

@@ -127,6 +127,7 @@ def _steps(
     has_connected, can_wait, pause, idle, last_state = False, True, 0.1, 0.005, None
     # After a failure: how often which row has failed in a row; smaller batches up to a row.
     failed, failures, careful_until, limit = None, 0, "", batch_size
+    poison: Any = None
 
     def own(query: str, *parameters: Any, is_stoppable: bool = False) -> _Step:
         return _Step(lambda: connection.execute(query, parameters), connection, is_stoppable)
@@ -206,17 +207,17 @@ def _steps(
                 idle = min(idle * 2, 0.1) if can_wait else 0.1
                 yield _Step(None, None, True, idle)
             except _Failed as failed_now:
-                error: Any = failed_now.__cause__
+                cause: Any = failed_now.__cause__
                 place, before, end, start = failed_now.args
-                state = getattr(error, "sqlstate", None)
+                state = getattr(cause, "sqlstate", None)
                 if connection.closed or state in _TRY_AGAIN[:3]:
-                    logger.warning("feed %s: %s, reading the rows again in %.1f s%s", feed, error, pause, _advice(state))
+                    logger.warning("feed %s: %s, reading the rows again in %.1f s%s", feed, cause, pause, _advice(state))
                 else:
                     failures = failures + 1 if place == failed else 1
-                    failed, poison = place, error
-                    logger.warning("feed %s: failure %s at %s", feed, failures, place[0], exc_info=error)
+                    failed, poison = place, cause
+                    logger.warning("feed %s: failure %s at %s", feed, failures, place[0], exc_info=cause)
                     if failures >= attempts and start == place[0] == end and on_poison is None:
-                        raise error
+                        raise cause
                     # What is before it is committed by itself, then it is tried alone.
                     careful_until, limit = max(careful_until, end), before or 1
                 connection = yield from _roll_back(connection, state in _NEW_CONNECTION_ONCE)
@@ -229,7 +230,8 @@ def _steps(
                 elif is_broken or state in _NEW_CONNECTION_ONCE and state != last_state:
                     last_state = state
                     logger.warning("feed %s: %s, connecting again in %.1f s%s", feed, error, pause, _advice(state))
-                    connection = yield from _close(connection)
+                    yield from _close(connection)
+                    connection = None
                 elif state in _TRY_AGAIN:
                     logger.warning("feed %s: %s, trying again in %.1f s", feed, error, pause)
                     connection = yield from _roll_back(connection)
@@ -242,11 +244,11 @@ def _steps(
     except _Stopped:
         pass
     finally:
-        # An open transaction is rolled back by it.
         yield from _close(connection)
 
 
 def _close(connection: Any) -> Generator[_Step, Any, None]:
+    """An open transaction is rolled back by it."""
     if connection is not None:
         try:
             yield _Step(connection.close)

@@ -1,8 +1,12 @@
 """What type checkers make of the package: mypy. It is checked, not run."""
 
 from datetime import datetime, timezone
+from threading import Event
+
+from psycopg import Connection, connect
 
 from sno import Sno
+from sno.consumer import consume
 from sno.kind import Kind
 
 
@@ -28,3 +32,12 @@ show(parsed)
 show(Sno("9q7k4op82an2g222"))  # type: ignore[arg-type]
 show(UserId("9q7k4op82en2g222"))  # type: ignore[arg-type]
 show("9q7k4op82an2g222")  # type: ignore[arg-type]
+
+
+def bill(order: tuple[str], connection: "Connection[tuple[str]]") -> None:
+    connection.execute("INSERT INTO invoices VALUES (%s)", order)
+
+
+def run() -> None:
+    consume(connect, "billing", "orders", bill, stop=Event(), batch_size=5)
+    consume(connect, "billing", "orders", bill, stop=5)  # type: ignore[arg-type]
