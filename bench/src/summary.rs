@@ -61,5 +61,11 @@ pub(crate) fn summary(runs: &Runs) -> String {
         let place = if run == "full" { section.to_owned() } else { format!("{run}-{section}") };
         text += &format!("| {label} | {} | {place} |\n", cells.join(" | "));
     }
-    if rounds == usize::MAX { text } else { text + &format!("\nMedians of at least {rounds} rounds.\n") }
+    if rounds == usize::MAX {
+        text
+    } else {
+        text + &format!(
+            "\nTimes are medians of at least {rounds} rounds of one run; bytes were measured once.\n"
+        )
+    }
 }
