@@ -102,7 +102,11 @@ fn apply(
     (name, source, sql): (&str, &str, &str),
     random: &mut Random,
 ) -> Result<(), postgres::Error> {
-    let feed = format!("sno_feed('{name}', NULL::{source}, {})", 1 + random.below(200));
+    // At times the statement is some milliseconds old when it calls the function.
+    let (pause, rows) = (random.below(20).saturating_sub(10), 1 + random.below(200));
+    let feed = format!(
+        "(SELECT pg_sleep({pause} / 1000.0)::text AS slow OFFSET 0) s, LATERAL sno_feed('{name}', NULL::{source}, {rows} + length(slow))"
+    );
     let sql = sql.replace("{feed}", &feed);
     let sleep = format!("SELECT pg_sleep({} / 1000.0)", random.below(30));
     if name == HALF_WAY {
@@ -182,7 +186,7 @@ fn consumers_that_join_and_count() {
     let half_way = (HALF_WAY, "events", "");
     let consumers: Vec<_> = STATEMENTS.into_iter().chain([half_way]).collect();
     for (name, source, _) in &consumers {
-        client.run(&format!("SELECT sno_create_feed('{name}', '{source}', key => 'id', margin => '0.1 s')"));
+        client.run(&format!("SELECT sno_create_feed('{name}', '{source}', key => 'id', margin => '0')"));
     }
     let stop = AtomicBool::new(false);
     // On one connection after another. What fails is tried again.

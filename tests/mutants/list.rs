@@ -39,6 +39,7 @@ const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
 const TORTURE: Suite = Suite("faults", "horizon::readers");
+const CONSUMERS: Suite = Suite("faults", "feeds::");
 const LOOM: Suite = Suite("loom", "");
 const LOOM_HORIZON: Suite = Suite("loom_horizon", "");
 const SIM: Suite = Suite("sim", "no_life");
@@ -989,7 +990,7 @@ DECLARE
         file: "sql/sno.sql",
         from: "LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000",
         to: "LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1000",
-        suites: &[FEEDS],
+        suites: &[FEEDS, CONSUMERS],
     },
     Mutant {
         name: "sno_feed looks for unseen rows in the statement's snapshot",
@@ -1206,6 +1207,13 @@ DECLARE
         file: "sql/sno.sql",
         from: "SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions',",
         to: "SELECT concat('sno_feed_positions',",
+        suites: &[FEEDS],
+    },
+    Mutant {
+        name: "a consumer gives back a part of the rows of an ID",
+        file: "sql/sno.sql",
+        from: "@extschema@.sno_has_several_rows(f, after) THEN",
+        to: "false THEN",
         suites: &[FEEDS],
     },
 ];

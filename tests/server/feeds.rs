@@ -528,7 +528,7 @@ fn two_at_once() {
     assert_eq!(read(&mut first), "");
 
     // The table is replaced by another one of its name, after the call has looked the name up.
-    other.run(&format!("{INSERT} (3)"));
+    other.run(&format!("{INSERT} (3); CREATE TABLE other (LIKE items INCLUDING ALL); INSERT INTO other SELECT id, n + 100 FROM items"));
     next_tick();
     first.run("SELECT pg_advisory_lock(1)");
     let slowly = format!(
@@ -539,8 +539,7 @@ fn two_at_once() {
         first.run("BEGIN; LOCK items; SELECT pg_advisory_unlock(1)");
         let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
         wait_until("a call that waits for the table", || other.one(waits));
-        first.run("ALTER TABLE items RENAME TO replaced; CREATE TABLE items (LIKE replaced INCLUDING ALL)");
-        first.run("INSERT INTO items SELECT id, n + 100 FROM replaced; COMMIT");
+        first.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items; COMMIT");
     });
     assert_eq!(replaced.as_deref(), Ok(""));
     first.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
