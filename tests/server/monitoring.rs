@@ -1,0 +1,177 @@
+//! `docs/monitoring`: each alert fires on a server in that state, by Prometheus' own `promtool`, and no other does.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, in_parallel, skip};
+
+fn file(name: &str) -> String {
+    fs::read_to_string(format!("{}/../docs/monitoring/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// The metrics of a server, as an exporter calls them, with their values.
+fn scrape(client: &mut Client, instance: &str) -> Vec<(String, f64)> {
+    let file = file("queries.yaml");
+    let mut metrics = Vec::new();
+    let mut blocks = file.split("  query: |\n");
+    let name = |text: &str| text.trim_end().trim_end_matches(':').rsplit('\n').next().unwrap().to_owned();
+    let mut block = name(blocks.next().unwrap());
+    for rest in blocks {
+        let (query, rest) = rest.split_once("  metrics:\n").unwrap();
+        let labels: Vec<&str> = rest
+            .lines()
+            .filter(|line| line.contains("usage: LABEL"))
+            .map(|line| line[6..].split(':').next().unwrap())
+            .collect();
+        for row in client.query(query, &[]).unwrap() {
+            let mut place = format!("instance=\"{instance}\"");
+            for label in &labels {
+                write!(place, ",{label}=\"{}\"", row.get::<_, String>(*label)).unwrap();
+            }
+            for column in
+                row.columns().iter().map(|column| column.name()).filter(|name| !labels.contains(name))
+            {
+                metrics.push((format!("{block}_{column}{{{place}}}"), row.get(column)));
+            }
+        }
+        block = name(rest);
+    }
+    metrics
+}
+
+/// Which alerts of `alerts.yaml` fire ten minutes after the first values have become the second ones.
+fn alerts(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<String> {
+    let rules = file("alerts.yaml");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("alerts.yaml"), &rules).unwrap();
+    let mut series = String::new();
+    for (name, value) in after {
+        // A series that was not there before begins with its value.
+        let first = before.iter().find(|(same, _)| same == name).map_or(*value, |(_, value)| *value);
+        writeln!(series, "      - {{series: '{name}', values: '{first}x5 {value}x5'}}").unwrap();
+    }
+    let names: Vec<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert_eq!(names.len(), 12);
+    let mut test = format!(
+        "rule_files: [alerts.yaml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n{series}    alert_rule_test:\n"
+    );
+    for name in &names {
+        writeln!(test, "      - {{eval_time: 8m, alertname: {name}, exp_alerts: []}}").unwrap();
+    }
+    fs::write(folder.path().join("test.yaml"), test).unwrap();
+    // Each is expected not to fire: promtool says which do.
+    let output =
+        Command::new("promtool").args(["test", "rules", "test.yaml"]).current_dir(folder.path()).output();
+    let output = output.unwrap();
+    let printed = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+    let fired: Vec<String> = names
+        .iter()
+        .filter(|name| printed.contains(&format!("alertname: {name},")))
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(output.status.success(), fired.is_empty(), "{printed}");
+    fired
+}
+
+#[test]
+fn each_alert_fires_on_a_server_in_its_state() {
+    let check = Command::new("promtool")
+        .args(["check", "rules"])
+        .arg(format!("{}/../docs/monitoring/alerts.yaml", env!("CARGO_MANIFEST_DIR")))
+        .output();
+    let Ok(check) = check else { return skip("promtool, of Debian's package prometheus, is not installed") };
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+
+    let start = |number| {
+        let server = Server::builder().faketime(true).conf("sno.partition_prefix", number).start();
+        server.run(
+            "CREATE EXTENSION sno_compat;
+             CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()) PARTITION BY RANGE (id);
+             SELECT sno_create_partitions('events', '1 hour', now(), now() + interval '48 hours');
+             INSERT INTO events DEFAULT VALUES;
+             SELECT sno_create_feed('export', 'events', margin => '0');
+             SELECT uid60_new()",
+        );
+        server.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+        server
+    };
+    let (one, other) = (start("42"), start("43"));
+    let both = |one: &Server, other: &Server| {
+        let mut metrics = scrape(&mut one.connect(), "one");
+        metrics.extend(scrape(&mut other.connect(), "other"));
+        metrics
+    };
+    let well = both(&one, &other);
+    assert_eq!(well.len(), 2 * 11, "{well:?}");
+    assert_eq!(alerts(&well, &well), Vec::<String>::new());
+
+    // Two with one number; one without, beside another.
+    one.configure("sno.partition_prefix", "43");
+    one.reload();
+    let same = both(&one, &other);
+    assert_eq!(alerts(&same, &same), ["SnoSameNumber"]);
+    one.configure("sno.partition_prefix", "auto");
+    one.reload();
+    let auto = both(&one, &other);
+    assert_eq!(alerts(&auto, &auto), ["SnoNoNumber"]);
+    let alone = scrape(&mut one.connect(), "one");
+    assert_eq!(alerts(&alone, &alone), Vec::<String>::new());
+    one.configure("sno.partition_prefix", "42");
+    one.reload();
+
+    // From here on one server is enough.
+    let scrape = |server: &Server| scrape(&mut server.connect(), "one");
+    let mut before = scrape(&one);
+    let mut then = |server: &Server| {
+        let after = scrape(server);
+        alerts(&std::mem::replace(&mut before, after.clone()), &after)
+    };
+    // A feed that nobody reads; one that is read, but held back; partitions that end.
+    one.set_clock("+90");
+    one.run("INSERT INTO events DEFAULT VALUES");
+    assert_eq!(then(&one), ["SnoFeedNotRead", "SnoFeedLate"]);
+    let mut open = one.connect();
+    open.run("BEGIN; INSERT INTO events DEFAULT VALUES");
+    one.set_clock("+180");
+    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    assert_eq!(then(&one), ["SnoFeedLate"]);
+    open.run("COMMIT");
+    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    assert_eq!(then(&one), Vec::<String>::new());
+    one.set_clock("+129600");
+    one.run("INSERT INTO events DEFAULT VALUES; SELECT count(*) FROM sno_feed('export', NULL::events)");
+    assert_eq!(then(&one), ["SnoPartitionsRunOut"]);
+    one.run("SELECT sno_create_partitions('events', '1 hour', now(), now() + interval '48 hours')");
+
+    // Full ticks.
+    one.configure("sno.sequence_range", "0-3");
+    one.reload();
+    one.run("SELECT sno_new()");
+    then(&one);
+    in_parallel(4, |_| one.run("SELECT count(sno_new()) FROM generate_series(1, 4000)"));
+    assert_eq!(then(&one), ["SnoFullTicks"]);
+    one.unconfigure("sno.sequence_range");
+    one.reload();
+
+    // The clock steps back, by little; by more, behind a horizon; by more than calls wait.
+    let mut client = one.connect();
+    client.run("SELECT sno_new()");
+    one.set_clock("+129599");
+    client.run("SELECT sno_new()");
+    assert_eq!(then(&one), ["SnoClockSteppedBack"]);
+    one.set_clock("+129630");
+    in_parallel(8, |_| one.run("SELECT sno_new()"));
+    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    then(&one);
+    one.set_clock("+129621");
+    assert_eq!(then(&one), ["SnoInsertsWait", "SnoClockWasFast"]);
+    in_parallel(8, |_| one.run("SELECT sno_new()"));
+    assert_eq!(then(&one), ["SnoWaits"]);
+    one.set_clock("+129660");
+    one.run("SELECT sno_new(), uid60_new(); SELECT count(*) FROM sno_feed('export', NULL::events)");
+    then(&one);
+    one.set_clock("+129630");
+    assert_eq!(then(&one), ["SnoInsertsFail", "SnoInsertsWait", "SnoClockWasFast", "SnoCompatWaits"]);
+}
