@@ -9,6 +9,7 @@
 mod load;
 mod tally;
 
+mod changes;
 mod clock;
 mod connections;
 mod disk;

@@ -38,6 +38,8 @@ const PRELOAD: Suite = Suite("server", "preload::");
 const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
+const CHANGES: Suite = Suite("server", "changes::");
+const CHANGES_TORTURE: Suite = Suite("faults", "changes::copies");
 const TORTURE: Suite = Suite("faults", "horizon::readers");
 const CONSUMERS: Suite = Suite("faults", "feeds::");
 const LOOM: Suite = Suite("loom", "");
@@ -963,6 +965,132 @@ DECLARE
         from: "IF to_regprocedure(format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        CREATE",
         to: "IF true THEN\n        CREATE OR REPLACE",
         suites: &[SQL_FILE],
+    },
+    Mutant {
+        name: "an update logs the new key alone",
+        file: "sql/sno.sql",
+        from: "    IF TG_OP <> 'INSERT' THEN\n        INSERT INTO %1$s (%2$s) VALUES (%3$s);",
+        to: "    IF TG_OP = 'UPDATE' THEN\n        INSERT INTO %1$s (%2$s) VALUES (%4$s);\n    ELSIF TG_OP = 'DELETE' THEN\n        INSERT INTO %1$s (%2$s) VALUES (%3$s);",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "an update logs the old key alone",
+        file: "sql/sno.sql",
+        from: "IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' AND NOT ROW(%3$s)::record *= ROW(%4$s)::record THEN",
+        to: "IF TG_OP = 'INSERT' THEN",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "deletes are not logged",
+        file: "sql/sno.sql",
+        from: "AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW",
+        to: "AFTER INSERT OR UPDATE ON %s FOR EACH ROW",
+        suites: &[CHANGES, CHANGES_TORTURE],
+    },
+    Mutant {
+        name: "the triggers of the log are not always enabled",
+        file: "sql/sno.sql",
+        from: "ENABLE ALWAYS TRIGGER sno_log, ENABLE ALWAYS TRIGGER sno_log_truncate",
+        to: "ENABLE TRIGGER sno_log, ENABLE TRIGGER sno_log_truncate",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "who changes a tracked table needs rights on its log",
+        file: "sql/sno.sql",
+        from: "LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS",
+        to: "LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET row_security = off AS",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "who changes a tracked table chooses what the names in its trigger mean",
+        file: "sql/sno.sql",
+        from: "SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS",
+        to: "SECURITY DEFINER SET row_security = off AS",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "everybody can attach the trigger function of a log",
+        file: "sql/sno.sql",
+        from: "EXECUTE format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', log);",
+        to: "",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "a log belongs to whoever tracks",
+        file: "sql/sno.sql",
+        from: "IF t.owner <> current_user::regrole THEN",
+        to: "IF false THEN",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "a trigger on a table leads to what others own",
+        file: "sql/sno.sql",
+        from: "IF log IS NULL OR changes IS NULL OR NOT t.is_owners THEN",
+        to: "IF log IS NULL OR changes IS NULL THEN",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "TRUNCATE in REPEATABLE READ logs what its snapshot has",
+        file: "sql/sno.sql",
+        from: "        IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN\n            RAISE EXCEPTION 'cannot truncate",
+        to: "        IF false THEN\n            RAISE EXCEPTION 'cannot truncate",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "TRUNCATE is logged when the rows are gone",
+        file: "sql/sno.sql",
+        from: "sno_log_truncate BEFORE TRUNCATE",
+        to: "sno_log_truncate AFTER TRUNCATE",
+        suites: &[CHANGES, CHANGES_TORTURE],
+    },
+    Mutant {
+        name: "a log has the collations of the types",
+        file: "sql/sno.sql",
+        from: "FROM pg_collation WHERE oid = a.attcollation",
+        to: "FROM pg_collation WHERE false",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "what one feed has read is forgotten",
+        file: "sql/sno.sql",
+        from: "false)) THEN min(f.position) END",
+        to: "false)) THEN max(f.position) END",
+        suites: &[CHANGES, CHANGES_TORTURE],
+    },
+    Mutant {
+        name: "a feed that has read nothing is left out of what all have read",
+        file: "sql/sno.sql",
+        from: "f.position IS NOT NULL AND o.key = (SELECT",
+        to: "o.key = (SELECT",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "feeds by another column count as readers of the key",
+        file: "sql/sno.sql",
+        from: "f.position IS NOT NULL AND o.key = (SELECT k.name FROM own_key k) AND (",
+        to: "f.position IS NOT NULL AND (",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "a column of a view is that of its name",
+        file: "sql/sno.sql",
+        from: "WHERE cardinality(origins) = 3 AND attrelid",
+        to: "WHERE attrelid",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "partitions expire by age while a feed has read nothing",
+        file: "sql/sno.sql",
+        from: "RETURN CASE WHEN until < before THEN until WHEN until IS NOT NULL THEN before END;",
+        to: "RETURN least(until, before);",
+        suites: &[CHANGES],
+    },
+    Mutant {
+        name: "all keys are those of a log",
+        file: "sql/sno.sql",
+        from: "= (SELECT o.source FROM @extschema@.sno_origin(source, key) o), false)",
+        to: "= (SELECT o.source FROM @extschema@.sno_origin(source, key) o), true)",
+        suites: &[CHANGES, FEEDS],
     },
     Mutant {
         name: "two consumers move a feed from the same position",

@@ -7,6 +7,7 @@
 //! ```
 
 mod alone;
+mod changes;
 mod citus;
 mod clones;
 mod compat;

@@ -66,6 +66,10 @@ pub(crate) const FILL: &str = "
         RETURN sno_between($1, now() - interval '1 hour', now() + interval '1 hour');
     SELECT sno_create_feed('events', 'event', '2026-01-02Z');
     SELECT count(*) FROM sno_feed('events', NULL::event, 100);
+    CREATE TABLE items (id integer PRIMARY KEY, n integer);
+    SELECT sno_track_changes('items');
+    INSERT INTO items SELECT n, n FROM generate_series(1, 100) n;
+    DELETE FROM items WHERE id > 50;
     ANALYZE event, log, part;";
 
 /// The indexes of `event`, and what each is to find.
@@ -114,6 +118,7 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
         "SELECT string_agg(format('%s %s %s %s', tableoid::regclass, id, line, sno_time(id)), ',' ORDER BY id) FROM log",
         "SELECT string_agg(format('%s %s', tableoid::regclass, id), ',' ORDER BY id) FROM part",
         "SELECT count(*) FROM recent",
+        "SELECT string_agg(format('%s %s %s', changed, id, record), ',' ORDER BY changed) FROM items_changes",
         "SELECT count(*) FROM event JOIN event parent ON parent.id = event.parent",
         "SELECT string_agg(format('%s %s %s %s', feed, owner, position, margin), ' ') FROM sno_feeds",
     ] {
@@ -145,7 +150,11 @@ fn an_update_with_all_that_uses_it() {
                  DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
                  SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
                  INSERT INTO log (line) VALUES ('new');
-                 DELETE FROM log WHERE line = 'new';");
+                 DELETE FROM log WHERE line = 'new';
+                 SELECT sno_track_changes('items');
+                 INSERT INTO items VALUES (101, 1);
+                 DELETE FROM items WHERE id = 101;
+                 DELETE FROM items_log WHERE id = 101;");
         assert_eq!(code(&mut client, "ALTER EXTENSION sno UPDATE TO '1.0.0'"), "22023");
     }
     let mut client = server.connect_to("old");
