@@ -164,9 +164,9 @@ export async function consume (connect, feed, source, handler, {
         if (session === null) {
           if (signal?.aborted) return
           session = new Session(await connect())
+          hasConnected = canWait = true
           await session.query('SELECT')
           if (session.status !== 'I') throw new Error('the new connection has an open transaction')
-          hasConnected = canWait = true
         }
         await session.stoppable(signal, null, 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
         const { rows } = await session.stoppable(signal, null, read, feed, limit)
