@@ -108,7 +108,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // With the extension in a schema that is not searched, results are read all the same. A parameter needs the search path.
     let elsewhere = format!(
-        "DROP TABLE events; DROP EXTENSION sno; CREATE SCHEMA elsewhere; CREATE EXTENSION sno SCHEMA elsewhere;
+        "DROP TABLE events, kinds; DROP DOMAIN event_id; DROP EXTENSION sno; CREATE SCHEMA elsewhere; CREATE EXTENSION sno SCHEMA elsewhere;
          CREATE TABLE events (id elsewhere.sno, payload text); INSERT INTO events VALUES ('{id}', 'first')"
     );
     sqlx::raw_sql(AssertSqlSafe(elsewhere)).execute(&pool).await?;
