@@ -166,19 +166,19 @@ finding(step, what, object, action) AS (
     FROM key LEFT JOIN birth USING (rel) WHERE birth.rel IS NULL AND key.family <> 'sno'
     UNION
     SELECT 2, 'creation time', format('%s %s', name, type),
-           CASE WHEN type = 'timestamp without time zone' THEN 'of which time zone? fill_… reads it as UTC'
+           CASE WHEN type = 'timestamp without time zone' THEN 'of which time zone? fill_... reads it as UTC'
                 WHEN type = 'date' THEN 'many rows of one time: spread them'
-                ELSE 'a number: to_timestamp(…), with its unit; keep the column' END
+                ELSE 'a number: to_timestamp(...), with its unit; keep the column' END
     FROM birth WHERE type <> 'timestamp with time zone' AND :'from' <> 'sno'
     UNION
-    SELECT 2, 'rows without a time', name, format('coalesce(%I, …)', attname) FROM stat WHERE null_frac > 0
+    SELECT 2, 'rows without a time', name, format('coalesce(%I, ...)', attname) FROM stat WHERE null_frac > 0
     UNION
     SELECT 2, 'rows of one time', name, format('about %s of them: spread them', round(frequency * rows)) FROM stat WHERE frequency * rows > 32768
     UNION
-    SELECT 2, 'rows from before 2010', name, format('greatest(%I, …)', attname) FROM stat
+    SELECT 2, 'rows from before 2010', name, format('greatest(%I, ...)', attname) FROM stat
     WHERE earliest NOT IN ('-infinity', 'infinity') AND earliest < '2010' COLLATE "C" OR earliest = '-infinity' OR earliest LIKE '%BC'
     UNION
-    SELECT 2, 'no index', name, 'fill_… needs an index that begins with it'
+    SELECT 2, 'no index', name, 'fill_... needs an index that begins with it'
     FROM mcol WHERE NOT is_array AND NOT EXISTS (SELECT FROM index WHERE index.rel = mcol.rel AND first = attnum AND NOT is_partial)
     UNION
     -- 3: indexes and constraints that have more than the column in them.

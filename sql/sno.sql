@@ -858,7 +858,7 @@ COMMENT ON TABLE sno_feed_positions IS 'internal: positions of feeds';
 -- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
 GRANT SELECT ON sno_feed_positions TO PUBLIC;
 GRANT INSERT ON sno_feed_positions TO @extowner@;
--- pg_dump appends the condition to "SELECT … FROM sno_feed_positions": it reads the names that the sources have then. Without sources that
+-- pg_dump appends the condition to "SELECT ... FROM sno_feed_positions": it reads the names that the sources have then. Without sources that
 -- were dropped, so that a feed does not go on with another table of the same name.
 SELECT pg_catalog.pg_extension_config_dump('sno_feed_positions',
     $$WHERE false
