@@ -8,16 +8,34 @@ use std::time::Duration;
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, Stop, sql_file, text};
 
-use crate::docs::{blocks, page, run_step};
+use crate::docs::{blocks, page, run_step, section};
 
 mod shop;
 
-/// Every block of SQL; of the way back, those to `uuid` without its first one, whose tables are there already.
+/// Every block of SQL of the way to `sno`.
 fn steps() -> Vec<String> {
-    let [to, back] = ["moving.md", "moving-back.md"].map(page);
-    let back = back.split("\n## To `bigint`").next().unwrap();
-    let blocks = blocks(&to, "sql").into_iter().chain(blocks(back, "sql").into_iter().skip(1));
-    blocks.map(|block| block.sql.to_owned()).collect()
+    blocks(&page("moving.md"), "sql").iter().map(|block| block.sql.to_owned()).collect()
+}
+
+/// The way back to `uuid`: its own blocks, of which the first one creates the tables, then those of the way there with other names.
+fn steps_back() -> Vec<String> {
+    let page = page("moving-back.md");
+    let to_uuid = section(&page, "To `uuid`");
+    let there = steps();
+    let there =
+        ["CREATE UNIQUE INDEX CONCURRENTLY", "VALIDATE CONSTRAINT", "DROP IDENTITY", "DROP COLUMN old_id"]
+            .map(|part| there.iter().find(|step| step.contains(part)).expect(part));
+    let names = [("order_sno", "new_order_id"), ("replaces_sno", "new_replaces"), ("sno", "new_id")];
+    let [default] = blocks(to_uuid, "postgresql")[..] else { panic!("{to_uuid}") };
+    let renamed = there.map(|step| {
+        let step = names.iter().fold(step.clone(), |step, (from, to)| step.replace(from, to));
+        let lines = step
+            .lines()
+            .map(|line| if line.contains("DROP IDENTITY") { default.sql.trim_end() } else { line });
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    let own = blocks(to_uuid, "sql");
+    own.iter().map(|block| block.sql.to_owned()).chain(renamed).collect()
 }
 
 /// Writes orders and lines as an application does that takes the key as a text, whatever its type; how many.
@@ -82,8 +100,8 @@ fn go(server: &Server, steps: &[String], key_type: &str) {
 #[test]
 fn tables_move_to_sno_and_out_again_while_they_are_written() {
     let server = Server::builder().start();
-    let steps = steps();
-    assert!(steps.len() >= 12, "{} steps found", steps.len());
+    let steps = [steps(), steps_back().split_off(1)].concat();
+    assert!(steps.len() >= 16, "{} steps found", steps.len());
     go(&server, &steps, "uuid");
 }
 
@@ -92,9 +110,7 @@ fn tables_move_to_sno_and_out_again_while_they_are_written() {
 fn tables_move_from_the_sql_file_and_back_while_they_are_written() {
     let server = Server::builder().conf("sno.partition_prefix", "42").start();
     server.run(&sql_file("uuidv7.sql"));
-    let page = page("moving-back.md");
-    let back = page.split("\n## To `bigint`").next().unwrap();
-    let back: Vec<String> = blocks(back, "sql").iter().map(|block| block.sql.to_owned()).collect();
+    let back = steps_back();
     let there: Vec<String> = back
         .iter()
         .map(|step| {
@@ -121,7 +137,9 @@ fn tables_move_from_the_sql_file_and_back_while_they_are_written() {
         })
         .collect();
     go(&server, &there, "sno");
-    server.run("ALTER INDEX orders_customer_new_id RENAME TO orders_customer");
+    server.run(
+        "ALTER INDEX orders_customer_new_id RENAME TO orders_customer; ALTER INDEX orders_new_replaces RENAME TO orders_replaces",
+    );
     let back: Vec<String> = back.iter().map(|step| step.replace("gen_random_uuid()", "sno_uuid()")).collect();
     let back = [&[String::from("SELECT 1")], &back[1..]].concat();
     go(&server, &back, "uuid");
