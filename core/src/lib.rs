@@ -119,6 +119,7 @@ mod slot;
 mod sqlx;
 mod tick;
 mod tick_type;
+mod watch;
 
 pub use abbreviation::{Abbreviation, DistinctCounter};
 pub use base32::ParseError;
@@ -136,6 +137,7 @@ pub use partition::{InvalidValue, Prefix, SequenceRange};
 pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{Epoch, OutOfEpoch, Tick};
 pub use tick_type::TickType;
+pub use watch::Watch;
 
 /// The examples of the README, which need several features.
 #[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]

@@ -389,6 +389,12 @@ impl<T: TickType> Slot<T> {
         self.waited.fetch_add(micros, Relaxed);
     }
 
+    /// What changes with each ID; and the latest tick of all IDs, or a later one.
+    pub fn newest(&self) -> (u64, T) {
+        let word = self.word();
+        (word.0, word.tick().max(self.departed(false)).max(self.departed(true)))
+    }
+
     /// The highest tick at which this slot departed from a side, or resumed on it.
     pub fn departed(&self, tick_tock: bool) -> T {
         T::from_bits(self.departed[tick_tock as usize].load(Acquire))

@@ -5,11 +5,11 @@
 //! rule: **no frame from the call up to PostgreSQL has a destructor to run or a `catch_unwind`.** That is also why a
 //! caller may not panic.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
     Bitmapset, CoercionForm, Const, Datum, EquivalenceClass, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
-    List, Node, Oid, Path, PathKey, PlannerInfo, RegProcedure, RelOptInfo, SortSupport, TargetEntry,
+    Latch, List, Node, Oid, Path, PathKey, PlannerInfo, RegProcedure, RelOptInfo, SortSupport, TargetEntry,
     TypeCacheEntry, VariableStatData, oidvector,
 };
 
@@ -22,6 +22,8 @@ unsafe extern "C-unwind" {
     pub(crate) fn in_range_timestamptz_interval(fcinfo: FunctionCallInfo) -> Datum;
 
     pub(crate) fn ProcessInterrupts();
+    pub(crate) fn WaitLatch(latch: *mut Latch, events: c_int, millis: c_long, wait_event: u32) -> c_int;
+    pub(crate) fn ResetLatch(latch: *mut Latch);
     pub(crate) fn stack_is_too_deep() -> bool;
 
     pub(crate) fn fmgr_info(function: Oid, info: *mut FmgrInfo);

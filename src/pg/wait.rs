@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use pgrx::{check_for_interrupts, pg_sys};
 
-use crate::pg::versions::wait_event;
+use crate::pg::{raw, versions::wait_event};
 
 /// Shorter waits sleep to the microsecond, since a tick has only four milliseconds. Longer ones wait on the latch, to
 /// the millisecond; a cancel request sets it.
@@ -31,4 +31,22 @@ pub(crate) fn nap(event: &'static CStr, micros: u64) {
         }
     }
     check_for_interrupts!();
+}
+
+/// Waits for this many milliseconds on the latch, so that it ends with the postmaster. A cancelled query ends here with an
+/// error.
+///
+/// # Safety
+/// As for the functions of [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(crate) unsafe fn sleep(event: u32, millis: u64) {
+    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
+    // SAFETY: the backend's own latch; no frame has anything to drop.
+    unsafe {
+        raw::WaitLatch(pg_sys::MyLatch, wake as _, millis as _, event);
+        raw::ResetLatch(pg_sys::MyLatch);
+        if pg_sys::InterruptPending != 0 {
+            raw::ProcessInterrupts();
+        }
+    }
 }

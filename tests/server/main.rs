@@ -46,6 +46,7 @@ mod strangers;
 mod uniqueness;
 mod upgrades;
 mod uuidv7;
+mod waits;
 
 use std::thread;
 

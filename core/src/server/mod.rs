@@ -252,6 +252,13 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
         &self.slots[number as usize % SLOTS]
     }
 
+    /// What changes with each ID; and the latest tick of all IDs, or a later one.
+    pub fn newest(&self) -> (u64, T) {
+        self.slots.iter().map(Slot::newest).fold((0, T::MIN), |(seen, newest), (word, tick)| {
+            ((seen ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29), newest.max(tick))
+        })
+    }
+
     /// The tick in which the generators resumed.
     pub fn resumed(&self) -> T {
         T::from_bits(self.resumed.load(Relaxed))

@@ -3,7 +3,7 @@
 use core::{cell::Cell, time::Duration};
 
 use crate::{
-    Announcement, ClaimError, Clock, DatabaseHorizon, Horizon, Slot, Stamp, Tick, TickType,
+    Announcement, ClaimError, Clock, DatabaseHorizon, Horizon, Slot, Stamp, Tick, TickType, Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
 };
 
@@ -184,6 +184,30 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'a, Tick, SLO
         let horizon = horizon.advance(to, open, prepared);
         self.marks.keep_above(horizon, now.max(horizon))?;
         Ok(horizon)
+    }
+
+    /// A step of someone who waits for rows that are so many ticks old: whether to look for them now, and below which tick.
+    /// `held` returns the least tick that transactions have announced, of those that are prepared after all others. It
+    /// changes nothing that is shared.
+    ///
+    /// # Errors
+    ///
+    /// No ID can hold the time of the clock.
+    pub fn step(
+        &self,
+        watch: &mut Watch,
+        margin: u64,
+        held: impl FnOnce() -> Option<Tick>,
+    ) -> Result<Option<Tick>, Error> {
+        // In this order: what is taken after the first line is seen at the next step.
+        let (seen, newest) = self.shared().newest();
+        let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
+        let reach = || {
+            let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
+            let least = held().map_or(to, |tick| tick.min(to));
+            (least, least < to)
+        };
+        Ok(watch.step(now, seen, newest, reach))
     }
 }
 

@@ -65,6 +65,9 @@ const EVENTS: &[&str] = &[
     "prepared transactions",
     "subtransactions rolled back",
     "settings that changed",
+    "looks that find rows",
+    "looks in vain",
+    "steps without a look",
 ];
 
 fn number(name: &str) -> Option<u64> {

@@ -2,13 +2,14 @@
 
 use std::{
     cell::Cell,
+    collections::{HashMap, HashSet},
     io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::Duration,
 };
 
 use sno_core::{
-    Clock, Epoch, OutOfEpoch, Stamp, SystemClock, Tick,
+    Clock, Epoch, OutOfEpoch, Stamp, SystemClock, Tick, Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Transaction, Wait},
 };
 
@@ -241,6 +242,7 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
                 process.read_horizon(&session);
             }
             3 => process.finish_prepared(),
+            4 if world.one_in(4) => process.wait(&session),
             4 => world.nap(machine, place, 1 + world.below(20_000) as i64),
             _ if place >= WORKERS => process.work(&session, &last),
             _ => process.transaction(&session, &last),
@@ -450,7 +452,7 @@ impl<'a> Process<'a> {
             world.nap(machine, place, world.below(5000) as i64);
         }
         // Visible to others, and the end of the number: one step.
-        machine.rows[place].borrow_mut().clear();
+        machine.visible.borrow_mut().append(&mut machine.rows[place].borrow_mut());
         machine.numbers[place].set(0);
         world.count("commits");
         self.end();
@@ -486,6 +488,7 @@ impl<'a> Process<'a> {
         let rows = match machine.prepared.borrow_mut().iter_mut().find(|prepared| !prepared.is_visible) {
             Some(prepared) => {
                 prepared.is_visible = true;
+                machine.visible.borrow_mut().extend(&prepared.rows);
                 prepared.rows.clone()
             }
             None => return,
@@ -509,6 +512,80 @@ impl<'a> Process<'a> {
         machine.workers[leader].set(machine.workers[leader].get() - 1);
     }
 
+    /// The least tick that open transactions have announced.
+    fn open(&self) -> Option<Tick> {
+        let words = self.machine.words.iter().zip(&self.machine.numbers).filter_map(|(word, number)| {
+            word.of(|| {
+                self.world.pause();
+                number.get()
+            })
+        });
+        words.min()
+    }
+
+    /// That of transactions that are prepared, or about to be.
+    fn prepared(&self) -> Option<Tick> {
+        self.world.pause();
+        let prepared: Vec<_> =
+            self.machine.prepared.borrow().iter().filter_map(|prepared| prepared.tick).collect();
+        let preparing = self.machine.preparing.iter().filter_map(Cell::get);
+        prepared.into_iter().chain(preparing).min()
+    }
+
+    /// The least tick of both.
+    fn held(&self) -> Option<Tick> {
+        // In this order, as for a horizon.
+        let open = self.open();
+        [open, self.prepared()].into_iter().flatten().min()
+    }
+
+    /// Waits for rows. Whatever can be read is looked for at one of the next two steps.
+    fn wait(&self, session: &Generator<'a>) {
+        let (world, machine) = (self.world, self.machine);
+        let margin = [0, 10, 250][world.below(3) as usize];
+        let mut watch = Watch::new();
+        let mut found = HashSet::new();
+        let mut readable: HashMap<_, u32> = HashMap::new();
+        for _ in 0..3 + world.below(60) {
+            let visible = machine.visible.borrow().clone();
+            let to = Tick::floor(machine.clock(world)).unwrap().get().saturating_sub(margin);
+            let reach = self.held().map_or(to, |tick| tick.get().min(to));
+            for row in visible.iter().filter(|row| !found.contains(&row.id)) {
+                let steps = readable.entry(row.id).or_default();
+                *steps = if row.at < reach { *steps + 1 } else { 0 };
+                if *steps > 2 {
+                    world.fail(format!("a row of {} can be read below {reach}, and nobody looks", row.tick));
+                }
+            }
+            // A transaction can announce a tick from before the step, when it has read the clock and was interrupted.
+            let held = Cell::new(None);
+            let look = self.statement(|| {
+                session.step(&mut watch, margin, || {
+                    held.set(self.held());
+                    held.get()
+                })
+            });
+            let Some(Ok(look)) = look else { return };
+            if let Some(tick) = held.get() {
+                visible.iter().filter(|row| row.at >= tick.get()).for_each(|row| {
+                    readable.insert(row.id, 0);
+                });
+            }
+            world.say(machine, || {
+                format!("p{} waits with {margin} for rows below {reach}: {look:?}", self.place)
+            });
+            if let Some(reach) = look {
+                let visible = machine.visible.borrow();
+                let rows =
+                    visible.iter().filter(|row| row.tick < reach.get() && found.insert(row.id)).count();
+                world.count(if rows > 0 { "looks that find rows" } else { "looks in vain" });
+            } else {
+                world.count("steps without a look");
+            }
+            world.nap(machine, self.place, (400 * margin as i64).clamp(4000, 100_000));
+        }
+    }
+
     /// The horizon and the margin.
     fn read_horizon(&self, session: &Generator<'a>) -> Option<(Tick, u64)> {
         let (world, machine) = (self.world, self.machine);
@@ -516,22 +593,7 @@ impl<'a> Process<'a> {
         let before = machine.returned.get();
         // One that ends during the call can count for it.
         let prepared_before = machine.least_prepared();
-        let open = || {
-            let words = machine.words.iter().zip(&machine.numbers).filter_map(|(word, number)| {
-                word.of(|| {
-                    world.pause();
-                    number.get()
-                })
-            });
-            words.min()
-        };
-        let prepared = || {
-            world.pause();
-            let prepared: Vec<_> =
-                machine.prepared.borrow().iter().filter_map(|prepared| prepared.tick).collect();
-            let preparing = machine.preparing.iter().filter_map(Cell::get);
-            prepared.into_iter().chain(preparing).min()
-        };
+        let (open, prepared) = (|| self.open(), || self.prepared());
         let horizon =
             match self.statement(|| session.horizon(&session.horizon_of(1), margin, open, prepared))? {
                 Ok(horizon) => horizon,

@@ -83,8 +83,10 @@ type Id = (u16, u64);
 /// The row of an ID.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
-    id: Id,
+    pub(crate) id: Id,
     pub(crate) tick: u64,
+    /// The tick at which it was handed out, if that is later.
+    pub(crate) at: u64,
 }
 
 /// A prepared transaction.
@@ -139,6 +141,8 @@ pub(crate) struct Machine {
     /// The locks of transactions that are about to be prepared.
     pub(crate) preparing: [Cell<Option<Tick>>; PLACES],
     pub(crate) prepared: RefCell<Vec<Prepared>>,
+    /// Rows of transactions that have committed.
+    pub(crate) visible: RefCell<Vec<Row>>,
     pub(crate) wants_workers: [Cell<bool>; PLACES],
     pub(crate) workers: [Cell<u32>; PLACES],
     wake: [Cell<i64>; PLACES],
@@ -419,7 +423,8 @@ impl World {
         if self.one_in(50) {
             machine.some_tick.set(tick);
         }
-        machine.rows[leader].borrow_mut().push(Row { id, tick });
+        let at = tick.max(Tick::floor(machine.clock(self)).unwrap().get());
+        machine.rows[leader].borrow_mut().push(Row { id, tick, at });
     }
 
     /// A commit is in the log, and with it rows and how far a feed was read; its time is from a moment before.
@@ -544,6 +549,9 @@ impl World {
             machine.wants_workers[place].set(false);
             machine.workers[place].set(0);
             machine.parked[place].set(false);
+        }
+        if !matches!(down, Down::Crash | Down::Power) {
+            machine.visible.borrow_mut().clear();
         }
         match down {
             Down::Crash => {}

@@ -29,3 +29,4 @@
 pub(crate) mod transaction;
 
 mod reader;
+mod wait;

@@ -53,22 +53,27 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let tick = session
         .horizon(&database.horizon, margin.div_ceil(Tick::MICROS), open, prepared)
         .map_err(errors::generation::<SnoScheme>)?;
-    Ok(Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into())
+    Ok(first_id(tick))
+}
+
+/// The smallest ID of a tick.
+pub(crate) fn first_id(tick: Tick) -> Sno {
+    Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into()
 }
 
 /// The database of this backend: its transactions that have IDs, and those of databases that share its horizon.
-struct Database {
+pub(crate) struct Database {
     horizon: DatabaseHorizon<'static>,
     words: &'static [Announcement],
 }
 
 impl Database {
-    fn new(horizon: DatabaseHorizon<'static>) -> Result<Self, Error> {
+    pub(crate) fn new(horizon: DatabaseHorizon<'static>) -> Result<Self, Error> {
         Ok(Self { horizon, words: MEMORY.per_process()? })
     }
 
     /// The processes with open transactions that have IDs, and since when.
-    fn open(&self) -> impl Iterator<Item = (Process, Tick)> {
+    pub(crate) fn open(&self) -> impl Iterator<Item = (Process, Tick)> {
         let words = Process::all().zip(self.words);
         words.filter_map(|(process, word)| {
             let tick = word.of(|| process.transaction())?;
@@ -78,7 +83,7 @@ impl Database {
     }
 
     /// The numbers and the ticks of transactions that are prepared, or about to be.
-    fn prepared(&self) -> impl Iterator<Item = (u32, Tick)> {
+    pub(crate) fn prepared(&self) -> impl Iterator<Item = (u32, Tick)> {
         let databases: Vec<_> = all_prepared().collect();
         let counts = |database| self.horizon.counts(database);
         let mut locks: &[pg_sys::LockInstanceData] = &[];

@@ -1,0 +1,314 @@
+//! `CALL sno_wait_feed(…)` and `CALL sno_wait_read(…)`: they return in time, and hold nothing up meanwhile.
+
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::Client;
+use sno_tests::{Mode, Server, Sql as _, code, major_version, text, wait_until};
+
+const SETUP: &str = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+    SELECT sno_create_feed('feed', 'items', margin => '0.1 s')";
+
+const READ: &str = "SELECT count(*) FROM sno_feed('feed', NULL::items)";
+
+const INSERT: &str = "INSERT INTO items DEFAULT VALUES";
+
+/// What a wait returns, and how long it took.
+fn wait(client: &mut Client, call: &str) -> (bool, Duration) {
+    let began = Instant::now();
+    (client.one(call), began.elapsed())
+}
+
+/// The sessions that wait for a feed.
+fn waiting(client: &mut Client) -> i64 {
+    let event = if major_version(client) >= 17 { "SnoFeed" } else { "Extension" };
+    client.one(&format!(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE wait_event_type = 'Extension' AND wait_event = '{event}' AND query LIKE 'CALL sno_wait%'"
+    ))
+}
+
+/// Does something while a session waits. What the wait returned, and how long it took from then on.
+#[track_caller]
+fn during<'a>(server: &'a Server, call: &'a str, work: impl FnOnce(&mut Client)) -> (bool, Duration) {
+    let mut other = server.connect();
+    thread::scope(|scope| {
+        let waiter: ScopedJoinHandle<'_, (bool, Instant)> = scope.spawn(move || {
+            let ready = server.connect().one(call);
+            (ready, Instant::now())
+        });
+        wait_until("a session that waits", || waiting(&mut other) == 1);
+        // It is past its first looks.
+        thread::sleep(Duration::from_millis(300));
+        assert!(!waiter.is_finished(), "it did not wait");
+        work(&mut other);
+        let began = Instant::now();
+        let (ready, returned) = waiter.join().unwrap();
+        (ready, returned.saturating_duration_since(began))
+    })
+}
+
+const WAIT: &str = "CALL sno_wait_feed('feed', '50 s')";
+
+/// Far below any timeout, on a machine with other work.
+const SOON: Duration = Duration::from_secs(3);
+
+#[test]
+fn it_returns_when_a_row_can_be_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let (ready, took) = wait(&mut client, "CALL sno_wait_feed('feed', '0.5 s')");
+    assert!(!ready && took >= Duration::from_millis(500) && took < SOON, "{took:?}");
+    let (ready, took) = wait(&mut client, "CALL sno_wait_feed('feed', '-1 day')");
+    assert!(!ready && took < SOON, "{took:?}");
+    // A row that comes, one that its transaction holds back, one that was there before, and one from a subtransaction.
+    let (ready, took) = during(&server, WAIT, |other| other.run(INSERT));
+    assert!(ready && took < SOON, "{took:?}");
+    let (ready, took) = wait(&mut client, WAIT);
+    assert!(ready && took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    let mut holder = server.connect();
+    holder.run(&format!("BEGIN; {INSERT}"));
+    thread::sleep(Duration::from_millis(300));
+    let (ready, took) = during(&server, WAIT, |_| holder.run("COMMIT"));
+    assert!(ready && took < SOON, "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    // IDs of others, and of transactions that are rolled back, are no rows.
+    client.run("CREATE TABLE others (id sno DEFAULT sno_new(1))");
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '1.5 s')", |other| {
+        other.run("INSERT INTO others DEFAULT VALUES");
+        other.run(&format!("BEGIN; {INSERT}; ROLLBACK"));
+    });
+    assert!(!ready);
+    // After a wait of steps that were doubled.
+    let (ready, took) = during(&server, WAIT, |other| {
+        (0..20).for_each(|_| other.run("INSERT INTO others DEFAULT VALUES; SELECT pg_sleep(0.03)"));
+        other.run(INSERT);
+    });
+    assert!(ready && took < SOON, "{took:?}");
+}
+
+/// By each protocol, and in PL/pgSQL.
+#[test]
+fn every_kind_of_call() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(INSERT);
+    client.run("CALL sno_wait_feed('feed')");
+    client.run("CALL sno_wait_feed('feed', '5 s', NULL)");
+    assert!(client.one::<bool>("CALL sno_wait_feed(feed => 'feed', timeout => '5 s')"));
+    let prepared = client.prepare("CALL sno_wait_feed($1, '5 s')").unwrap();
+    for _ in 0..7 {
+        assert!(client.query_one(&prepared, &[&"feed"]).unwrap().get::<_, bool>("ready"));
+    }
+    client.run(
+        "DO $$ DECLARE ready boolean; BEGIN
+             CALL sno_wait_feed('feed', '5 s', ready); ASSERT ready;
+             PERFORM FROM sno_feed('feed', NULL::items);
+             COMMIT;
+             CALL sno_wait_feed('feed', '0', ready); ASSERT NOT ready;
+         END $$",
+    );
+}
+
+/// A transaction that is prepared before a restart, of which no generator knows.
+#[test]
+fn a_prepared_transaction() {
+    let server = Server::builder().conf("max_prepared_transactions", "2").start();
+    server.run(SETUP);
+    server.run(&format!("BEGIN; {INSERT}; PREPARE TRANSACTION 'one'"));
+    server.restart(Mode::Immediate);
+    // Past the marks, which count as IDs of before the restart.
+    thread::sleep(Duration::from_secs(3));
+    let (ready, took) = during(&server, WAIT, |other| other.run("COMMIT PREPARED 'one'"));
+    assert!(ready && took < SOON, "{took:?}");
+}
+
+/// The clock goes back, and later to where it was; and keys that no generator of this server has made.
+#[test]
+fn what_no_new_id_tells() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    server.set_clock("-3600");
+    client.run(SETUP);
+    client.run("SELECT sno_new(1)");
+    server.set_clock("+0");
+    client.run(INSERT);
+    server.set_clock("-30");
+    let (ready, took) = during(&server, WAIT, |_| server.set_clock("+1"));
+    assert!(ready && took < SOON, "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    let (ready, took) = during(&server, WAIT, |other| {
+        other.run("INSERT INTO items SELECT sno_make(clock_timestamp() + '0.2 s', 1, 7, 0)");
+    });
+    assert!(ready && took < Duration::from_secs(9), "{took:?}");
+}
+
+/// What nobody is kept from by a hundred sessions that wait.
+#[test]
+fn a_wait_holds_nothing() {
+    let server = Server::builder().conf("autovacuum", "off").start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run("INSERT INTO items SELECT FROM generate_series(1, 2000)");
+    thread::sleep(Duration::from_millis(300));
+    client.run("SELECT count(*) FROM sno_feed('feed', NULL::items, 10000)");
+    client.run("DELETE FROM items");
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '60 s')", |other| {
+        let held: String = text(
+            other,
+            "SELECT concat_ws(' ', backend_xmin, backend_xid, (
+                 SELECT string_agg(locktype || ' ' || mode, ', ') FROM pg_locks l WHERE l.pid = a.pid AND locktype <> 'virtualxid'
+             )) FROM pg_stat_activity a WHERE query LIKE 'CALL sno_wait%'",
+        );
+        assert_eq!(held, "");
+        other.run("SET lock_timeout = '5 s'; SET statement_timeout = '20 s'");
+        other.run("VACUUM items");
+        assert_eq!(other.one::<i64>("SELECT pg_relation_size('items')"), 0);
+        other.run("ALTER TABLE items ADD m integer");
+        other.run("CREATE INDEX CONCURRENTLY ON items (n)");
+        other.run(INSERT);
+    });
+    assert!(ready);
+}
+
+/// A feed or its table that is dropped while it is waited for.
+#[test]
+fn what_is_waited_for_goes_away() {
+    let server = Server::builder().start();
+    server.run(SETUP);
+    server.run("SELECT sno_create_feed('other', 'items')");
+    for (feed, drop, sqlstate) in
+        [("other", "SELECT sno_drop_feed('other')", "42704"), ("feed", "DROP TABLE items", "42P01")]
+    {
+        let mut other = server.connect();
+        let call = format!("CALL sno_wait_feed('{feed}', '50 s')");
+        let (server, call) = (&server, &call);
+        thread::scope(|scope| {
+            let waiter = scope.spawn(move || code(&mut server.connect(), call));
+            wait_until("a session that waits", || waiting(&mut other) == 1);
+            other.run(drop);
+            assert_eq!(waiter.join().unwrap(), sqlstate);
+        });
+    }
+}
+
+/// It is cancelled and terminated at once, with no more than PostgreSQL's own message, and ends with the postmaster.
+#[test]
+fn a_wait_ends_at_once() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let id = text(&mut client, "SELECT sno_upper('infinity')::text");
+    for call in [WAIT.to_owned(), format!("CALL sno_wait_read('feed', '{id}', '50 s')")] {
+        for end in ["cancel", "terminate"] {
+            let mut other = server.connect();
+            let (refused, took) = thread::scope(|scope| {
+                let (server, call) = (&server, &call);
+                let waiter =
+                    scope.spawn(move || (server.connect().batch_execute(call).unwrap_err(), Instant::now()));
+                wait_until("a session that waits", || waiting(&mut other) == 1);
+                let began = Instant::now();
+                other.run(&format!(
+                    "SELECT pg_{end}_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL sno_wait%'"
+                ));
+                let (refused, at) = waiter.join().unwrap();
+                (refused, at.saturating_duration_since(began))
+            });
+            assert!(took < SOON, "{took:?}");
+            // A session that is terminated need not get the message.
+            match refused.as_db_error() {
+                Some(refused) if end == "cancel" => {
+                    assert_eq!((refused.code().code(), refused.detail()), ("57014", None));
+                }
+                _ => assert!(end == "terminate" && refused.is_closed() || refused.as_db_error().is_some()),
+            }
+        }
+        assert_eq!(code(&mut server.connect_with("-c statement_timeout=300"), &call), "57014");
+    }
+    client.run("SET idle_in_transaction_session_timeout = 100");
+    assert!(!client.one::<bool>("CALL sno_wait_feed('feed', '1 s')"));
+    // Last, since nothing is left.
+    let mut waiter = server.connect();
+    thread::scope(|scope| {
+        let waits = scope.spawn(move || waiter.batch_execute(WAIT).is_err());
+        wait_until("a session that waits", || waiting(&mut client) == 1);
+        let began = Instant::now();
+        server.kill_postmaster();
+        assert!(waits.join().unwrap());
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    });
+    server.kill_all();
+}
+
+#[test]
+fn refused() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE ROLE other; SELECT sno_create_feed('given', 'items', margin => NULL);
+         CREATE FUNCTION f() RETURNS void LANGUAGE plpgsql AS $$ DECLARE r boolean; BEGIN CALL sno_wait_feed('feed', '0', r); END $$;
+         CREATE PROCEDURE p() LANGUAGE plpgsql SET jit = off AS $$ DECLARE r boolean; BEGIN CALL sno_wait_feed('feed', '0', r); END $$",
+    );
+    let id = text(&mut client, "SELECT sno_new(1)::text");
+    for call in ["sno_wait_feed('none')".to_owned(), format!("sno_wait_read('none', '{id}')")] {
+        assert_eq!(code(&mut client, &format!("CALL {call}")), "42704", "{call}");
+    }
+    for call in [
+        "sno_wait_feed(NULL)",
+        "sno_wait_feed('feed', NULL)",
+        "sno_wait_read('feed', NULL)",
+        &format!("sno_wait_read(NULL, '{id}')"),
+        &format!("sno_wait_read('feed', '{id}', NULL)"),
+    ] {
+        assert_eq!(code(&mut client, &format!("CALL {call}")), "22004", "{call}");
+    }
+    assert_eq!(code(&mut client, "CALL sno_wait_feed('given')"), "55000");
+    client.run("SET ROLE other");
+    assert_eq!(code(&mut client, "CALL sno_wait_feed('feed')"), "42501");
+    assert_eq!(code(&mut client, &format!("CALL sno_wait_read('feed', '{id}')")), "42501");
+    client.run("RESET ROLE");
+    for call in [
+        "SELECT f()",
+        "CALL p()",
+        "BEGIN; CALL sno_wait_feed('feed', '0')",
+        &format!("BEGIN; CALL sno_wait_read('feed', '{id}')"),
+    ] {
+        let refused = client.batch_execute(call).unwrap_err();
+        let refused = refused.as_db_error().unwrap();
+        assert_eq!((refused.code().code(), refused.hint().is_some()), ("25001", true), "{call}");
+        client.run("ROLLBACK");
+    }
+    let standby = server.standby();
+    assert_eq!(code(&mut standby.connect(), "CALL sno_wait_feed('feed')"), "25006");
+}
+
+/// Read your own writes: what another session has read, or what will never come.
+#[test]
+fn it_returns_when_an_id_was_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let id = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    let call = |id: &str, timeout: &str| format!("CALL sno_wait_read('feed', '{id}', '{timeout}')");
+    let (read, took) = wait(&mut client, &call(&id, "0.4 s"));
+    assert!(!read && took >= Duration::from_millis(400) && took < SOON, "{took:?}");
+    assert!(!wait(&mut client, &call(&id, "0")).0);
+    let (read, took) = during(&server, &call(&id, "50 s"), |reader| {
+        // The transaction of the reader has to commit.
+        reader.run("BEGIN");
+        assert_eq!(reader.one::<i64>(READ), 1);
+        thread::sleep(Duration::from_millis(200));
+        assert!(!client.one::<bool>(&call(&id, "0")));
+        reader.run("COMMIT");
+    });
+    assert!(read && took < SOON, "{took:?}");
+    // It does not wait for a call that finds nothing new.
+    let (read, took) = wait(&mut client, &call(&id, "50 s"));
+    assert!(read && took < SOON, "{took:?}");
+    let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    assert!(!client.one::<bool>(&call(&next, "0")));
+}
