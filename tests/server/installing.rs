@@ -138,18 +138,14 @@ fn it_works_from_folders_of_its_own() {
         }
     }
     assert!(moved >= 5, "{moved} files");
-    for preload in ["", "sno"] {
-        let server = Server::builder()
-            .extension(false)
-            .programs(&programs, &[])
-            .conf("extension_control_path", &format!("$system:{}", elsewhere.display()))
-            .conf("dynamic_library_path", &format!("$libdir:{}/lib", elsewhere.display()))
-            .conf("shared_preload_libraries", preload)
-            .start();
-        server.run("CREATE EXTENSION sno_compat CASCADE; SELECT sno_new(), uid60_new()");
-        server.run("SELECT uid60_new(), sno_new()");
-        server.run("SELECT sno_new(), uid60_new()");
-    }
+    let server = Server::builder()
+        .extension(false)
+        .programs(&programs, &[])
+        .conf("extension_control_path", &format!("$system:{}", elsewhere.display()))
+        .conf("dynamic_library_path", &format!("$libdir:{}/lib", elsewhere.display()))
+        .start();
+    server.run("CREATE EXTENSION sno_compat CASCADE; SELECT sno_new(), uid60_new()");
+    server.run("SELECT uid60_new(), sno_new()");
 }
 
 /// Of a server in the temporary folder, too, such as one that somebody has unpacked there. The one of this test is.

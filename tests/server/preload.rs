@@ -1,10 +1,11 @@
 //! A server that has not preloaded the library: it reads, stores and restores IDs, and makes none.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, as_server, error, plan, program, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, as_server, error, give_to_server, plan, program, text, wait_until};
 
 use super::workers_started;
 
@@ -306,4 +307,25 @@ fn single_user_mode_generates() {
     assert_eq!(output.matches("number = \"5\"").count(), 10, "{output}");
     server.start();
     ids.query(&mut server.connect(), "SELECT sno_new(1)").unwrap();
+}
+
+/// Another file of the library than the one that was preloaded: PostgreSQL refuses to load it, and the first is as it was.
+#[test]
+fn another_file_of_the_library_is_not_loaded() {
+    let server = Server::builder().start();
+    let library = Command::new(program("pg_config")).arg("--pkglibdir").output().unwrap().stdout;
+    let library = Path::new(String::from_utf8(library).unwrap().trim_end()).join("sno.so");
+    let other = server.socket_folder().join("other.so");
+    fs::copy(library, &other).unwrap();
+    give_to_server(&other);
+    let mut client = server.connect();
+    let function = format!(
+        "CREATE FUNCTION other_new(integer) RETURNS sno AS '{}', 'sno_new' LANGUAGE C STRICT",
+        other.display()
+    );
+    for _ in 0..2 {
+        let error = error(&mut client, &function);
+        assert_eq!(error.message(), "attempt to redefine parameter \"sno.enable_time_conditions\"");
+        client.run("SELECT sno_new(1)");
+    }
 }
