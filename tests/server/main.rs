@@ -39,6 +39,7 @@ mod preload;
 mod regress;
 mod replication;
 mod restarts;
+mod row_function;
 mod runbook;
 mod schemas;
 mod settings;
