@@ -35,6 +35,7 @@ mod order;
 mod parallel;
 mod partitions;
 mod pg_upgrade;
+mod pgbouncer;
 mod preload;
 mod regress;
 mod replication;
