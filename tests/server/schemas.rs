@@ -45,6 +45,8 @@ const TRAPS: &str = r#"
         ASSERT planted > 1000, planted;
     END
     $do$;
+    -- What exists for any types.
+    CREATE FUNCTION trap.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
     CREATE FUNCTION trap.sno_lower(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
     CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END'"#;
 
