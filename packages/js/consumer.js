@@ -16,12 +16,18 @@ class Failed {
 /** A client, whether its connection is lost, and what it knows of its transaction: I, T or E. */
 class Session {
   lost = false
+  reason = null
   status = null
 
   constructor (client) {
     this.client = client
     // Without a listener, a lost connection would end the process.
-    for (const event of ['error', 'end']) client.on(event, () => { this.lost = true })
+    client.on('error', error => {
+      this.lost = true
+      // What the server said comes once, the statements after it only fail.
+      this.reason ??= error
+    })
+    client.on('end', () => { this.lost = true })
     client.connection.on('readyForQuery', message => { this.status = message.status })
   }
 
@@ -200,8 +206,9 @@ export async function consume (connect, feed, source, handler, {
       } catch (error) {
         if (error === STOPPED) return
         if (error instanceof Failed) {
-          const { error: cause, place, end, smaller, isAlone } = error
+          const { place, end, smaller, isAlone } = error
           const goesOn = await session.rollBack()
+          const cause = goesOn ? error.error : session.reason ?? error.error
           if (!goesOn || TRY_AGAIN.slice(0, 3).includes(cause?.code)) {
             logger.warn(`feed ${feed}: ${cause?.message}, reading the rows again in ${pause} s${advice(cause)}`)
           } else {
@@ -224,7 +231,8 @@ export async function consume (connect, feed, source, handler, {
           const isLost = session === null || session.lost || NEW_CONNECTION.test(state)
           if (isLost || (NEW_CONNECTION_ONCE.includes(state) && state !== lastState)) {
             lastState = state
-            logger.warn(`feed ${feed}: ${error.message}, connecting again in ${pause} s${advice(error)}`)
+            const reason = session?.reason ?? error
+            logger.warn(`feed ${feed}: ${reason.message}, connecting again in ${pause} s${advice(reason)}`)
             await session?.close()
             session = null
           } else if (TRY_AGAIN.includes(state) || state === '40000') {

@@ -20,15 +20,21 @@ class Failure(Exception):
     pass
 
 
+def pause(id, payload):
+    """How long the handler takes."""
+    what, _, argument = payload.partition(" ")
+    if what == "slow" or what == "idle" and id not in seen:
+        print("slow", flush=True)
+        return float(argument)
+    return 0
+
+
 def act(id, payload):
     """What to do with the connection: statements, one after the other; or an error."""
     seen[id] = seen.get(id, 0) + 1
     what, _, argument = payload.partition(" ")
     if what == "fail" and seen[id] <= int(argument) or what == "poison":
         raise Failure(payload)
-    if what == "slow" or what == "idle" and seen[id] == 1:
-        print("slow", flush=True)
-        time.sleep(float(argument))
     if what == "exit":
         raise SystemExit(3)
     if what == "sqlstate" and seen[id] == 1:
@@ -43,6 +49,7 @@ FAILURE = "INSERT INTO failures VALUES (%s, %s)"
 def handle(rows, connection):
     for row in rows if "batches" in options else [rows]:
         connection.execute(COPY, row[:2])
+        time.sleep(pause(*row[:2]))
         if statement := act(*row[:2]):
             connection.execute(statement)
         if row[1] == "swallow" and seen[row[0]] == 1:
@@ -55,6 +62,7 @@ def handle(rows, connection):
 async def handle_async(rows, connection):
     for row in rows if "batches" in options else [rows]:
         await connection.execute(COPY, row[:2])
+        await asyncio.sleep(pause(*row[:2]))
         if statement := act(*row[:2]):
             await connection.execute(statement)
         if row[1] == "swallow" and seen[row[0]] == 1:
