@@ -138,7 +138,8 @@ export async function consume (connect, feed, source, handler, {
         break
       }
       // Of a view, several rows can have one ID.
-      const smaller = batches ? 0 : rows.slice(0, index).filter(row => row[key] < start).length
+      let smaller = index
+      while (smaller > 0 && rows[smaller - 1][key] === start) smaller--
       const place = `${start} ${index - smaller}`
       const isAlone = rows[0][key] === start && start === end
       let failure = null

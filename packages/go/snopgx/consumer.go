@@ -231,9 +231,10 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 			}
 			break
 		}
-		before := 0
-		for before < index && rows[before].key < start {
-			before++
+		// Of a view, several rows can have one ID.
+		before := index
+		for before > 0 && rows[before-1].key == start {
+			before--
 		}
 		here := place{start, index - before}
 		var cause error

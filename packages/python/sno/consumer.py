@@ -161,7 +161,9 @@ def _steps(
                         yield own("SELECT sno_seek_feed(%s, after => %s::sno)", feed, last)
                         break
                     # Of a view, several rows can have one ID.
-                    before = sum(row[0] < piece[0][0] for row in rows[:index])
+                    before = index
+                    while before > 0 and rows[before - 1][0] == piece[0][0]:
+                        before -= 1
                     place = piece[0][0], index - before
                     failure = None
                     try:
