@@ -2,7 +2,10 @@
 
 from datetime import datetime, timedelta, timezone
 
-from sqlalchemy import Column, MetaData, Table, create_engine, func, select, text
+from alembic.autogenerate import produce_migrations, render_python_code
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Column, MetaData, Table, create_engine, func, inspect, select, text
 from sqlalchemy.dialects.postgresql import ARRAY, array_agg
 from sqlalchemy.exc import StatementError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
@@ -98,3 +101,25 @@ kinds = Table("kinds", MetaData(), Column("id", SnoType(), primary_key=True), Co
 with engine.begin() as connection:
     connection.execute(kinds.insert().values(id=id, others=[id]))
     assert connection.execute(select(kinds)).all() == [(id, [id])]
+
+# Alembic: a migration that it writes runs, with the imports that script.py.mako needs.
+template = """
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from alembic import op
+import sno.sqlalchemy
+from sno.sqlalchemy import SnoType
+
+def upgrade():
+    """
+metadata = MetaData()
+Table("migrated", metadata, Column("id", SnoType(), primary_key=True), Column("others", ARRAY(SnoType())))
+with engine.begin() as connection:
+    options = {"include_name": lambda name, kind, parents: kind != "table" or name == "migrated"}
+    context = MigrationContext.configure(connection, opts=options)
+    names: dict = {}
+    exec(template + render_python_code(produce_migrations(context, metadata).upgrade_ops), names)
+    with Operations.context(context):
+        names["upgrade"]()
+    columns = {column["name"]: column["type"] for column in inspect(connection).get_columns("migrated")}
+assert isinstance(columns["id"], SnoType) and isinstance(columns["others"].item_type, SnoType), columns
