@@ -547,11 +547,13 @@ fn nothing_to_read(language: Language) {
     let before = commits();
     let made = commits() - before;
     assert!(made < 100, "{made} transactions in 1.2 s");
+    consumer.stop();
     // Without the procedure that waits, it polls.
     case.server.run(
         "DO $$ BEGIN IF to_regproc('sno_wait_feed') IS NOT NULL THEN
         ALTER EXTENSION sno DROP PROCEDURE sno_wait_feed; DROP PROCEDURE sno_wait_feed; END IF; END $$",
     );
+    let consumer = case.start(&[]);
     case.insert(&[]);
     case.assert_equal();
     consumer.stop();
