@@ -58,11 +58,11 @@ impl<T: Copy> SessionCell<T> {
         Self(unsafe { BackendLocal::new(Cell::new(None)) })
     }
 
-    /// The session, if one has started since a setting changed.
+    /// The session, if one has started since the files of the settings were read: they may have a misspelt name now.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<T> {
         let (state, session) = self.0.get()?;
-        (state.generation == settings::generation()).then_some(session)
+        (state.read == settings::last_read()).then_some(session)
     }
 
     /// Replaces the session.
@@ -70,8 +70,7 @@ impl<T: Copy> SessionCell<T> {
         self.0.set(Some((State::now(), session)));
     }
 
-    /// The session, which is started if there is none, and again if the files of the settings were read since: they may
-    /// have a misspelt name now.
+    /// The session, which is started if there is none, or if the settings may have changed since it was.
     pub(crate) fn get_or_start(&self, start: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         if let Some((state, session)) = self.0.get()
             && state == State::now()

@@ -126,31 +126,31 @@ unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
 }
 
 /// How often a setting has got a value in this process.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+static ASSIGNED: AtomicU32 = AtomicU32::new(0);
 
-/// A number that changes when a setting gets a value.
-#[inline(always)]
-pub(crate) fn generation() -> u32 {
-    GENERATION.load(Relaxed)
+unsafe extern "C-unwind" fn changed(_value: *const c_char, _extra: *mut c_void) {
+    ASSIGNED.fetch_add(1, Relaxed);
 }
 
-/// What settings a session started with.
+/// When this process last read the configuration files.
+#[inline(always)]
+pub(crate) fn last_read() -> i64 {
+    // SAFETY: reads a variable of this process.
+    unsafe { pg_sys::PgReloadTime }
+}
+
+/// What differs if the settings may differ.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct State {
-    /// The [`generation`].
-    pub(crate) generation: u32,
-    /// When this process last read the configuration files.
-    read: i64,
+    /// [`last_read`], which differs if the names in the files do.
+    pub(crate) read: i64,
+    /// By a clock that stands still, two readings are of the same time.
+    assigned: u32,
 }
 
 impl State {
     /// The present one.
     pub(crate) fn now() -> Self {
-        // SAFETY: reads a variable of this process.
-        Self { generation: generation(), read: unsafe { pg_sys::PgReloadTime } }
+        Self { read: last_read(), assigned: ASSIGNED.load(Relaxed) }
     }
-}
-
-unsafe extern "C-unwind" fn changed(_value: *const c_char, _extra: *mut c_void) {
-    GENERATION.fetch_add(1, Relaxed);
 }

@@ -297,16 +297,23 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "a reload does not reach a session that generates",
+        file: "src/generator/session.rs",
+        from: "(state.read == settings::last_read())",
+        to: "(state.read == state.read)",
+        suites: &[SETTINGS],
+    },
+    Mutant {
+        name: "by a clock that stands still, a second reload counts for nothing",
         file: "src/pg/settings.rs",
-        from: "    GENERATION.fetch_add(1, Relaxed);\n",
+        from: "    ASSIGNED.fetch_add(1, Relaxed);\n",
         to: "",
         suites: &[SETTINGS],
     },
     Mutant {
         name: "a value that makes no sense is the default",
         file: "src/sno/settings.rs",
-        from: "let prefix = match PREFIX.get()? {",
-        to: "let prefix = match PREFIX.get().unwrap_or(PrefixSetting::Auto) {",
+        from: "match PREFIX.get()? {",
+        to: "match PREFIX.get().unwrap_or(PrefixSetting::Auto) {",
         suites: &[SETTINGS],
     },
     Mutant {

@@ -1,7 +1,7 @@
 //! Settings fail closed: what a server can't honour is an error, and never means another prefix.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, error, major_version, text};
+use sno_tests::{Mode, Server, Sql as _, code, error, major_version, text, wait_until};
 
 fn partition(client: &mut Client) -> i32 {
     client.one("SELECT sno_partition(sno_new(1)) >> 8")
@@ -134,6 +134,38 @@ fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
         server.reload();
         client.run("SELECT 1");
         assert_eq!(partition(&mut client), 6);
+    }
+}
+
+/// Not at its end.
+#[test]
+fn a_reload_counts_within_a_transaction() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run("BEGIN");
+    assert_eq!(partition(&mut client), default_partition(&server));
+    server.configure("sno.partition_prefix", "6");
+    server.reload();
+    client.run("SELECT 1");
+    assert_eq!(partition(&mut client), 6);
+    server.configure("sno.typo", "6");
+    server.reload();
+    client.run("SELECT 1");
+    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "42704");
+}
+
+/// Then two of them are at the same time.
+#[test]
+fn reloads_count_while_the_clock_stands_still() {
+    let server = Server::builder().faketime(true).start();
+    let [mut client, mut admin] = [(); 2].map(|()| server.connect());
+    client.run("SELECT sno_new(1)");
+    server.hold_clock();
+    for prefix in ["6", "7", "8"] {
+        server.configure("sno.partition_prefix", prefix);
+        admin.run("SELECT pg_reload_conf()");
+        wait_until("a reload", || text(&mut client, "SHOW sno.partition_prefix") == prefix);
+        assert_eq!(partition(&mut client).to_string(), prefix);
     }
 }
 
