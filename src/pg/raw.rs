@@ -9,8 +9,8 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
     Bitmapset, CoercionForm, Const, Datum, EquivalenceClass, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
-    Latch, List, Node, Oid, Path, PathKey, PlannerInfo, RegProcedure, RelOptInfo, SortSupport, TargetEntry,
-    TypeCacheEntry, VariableStatData, oidvector,
+    HeapTuple, Latch, List, Node, Oid, Path, PathKey, PlannerInfo, RegProcedure, RelOptInfo, SortSupport,
+    TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -78,6 +78,7 @@ unsafe extern "C-unwind" {
         format: CoercionForm::Type,
     ) -> *mut FuncExpr;
 
+    pub(crate) fn cstring_to_text(text: *const c_char) -> *mut c_void;
     pub(crate) fn makeBoolConst(value: bool, is_null: bool) -> *mut Node;
     pub(crate) fn makeTargetEntry(
         expression: *mut Expr,
@@ -90,6 +91,11 @@ unsafe extern "C-unwind" {
     pub(crate) fn get_op_opfamily_strategy(operator: Oid, family: Oid) -> c_int;
     pub(crate) fn contain_subplans(node: *mut Node) -> bool;
     pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
+    pub(crate) fn canonicalize_ec_expression(expression: *mut Expr, type_: Oid, collation: Oid) -> *mut Expr;
+    pub(crate) fn SearchSysCache3(cache: c_int, key1: Datum, key2: Datum, key3: Datum) -> HeapTuple;
+    pub(crate) fn ReleaseSysCache(tuple: HeapTuple);
+    pub(crate) fn heap_copytuple(tuple: HeapTuple) -> HeapTuple;
+    pub(crate) fn heap_freetuple(tuple: HeapTuple);
     pub(crate) fn list_copy_head(list: *const List, length: c_int) -> *mut List;
     pub(crate) fn list_truncate(list: *mut List, length: c_int) -> *mut List;
     pub(crate) fn bms_equal(a: *const Bitmapset, b: *const Bitmapset) -> bool;

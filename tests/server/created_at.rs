@@ -75,10 +75,14 @@ const TABLES: &str = "
     INSERT INTO brin SELECT NULL, n FROM missing; INSERT INTO second SELECT NULL, n FROM missing;
     INSERT INTO expression SELECT NULL, n FROM missing; INSERT INTO one SELECT NULL, n FROM missing;
     CREATE TABLE stored_nulls AS SELECT * FROM stored UNION ALL SELECT NULL, NULL, n FROM missing;
+    CREATE VIEW key_utc AS SELECT id, sno_time(id) AT TIME ZONE 'UTC' AS at, n FROM btree;
+    CREATE VIEW stored_utc AS SELECT id, at AT TIME ZONE 'UTC' AS at, n FROM stored_nulls;
+    CREATE VIEW key_parted_utc AS SELECT id, sno_time(id) AT TIME ZONE 'Etc/UTC' AS at, n FROM parted;
+    CREATE VIEW stored_parted_utc AS SELECT id, at AT TIME ZONE 'UTC' AS at, n FROM stored;
 ";
 
 /// The views of `TABLES`, and the tables with the same rows that store the time.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 11] = [
     ("key_btree", "stored_nulls"),
     ("key_other_order", "stored_nulls"),
     ("key_brin", "stored_nulls"),
@@ -88,6 +92,8 @@ const SOURCES: [(&str, &str); 9] = [
     ("key_secured", "stored"),
     ("key_union", "stored_nulls"),
     ("key_unions", "stored_nulls"),
+    ("key_utc", "stored_utc"),
+    ("key_parted_utc", "stored_parted_utc"),
 ];
 
 const OPERATORS: [&str; 6] = ["<", "<=", ">", ">=", "=", "<>"];
@@ -200,7 +206,34 @@ fn query(random: &mut Random) -> String {
     let all = "SELECT string_agg(r::text, ' ' ORDER BY r) FROM";
     let simple = condition(random, 0, None);
     let joined = condition(random, 0, Some("other.at"));
-    match random.below(15) {
+    match random.below(20) {
+        15 => format!(
+            "{all} (SELECT n, row_number() OVER (PARTITION BY n % {} ORDER BY at {}, n), lag(at) OVER (ORDER BY at, n)
+                FROM {{x}} x WHERE {simple}) r",
+            random.one_of(&["1", "7"]),
+            random.one_of(&["", "DESC", "NULLS FIRST", "DESC NULLS LAST"])
+        ),
+        16 => format!(
+            "{all} (SELECT DISTINCT ON ({0}) n % 7, at FROM {{x}} x WHERE {simple} ORDER BY {0}, at {1}, n) r",
+            random.one_of(&["n % 7", "at", "n"]),
+            random.one_of(&["", "DESC"])
+        ),
+        17 => format!(
+            "SELECT string_agg(coalesce(at::text, 'null') || ' ' || n, ', ') FROM
+                (SELECT at, n FROM {{x}} x WHERE {simple} UNION ALL SELECT at, -n FROM {{x}} x WHERE {simple}
+                 ORDER BY at {}, n LIMIT 9) r",
+            random.one_of(&["", "DESC", "NULLS FIRST"])
+        ),
+        18 => format!(
+            "SELECT string_agg(coalesce(at::text, 'null') || ' ' || n, ', ') FROM
+                (SELECT x.at, x.n FROM {{x}} x LEFT JOIN other ON other.n = x.n WHERE {simple} ORDER BY x.at {}, x.n LIMIT 9) r",
+            random.one_of(&["", "DESC", "NULLS FIRST", "DESC NULLS LAST"])
+        ),
+        19 => format!(
+            "{all} (SELECT at FROM {{x}} x WHERE {simple} ORDER BY at {} FETCH FIRST {} ROWS WITH TIES) r",
+            random.one_of(&["", "DESC"]),
+            random.one_of(&["1", "30"])
+        ),
         12 => {
             let join = random.one_of(&["JOIN", "LEFT JOIN", "RIGHT JOIN"]);
             format!(

@@ -17,8 +17,12 @@
 
 mod operators;
 
+pub(crate) mod statistics;
+
 mod selectivity;
 mod support;
+
+mod utc;
 
 pub(crate) mod rewrite;
 

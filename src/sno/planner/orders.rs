@@ -6,7 +6,7 @@
 //! order that the query wants: by the time, and by the column after it, if that is the next key. Nothing that PostgreSQL
 //! has made is changed.
 
-use std::ptr;
+use std::{cell::Cell, ptr};
 
 use pgrx::pg_sys::{
     EquivalenceClass, EquivalenceMember, IndexOptInfo, List, NodeTag, Path, PathKey, PlannerInfo, RTEKind,
@@ -36,12 +36,15 @@ unsafe fn add_paths(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &R
         || (*relation).indexlist.is_null()
         || entry.rtekind != RTEKind::RTE_RELATION
         || entry.inh
+        // An index has all rows.
+        || !entry.tablesample.is_null()
         || !is_enabled()
         || raw::is_dummy_rel(relation)
     {
         return;
     }
-    let table = Table::new(root, relation);
+    let by_time = Cell::new(None);
+    let table = Table::new(root, relation, &by_time);
     for (place, &time) in wanted.iter().enumerate() {
         let time = &*time.cast::<PathKey>();
         let key = find_member(time.pk_eclass, relation, |expression| table.argument(expression));

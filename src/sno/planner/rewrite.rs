@@ -20,7 +20,7 @@
 //! the clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL
 //! has already replaced `NOT (a < b)` by `a >= b`.
 
-use std::{ffi::c_char, ptr};
+use std::{cell::Cell, ffi::c_char, ptr};
 
 use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting,
@@ -36,13 +36,14 @@ use crate::{
     pg::{
         nodes::nodes,
         raw,
-        versions::{may_call, on_table},
+        versions::{list_partitioned_indexes, may_call, on_table},
     },
     sno::{
         id::c::sno_time,
         planner::{
             check_for_interrupts,
             operators::{FIRST, LAST, Operator, Operators, is_function, mark_repeated},
+            statistics, utc,
         },
     },
 };
@@ -71,7 +72,8 @@ pub(crate) fn is_enabled() -> bool {
 
 unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
     if is_enabled() {
-        Table::new(root, relation).rewrite(entry);
+        Table::new(root, relation, &Cell::new(None)).rewrite(entry);
+        statistics::add(relation);
     }
 }
 
@@ -86,11 +88,17 @@ unsafe fn element<T>(array: *mut *mut T, number: u32) -> Option<*mut T> {
 
 /// A table of the query.
 #[derive(Clone, Copy)]
-pub(crate) struct Table {
+pub(crate) struct Table<'a> {
     root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
     number: u32,
+    /// The last answer of [`Table::is_by_time`], and to which question. A query may have thousands of conditions on the
+    /// time of one column, and what has become of some of them does not change how the others are treated.
+    by_time: &'a ByTime,
 }
+
+/// A table, one of its columns, whether it is about the time in UTC; and the answer.
+type ByTime = Cell<Option<(u32, i16, bool, bool)>>;
 
 /// A column of type `sno`, as in `sno_time(column)`.
 #[derive(Clone, Copy)]
@@ -100,6 +108,8 @@ pub(crate) struct Key {
     pub(crate) number: i16,
     /// The OID of `sno_time`.
     sno_time: Oid,
+    /// It is `sno_time(column) AT TIME ZONE 'UTC'`.
+    in_utc: bool,
     pub(crate) operators: Operators,
 }
 
@@ -116,9 +126,9 @@ impl Lists {
     const RESTRICTIONS: Self = Self { anded: true, inner: true };
 }
 
-impl Table {
-    pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Self {
-        Self { root, relation, number: (*relation).relid }
+impl<'a> Table<'a> {
+    pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo, by_time: &'a ByTime) -> Self {
+        Self { root, relation, number: (*relation).relid, by_time }
     }
 
     unsafe fn rewrite(self, entry: &RangeTblEntry) {
@@ -232,9 +242,11 @@ impl Table {
 
     /// Rewrites the conditions that are distributed to this relation already.
     unsafe fn restrictions(self) {
-        // The restrictions are copied to its arms by their `clause` alone.
-        for &node in nodes((*self.relation).baserestrictinfo) {
-            let info = &mut *node.cast::<pg_sys::RestrictInfo>();
+        // They are copied to its arms by their `clause` alone, and may be part of other lists.
+        let restrictions = (*self.relation).baserestrictinfo;
+        for place in 0..nodes(restrictions).len() {
+            let info = &mut *copy(nodes(restrictions)[place]).cast::<pg_sys::RestrictInfo>();
+            (*(*restrictions).elements.add(place)).ptr_value = ptr::from_mut(info).cast();
             let list = raw::lappend(ptr::null_mut(), info.clause.cast());
             self.clauses(list, Lists::RESTRICTIONS);
             info.clause = match *nodes(list) {
@@ -363,6 +375,7 @@ impl Table {
 
     /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
     unsafe fn comes_later(self, time: *mut Node) -> bool {
+        let time = utc::argument(time).unwrap_or(time);
         if (*time).type_ != NodeTag::T_FuncExpr {
             return false;
         }
@@ -449,13 +462,27 @@ impl Table {
 
     /// Whether conditions on `sno_time` of this column become conditions on the column.
     unsafe fn is_usable(self, key: Key) -> bool {
-        !self.is_by_time(key.number) && may_call(key.sno_time)
+        let is_by_time = match self.by_time.get() {
+            Some((number, column, in_utc, answer))
+                if (number, column, in_utc) == (self.number, key.number, key.in_utc) =>
+            {
+                answer
+            }
+            _ => {
+                let answer = self.is_by_time(key.number, key.in_utc);
+                self.by_time.set(Some((self.number, key.number, key.in_utc, answer)));
+                answer
+            }
+        };
+        !is_by_time && may_call(key.sno_time) && (!key.in_utc || utc::may_be_called())
     }
 
     /// Whether the table's partitions, or an index in which conditions on it can be looked for, are by `sno_time` of a
     /// column.
-    unsafe fn is_by_time(self, column: i16) -> bool {
-        let is_time = |node: *mut Node| self.argument(node).is_some_and(|other| other.number == column);
+    unsafe fn is_by_time(self, column: i16, in_utc: bool) -> bool {
+        let is_time = |node: *mut Node| {
+            self.argument(node).is_some_and(|other| (other.number, other.in_utc) == (column, in_utc))
+        };
         if let Some(child) = element((*self.root).append_rel_array, self.number) {
             // Its conditions are its parent's, so its predicates have to be, too.
             let number = (*child).parent_relid;
@@ -463,8 +490,16 @@ impl Table {
             let place = nodes((*child).translated_vars).iter().position(is_column);
             let parent = element((*self.root).simple_rel_array, number).zip(place);
             return parent.is_some_and(|(relation, place)| {
-                Self { relation, number, ..self }.is_by_time(place as i16 + 1)
+                Self { relation, number, ..self }.is_by_time(place as i16 + 1, in_utc)
             });
+        }
+        let has_its =
+            nodes((*self.relation).indexlist).iter().any(|index| !statistics::is_ours(&*index.cast()));
+        if !(*self.relation).part_scheme.is_null()
+            && !has_its
+            && let Some(entry) = element((*self.root).simple_rte_array, self.number)
+        {
+            list_partitioned_indexes(self.relation, (*entry).relid);
         }
         let relation = &*self.relation;
         let parts = if relation.part_scheme.is_null() { 0 } else { (*relation.part_scheme).partnatts };
@@ -476,7 +511,7 @@ impl Table {
     /// Whether conditions on an expression of an index can be looked for in it: a btree has to have nothing before it,
     /// or only what the query compares by `=`.
     unsafe fn finds(self, index: &IndexOptInfo, is_expression: &dyn Fn(*mut Node) -> bool) -> bool {
-        if index.indexprs.is_null() {
+        if index.indexprs.is_null() || statistics::is_ours(index) {
             return false;
         }
         let mut expressions = nodes(index.indexprs).iter().copied();
@@ -507,8 +542,10 @@ impl Table {
         false
     }
 
-    /// The column in `sno_time(column)`, if it is one of this table.
+    /// The column in `sno_time(column)`, or in the same `AT TIME ZONE 'UTC'`, if it is one of this table.
     pub(crate) unsafe fn argument(self, node: *mut Node) -> Option<Key> {
+        let within = utc::argument(node);
+        let node = within.unwrap_or(node);
         if (*node).type_ != NodeTag::T_FuncExpr {
             return None;
         }
@@ -519,7 +556,7 @@ impl Table {
             return None;
         }
         let operators = Operators::of(raw::exprType(column))?;
-        Some(Key { column, number, sno_time: call.funcid, operators })
+        Some(Key { column, number, sno_time: call.funcid, in_utc: within.is_some(), operators })
     }
 
     /// The number of a column, if the expression is one of this table.
@@ -570,6 +607,8 @@ impl Key {
             } else {
                 (Operator::GreaterEqual, c"sno_first", FIRST, Sno::first)
             };
+        // A time without a time zone is compared with another one; with a `timestamptz`, it depends on the session.
+        let time = if self.in_utc { utc::to_timestamptz(time)? } else { time };
         let function = match raw::exprType(time) {
             pg_sys::TIMESTAMPTZOID => of_timestamptz,
             pg_sys::TIMESTAMPOID => of_timestamp,

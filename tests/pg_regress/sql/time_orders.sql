@@ -66,6 +66,9 @@ SELECT kind, created_at FROM (SELECT kind, created_at, id FROM day_feed UNION AL
 SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC, note LIMIT 5$$);
 SELECT steps($$SELECT * FROM (SELECT kind, row_number() OVER (ORDER BY created_at DESC) AS n FROM day_feed) f WHERE n <= 3$$);
 SELECT * FROM (SELECT kind, row_number() OVER (ORDER BY created_at DESC, id) AS n FROM day_feed) f WHERE n <= 3;
+-- (For ORDER BY alone, one partition is read after the other; not above a window.)
+SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC LIMIT 5$$);
+SELECT steps($$SELECT row_number() OVER (ORDER BY kind, id) FROM day_feed WHERE id >= '2026-01-03Z'::timestamptz ORDER BY created_at LIMIT 5$$);
 SELECT steps($$SELECT created_at, count(*) FROM day_feed WHERE created_at >= '2026-01-03Z' GROUP BY created_at ORDER BY created_at LIMIT 5$$);
 -- Tables that the query can't read rows of.
 SELECT * FROM day_feed WHERE created_at > 'infinity' ORDER BY created_at, note;
@@ -111,6 +114,28 @@ RESET min_parallel_table_scan_size;
 RESET min_parallel_index_scan_size;
 RESET enable_seqscan;
 
+-- Samples.
+SELECT steps('SELECT * FROM events TABLESAMPLE bernoulli (90) ORDER BY sno_time(id) LIMIT 10');
+
+-- Joins by = and groups are estimated by the statistics of the column.
+CREATE FUNCTION expected(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+    EXECUTE 'EXPLAIN ' || query INTO line;
+    RETURN substring(line FROM 'rows=\d+');
+END $$;
+SELECT expected('SELECT created_at FROM feed GROUP BY created_at');
+SELECT expected('SELECT created_at FROM stored GROUP BY created_at');
+SELECT expected($$SELECT FROM feed a JOIN feed b ON b.created_at = a.created_at WHERE a.id = '2222222222222222'$$);
+SELECT expected($$SELECT FROM feed WHERE created_at IN ('2026-01-03Z', '2026-01-04Z')$$);
+SELECT expected('SELECT FROM day_feed a JOIN kinds b ON a.created_at = now() + b.kind * interval ''1 h''');
+SELECT expected('SELECT DISTINCT sno_time(id) FROM replies');
+-- Nothing else sees them: an index that can't be used.
+SET enable_seqscan = off;
+SELECT steps($$SELECT count(*) FROM feed WHERE created_at IN ('2026-01-03Z', '2026-01-04Z')$$);
+SELECT steps($$SELECT count(*) FROM feed WHERE created_at <> '2026-01-03Z'$$);
+RESET enable_seqscan;
+
 -- The setting switches all of it off.
 SET sno.enable_time_conditions = off;
 SELECT steps($$SELECT * FROM feed ORDER BY created_at DESC, note LIMIT 20$$);
@@ -118,4 +143,4 @@ RESET sno.enable_time_conditions;
 
 DROP TABLE events, stored, days, kinds, replies CASCADE;
 DROP DOMAIN event_id;
-DROP FUNCTION steps;
+DROP FUNCTION steps, expected;

@@ -1,0 +1,77 @@
+//! `sno_time(id) AT TIME ZONE 'UTC'`, the creation time as a `timestamp`, is as good as `sno_time(id)`: its order is the
+//! same, and it does not depend on the session's time zone. Of other time zones neither is true.
+
+use std::{ptr, slice};
+
+use pgrx::pg_sys::{self, Const, FuncExpr, Node, NodeTag, Oid};
+
+use crate::pg::{nodes::nodes, raw, versions::may_call};
+
+/// `timezone(text, timestamptz)` and `timezone(text, timestamp)`, which `AT TIME ZONE` calls.
+const FROM_TIMESTAMPTZ: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMPTZ);
+const FROM_TIMESTAMP: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMP);
+
+/// Names of the time zone, in any case.
+const NAMES: [&[u8]; 2] = [b"UTC", b"Etc/UTC"];
+
+/// Whether the user may call what takes the place of the other.
+pub(crate) unsafe fn may_be_called() -> bool {
+    may_call(FROM_TIMESTAMPTZ) && may_call(FROM_TIMESTAMP)
+}
+
+/// The expression in `expression AT TIME ZONE 'UTC'`, a `timestamptz`.
+pub(crate) unsafe fn argument(node: *mut Node) -> Option<*mut Node> {
+    if (*node).type_ != NodeTag::T_FuncExpr || (*node.cast::<FuncExpr>()).funcid != FROM_TIMESTAMPTZ {
+        return None;
+    }
+    let &[zone, time] = nodes((*node.cast::<FuncExpr>()).args) else { return None };
+    if (*zone).type_ != NodeTag::T_Const || (*zone.cast::<Const>()).constisnull {
+        return None;
+    }
+    // The text of a constant in a query is not compressed.
+    let text = (*zone.cast::<Const>()).constvalue.cast_mut_ptr::<pg_sys::varlena>();
+    let bytes = slice::from_raw_parts(
+        pgrx::varlena::vardata_any(text).cast::<u8>(),
+        pgrx::varlena::varsize_any_exhdr(text),
+    );
+    NAMES.iter().any(|name| name.eq_ignore_ascii_case(bytes)).then_some(time)
+}
+
+/// The `timestamptz` of a `timestamp` in UTC; `None` for other types.
+pub(crate) unsafe fn to_timestamptz(time: *mut Node) -> Option<*mut Node> {
+    if raw::exprType(time) != pg_sys::TIMESTAMPOID {
+        return None;
+    }
+    if let Some(time) = argument(time) {
+        return Some(time);
+    }
+    let none = pg_sys::InvalidOid;
+    if (*time).type_ == NodeTag::T_Const {
+        // Both count the microseconds since 2000 in UTC.
+        let time = &*time.cast::<Const>();
+        let constant = raw::makeConst(
+            pg_sys::TIMESTAMPTZOID,
+            -1,
+            none,
+            time.constlen,
+            time.constvalue,
+            time.constisnull,
+            time.constbyval,
+        );
+        return Some(constant.cast());
+    }
+    let name = raw::cstring_to_text(c"UTC".as_ptr());
+    let name = raw::makeConst(
+        pg_sys::TEXTOID,
+        -1,
+        pg_sys::DEFAULT_COLLATION_OID,
+        -1,
+        pg_sys::Datum::from(name),
+        false,
+        false,
+    );
+    let args = raw::lappend(raw::lappend(ptr::null_mut(), name.cast()), time.cast());
+    let format = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
+    let collation = pg_sys::DEFAULT_COLLATION_OID;
+    Some(raw::makeFuncExpr(FROM_TIMESTAMP, pg_sys::TIMESTAMPTZOID, args, none, collation, format).cast())
+}
