@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, as_server, error, give_to_server, plan, program, text, wait_until};
+use sno_tests::{
+    Mode, Server, Sql as _, as_server, code, error, give_to_server, major_version, plan, program, text,
+    wait_until,
+};
 
 use super::workers_started;
 
@@ -111,8 +114,16 @@ fn create_extension_says_which_line_is_missing() {
     let warning = "WARNING:  sno is not loaded via \"shared_preload_libraries\"\n\
                    DETAIL:  Without that, a server can store, compare and convert IDs, and can't generate any.\n\
                    HINT:  Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.\n";
-    // Whatever is set in the file: the setting does not exist.
     assert_eq!(told("CREATE EXTENSION sno"), warning);
+    // Before 17, a setting that does not exist cannot be written by ALTER SYSTEM.
+    let mut client = server.connect();
+    let alter = "ALTER SYSTEM SET sno.partition_prefix = '5'";
+    if major_version(&mut client) < 17 {
+        assert_eq!(code(&mut client, alter), "42704");
+    } else {
+        client.run(alter);
+    }
+    // Whatever is set in the file.
     server.configure("sno.partition_prefix", "5");
     server.restart(Mode::Fast);
     assert_eq!(told("DROP EXTENSION sno; SET client_min_messages = warning; CREATE EXTENSION sno"), warning);

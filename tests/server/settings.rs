@@ -137,21 +137,26 @@ fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
     }
 }
 
-/// Not at its end.
+/// Not at its end, also if no value is another one.
 #[test]
 fn a_reload_counts_within_a_transaction() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run("BEGIN");
     assert_eq!(partition(&mut client), default_partition(&server));
-    server.configure("sno.partition_prefix", "6");
-    server.reload();
-    client.run("SELECT 1");
-    assert_eq!(partition(&mut client), 6);
     server.configure("sno.typo", "6");
     server.reload();
     client.run("SELECT 1");
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "42704");
+    client.run("ROLLBACK");
+    server.unconfigure("sno.typo");
+    server.reload();
+    client.run("BEGIN");
+    assert_eq!(partition(&mut client), default_partition(&server));
+    server.configure("sno.partition_prefix", "6");
+    server.reload();
+    client.run("SELECT 1");
+    assert_eq!(partition(&mut client), 6);
 }
 
 /// Then two of them are at the same time.
