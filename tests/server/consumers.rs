@@ -203,11 +203,13 @@ impl Drop for Consumer<'_> {
 }
 
 /// A proxy that cuts every other connection before one of its messages, each time a later one; the connections between them last
-/// for some batches, after which a consumer pauses only briefly again. The first connection is never cut.
+/// for some batches, after which a consumer pauses only briefly again. The first connection is never cut. And it can stop passing
+/// on what is sent by the connections up to now, without closing them.
 struct Proxy {
     port: u16,
     ends: Arc<AtomicBool>,
     connections: Arc<AtomicUsize>,
+    silent: Arc<AtomicUsize>,
 }
 
 impl Proxy {
@@ -215,12 +217,15 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (ends, connections) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let silent = Arc::new(AtomicUsize::new(0));
+        let silenced = Arc::clone(&silent);
         let (is_over, count) = (Arc::clone(&ends), Arc::clone(&connections));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
-                let left = match if is_cancel(&client) { 0 } else { count.fetch_add(1, Relaxed) } {
-                    0 => usize::MAX,
+                let number = if is_cancel(&client) { usize::MAX } else { count.fetch_add(1, Relaxed) };
+                let left = match number {
+                    0 | usize::MAX => usize::MAX,
                     _ if is_over.load(Relaxed) => usize::MAX,
                     number if number % 2 == 1 => 10 + number / 2,
                     _ => 150,
@@ -229,14 +234,15 @@ impl Proxy {
                 for (from, to, is_client) in [(&client, &server, true), (&server, &client, false)] {
                     let (mut from, mut to, left) =
                         (from.try_clone().unwrap(), to.try_clone().unwrap(), Arc::clone(&left));
+                    let silent = Arc::clone(&silenced);
                     thread::spawn(move || {
-                        let _ = relay(&mut from, &mut to, is_client, &left);
+                        let _ = relay(&mut from, &mut to, is_client, &left, || number < silent.load(Relaxed));
                         let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
                     });
                 }
             }
         });
-        Self { port, ends, connections }
+        Self { port, ends, connections, silent }
     }
 }
 
@@ -250,7 +256,13 @@ fn is_cancel(client: &TcpStream) -> bool {
 }
 
 /// Passes messages on until none is left. The first of a client has no byte for its type.
-fn relay(from: &mut TcpStream, to: &mut TcpStream, mut is_first: bool, left: &AtomicUsize) -> io::Result<()> {
+fn relay(
+    from: &mut TcpStream,
+    to: &mut TcpStream,
+    mut is_first: bool,
+    left: &AtomicUsize,
+    is_silent: impl Fn() -> bool,
+) -> io::Result<()> {
     loop {
         let mut message = vec![0; if is_first { 4 } else { 5 }];
         from.read_exact(&mut message)?;
@@ -259,6 +271,9 @@ fn relay(from: &mut TcpStream, to: &mut TcpStream, mut is_first: bool, left: &At
         message.resize(start + length, 0);
         from.read_exact(&mut message[start..])?;
         is_first = false;
+        if is_silent() {
+            continue;
+        }
         if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
             return Ok(());
         }
@@ -305,6 +320,7 @@ cases! {
     errors_to_try_again_after
     lost_connections
     a_cut_at_each_message
+    a_network_that_goes_silent
     ddl
     what_cannot_get_better
     another_isolation_level
@@ -403,6 +419,22 @@ fn a_cut_at_each_message(language: Language) {
         case.assert_equal();
     }
     proxy.ends.store(true, Relaxed);
+    case.assert_equal();
+    consumer.stop();
+}
+
+fn a_network_that_goes_silent(language: Language) {
+    let case = Case::new(language);
+    let proxy = Proxy::new(case.server.port());
+    proxy.ends.store(true, Relaxed);
+    case.port.store(proxy.port, Relaxed);
+    // A wait of a second: ten seconds later the server counts as gone.
+    let consumer = case.start(&["brief"]);
+    case.insert(&[]);
+    case.assert_equal();
+    thread::sleep(Duration::from_millis(300));
+    proxy.silent.store(proxy.connections.load(Relaxed), Relaxed);
+    case.insert(&[]);
     case.assert_equal();
     consumer.stop();
 }

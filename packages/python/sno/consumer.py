@@ -364,9 +364,11 @@ async def _run_async(step: _Step, stopping: "asyncio.Future[Any]") -> Any:
     finally:
         if not task.done():
             task.cancel()
-            await asyncio.wait({task})
-    if task.cancelled() and not stopping.done():
-        raise psycopg.OperationalError("the server is silent")
-    if stopping.done() and (task.cancelled() or isinstance(task.exception(), psycopg.errors.QueryCanceled)):
+            # The driver asks the server to cancel, which may be silent.
+            await asyncio.wait({task}, timeout=1)
+    if task.done() and not task.cancelled():
+        if not (stopping.done() and isinstance(task.exception(), psycopg.errors.QueryCanceled)):
+            return task.result()
+    if stopping.done():
         raise _Stopped
-    return task.result()
+    raise psycopg.OperationalError("the server is silent")

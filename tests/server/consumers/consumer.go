@@ -79,6 +79,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	options := snopgx.Options[event]{Attempts: 3, BatchSize: 20, Timeout: 20 * time.Second}
+	if has("brief") {
+		options.Timeout = time.Second
+	}
 	if has("on_poison") {
 		options.OnPoison = func(ctx context.Context, tx snopgx.Tx, row event, err error) error {
 			_, failed := tx.Exec(ctx, "INSERT INTO failures VALUES ($1::text::sno, $2)", row.ID, err.Error())

@@ -40,7 +40,7 @@ const handler = batches
   : act
 const onPoison = (row, error, client) => client.query('INSERT INTO failures VALUES ($1, $2)', [row.id, error.message])
 consume(connect, 'feed', 'events', handler, {
-  attempts: 3, batchSize: 20, timeout: 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
+  attempts: 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
 }).catch(error => {
   console.error(error)
   process.exit(1)

@@ -97,7 +97,7 @@ async def main(arguments):
 
 
 logging.basicConfig(format="%(message)s")
-arguments = {"attempts": 3, "batch_size": 20, "timeout": 20, "batches": "batches" in options}
+arguments = {"attempts": 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options}
 if "on_poison" in options:
     arguments["on_poison"] = pass_poison
 if is_async:
