@@ -8,7 +8,6 @@ const { register } = require('sno/pg')
 
 async function main () {
   const pool = new Pool()
-  await pool.query('CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)')
   await register(pool, types)
   await pool.query('CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text)')
 
@@ -25,7 +24,9 @@ async function main () {
   const array = await pool.query('SELECT array_agg(id ORDER BY id) || NULL::sno AS ids, NULL::sno[] AS none FROM events')
   assert.deepStrictEqual(array.rows, [{ ids: [...old, id, null], none: null }])
 
-  // A kind's domain, and arrays of it.
+  // A kind's domain, and arrays of it, which are registered once the domain exists.
+  await pool.query('CREATE DOMAIN event_id AS sno CHECK (sno_metabyte(VALUE) = 1)')
+  await register(pool, types)
   await pool.query('CREATE TABLE kinds (id event_id PRIMARY KEY, others event_id[], plain sno[])')
   await pool.query('INSERT INTO kinds VALUES ($1, $2, $3)', [id, [id, null], [id, null]])
   const kinds = await pool.query('SELECT * FROM kinds WHERE id = $1', [id])
