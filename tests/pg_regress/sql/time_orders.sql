@@ -9,7 +9,7 @@ CREATE FUNCTION steps(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN
     FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || query LOOP
-        IF line ~ 'Scan (Back|using|on)|Sort|Append|Unique|Group|Index Cond' THEN RETURN NEXT regexp_replace(line, '^[ >-]+', ''); END IF;
+        IF line ~ 'Scan (Back|using|on)|Sort|Append|Unique|Group|Index Cond' AND line !~ 'IS NOT NULL' THEN RETURN NEXT regexp_replace(line, '^[ >-]+', ''); END IF;
     END LOOP;
 END $$;
 CREATE TABLE stored AS SELECT *, sno_time(id) AS created_at FROM events;
