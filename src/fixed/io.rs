@@ -48,13 +48,7 @@ pub(crate) unsafe fn output<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     palloc_copy(Terminated { text: value.to_text(), end: 0 })
 }
 
-/// The value of bytes. The error is `None` if their number is wrong.
-#[inline(always)]
-pub(crate) fn from_bytes<T: Fixed>(bytes: &[u8]) -> Result<T, Option<T::Error>> {
-    T::from_bytes(T::Bytes::try_from(bytes).map_err(|_| None)?).map_err(Some)
-}
-
-/// The error of [`from_bytes`] as one to raise.
+/// The error of [`Fixed::of_bytes`] as one to raise.
 #[cold]
 fn invalid_bytes<T: Fixed>(bytes: &[u8], error: Option<T::Error>) -> Error {
     match error {
@@ -87,7 +81,7 @@ pub(crate) unsafe fn send<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
 pub(crate) unsafe fn from_bytea<T: Fixed>(fcinfo: FunctionCallInfo) -> Datum {
     let value = guard(|| {
         let bytes = Args::new(fcinfo).next();
-        from_bytes::<T>(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
+        T::of_bytes(bytes).map_err(|error| invalid_bytes::<T>(bytes, error))
     });
     value.into_datum()
 }

@@ -30,10 +30,16 @@ pub(crate) trait Fixed: FixedLength + Argument + Returned {
         Self::parse_bytes(text)
     }
 
-    /// The value of a binary message. The error is `None` if its length is wrong. It is called outside the guard, too.
+    /// The value of its bytes. The error is `None` if their number is wrong. It is called outside the guard, too.
+    #[inline(always)]
+    fn of_bytes(bytes: &[u8]) -> Result<Self, Option<Self::Error>> {
+        Self::from_bytes(Self::Bytes::try_from(bytes).map_err(|_| None)?).map_err(Some)
+    }
+
+    /// The value of a binary message, likewise.
     #[inline(always)]
     fn receive(message: &[u8]) -> Result<Self, Option<Self::Error>> {
-        io::from_bytes(message)
+        Self::of_bytes(message)
     }
 
     /// The error of a text that is not a value.

@@ -16,7 +16,7 @@ use sno_core::{Abbreviation, Fields, FixedLength, ParseError, Sno, Tick};
 
 use crate::{
     fixed::{
-        Fixed, io,
+        Fixed,
         sort::{self, Abbreviate},
         type_functions,
     },
@@ -50,7 +50,7 @@ impl Fixed for Sno {
     /// Also the text, whose length no binary form has: loaders that know an ID as a text send it in binary messages, too.
     #[inline(always)]
     fn receive(message: &[u8]) -> Result<Self, Option<ParseError>> {
-        match io::from_bytes(message) {
+        match Self::of_bytes(message) {
             Err(_) if message.len() == 16 => Self::parse_bytes(message).map_err(Some),
             result => result,
         }

@@ -525,7 +525,8 @@ fn a_schema_of_26_tables_moves_while_it_is_written() {
         let mut client = server.connect();
         let files_before = files(&mut client);
         run("5 switch", &switch);
-        assert!(longest.load(Relaxed) < 2000, "{} ms", longest.load(Relaxed));
+        // Far more than it takes, for machines that have much else to do: what follows is exact.
+        assert!(longest.load(Relaxed) < 10_000, "{} ms", longest.load(Relaxed));
         assert!(files(&mut client).is_subset(&files_before), "the switch builds nothing");
         run("5 after", &own("5: after"));
         thread::sleep(Duration::from_millis(300));
