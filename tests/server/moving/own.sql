@@ -55,7 +55,7 @@ ALTER TABLE bundles RENAME COLUMN product_snos TO product_ids;
 
 -- 5: the same with the new ones
 ALTER TABLE transfers ADD CONSTRAINT transfers_check CHECK (sender <> receiver) NOT VALID;
-CREATE FUNCTION is_order(order_id orders.id%TYPE) RETURNS boolean LANGUAGE plpgsql STABLE AS
+CREATE FUNCTION is_order(order_id orders.id%TYPE) RETURNS boolean LANGUAGE plpgsql AS
     $$BEGIN RETURN EXISTS (SELECT FROM public.orders WHERE id = order_id); END$$;
 ALTER TABLE shipments ADD CONSTRAINT shipments_order CHECK (is_order(detail_id)) NOT VALID;
 CREATE VIEW order_sums AS SELECT o.id, o.customer_id, count(l.id) AS lines FROM orders o LEFT JOIN lines l ON l.order_id = o.id GROUP BY o.id;

@@ -150,7 +150,7 @@ CREATE TRIGGER log_customer AFTER INSERT OR UPDATE OF id ON customers FOR EACH R
 CREATE FUNCTION lock_order(order_id bigint) RETURNS void LANGUAGE sql AS 'SELECT pg_advisory_xact_lock(order_id)';
 CREATE FUNCTION shard(order_id bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT order_id % 10';
 CREATE FUNCTION last_order() RETURNS bigint LANGUAGE sql AS $$SELECT currval('orders_id_seq')$$;
-CREATE FUNCTION is_order(order_id bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS
+CREATE FUNCTION is_order(order_id bigint) RETURNS boolean LANGUAGE plpgsql AS
     $$BEGIN RETURN EXISTS (SELECT FROM public.orders WHERE id = order_id); END$$;
 ALTER TABLE shipments ADD CONSTRAINT shipments_order CHECK (is_order(detail_id));
 CREATE FUNCTION newest_customers() RETURNS SETOF customers LANGUAGE sql STABLE AS 'SELECT * FROM customers ORDER BY created_at DESC LIMIT 10';

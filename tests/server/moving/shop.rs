@@ -409,8 +409,148 @@ fn files(client: &mut Client) -> BTreeSet<u32> {
     client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect()
 }
 
+/// Each function works, and the counter that hides its errors has counted.
+fn works(client: &mut Client) {
+    client.run(
+        "SELECT order_lines(id), lock_order(id), shard(id), lines_of(o) FROM orders o LIMIT 5;
+         SELECT newest_customers(); TABLE large_orders; TABLE order_json",
+    );
+    let counted = "SELECT count(*) FROM orders o WHERE line_count <> (SELECT count(*) FROM lines WHERE order_id = o.id)";
+    assert_eq!(client.one::<i64>(counted), 0);
+}
+
+/// After the way there: nothing is left to do; for the way back there is.
+fn still_written(server: &Server) {
+    works(&mut server.connect());
+    let left = check(server, "");
+    assert!(part(&left, TO_DO).is_empty(), "{left}");
+    let back = check(server, "\\set from sno");
+    let back = part(&back, TO_DO);
+    for part in [
+        "order_tags_pkey",
+        "view order_sums",
+        "policy own on table sessions",
+        "orders_customer_new",
+        "shard(sno)",
+    ] {
+        assert!(back.iter().any(|line| line.contains(part)), "{part}: {back:#?}");
+    }
+}
+
+/// The steps to `uuid`: those of `docs/moving-back.md`, then those of the way there with other names for the columns.
+fn steps_back([index, constraints, switch, clean_up]: [&str; 4]) -> Vec<(String, String)> {
+    // The names of the way there, so that the same statements are repeated; what is no name of a column is marked.
+    let page = page("moving-back.md");
+    let to_uuid = section(&page, "To `uuid`");
+    let there = |sql: &str| {
+        replace(
+            sql,
+            &[
+                ("new_id uuid, ADD", "sno uuid;\nALTER TABLE orders ADD"),
+                ("sno_to_uuidv7", "\u{3}"),
+                (" sno", " \u{4}"),
+                ("new_order_id", "order_sno"),
+                ("new_replaces", "replaces_sno"),
+                ("new_id", "sno"),
+            ],
+        )
+    };
+    let back = |sql: &str| replace(sql, &[("sno", "uid"), ("\u{3}", "sno_to_uuidv7"), ("\u{4}", "sno")]);
+    let own = |heading: &str| {
+        let sql = replace(
+            &own(heading),
+            &[
+                ("'2222222222222222'", UUID),
+                ("_new ", "_back "),
+                ("order_id sno", "order_id uuid"),
+                ("line_id sno", "line_id uuid"),
+                ("(bigint)", "(\u{4})"),
+                (", last_order()", ""),
+                ("(SELECT sno FROM public.orders WHERE id = NEW.subject_id)", "\u{3}(NEW.subject_id)"),
+                ("(SELECT sno FROM public.products WHERE id = NEW.subject_id)", "\u{3}(NEW.subject_id)"),
+                (
+                    "SELECT sno FROM unnest(NEW.product_ids) WITH ORDINALITY u(id, n) JOIN public.products USING (id)",
+                    "SELECT \u{3}(id) FROM unnest(NEW.product_ids) WITH ORDINALITY u(id, n)",
+                ),
+                ("subject_sno sno", "subject_sno uuid"),
+                ("product_snos sno[]", "product_snos uuid[]"),
+                ("SET search_path = pg_catalog, pg_temp", "SET search_path FROM CURRENT"),
+            ],
+        );
+        let gone = ["events_order_id_fkey", "ON events;", "events_old", "events_order_sno", "fill_events"];
+        sql.split_inclusive(";\n")
+            .filter(|statement| !gone.iter().any(|name| statement.contains(name)))
+            .collect::<String>()
+    };
+    // What the table with partitions has of a block; its foreign key can't be added without a scan.
+    let events = |block: &str, wanted: fn(&str) -> bool| -> String {
+        let statements = block
+            .split_inclusive(";\n")
+            .filter(|s| s.contains("lines") && !s.starts_with("LOCK") && wanted(s));
+        statements.map(|statement| for_reference(statement, &PARTITIONED)).collect()
+    };
+    let others = || KEYS.iter().map(|key| key.table).filter(|table| OWN.iter().all(|own| own[0] != *table));
+    let before_commit = |block: &mut String, sql: &str| block.insert_str(block.find("COMMIT;").unwrap(), sql);
+
+    let [add, fill_step] = [1, 2].map(|n| there(blocks(to_uuid, "sql")[n].sql));
+    let mut steps = vec![(
+        "back: names".to_owned(),
+        "ALTER TABLE events RENAME CONSTRAINT events_new_order_id_fkey TO events_order_id_fkey".to_owned(),
+    )];
+    let mut step = for_all(&add);
+    before_commit(&mut step, &(events(&add, |_| true) + &own("1")));
+    for table in others() {
+        let key = format!(
+            "CREATE FUNCTION {table}_key() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS
+                 $$BEGIN NEW.sno := \u{3}(NEW.id); RETURN NEW; END$$;
+             CREATE TRIGGER zz_key BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION {table}_key();\n"
+        );
+        before_commit(&mut step, &key);
+    }
+    steps.push(("back: 1".into(), back(&step)));
+    for key in &KEYS {
+        steps.push((format!("back: 2 {}", key.table), back(&fill(&fill_step, key))));
+    }
+    steps.push((
+        "back: 2 own".into(),
+        "UPDATE comments SET subject_id = subject_id; UPDATE bundles SET product_ids = product_ids".into(),
+    ));
+    steps.push(("back: 3 indexes".into(), back(&for_all(index))));
+    steps.push(("back: 3 own".into(), back(&own("3"))));
+    let mut step = for_all(constraints);
+    before_commit(&mut step, &events(constraints, |s| s.contains("_set") && s.contains("ADD")));
+    step += "BEGIN;\nSET LOCAL statement_timeout = '500ms';\nLOCK TABLE orders, events IN SHARE ROW EXCLUSIVE MODE;\nALTER TABLE events ADD CONSTRAINT events_order_sno_fkey FOREIGN KEY (order_sno) REFERENCES orders (sno);\nCOMMIT;\n";
+    step += &events(constraints, |s| s.contains("VALIDATE") && s.contains("_set"));
+    steps.push(("back: 3 constraints".into(), back(&step)));
+    let default = there(blocks(to_uuid, "postgresql")[0].sql);
+    let switch: String = switch
+        .lines()
+        .map(|line| if line.contains("DROP IDENTITY") { default.clone() } else { format!("{line}\n") })
+        .collect();
+    let mut step = for_all(&switch);
+    let dropped: String = others().map(|table| format!("DROP TRIGGER zz_key ON {table};\n")).collect();
+    let after_locks = step.find("MODE;\n").unwrap() + 6;
+    let first: fn(&str) -> bool = |s| s.starts_with("DROP") || s.contains("DROP CONSTRAINT");
+    step.insert_str(after_locks, &(dropped + &own("5: what") + &events(&switch, first)));
+    before_commit(
+        &mut step,
+        &(events(&switch, |s| !(s.starts_with("DROP") || s.contains("DROP CONSTRAINT")))
+            + &own("5: the same")),
+    );
+    steps.push(("back: 5 switch".into(), back(&step)));
+    steps.push(("back: 5 after".into(), back(&own("5: after"))));
+    // The column is in an expression of this one, so it does not vanish with it.
+    let exclusion = "ALTER TABLE bookings DROP CONSTRAINT bookings_new;\n".to_owned();
+    let functions: String = others().map(|table| format!("DROP FUNCTION {table}_key;\n")).collect();
+    steps.push((
+        "back: 6".into(),
+        back(&(exclusion + &for_all(clean_up) + &events(clean_up, |_| true) + &own("6") + &functions)),
+    ));
+    steps
+}
+
 #[test]
-fn a_schema_of_26_tables_moves_while_it_is_written() {
+fn a_schema_of_26_tables_moves_there_and_back_while_it_is_written() {
     let page = page("moving.md");
     let steps: Vec<&str> = blocks(&page, "sql").iter().map(|block| block.sql).collect();
     let [_, add, fill_step, same_ids, left, index, constraints, switch, clean_up, ..] = steps[..] else {
@@ -437,7 +577,7 @@ fn a_schema_of_26_tables_moves_while_it_is_written() {
                 while !done.load(Relaxed) {
                     let n = count.fetch_add(1, Relaxed);
                     write(&mut client, &format!("writer {writer}-{n}"), 1 + n % 5000, longest);
-                    thread::sleep(Duration::from_millis(30));
+                    thread::sleep(Duration::from_millis(50));
                 }
             });
         }
@@ -517,14 +657,14 @@ fn a_schema_of_26_tables_moves_while_it_is_written() {
             .split_inclusive(";\n")
             .filter(|s| s.contains("events") && s.starts_with(['A', 'D']))
             .collect();
-        let mut switch = for_all(switch);
-        switch = switch.replacen(", events IN ACCESS", ", events, events_new IN ACCESS", 1);
-        let after_locks = switch.find("MODE;\n").unwrap() + 6;
-        switch.insert_str(after_locks, &(own("5: what") + &rename));
-        switch.insert_str(switch.find("COMMIT;").unwrap(), &own("5: the same"));
+        let mut all = for_all(switch);
+        all = all.replacen(", events IN ACCESS", ", events, events_new IN ACCESS", 1);
+        let after_locks = all.find("MODE;\n").unwrap() + 6;
+        all.insert_str(after_locks, &(own("5: what") + &rename));
+        all.insert_str(all.find("COMMIT;").unwrap(), &own("5: the same"));
         let mut client = server.connect();
         let files_before = files(&mut client);
-        run("5 switch", &switch);
+        run("5 switch", &all);
         // Far more than it takes, for machines that have much else to do: what follows is exact.
         assert!(longest.load(Relaxed) < 10_000, "{} ms", longest.load(Relaxed));
         assert!(files(&mut client).is_subset(&files_before), "the switch builds nothing");
@@ -541,31 +681,22 @@ fn a_schema_of_26_tables_moves_while_it_is_written() {
         }
         run("6", &(for_all(clean_up) + &own("6")));
         thread::sleep(Duration::from_millis(300));
+        still_written(&server);
+        for (name, step) in steps_back([index, constraints, switch, clean_up]) {
+            let files_before = files(&mut client);
+            run(&name, &step);
+            let builds = name.contains("switch") && !files(&mut client).is_subset(&files_before);
+            assert!(!builds, "the switch builds nothing");
+        }
+        thread::sleep(Duration::from_millis(300));
         drop(stop);
     });
     let written = count.load(Relaxed);
     println!("{written} transactions");
     assert!(written > 100, "{written}");
     assert_eq!(rows(&mut client), before);
-    // Each function works, and the counter that hides its errors has counted.
-    client.run(
-        "SELECT order_lines(id), lock_order(id), shard(id), lines_of(o) FROM orders o LIMIT 5;
-         SELECT newest_customers(); TABLE large_orders; TABLE order_json",
-    );
-    let counted = "SELECT count(*) FROM orders o WHERE line_count <> (SELECT count(*) FROM lines WHERE order_id = o.id)";
-    assert_eq!(client.one::<i64>(counted), 0);
-    // Nothing is left to do; for the way back there is.
-    let left = check(&server, "");
-    assert!(part(&left, TO_DO).is_empty(), "{left}");
-    let back = check(&server, "\\set from sno");
-    let back = part(&back, TO_DO);
-    for part in [
-        "order_tags_pkey",
-        "view order_sums",
-        "policy own on table sessions",
-        "orders_customer_new",
-        "shard(sno)",
-    ] {
-        assert!(back.iter().any(|line| line.contains(part)), "{part}: {back:#?}");
-    }
+    let key = "SELECT count(*) FROM pg_attribute WHERE attname = 'id' AND atttypid = 'uuid'::regtype AND attrelid::regclass::text = ANY ($1)";
+    let tables = KEYS.map(|key| key.table).to_vec();
+    assert_eq!(client.query_one(key, &[&tables]).unwrap().get::<_, i64>(0), KEYS.len() as i64);
+    works(&mut client);
 }
