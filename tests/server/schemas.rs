@@ -88,6 +88,18 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         client.query("SELECT FROM trap.sno_feed('export', NULL::public.log)", &[]).unwrap().len() == 1
     });
     client.run("TABLE trap.sno_feeds; TABLE trap.sno_horizon_holders; SELECT trap.sno_drop_feed('export')");
+    // The log and the triggers of a table whose changes are tracked, also as others fire them.
+    client.run(
+        "CREATE TABLE public.items (id varchar(9), n integer, PRIMARY KEY (id, n)); SELECT trap.sno_track_changes('public.items', 7);
+         CREATE ROLE writer; GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON public.items TO writer; SET ROLE writer;
+         INSERT INTO public.items VALUES ('a', 1), ('b', 2); UPDATE public.items SET n = 3 WHERE id OPERATOR(pg_catalog.=) 'a';
+         DELETE FROM public.items; INSERT INTO public.items VALUES ('c', 1); TRUNCATE public.items; RESET ROLE;
+         SELECT trap.sno_create_feed('changes', 'public.items_changes', margin => '0'); SELECT pg_catalog.pg_sleep(0.02)",
+    );
+    let changes = "SELECT pg_catalog.concat(pg_catalog.count(*), ' ', pg_catalog.count(record)) FROM trap.sno_feed('changes', NULL::public.items_changes)";
+    assert_eq!(text(&mut client, changes), "8 0");
+    assert_eq!(client.one::<i64>("SELECT trap.sno_forget_changes('public.items')"), 8);
+    client.run("SELECT trap.sno_drop_feed('changes'), trap.sno_track_changes('public.items'), trap.sno_untrack_changes('public.items')");
 }
 
 /// Functions that return another type than the library makes would hand out its memory.
