@@ -563,9 +563,14 @@ fn rights() {
     let mut client = server.connect();
     client.run(
         "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice; GRANT CREATE ON SCHEMA public TO PUBLIC;
-         CREATE ROLE super LOGIN SUPERUSER",
+         CREATE ROLE super LOGIN SUPERUSER; CREATE SCHEMA trap AUTHORIZATION bob",
     );
     let mut bob = server.connect_as("bob");
+    bob.run(
+        "CREATE FUNCTION trap.trapped(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+         CREATE OPERATOR trap.= (FUNCTION = trap.trapped, LEFTARG = text, RIGHTARG = text);
+         CREATE OPERATOR trap.<> (FUNCTION = trap.trapped, LEFTARG = text, RIGHTARG = text)",
+    );
     for who in ["alice", "carol", "super"] {
         let mut alice = server.connect_as("alice");
         alice.run("CREATE TABLE items (id integer PRIMARY KEY, n integer); GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON items TO bob");
@@ -594,19 +599,24 @@ fn rights() {
             assert_eq!(code(&mut bob, sql), "42501", "{sql}");
         }
         // Types of the session come before those of the schema.
-        bob.run("CREATE TYPE pg_temp.record AS (n integer); CREATE TEMP TABLE items_log (id integer); UPDATE items SET id = 7 WHERE id = 1");
+        let mut other = server.connect_as("bob");
+        other.run(
+            "CREATE TYPE pg_temp.record AS (n integer, more integer); CREATE TEMP TABLE items_log (id integer);
+             UPDATE items SET id = 7 WHERE id = 1",
+        );
         assert_eq!(
             text(&mut alice, "SELECT count(*) FROM items_changes WHERE id = 7 OR record IS NULL"),
             "5"
         );
-        bob.run("DISCARD TEMP");
+        // Nor do operators of others come before PostgreSQL's.
+        other.run("SET search_path = trap, pg_catalog; UPDATE public.items SET n = 2; RESET search_path");
         let owners = "SELECT string_agg(DISTINCT o::regrole::text, ' ') FROM (
             SELECT relowner FROM pg_class WHERE relname ~ '^items' UNION ALL SELECT proowner FROM pg_proc WHERE proname = 'items_log') owners(o)";
         assert_eq!(text(&mut alice, owners), "alice");
         alice.run("GRANT SELECT ON items_changes TO bob");
         bob.run("SELECT sno_create_feed('bob', 'items_changes', margin => '0')");
         thread::sleep(Duration::from_millis(8));
-        assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feed('bob', NULL::items_changes)"), "5");
+        assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feed('bob', NULL::items_changes)"), "6");
         bob.run("SELECT sno_drop_feed('bob')");
         tracker.run(
             "SELECT sno_track_changes('items'), sno_forget_changes('items'), sno_untrack_changes('items')",
@@ -617,6 +627,14 @@ fn rights() {
     let mut alice = server.connect_as("alice");
     alice.run("CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); GRANT EXECUTE ON FUNCTION items_log() TO bob");
     bob.run("CREATE TABLE own (id integer PRIMARY KEY); CREATE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION items_log()");
+    for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
+    }
+    alice.run("CREATE FUNCTION own_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$");
+    bob.run(
+        "DROP TRIGGER sno_log ON own; CREATE TABLE own_log (changed sno, id integer); CREATE VIEW own_changes AS TABLE own_log;
+         CREATE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION own_log()",
+    );
     for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
         assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
     }
@@ -703,6 +721,7 @@ fn what_all_feeds_have_read() {
          CREATE VIEW by_item AS SELECT item AS id, n FROM outbox; CREATE VIEW joined AS SELECT o.id, outbox.n FROM other o JOIN outbox USING (n);
          CREATE VIEW twice AS SELECT id FROM outbox UNION ALL SELECT id FROM outbox; CREATE VIEW computed AS SELECT sno_with_metabyte(id, 7) AS id FROM outbox;
          CREATE VIEW nested AS SELECT id FROM (SELECT item AS id FROM outbox) o;
+         CREATE VIEW swapped AS SELECT item AS id FROM (SELECT id, item FROM outbox) o;
          INSERT INTO outbox (n) SELECT generate_series(1, 10); INSERT INTO other (n) SELECT generate_series(1, 10)",
     );
     thread::sleep(Duration::from_millis(8));
@@ -721,7 +740,7 @@ fn what_all_feeds_have_read() {
         assert_eq!(client.one::<i64>(read), 4);
     }
     // By what is not the key of the table: nobody knows which rows were read.
-    for view in ["by_item", "joined", "twice", "computed", "nested"] {
+    for view in ["by_item", "joined", "twice", "computed", "nested", "swapped"] {
         client.run(&format!("SELECT sno_create_feed('view', '{view}', now(), 'id', '0')"));
         assert_eq!(client.one::<i64>(read), 0, "{view}");
         client.run("SELECT sno_drop_feed('view')");
@@ -785,11 +804,12 @@ fn subscribers() {
         let (publisher, subscriber) = (builder().start(), builder().start());
         let tables = "CREATE TABLE items (id integer PRIMARY KEY, n integer);
             CREATE TABLE parts (id integer PRIMARY KEY, n integer) PARTITION BY RANGE (id);
-            CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (100);";
+            CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (100);
+            CREATE TABLE plain (id sno PRIMARY KEY DEFAULT sno_new(1));";
         publisher.run(tables);
         publisher.run(&format!(
             "INSERT INTO items SELECT n, n FROM generate_series(1, 10) n;
-             CREATE PUBLICATION everything FOR TABLE items, parts WITH (publish_via_partition_root = {by_root})"
+             CREATE PUBLICATION everything FOR TABLE items, parts, plain WITH (publish_via_partition_root = {by_root})"
         ));
         let mut client = subscriber.connect();
         client.run(tables);
@@ -803,8 +823,14 @@ fn subscribers() {
             "SELECT sno_create_feed('search', 'items_changes', margin => '0'), sno_create_feed('parts', 'parts_changes', margin => '0');
              CREATE TABLE keys (id sno PRIMARY KEY); CREATE VIEW others AS SELECT keys.id, n FROM keys, items",
         );
-        // Its key is no log's.
-        assert_eq!(code(&mut client, "SELECT sno_create_feed('others', 'others')"), "42809");
+        // Their keys are no log's.
+        for source in ["others", "plain"] {
+            assert_eq!(
+                code(&mut client, &format!("SELECT sno_create_feed('other', '{source}')")),
+                "42809",
+                "{source}"
+            );
+        }
         publisher.run(
             "UPDATE items SET n = 0 WHERE id < 4; DELETE FROM items WHERE id > 8; UPDATE items SET id = 20 WHERE id = 5;
              INSERT INTO parts SELECT n, n FROM generate_series(1, 10) n; UPDATE parts SET n = 0 WHERE id < 4;
