@@ -224,8 +224,8 @@ fn stale_by_time(server: &Server) -> i64 {
 #[test]
 fn copies_end_as_the_table() {
     let server = server();
-    for _ in 0..pick(1, 10) {
-        run(&server, pick(3000, 100_000), |_, _| {});
+    for _ in 0..pick(1, 3) {
+        run(&server, pick(3000, 40_000), |_, _| {});
     }
     // So it can happen here.
     assert!(stale_by_time(&server) > 0);
@@ -234,8 +234,8 @@ fn copies_end_as_the_table() {
 #[test]
 fn also_when_servers_restart() {
     let server = server();
-    for _ in 0..pick(1, 10) {
-        run(&server, pick(3000, 50_000), |server, random| match random.below(6) {
+    for _ in 0..pick(1, 3) {
+        run(&server, pick(3000, 20_000), |server, random| match random.below(6) {
             0 => {
                 server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][random.below(3)]);
                 server.start();
