@@ -610,6 +610,7 @@ fn rights() {
         );
         // Nor do operators of others come before PostgreSQL's.
         other.run("SET search_path = trap, pg_catalog; UPDATE public.items SET n = 2; RESET search_path");
+        other.run("DISCARD TEMP");
         let owners = "SELECT string_agg(DISTINCT o::regrole::text, ' ') FROM (
             SELECT relowner FROM pg_class WHERE relname ~ '^items' UNION ALL SELECT proowner FROM pg_proc WHERE proname = 'items_log') owners(o)";
         assert_eq!(text(&mut alice, owners), "alice");
