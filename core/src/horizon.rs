@@ -110,6 +110,11 @@ impl Horizon {
         Tick::from_bits(self.floor.load(Relaxed))
     }
 
+    /// The highest that readers were told. Open transactions have no earlier IDs.
+    pub(crate) fn highest(&self) -> Tick {
+        Tick::from_bits(self.highest.load(Acquire))
+    }
+
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
     /// tick from which it may take them: `now`, or later if readers have been told so.
     ///
@@ -260,7 +265,12 @@ pub struct DatabaseHorizon<'a> {
     all: &'a Horizons,
 }
 
-impl DatabaseHorizon<'_> {
+impl<'a> DatabaseHorizon<'a> {
+    /// What transactions and readers share.
+    pub fn horizon(self) -> &'a Horizon {
+        self.horizon
+    }
+
     /// Whether the transactions of a database count for this horizon. 0 is an unknown one, which counts.
     ///
     /// Whether a process is of this database is known once it has announced a transaction: a reader loads its word first.

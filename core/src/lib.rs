@@ -119,6 +119,8 @@ mod slot;
 mod sqlx;
 mod tick;
 mod tick_type;
+#[cfg(target_has_atomic = "64")]
+mod transaction;
 mod watch;
 
 pub use abbreviation::{Abbreviation, DistinctCounter};
@@ -137,6 +139,8 @@ pub use partition::{InvalidValue, Prefix, SequenceRange};
 pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
 pub use tick::{Epoch, OutOfEpoch, Tick};
 pub use tick_type::TickType;
+#[cfg(target_has_atomic = "64")]
+pub use transaction::{Member, Transaction};
 pub use watch::Watch;
 
 /// The examples of the README, which need several features.

@@ -36,10 +36,10 @@ impl Watch {
 
     /// Whether to look now, and below which tick.
     ///
-    /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded before the clock read `now`.
+    /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read `now`.
     /// `reach` returns below which tick rows can be read, and whether a transaction holds that back.
     ///
-    /// An ID that is taken after these loads is seen at the next step. One that was taken before was announced before: either
+    /// An ID that is taken after these loads is seen at the next step, and is not before `now`. One that was taken before was announced before: either
     /// its transaction holds the reach back, or it has ended, and its rows are visible to the look.
     pub fn step(
         &mut self,

@@ -21,7 +21,10 @@ use loom::{
     },
     thread,
 };
-use sno_core::{Announcement, ClaimError, Clock, Horizon, Marks, OutOfEpoch, SequenceRange, Slot, Tick};
+use sno_core::{
+    Announcement, ClaimError, Clock, Horizon, Marks, Member, OutOfEpoch, SequenceRange, Slot, Tick,
+    Transaction,
+};
 
 struct Found {
     horizon: u64,
@@ -81,7 +84,9 @@ struct Process {
     /// Whose word and number it uses.
     number: usize,
     transaction: Cell<u32>,
-    low: Cell<Tick>,
+    own: Transaction,
+    /// Whether it has had a parallel worker.
+    leads: Cell<bool>,
     /// What it read last from the clock.
     last: Cell<u64>,
     rows: RefCell<Vec<(u32, u64)>>,
@@ -100,7 +105,8 @@ impl Process {
             world: world.clone(),
             number,
             transaction: Cell::new(0),
-            low: Cell::new(Tick::MAX),
+            own: Transaction::new(),
+            leads: Cell::new(false),
             last: Cell::new(world.scene.script[0]),
             rows: RefCell::default(),
         }
@@ -111,17 +117,20 @@ impl Process {
         self.world.transactions[self.number].store(transaction, Release);
     }
 
+    fn member(&self) -> Member<'_> {
+        let World { horizon, announcements, .. } = &*self.world;
+        let (number, is_shared) = (self.transaction.get(), self.leads.get());
+        Member { horizon, announcement: &announcements[self.number], number, is_shared }
+    }
+
     /// Takes an ID for a row, unless it would have to wait.
     fn insert(&self, row: u32) {
-        let World { slot, marks, horizon, announcements, .. } = &*self.world;
+        let World { slot, marks, .. } = &*self.world;
         loop {
-            match slot.claim_from(self.low.get(), self, SequenceRange::default(), marks) {
+            match slot.claim_from(self.own.announced(), self, SequenceRange::default(), marks) {
                 Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick().get())),
                 Err(ClaimError::TooEarly { now }) => {
-                    let (word, earlier) = (&announcements[self.number], self.low.get());
-                    let low = horizon.announce(word, self.transaction.get(), now, earlier);
-                    self.low.set(low);
-                    if low > now {
+                    if self.own.announce(&self.member(), now) > now {
                         return;
                     }
                 }
@@ -144,23 +153,24 @@ impl Process {
     fn end(&self) {
         let World { transactions, announcements, clears, .. } = &*self.world;
         transactions[self.number].store(0, Release);
-        self.low.set(Tick::MAX);
-        if *clears {
-            announcements[self.number].clear();
-        }
+        self.own.end(self.leads.get(), || clears.then_some(&announcements[self.number]));
     }
 }
 
-/// A transaction of one row that is prepared, and committed then.
-fn two_phases(process: &Process) {
+/// A transaction of one row that is prepared.
+fn prepare(process: &Process) {
     process.begin(1);
     process.insert(0);
-    let World { announcements, lock, .. } = &*process.world;
-    let announced = announcements[process.number].of(|| 1);
-    lock.store(announced.map_or(0, Tick::get), Release);
+    let tick = process.own.prepare(&process.member());
+    process.world.lock.store(tick.map_or(0, Tick::get), Release);
     process.end();
+}
+
+/// The same, and it is committed then.
+fn two_phases(process: &Process) {
+    prepare(process);
     process.show();
-    lock.store(0, Release);
+    process.world.lock.store(0, Release);
 }
 
 type Act = fn(&Process);
@@ -237,7 +247,10 @@ impl Scene {
             let (drawn, found) = (world.drawn.lock().unwrap(), world.found.lock().unwrap());
             let mut seen = counted.lock().unwrap();
             seen.executions += 1;
+            // All that is known of a prepared transaction after a restart: no reader was told more.
+            let lock = Some(world.lock.load(Acquire)).filter(|tick| *tick > 0);
             for Found { horizon, visible, held } in found.iter() {
+                assert!(lock.is_none_or(|lock| *horizon <= lock), "{lock:?} is below {horizon}");
                 seen.held += usize::from(*held);
                 for (row, tick) in drawn.iter() {
                     let (below, is_seen) = (tick < horizon, visible >> row & 1 == 1);
@@ -331,6 +344,18 @@ fn a_prepared_transaction() {
     Scene { processes: &[two_phases], interruptions: Some(4), ..PLAIN }.play();
 }
 
+/// It is still prepared in the end, which a restart may be.
+#[test]
+fn a_transaction_that_stays_prepared() {
+    fn two(process: &Process) {
+        process.begin(2);
+        process.insert(1);
+        process.commit();
+        prepare(process);
+    }
+    Scene { processes: &[two], interruptions: Some(3), ..PLAIN }.play();
+}
+
 #[test]
 fn two_readers() {
     Scene { processes: &[one_row], readers: &[World::read, step_and_read], interruptions: Some(2), ..PLAIN }
@@ -340,6 +365,7 @@ fn two_readers() {
 /// A parallel worker of a process, which inserts one row for it. Joined, it returns the row.
 fn parallel_worker(leader: &Process) -> thread::JoinHandle<Vec<(u32, u64)>> {
     let world = leader.world.clone();
+    leader.leads.set(true);
     thread::spawn(move || {
         let worker = Process::new(&world, 0);
         worker.transaction.set(1);
@@ -354,8 +380,7 @@ fn a_key_of_an_earlier_time() {
     fn leader(process: &Process) {
         process.begin(1);
         let worker = parallel_worker(process);
-        let World { horizon, announcements, .. } = &*process.world;
-        if horizon.is_held(&announcements[0], || 1, Tick::new(100).unwrap()) {
+        if process.own.holds(&process.member(), Tick::new(100).unwrap()) {
             process.rows.borrow_mut().push((1, 100));
         }
         process.rows.borrow_mut().extend(worker.join().unwrap());

@@ -38,6 +38,7 @@ const PRELOAD: Suite = Suite("server", "preload::");
 const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
+const WAITING: Suite = Suite("server", "waits::");
 const CHANGES: Suite = Suite("server", "changes::");
 const CHANGES_TORTURE: Suite = Suite("faults", "changes::copies");
 const TORTURE: Suite = Suite("faults", "horizon::readers");
@@ -283,16 +284,16 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "the word of the process before in the same place stays",
-        file: "src/sno/horizon/transaction.rs",
-        from: "    if Process::leads()\n",
-        to: "    if Process::leads() && false\n",
-        suites: &[HORIZON],
+        file: "core/src/transaction.rs",
+        from: "        if (has_announced || leads)\n",
+        to: "        if (has_announced || leads && false)\n",
+        suites: &[CORE, HORIZON],
     },
     Mutant {
         name: "a worker that starts clears the word of the others",
         file: "src/sno/horizon/transaction.rs",
-        from: "    if Process::leads()\n",
-        to: "    if Process::own().has_led()\n",
+        from: "    TRANSACTION.end(Process::leads(), announcement);",
+        to: "    TRANSACTION.end(Process::own().has_led(), announcement);",
         suites: &[HORIZON],
     },
     Mutant {
@@ -758,10 +759,94 @@ DECLARE
     },
     Mutant {
         name: "a transaction does not know what its workers hold",
-        file: "src/sno/horizon/transaction.rs",
-        from: "    if !process.has_led() {\n        return Ok(false);",
-        to: "    if true {\n        return Ok(false);",
-        suites: &[HORIZON],
+        file: "core/src/transaction.rs",
+        from: "|| *is_shared && horizon.is_held(",
+        to: "|| false && *is_shared && horizon.is_held(",
+        suites: &[CORE, HORIZON],
+    },
+    Mutant {
+        name: "a prepared transaction holds what its leader has announced",
+        file: "core/src/transaction.rs",
+        from: "        if *is_shared {",
+        to: "        if false {",
+        suites: &[CORE, SIM, HORIZON],
+    },
+    Mutant {
+        name: "a prepared transaction holds an earlier tick than readers were told",
+        file: "core/src/transaction.rs",
+        from: "        if *is_shared {",
+        to: "        if true {",
+        suites: &[CORE, LOOM_HORIZON],
+    },
+    Mutant {
+        name: "a prepared transaction of workers holds an earlier tick than readers were told",
+        file: "core/src/transaction.rs",
+        from: "map(|tick| tick.max(horizon.highest()))",
+        to: "map(|tick| tick.min(horizon.highest().max(tick)))",
+        suites: &[CORE],
+    },
+    Mutant {
+        name: "the end of a transaction leaves its tick to the next one",
+        file: "core/src/transaction.rs",
+        from: "self.announced.replace(Tick::MAX) != Tick::MAX;",
+        to: "self.announced.get() != Tick::MAX;",
+        suites: &[CORE, SIM],
+    },
+    Mutant {
+        name: "who waits does not look when a transaction ends",
+        file: "core/src/watch.rs",
+        from: "(is_held || newest >= reach)",
+        to: "(newest >= reach)",
+        suites: &[CORE, SIM],
+    },
+    Mutant {
+        name: "who waits does not look for IDs that come within reach later",
+        file: "core/src/watch.rs",
+        from: "(is_held || newest >= reach)",
+        to: "is_held",
+        suites: &[CORE, SIM],
+    },
+    Mutant {
+        name: "who waits does not look after a step back",
+        file: "core/src/watch.rs",
+        from: "        if now < self.at {",
+        to: "        if false {",
+        suites: &[CORE],
+    },
+    Mutant {
+        name: "who waits does not look for keys that no generator made",
+        file: "core/src/watch.rs",
+        from: "            _ if is_old => Tick::MIN,\n",
+        to: "            _ if is_old && false => Tick::MIN,\n",
+        suites: &[CORE, WAITING],
+    },
+    Mutant {
+        name: "who waits looks at transactions first, and then at generators",
+        file: "core/src/server/session.rs",
+        from: "        let (seen, newest) = self.shared().newest();\n        let reach",
+        to: "        let found = held();\n        let held = || found;\n        let (seen, newest) = self.shared().newest();\n        let reach",
+        suites: &[SIM],
+    },
+    Mutant {
+        name: "who waits keeps the transaction",
+        file: "src/sno/horizon/wait.rs",
+        from: "        pg_sys::SPI_commit();\n",
+        to: "",
+        suites: &[WAITING],
+    },
+    Mutant {
+        name: "who waits outlives the postmaster",
+        file: "src/pg/wait.rs",
+        from: "    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;\n    // SAFETY: the backend's own latch; no",
+        to: "    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT;\n    // SAFETY: the backend's own latch; no",
+        suites: &[WAITING],
+    },
+    Mutant {
+        name: "a wait is allowed in a transaction block",
+        file: "src/sno/horizon/wait.rs",
+        from: " || (*context).atomic {",
+        to: " {",
+        suites: &[WAITING],
     },
     Mutant {
         name: "locks are read before words",

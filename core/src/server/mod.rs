@@ -53,7 +53,7 @@ use core::{
 use std::io;
 
 pub use marks_file::MarksFile;
-pub use session::{Session, Transaction};
+pub use session::Session;
 
 use crate::{
     Epoch, Horizons, Marks, OutOfEpoch, Slot, TickType,

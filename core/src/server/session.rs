@@ -1,9 +1,9 @@
 //! A process that generates, and its waits.
 
-use core::{cell::Cell, time::Duration};
+use core::time::Duration;
 
 use crate::{
-    Announcement, ClaimError, Clock, DatabaseHorizon, Horizon, Slot, Stamp, Tick, TickType, Watch,
+    ClaimError, Clock, DatabaseHorizon, Horizon, Member, Slot, Stamp, Tick, TickType, Transaction, Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
 };
 
@@ -150,20 +150,13 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'a, Tick, SLO
         self.shared().horizons.of(database)
     }
 
-    /// Claims the next stamp for a transaction, which announces its first one in the word of its process and with its
-    /// number, for the horizon of its database, and waits if it has to.
+    /// Claims the next stamp for a transaction, which announces its first one, and waits if it has to.
     ///
     /// # Errors
     ///
     /// Nothing was taken.
-    pub fn next_of(
-        &self,
-        transaction: &Transaction,
-        word: &Announcement,
-        number: u32,
-        horizon: &Horizon,
-    ) -> Result<Stamp, Error> {
-        self.next_from(|| transaction.announced(), |now| transaction.announce(horizon, word, number, now))
+    pub fn next_of(&self, transaction: &Transaction, member: &Member<'_>) -> Result<Stamp, Error> {
+        self.next_from(|| transaction.announced(), |now| transaction.announce(member, now))
     }
 
     /// Advances the horizon of a database to so many ticks before the present one, writes marks of both sides that are not
@@ -199,56 +192,15 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'a, Tick, SLO
         margin: u64,
         held: impl FnOnce() -> Option<Tick>,
     ) -> Result<Option<Tick>, Error> {
-        // In this order: what is taken after the first line is seen at the next step.
-        let (seen, newest) = self.shared().newest();
+        // In this order: an ID that is not seen here is not before this reading of the clock.
         let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
+        let (seen, newest) = self.shared().newest();
         let reach = || {
             let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
             let least = held().map_or(to, |tick| tick.min(to));
             (least, least < to)
         };
         Ok(watch.step(now, seen, newest, reach))
-    }
-}
-
-/// The present transaction of a process.
-#[derive(Debug)]
-pub struct Transaction {
-    /// The tick from which on it may take IDs; the last one there is before it has announced any.
-    announced: Cell<Tick>,
-}
-
-impl Default for Transaction {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Transaction {
-    /// One that has announced nothing.
-    pub const fn new() -> Self {
-        Self { announced: Cell::new(Tick::MAX) }
-    }
-
-    /// The tick from which on it may take IDs: [`Tick::MAX`] if it has to announce one first.
-    #[inline(always)]
-    pub fn announced(&self) -> Tick {
-        self.announced.get()
-    }
-
-    /// Announces that it takes IDs from `now` on. Returns the tick from which on it may.
-    fn announce(&self, horizon: &Horizon, word: &Announcement, number: u32, now: Tick) -> Tick {
-        self.announced.set(horizon.announce(word, number, now, self.announced()));
-        self.announced.get()
-    }
-
-    /// Called when its end is visible to others: clears the word, if it has announced anything.
-    pub fn end<'w>(&self, word: impl FnOnce() -> Option<&'w Announcement>) {
-        if self.announced.replace(Tick::MAX) != Tick::MAX
-            && let Some(word) = word()
-        {
-            word.clear();
-        }
     }
 }
 

@@ -68,6 +68,7 @@ const EVENTS: &[&str] = &[
     "looks that find rows",
     "looks in vain",
     "steps without a look",
+    "backward steps between two steps of a wait",
 ];
 
 fn number(name: &str) -> Option<u64> {

@@ -9,8 +9,8 @@ use std::{
 };
 
 use sno_core::{
-    Clock, Epoch, OutOfEpoch, Stamp, SystemClock, Tick, Watch,
-    server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Transaction, Wait},
+    Clock, Epoch, Member, OutOfEpoch, Stamp, SystemClock, Tick, Transaction, Watch,
+    server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Wait},
 };
 
 use crate::{
@@ -335,12 +335,7 @@ impl<'a> Process<'a> {
             }
             None => {
                 self.own.waits_since.set(None);
-                let result = session.next_of(
-                    transaction,
-                    &machine.words[leader],
-                    machine.numbers[leader].get(),
-                    &session.horizon_of(1),
-                );
+                let result = session.next_of(transaction, &self.member(session, leader));
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
                     && !self.is_too_long(*micros)
                 {
@@ -423,7 +418,7 @@ impl<'a> Process<'a> {
             world.nap(machine, place, 500);
         }
         match world.below(8) {
-            0 => self.prepare(),
+            0 => self.prepare(session),
             1..=5 if good => self.commit(position),
             _ => {
                 machine.rows[place].borrow_mut().clear();
@@ -435,7 +430,9 @@ impl<'a> Process<'a> {
 
     fn end(&self) {
         self.world.pause();
-        self.own.transaction.end(|| Some(&self.machine.words[self.place]));
+        self.own
+            .transaction
+            .end(self.machine.led[self.place].get(), || Some(&self.machine.words[self.place]));
     }
 
     fn commit(&self, position: u64) {
@@ -458,13 +455,20 @@ impl<'a> Process<'a> {
         self.end();
     }
 
-    fn prepare(&self) {
+    /// This process, or a parallel worker of a leader.
+    fn member(&self, session: &Generator<'a>, leader: usize) -> Member<'a> {
+        let machine = self.machine;
+        Member {
+            horizon: session.horizon_of(1).horizon(),
+            announcement: &machine.words[leader],
+            number: machine.numbers[leader].get(),
+            is_shared: machine.led[leader].get(),
+        }
+    }
+
+    fn prepare(&self, session: &Generator<'a>) {
         let (world, machine, place) = (self.world, self.machine, self.place);
-        let number = || {
-            world.pause();
-            machine.numbers[place].get()
-        };
-        let tick = machine.words[place].of(number);
+        let tick = self.own.transaction.prepare(&self.member(session, place));
         machine.preparing[place].set(tick);
         world.say(machine, || format!("p{place} prepares with {tick:?}"));
         world.pause();
@@ -506,6 +510,7 @@ impl<'a> Process<'a> {
             return self.world.nap(machine, self.place, 1000);
         };
         machine.workers[leader].set(machine.workers[leader].get() + 1);
+        machine.led[leader].set(true);
         self.world.count("parallel workers");
         last.set(None);
         self.generate(session, &Transaction::new(), leader, last);
@@ -546,11 +551,19 @@ impl<'a> Process<'a> {
         let mut watch = Watch::new();
         let mut found = HashSet::new();
         let mut readable: HashMap<_, u32> = HashMap::new();
+        let (mut last, mut dip) = ((i64::MAX, 0), 0);
         for _ in 0..3 + world.below(60) {
             let visible = machine.visible.borrow().clone();
-            let to = Tick::floor(machine.clock(world)).unwrap().get().saturating_sub(margin);
+            let clock = Tick::floor(machine.clock(world)).unwrap().get();
+            // A step back between two steps that is over by the second one: the IDs of that time are before what was due.
+            if machine.stepped_back_at.get() >= last.0 {
+                world.count("backward steps between two steps of a wait");
+                dip = last.1 + 1;
+            }
+            let to = clock.saturating_sub(margin);
             let reach = self.held().map_or(to, |tick| tick.get().min(to));
-            for row in visible.iter().filter(|row| !found.contains(&row.id)) {
+            let rows = visible.iter().filter(|row| row.at >= dip && !found.contains(&row.id));
+            for row in rows {
                 let steps = readable.entry(row.id).or_default();
                 *steps = if row.at < reach { *steps + 1 } else { 0 };
                 if *steps > 2 {
@@ -566,13 +579,14 @@ impl<'a> Process<'a> {
                 })
             });
             let Some(Ok(look)) = look else { return };
+            last = (world.time.get(), Tick::floor(machine.clock(world)).unwrap().get());
             if let Some(tick) = held.get() {
                 visible.iter().filter(|row| row.at >= tick.get()).for_each(|row| {
                     readable.insert(row.id, 0);
                 });
             }
             world.say(machine, || {
-                format!("p{} waits with {margin} for rows below {reach}: {look:?}", self.place)
+                format!("p{} waits with {margin} for rows below {reach}: {look:?}, {watch:?}", self.place)
             });
             if let Some(reach) = look {
                 let visible = machine.visible.borrow();
@@ -591,8 +605,6 @@ impl<'a> Process<'a> {
         let (world, machine) = (self.world, self.machine);
         let margin = [0, 1 + world.below(10), 250, world.below(2000)][world.below(4) as usize];
         let before = machine.returned.get();
-        // One that ends during the call can count for it.
-        let prepared_before = machine.least_prepared();
         let (open, prepared) = (|| self.open(), || self.prepared());
         let horizon =
             match self.statement(|| session.horizon(&session.horizon_of(1), margin, open, prepared))? {
@@ -601,15 +613,7 @@ impl<'a> Process<'a> {
             };
         world.say(machine, || format!("p{} horizon {}", self.place, horizon.get()));
         world.count("horizons");
-        // The tick that a prepared transaction announced can be before a horizon that was returned meanwhile, although
-        // its IDs are not. After a restart this is all that is known of it.
-        let prepared = prepared_before.into_iter().chain(machine.least_prepared()).min();
-        if horizon.get() < before
-            && prepared.is_some_and(|tick| tick <= horizon)
-            && machine.has_restarted.get()
-        {
-            world.count("horizons that a prepared transaction set back at a restart");
-        } else if horizon.get() < before {
+        if horizon.get() < before {
             world.fail(format!("the horizon went back from {before} to {}", horizon.get()));
         }
         let open: Vec<Row> = machine.open_rows();

@@ -145,6 +145,8 @@ pub(crate) struct Machine {
     pub(crate) visible: RefCell<Vec<Row>>,
     pub(crate) wants_workers: [Cell<bool>; PLACES],
     pub(crate) workers: [Cell<u32>; PLACES],
+    /// Whether the process has had workers.
+    pub(crate) led: [Cell<bool>; PLACES],
     wake: [Cell<i64>; PLACES],
     pub(crate) parked: [Cell<bool>; PLACES],
     pub(crate) has_restarted: Cell<bool>,
@@ -186,11 +188,6 @@ impl Machine {
     pub(crate) fn begin(&self, place: usize) {
         self.next_number.set(self.next_number.get() + 1);
         self.numbers[place].set(self.next_number.get());
-    }
-
-    /// The least tick of a prepared transaction.
-    pub(crate) fn least_prepared(&self) -> Option<Tick> {
-        self.prepared.borrow().iter().filter_map(|prepared| prepared.tick).min()
     }
 
     /// Rows that are to become visible.
@@ -548,6 +545,7 @@ impl World {
             machine.preparing[place].set(None);
             machine.wants_workers[place].set(false);
             machine.workers[place].set(0);
+            machine.led[place].set(false);
             machine.parked[place].set(false);
         }
         if !matches!(down, Down::Crash | Down::Power) {

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, ptr};
 
 use pgrx::pg_sys::{self, LOCKTAG, XactEvent};
-use sno_core::{Sno, Stamp, Tick, server::Transaction};
+use sno_core::{DatabaseHorizon, Member, Sno, Stamp, Tick, Transaction};
 
 use crate::{
     generator::errors,
@@ -34,28 +34,31 @@ pub(crate) fn announced() -> Tick {
     TRANSACTION.announced()
 }
 
+/// This process, or for a parallel worker its leader; with the horizon of its database.
+fn member(horizon: DatabaseHorizon<'static>) -> Result<Member<'static>, Error> {
+    let process = Process::own();
+    Ok(Member {
+        horizon: horizon.horizon(),
+        announcement: &MEMORY.per_process()?[process.number()],
+        number: process.transaction(),
+        is_shared: process.has_led(),
+    })
+}
+
+/// The same, for a process that may have announced nothing.
+fn present_member() -> Result<Member<'static>, Error> {
+    member(MEMORY.generators()?.horizons.find(own_database()))
+}
+
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
-    let process = Process::own();
-    let (horizon, word) = (session.horizon_of(own_database()), &MEMORY.per_process()?[process.number()]);
-    session
-        .next_of(&TRANSACTION, word, process.transaction(), &horizon)
-        .map_err(errors::generation::<SnoScheme>)
+    let member = member(session.horizon_of(own_database()))?;
+    session.next_of(&TRANSACTION, &member).map_err(errors::generation::<SnoScheme>)
 }
 
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends.
 fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
-    let process = Process::own();
-    if announced() <= id.tick() {
-        return Ok(true);
-    }
-    // Its leader or its workers may have announced an earlier tick than this process.
-    if !process.has_led() {
-        return Ok(false);
-    }
-    let (horizon, word) =
-        (MEMORY.generators()?.horizons.find(own_database()), &MEMORY.per_process()?[process.number()]);
-    Ok(horizon.is_held(word, || process.transaction(), id.tick()))
+    Ok(TRANSACTION.holds(&present_member()?, id.tick()))
 }
 
 unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
@@ -72,9 +75,7 @@ unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
 
 /// Takes the lock of a transaction that is about to be prepared, if it has IDs.
 fn before_prepare() -> Result<(), Error> {
-    let process = Process::own();
-    // Its workers may have announced an earlier tick than itself.
-    if let Some(tick) = MEMORY.per_process()?[process.number()].of(|| process.transaction()) {
+    if let Some(tick) = TRANSACTION.prepare(&present_member()?) {
         // SAFETY: in a transaction, which has a number if it is prepared. The lock conflicts with no other.
         unsafe {
             let tag = tag(pg_sys::GetTopTransactionId().into_inner(), tick);
@@ -108,14 +109,8 @@ pub(crate) fn from_tag(tag: LOCKTAG) -> Option<(u32, Tick)> {
     is_ours.then(|| Some((tag.locktag_field1, Tick::new(tick)?))).flatten()
 }
 
-/// Clears the word of a transaction that has ended, and forgets its tick.
+/// Forgets the tick of a transaction that has ended, and clears what is announced for it.
 fn at_end() {
-    let word = || Some(&MEMORY.per_process().ok()?[Process::own().number()]);
-    // Its workers may have announced a tick, and not itself.
-    if Process::leads()
-        && let Some(word) = word()
-    {
-        word.clear();
-    }
-    TRANSACTION.end(word);
+    let announcement = || Some(&MEMORY.per_process().ok()?[Process::own().number()]);
+    TRANSACTION.end(Process::leads(), announcement);
 }

@@ -1,0 +1,138 @@
+//! The transaction of a process, from its announcement to its end.
+
+use core::cell::Cell;
+
+use crate::{Announcement, Horizon, Tick};
+
+/// A process in its present transaction, as the readers of its database see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// That of its database.
+    pub horizon: &'a Horizon,
+    /// Its own, or that of its leader if it is a parallel worker.
+    pub announcement: &'a Announcement,
+    /// What distinguishes the top-level transaction from others of the same process.
+    pub number: u32,
+    /// Whether other processes announce in the same place, for the same transaction: a leader and its parallel workers.
+    pub is_shared: bool,
+}
+
+/// What a process knows of its present transaction.
+#[derive(Debug)]
+pub struct Transaction {
+    /// The tick from which on it may take IDs; the last one there is before it has announced any.
+    announced: Cell<Tick>,
+}
+
+impl Default for Transaction {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Transaction {
+    /// One that has announced nothing.
+    pub const fn new() -> Self {
+        Self { announced: Cell::new(Tick::MAX) }
+    }
+
+    /// The tick from which on it may take IDs: [`Tick::MAX`] if it has to announce one first.
+    ///
+    /// A subtransaction changes nothing about that, even if it is rolled back.
+    #[inline(always)]
+    pub fn announced(&self) -> Tick {
+        self.announced.get()
+    }
+
+    /// Announces that it takes IDs from `now` on. Returns the tick from which on it may.
+    pub fn announce(&self, member: &Member<'_>, now: Tick) -> Tick {
+        let Member { horizon, announcement, number, .. } = member;
+        self.announced.set(horizon.announce(announcement, *number, now, self.announced()));
+        self.announced()
+    }
+
+    /// Whether no reader is told a later tick than this one before the transaction ends.
+    pub fn holds(&self, member: &Member<'_>, tick: Tick) -> bool {
+        let Member { horizon, announcement, number, is_shared } = member;
+        self.announced() <= tick || *is_shared && horizon.is_held(announcement, || *number, tick)
+    }
+
+    /// Called before it is prepared: the tick from which on it holds the horizon, without its process and over restarts.
+    /// `None` if it has taken no IDs.
+    pub fn prepare(&self, member: &Member<'_>) -> Option<Tick> {
+        let Member { horizon, announcement, number, is_shared } = member;
+        if *is_shared {
+            // Others may have announced an earlier tick than this process, or may have been the only ones. Readers may have
+            // been told a later one than that, if they raised the floor in the moment of the announcement.
+            return announcement.of(|| *number).map(|tick| tick.max(horizon.highest()));
+        }
+        // For the same reason not what is announced, but what follows from it.
+        Some(self.announced()).filter(|tick| *tick != Tick::MAX)
+    }
+
+    /// Called when its end is visible to others, or when something else holds the horizon for it: forgets its tick, and
+    /// clears the announcement. `leads` says whether this process has led parallel workers, which may have announced without
+    /// it; false in a worker, which ends before its leader's transaction does.
+    pub fn end<'a>(&self, leads: bool, announcement: impl FnOnce() -> Option<&'a Announcement>) {
+        let has_announced = self.announced.replace(Tick::MAX) != Tick::MAX;
+        if (has_announced || leads)
+            && let Some(announcement) = announcement()
+        {
+            announcement.clear();
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn tick(number: u64) -> Tick {
+        Tick::new(number).unwrap()
+    }
+
+    #[test]
+    fn what_a_prepared_transaction_holds() {
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
+        let member =
+            |is_shared| Member { horizon: &horizon, announcement: &announcement, number: 7, is_shared };
+        let (leader, worker) = (Transaction::new(), Transaction::new());
+        assert_eq!([false, true].map(|is_shared| leader.prepare(&member(is_shared))), [None; 2]);
+        // A worker announces an earlier tick than its leader, or without it.
+        worker.announce(&member(true), tick(100));
+        assert_eq!(
+            [false, true].map(|is_shared| leader.prepare(&member(is_shared))),
+            [None, Some(tick(100))]
+        );
+        leader.announce(&member(true), tick(110));
+        assert_eq!(leader.prepare(&member(true)), Some(tick(100)));
+        assert_eq!(leader.prepare(&Member { number: 8, ..member(true) }), None);
+        // A reader that has not seen it, and was told a later tick: no ID is before that.
+        horizon.advance(tick(105), || None, || None);
+        assert_eq!(leader.prepare(&member(true)), Some(tick(105)));
+        assert_eq!(leader.prepare(&member(false)), Some(tick(110)));
+    }
+
+    #[test]
+    fn who_ends_an_announcement() {
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
+        let member = Member { horizon: &horizon, announcement: &announcement, number: 7, is_shared: true };
+        let (leader, worker) = (Transaction::new(), Transaction::new());
+        for (announces, ends, leads) in [(&worker, &leader, true), (&leader, &leader, false)] {
+            announces.announce(&member, tick(100));
+            assert!(leader.holds(&member, tick(100)) && worker.holds(&member, tick(100)));
+            assert!(!leader.holds(&member, tick(99)));
+            assert_eq!(
+                leader.holds(&Member { is_shared: false, ..member }, tick(100)),
+                announces.announced() == leader.announced()
+            );
+            ends.end(leads, || Some(&announcement));
+            assert!(!leader.holds(&member, tick(100)));
+            worker.end(false, || None);
+        }
+        // A transaction without IDs leaves alone what is announced.
+        worker.announce(&member, tick(100));
+        leader.end(false, || panic!("an announcement that is not needed"));
+        assert_eq!(announcement.of(|| 7), Some(tick(100)));
+    }
+}
