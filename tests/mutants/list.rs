@@ -821,13 +821,6 @@ DECLARE
         suites: &[CORE, WAITING],
     },
     Mutant {
-        name: "who waits looks at transactions first, and then at generators",
-        file: "core/src/server/session.rs",
-        from: "        let (seen, newest) = self.shared().newest();\n        let reach",
-        to: "        let found = held();\n        let held = || found;\n        let (seen, newest) = self.shared().newest();\n        let reach",
-        suites: &[SIM],
-    },
-    Mutant {
         name: "who waits keeps the transaction",
         file: "src/sno/horizon/wait.rs",
         from: "        pg_sys::SPI_commit();\n",
