@@ -69,6 +69,8 @@ const EVENTS: &[&str] = &[
     "looks in vain",
     "steps without a look",
     "backward steps between two steps of a wait",
+    "copies of a database",
+    "horizons above open transactions of another database",
 ];
 
 fn number(name: &str) -> Option<u64> {

@@ -9,13 +9,13 @@ use std::{
 };
 
 use sno_core::{
-    Clock, Epoch, Member, OutOfEpoch, Stamp, SystemClock, Tick, Transaction, Watch,
+    Clock, DatabaseHorizon, Epoch, Member, OutOfEpoch, Stamp, SystemClock, Tick, Transaction, Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Wait},
 };
 
 use crate::{
     disk::Handle,
-    world::{Machine, Prepared, Row, SLOTS, WORKERS, World, millis},
+    world::{Machine, Prepared, Row, SECOND, SLOTS, WORKERS, World, millis},
 };
 
 /// A process, in the place that its machine has for it.
@@ -243,6 +243,7 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
             }
             3 => process.finish_prepared(),
             4 if world.one_in(4) => process.wait(&session),
+            4 if place == SECOND && world.one_in(2) => process.copy(),
             4 => world.nap(machine, place, 1 + world.below(20_000) as i64),
             _ if place >= WORKERS => process.work(&session, &last),
             _ => process.transaction(&session, &last),
@@ -459,7 +460,7 @@ impl<'a> Process<'a> {
     fn member(&self, session: &Generator<'a>, leader: usize) -> Member<'a> {
         let machine = self.machine;
         Member {
-            horizon: session.horizon_of(1).horizon(),
+            horizon: session.horizon_of(machine.database(leader)).horizon(),
             announcement: &machine.words[leader],
             number: machine.numbers[leader].get(),
             is_shared: machine.led[leader].get(),
@@ -476,7 +477,12 @@ impl<'a> Process<'a> {
             world.fail("a transaction with IDs is prepared without a tick".into());
         }
         let rows = machine.rows[place].borrow().clone();
-        machine.prepared.borrow_mut().push(Prepared { tick, rows, is_visible: false });
+        machine.prepared.borrow_mut().push(Prepared {
+            database: machine.database(place),
+            tick,
+            rows,
+            is_visible: false,
+        });
         world.pause();
         machine.rows[place].borrow_mut().clear();
         machine.preparing[place].set(None);
@@ -489,7 +495,9 @@ impl<'a> Process<'a> {
     fn finish_prepared(&self) {
         let (world, machine) = (self.world, self.machine);
         let time = machine.clock(world);
-        let rows = match machine.prepared.borrow_mut().iter_mut().find(|prepared| !prepared.is_visible) {
+        let database = machine.database(self.place);
+        let is_open = |prepared: &&mut Prepared| !prepared.is_visible && prepared.database == database;
+        let rows = match machine.prepared.borrow_mut().iter_mut().find(is_open) {
             Some(prepared) => {
                 prepared.is_visible = true;
                 machine.visible.borrow_mut().extend(&prepared.rows);
@@ -517,37 +525,56 @@ impl<'a> Process<'a> {
         machine.workers[leader].set(machine.workers[leader].get() - 1);
     }
 
+    /// The second database is dropped, and created again as a copy of the first one, with the positions of its feeds.
+    fn copy(&self) {
+        let (world, machine) = (self.world, self.machine);
+        let second = machine.second.get();
+        if machine.prepared.borrow().iter().all(|prepared| prepared.database != second) {
+            machine.second.set(second + 1);
+            machine.told[1].set(machine.told[0].get());
+            machine.returned[1].set(machine.returned[0].get());
+            world.say(machine, || "the first database is copied".into());
+            world.count("copies of a database");
+        }
+    }
+
     /// The least tick that open transactions have announced.
-    fn open(&self) -> Option<Tick> {
-        let words = self.machine.words.iter().zip(&self.machine.numbers).filter_map(|(word, number)| {
-            word.of(|| {
+    fn open(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
+        let words = (0..).zip(&self.machine.words).zip(&self.machine.numbers);
+        let words = words.filter_map(|((place, word), number)| {
+            let tick = word.of(|| {
                 self.world.pause();
                 number.get()
-            })
+            })?;
+            horizon.counts(self.machine.database(place)).then_some(tick)
         });
         words.min()
     }
 
     /// That of transactions that are prepared, or about to be.
-    fn prepared(&self) -> Option<Tick> {
+    fn prepared(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
         self.world.pause();
         let prepared: Vec<_> =
-            self.machine.prepared.borrow().iter().filter_map(|prepared| prepared.tick).collect();
+            self.machine.prepared.borrow().iter().map(|each| (each.database, each.tick)).collect();
+        let prepared = prepared.into_iter().filter(|(database, _)| horizon.counts(*database));
+        // A lock that is not listed yet counts for all.
         let preparing = self.machine.preparing.iter().filter_map(Cell::get);
-        prepared.into_iter().chain(preparing).min()
+        prepared.filter_map(|(_, tick)| tick).chain(preparing).min()
     }
 
     /// The least tick of both.
-    fn held(&self) -> Option<Tick> {
+    fn held(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
         // In this order, as for a horizon.
-        let open = self.open();
-        [open, self.prepared()].into_iter().flatten().min()
+        let open = self.open(horizon);
+        [open, self.prepared(horizon)].into_iter().flatten().min()
     }
 
     /// Waits for rows. Whatever can be read is looked for at one of the next two steps.
     fn wait(&self, session: &Generator<'a>) {
         let (world, machine) = (self.world, self.machine);
         let margin = [0, 10, 250][world.below(3) as usize];
+        let database = machine.database(self.place);
+        let horizon = session.horizon_of(database);
         let mut watch = Watch::new();
         let mut found = HashSet::new();
         let mut readable: HashMap<_, u32> = HashMap::new();
@@ -561,8 +588,10 @@ impl<'a> Process<'a> {
                 dip = last.1 + 1;
             }
             let to = clock.saturating_sub(margin);
-            let reach = self.held().map_or(to, |tick| tick.get().min(to));
-            let rows = visible.iter().filter(|row| row.at >= dip && !found.contains(&row.id));
+            let reach = self.held(horizon).map_or(to, |tick| tick.get().min(to));
+            let rows = visible
+                .iter()
+                .filter(|row| row.database == database && row.at >= dip && !found.contains(&row.id));
             for row in rows {
                 let steps = readable.entry(row.id).or_default();
                 *steps = if row.at < reach { *steps + 1 } else { 0 };
@@ -574,7 +603,7 @@ impl<'a> Process<'a> {
             let held = Cell::new(None);
             let look = self.statement(|| {
                 session.step(&mut watch, margin, || {
-                    held.set(self.held());
+                    held.set(self.held(horizon));
                     held.get()
                 })
             });
@@ -604,19 +633,20 @@ impl<'a> Process<'a> {
     fn read_horizon(&self, session: &Generator<'a>) -> Option<(Tick, u64)> {
         let (world, machine) = (self.world, self.machine);
         let margin = [0, 1 + world.below(10), 250, world.below(2000)][world.below(4) as usize];
-        let before = machine.returned.get();
-        let (open, prepared) = (|| self.open(), || self.prepared());
-        let horizon =
-            match self.statement(|| session.horizon(&session.horizon_of(1), margin, open, prepared))? {
-                Ok(horizon) => horizon,
-                Err(_) => return None,
-            };
+        let (database, index) = (machine.database(self.place), usize::from(self.place == SECOND));
+        let of_database = session.horizon_of(database);
+        let before = machine.returned[index].get();
+        let (open, prepared) = (|| self.open(of_database), || self.prepared(of_database));
+        let horizon = match self.statement(|| session.horizon(&of_database, margin, open, prepared))? {
+            Ok(horizon) => horizon,
+            Err(_) => return None,
+        };
         world.say(machine, || format!("p{} horizon {}", self.place, horizon.get()));
         world.count("horizons");
         if horizon.get() < before {
             world.fail(format!("the horizon went back from {before} to {}", horizon.get()));
         }
-        let open: Vec<Row> = machine.open_rows();
+        let open: Vec<Row> = machine.open_rows(database);
         if let Some(row) = open.iter().find(|row| row.tick < horizon.get()) {
             world.fail(format!(
                 "a row of {} is still to come, below the horizon {}",
@@ -627,8 +657,13 @@ impl<'a> Process<'a> {
         if open.iter().any(|row| row.tick <= horizon.get() + 1) {
             world.count("horizons that a transaction holds back");
         }
-        machine.returned.set(horizon.get().max(machine.returned.get()));
-        machine.told.set(horizon.get().max(machine.told.get()));
+        let others = machine.open_rows(machine.database(if index == 0 { SECOND } else { 0 }));
+        if others.iter().any(|row| row.tick < horizon.get()) {
+            world.count("horizons above open transactions of another database");
+        }
+        for highest in [&machine.returned[index], &machine.told[index]] {
+            highest.set(horizon.get().max(highest.get()));
+        }
         Some((horizon, margin))
     }
 }

@@ -27,6 +27,8 @@ pub(crate) const SLOTS: usize = 2;
 /// Processes of a server. Those from `WORKERS` on are parallel workers.
 pub(crate) const PLACES: usize = 4;
 pub(crate) const WORKERS: usize = 3;
+/// The process in the second database.
+pub(crate) const SECOND: usize = 2;
 
 const START: i64 = 1_767_225_600_000_000;
 
@@ -87,10 +89,12 @@ pub(crate) struct Row {
     pub(crate) tick: u64,
     /// The tick at which it was handed out, if that is later.
     pub(crate) at: u64,
+    pub(crate) database: u32,
 }
 
 /// A prepared transaction.
 pub(crate) struct Prepared {
+    pub(crate) database: u32,
     /// In the tag of its lock.
     pub(crate) tick: Option<Tick>,
     pub(crate) rows: Vec<Row>,
@@ -152,10 +156,12 @@ pub(crate) struct Machine {
     pub(crate) has_restarted: Cell<bool>,
     /// Whether the file of the marks is neither a record nor blank.
     is_damaged: Cell<bool>,
-    /// The highest horizon that was returned.
-    pub(crate) returned: Cell<u64>,
+    /// The second database, which is the copy of the first one from time to time.
+    pub(crate) second: Cell<u32>,
+    /// The highest horizon that was returned in each database.
+    pub(crate) returned: [Cell<u64>; 2],
     /// The horizon below which no ID may come any more, and the highest position of a feed in a committed transaction.
-    pub(crate) told: Cell<u64>,
+    pub(crate) told: [Cell<u64>; 2],
     position: Cell<u64>,
     /// The highest tick on each side since the file was replaced, and of all IDs.
     highest: Cell<[u64; 2]>,
@@ -190,13 +196,18 @@ impl Machine {
         self.numbers[place].set(self.next_number.get());
     }
 
-    /// Rows that are to become visible.
-    pub(crate) fn open_rows(&self) -> Vec<Row> {
+    /// The database of a process.
+    pub(crate) fn database(&self, place: usize) -> u32 {
+        if place == SECOND { self.second.get() } else { 1 }
+    }
+
+    /// Rows of a database that are to become visible.
+    pub(crate) fn open_rows(&self, database: u32) -> Vec<Row> {
         let prepared = self.prepared.borrow();
         let prepared =
             prepared.iter().filter(|prepared| !prepared.is_visible).flat_map(|prepared| &prepared.rows);
         let open = self.rows.iter().flat_map(|rows| rows.borrow().clone());
-        open.chain(prepared.copied()).collect()
+        open.chain(prepared.copied()).filter(|row| row.database == database).collect()
     }
 }
 
@@ -296,6 +307,7 @@ impl World {
             machine.set_clock(&world, START + world.below(10_000) as i64, 0);
             machine.system_identifier.set(machine.index as u64 + 1);
             machine.wal_timeline.set(1);
+            machine.second.set(2);
             machine.max_clock_wait.set([0, 100_000, 2_000_000][world.below(3) as usize]);
             machine.prefix.set(if world.faults.shared_number { prefix(9) } else { world.new_prefix() });
             machine.range.set(world.new_range(machine));
@@ -400,8 +412,9 @@ impl World {
         if self.taken.borrow_mut().insert(id, false).is_some() {
             self.fail(format!("twice: partition {partition}, {stamp:?}"));
         }
-        if tick < machine.told.get() {
-            self.fail(format!("{stamp:?} is below a horizon that was returned, {}", machine.told.get()));
+        let told = machine.told[usize::from(leader == SECOND)].get();
+        if tick < told {
+            self.fail(format!("{stamp:?} is below a horizon that was returned, {told}"));
         }
         if machine.is_damaged.get() {
             self.fail(format!("{stamp:?}, and the file of the marks is damaged"));
@@ -421,7 +434,7 @@ impl World {
             machine.some_tick.set(tick);
         }
         let at = tick.max(Tick::floor(machine.clock(self)).unwrap().get());
-        machine.rows[leader].borrow_mut().push(Row { id, tick, at });
+        machine.rows[leader].borrow_mut().push(Row { id, tick, at, database: machine.database(leader) });
     }
 
     /// A commit is in the log, and with it rows and how far a feed was read; its time is from a moment before.
@@ -455,7 +468,9 @@ impl World {
     /// Sets the clock to a time after all IDs and horizons of the machine, if it is not. It must not be set back behind
     /// that, at all or until the generators have resumed.
     fn pass_all_ids(&self, machine: &Machine, until_it_resumes: bool) {
-        let past = Tick::new(machine.last_tick.get().max(machine.told.get()) + 2).unwrap().unix_micros();
+        let past = Tick::new(machine.told.iter().map(Cell::get).fold(machine.last_tick.get(), u64::max) + 2)
+            .unwrap()
+            .unix_micros();
         self.step(machine, (past - machine.clock(self)).max(0));
         machine.not_before.set(past);
         machine.is_unsettled.set(until_it_resumes);
@@ -599,7 +614,7 @@ impl World {
     fn replace_file(&self, machine: &Machine, content: Option<Vec<u8>>) {
         machine.disk.replace(content);
         machine.is_damaged.set(false);
-        machine.returned.set(0);
+        machine.returned.iter().for_each(|returned| returned.set(0));
         machine.highest.set([0; 2]);
     }
 
@@ -624,7 +639,7 @@ impl World {
             machine.prepared.borrow_mut().clear();
             let own = machine.prefix.get().partitions();
             self.taken.borrow_mut().retain(|id, committed| *committed || !own.contains(&id.0));
-            machine.told.set(machine.position.get());
+            machine.told.iter().for_each(|told| told.set(machine.position.get()));
             // Often to where rules meet.
             let now = machine.clock(self);
             let to = match self.below(3) {
@@ -702,7 +717,7 @@ impl World {
         self.replace_file(machine, content.filter(|content| Record::<Tick>::newest(content).is_some()));
         machine.system_identifier.set(original.system_identifier.get());
         machine.prepared.borrow_mut().clear();
-        machine.told.set(0);
+        machine.told.iter().for_each(|told| told.set(0));
         machine.position.set(0);
         machine.not_before.set(0);
         machine.last_commit.set(None);
@@ -933,11 +948,12 @@ fn end(world: &Rc<World>, fibers: &mut [Vec<Fiber>]) {
         let record = machine.disk.content().and_then(|content| Record::<Tick>::newest(&content));
         let ahead = record.map_or(0, |record| record.limits[0].max(record.limits[1]).get());
         let replayed = machine.replayed.get().map_or(0, |commit| Tick::floor(commit).unwrap().get());
-        let floor = machine.shared().horizons.floor(1).get();
-        let to = Tick::new(ahead.max(replayed).max(floor).max(machine.last_tick.get()) + 1000)
-            .unwrap()
-            .unix_micros()
-            - machine.clock(world);
+        let floor = [1, machine.second.get()].map(|database| machine.shared().horizons.floor(database).get());
+        let to =
+            Tick::new(ahead.max(replayed).max(floor[0]).max(floor[1]).max(machine.last_tick.get()) + 1000)
+                .unwrap()
+                .unix_micros()
+                - machine.clock(world);
         world.step(machine, to.max(0));
         machine.prepared.borrow_mut().clear();
         machine.parked[0].set(false);
