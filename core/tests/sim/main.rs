@@ -58,6 +58,7 @@ const EVENTS: &[&str] = &[
     "restores to a point in time",
     "files of another cluster",
     "damaged files",
+    "files with a damaged page",
     "old files that were put back",
     "upgrades to a new cluster",
     "horizons that a transaction holds back",

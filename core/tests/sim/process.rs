@@ -75,6 +75,9 @@ impl Host<Tick> for Process<'_> {
             Wait::Clock => "waits for the clock",
             Wait::Marks => "waits for a writer of the marks",
         });
+        if wait == Wait::Tick && micros > 4000 {
+            self.world.fail(format!("a wait of {micros} us for the next tick"));
+        }
         if wait == Wait::Clock {
             let now = self.world.time.get();
             self.own.waits_since.set(self.own.waits_since.get().or(Some(now)));

@@ -12,13 +12,13 @@ use std::{
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 use sno_core::{
     Announcement, Prefix, SequenceRange, Stamp, Tick,
-    record::{LENGTH, Record},
+    record::{LENGTH, Origin, Record},
     server::Shared,
     simulated,
 };
 
 use crate::{
-    disk::{Disk, SECTOR},
+    disk::{Disk, SECTOR, newest_record},
     process,
 };
 
@@ -196,6 +196,12 @@ impl Machine {
         self.numbers[place].set(self.next_number.get());
     }
 
+    /// Notes the marks that the next start finds.
+    fn note_found(&self) {
+        let record = self.disk.content().and_then(|content| newest_record(&content));
+        self.found.set(record.map_or([0; 2], |(_, marks)| marks));
+    }
+
     /// The database of a process.
     pub(crate) fn database(&self, place: usize) -> u32 {
         if place == SECOND { self.second.get() } else { 1 }
@@ -312,6 +318,22 @@ impl World {
             machine.prefix.set(if world.faults.shared_number { prefix(9) } else { world.new_prefix() });
             machine.range.set(world.new_range(machine));
             machine.disk.lies.set(without == Some(Condition::HonestDisk));
+            if world.one_in(2) {
+                // A server that has written many records.
+                let serial = 1 + world.below(1 << world.below(40));
+                let limits = [(); 2].map(|()| {
+                    Tick::new(Tick::floor(machine.clock(&world)).unwrap().get() - world.below(2000)).unwrap()
+                });
+                let (system_identifier, origin) = (
+                    machine.system_identifier.get(),
+                    Origin::new(1, 0, machine.prefix.get(), machine.range.get()),
+                );
+                let record = Record { serial, limits, current: world.one_in(2), system_identifier, origin };
+                let mut file = vec![b' '; 2 * LENGTH];
+                file[record.offset() as usize..][..LENGTH].copy_from_slice(&record.encode());
+                machine.disk.replace(Some(file));
+                machine.note_found();
+            }
         }
         world
     }
@@ -583,8 +605,7 @@ impl World {
             Down::Replaced => self.replace_marks(machine),
             Down::Clone => self.clone(machine),
         }
-        let record = machine.disk.content().and_then(|content| Record::<Tick>::newest(&content));
-        machine.found.set(record.map_or([0; 2], |record| record.limits.map(Tick::get)));
+        machine.note_found();
         // A start takes some time, or the clock steps meanwhile, often to where rules meet.
         let downtime = 10_000 + if self.one_in(2) { self.below(3_000_000) as i64 } else { 0 };
         machine.wake.iter().for_each(|wake| wake.set(self.time.get() + downtime));
@@ -665,7 +686,7 @@ impl World {
         let kind = match self.without {
             Some(Condition::MarksOrClock) => 0,
             Some(Condition::OldMarksOrClock) => 4,
-            _ => self.below(7),
+            _ => self.below(8),
         };
         let is_written = |content: &Vec<u8>| Record::<Tick>::newest(content).is_some();
         match (kind, Record::<Tick>::newest(&content)) {
@@ -700,13 +721,23 @@ impl World {
                 self.replace_file(machine, Some(vec![b'?'; content.len()]));
                 machine.is_damaged.set(true);
             }
+            (7, _) => {
+                self.count("files with a damaged page");
+                let mut content = content;
+                let page = self.below(2) as usize * LENGTH;
+                content.iter_mut().skip(page).take(LENGTH).for_each(|byte| *byte = b'?');
+                let is_lost = newest_record(&content).is_none() && content.contains(&b'?');
+                self.replace_file(machine, Some(content));
+                machine.is_damaged.set(is_lost);
+            }
             _ => self.replace_file(machine, None),
         }
         match self.without {
             Some(Condition::MarksOrClock | Condition::OldMarksOrClock) => {
                 self.step(machine, -(self.below(3_000_000) as i64));
             }
-            _ => self.pass_all_ids(machine, kind != 4),
+            // An old record counts, until the clock steps back.
+            _ => self.pass_all_ids(machine, !matches!(kind, 4 | 7)),
         }
     }
 
@@ -945,8 +976,8 @@ fn end(world: &Rc<World>, fibers: &mut [Vec<Fiber>]) {
         }
     }
     for (index, machine) in world.machines.iter().enumerate() {
-        let record = machine.disk.content().and_then(|content| Record::<Tick>::newest(&content));
-        let ahead = record.map_or(0, |record| record.limits[0].max(record.limits[1]).get());
+        let record = machine.disk.content().and_then(|content| newest_record(&content));
+        let ahead = record.map_or(0, |(_, marks)| marks[0].max(marks[1]));
         let replayed = machine.replayed.get().map_or(0, |commit| Tick::floor(commit).unwrap().get());
         let floor = [1, machine.second.get()].map(|database| machine.shared().horizons.floor(database).get());
         let to =
