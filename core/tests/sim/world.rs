@@ -319,8 +319,8 @@ impl World {
             machine.range.set(world.new_range(machine));
             machine.disk.lies.set(without == Some(Condition::HonestDisk));
             if world.one_in(2) {
-                // A server that has written many records.
-                let serial = 1 + world.below(1 << world.below(40));
+                // A server that has written many records, often as many as are about to need one more bit.
+                let serial = (1_u64 << world.below(40)).saturating_sub(world.below(8)).max(1);
                 let limits = [(); 2].map(|()| {
                     Tick::new(Tick::floor(machine.clock(&world)).unwrap().get() - world.below(2000)).unwrap()
                 });
