@@ -388,11 +388,15 @@ fn lost_connections(language: Language) {
     }
     case.assert_equal();
     // The pause between two tries, which grows up to ten seconds, is short again after each batch.
-    client.run(lose);
-    case.insert(&[]);
-    let begun = Instant::now();
-    case.assert_equal();
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    let mut last = Duration::ZERO;
+    for _ in 0..9 {
+        client.run(lose);
+        case.insert(&[]);
+        let begun = Instant::now();
+        case.assert_equal();
+        last = begun.elapsed();
+    }
+    assert!(last < Duration::from_secs(4), "{last:?}");
     for mode in [Mode::Fast, Mode::Immediate] {
         drop(client);
         case.insert(&[]);
@@ -510,6 +514,10 @@ fn stops(language: Language) {
     consumer.wait_for_output("slow");
     consumer.stop();
     assert_eq!(text(&mut case.client(), "SELECT count(*)::text FROM copy"), "5");
+    // In one transaction with the work, or another consumer could read on from the wrong place.
+    let same = "SELECT ((SELECT xmin::text FROM copy ORDER BY place DESC LIMIT 1) =
+        (SELECT xmin::text FROM sno_feed_positions))::text";
+    assert_eq!(text(&mut case.client(), same), "true");
     let consumer = case.start(&[]);
     case.assert_equal();
     consumer.stop();
