@@ -22,7 +22,7 @@ use loom::{
     thread,
 };
 use sno_core::{
-    Announcement, ClaimError, Clock, Horizon, Marks, Member, OutOfEpoch, SequenceRange, Slot, Tick,
+    Announcement, ClaimError, Clock, Horizon, Horizons, Marks, Member, OutOfEpoch, SequenceRange, Slot, Tick,
     Transaction,
 };
 
@@ -400,4 +400,35 @@ fn a_worker_announces_for_its_leader() {
         process.commit();
     }
     Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
+}
+
+/// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of another one was
+/// told before. Of three databases, two have a place.
+#[test]
+fn databases_take_places() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(|| {
+        let tick = |number| Tick::new(number).unwrap();
+        let (horizons, copied) = (Arc::new(Horizons::default()), Arc::new(AtomicU64::new(0)));
+        horizons.resume(tick(100));
+        let place =
+            |horizons: &Horizons, database| std::ptr::from_ref(horizons.of(database).horizon()).addr();
+        let other = thread::spawn({
+            let (horizons, copied) = (horizons.clone(), copied.clone());
+            move || {
+                copied.store(horizons.of(1).advance(tick(110), || None, || None).get(), Release);
+                [1, 2].map(|database| place(&horizons, database))
+            }
+        });
+        let position = copied.load(Acquire);
+        let copy = horizons.of(2);
+        assert!(copy.floor().get() >= position.max(100));
+        assert!(copy.advance(tick(50), || None, || None).get() >= position.max(100));
+        let third = place(&horizons, 3);
+        let mine = [1, 2].map(|database| place(&horizons, database));
+        assert_eq!(other.join().unwrap(), mine);
+        assert!(mine[0] != mine[1] || mine.contains(&third));
+        assert_eq!(horizons.of(3).counts(1), third == mine[0]);
+    });
 }
