@@ -881,7 +881,7 @@ DECLARE
         file: "core/src/horizon.rs",
         from: "        database == self.database || database == 0 ||",
         to: "        true ||",
-        suites: &[CORE, HORIZON],
+        suites: &[CORE, SIM, HORIZON],
     },
     Mutant {
         name: "databases without a place do not hold each other back",
@@ -895,7 +895,7 @@ DECLARE
         file: "core/src/horizon.rs",
         from: "            self.horizon.floor.fetch_max(first_floor(), Relaxed);\n",
         to: "            first_floor();\n",
-        suites: &[CORE, HORIZON],
+        suites: &[CORE, SIM, LOOM_HORIZON, HORIZON],
     },
     Mutant {
         name: "the copy of a database begins below the positions in it, if it shares its horizon",

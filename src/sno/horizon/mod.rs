@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's word, passes a fence, loads the floor. It takes IDs from there on |
 //! | the next ones | the same | nothing; if the clock stepped back before that tick, it announces once more |
-//! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has the tick of its word in its tag |
+//! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has [the tick from which on it has IDs](sno_core::Transaction::prepare) in its tag |
 //! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, gives the lock to it, and sets the process's transaction number to 0: the word has ended |
 //! | `COMMIT`, `ROLLBACK` | PostgreSQL | makes the commit visible and sets the transaction number to 0: the word has ended |
 //! | `XACT_EVENT_COMMIT`, `…_ABORT`, `…_PREPARE` | the process | clears its word, and forgets the tick |
