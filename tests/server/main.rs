@@ -44,6 +44,7 @@ mod row_function;
 mod runbook;
 mod schemas;
 mod settings;
+mod shapes;
 mod strangers;
 mod uniqueness;
 mod upgrades;
