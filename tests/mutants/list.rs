@@ -605,6 +605,13 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         suites: &[PARTITIONS],
     },
     Mutant {
+        name: "a new partition takes any index of the table's for its replica identity",
+        file: "sql/sno.sql",
+        from: "AND x.indisreplident AND y.indrelid",
+        to: "AND y.indrelid",
+        suites: &[REGRESS],
+    },
+    Mutant {
         name: "upkeep does not lock the default partition beforehand",
         file: "sql/sno.sql",
         from: "FROM pg_partitioned_table WHERE partrelid = parent\n",
