@@ -125,12 +125,17 @@ pub(crate) fn inventory(client: &mut Client) -> BTreeSet<String> {
         )
         SELECT pg_describe_object(classid, objid, 0) FROM own
         UNION ALL
-        SELECT format('%s: %s rows', oid::regclass, (xpath('//count/text()',
-            query_to_xml(format('SELECT count(*) FROM %s', oid::regclass), true, true, '')))[1])
-        FROM own JOIN pg_class ON classid = 'pg_class'::regclass AND oid = objid WHERE relkind IN ('r', 'm', 'v', 'p')
-        UNION ALL
         SELECT format('feed %s of %s up to %s', feed, source, position) FROM sno_feeds";
-    client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect()
+    let mut all: BTreeSet<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    let tables = "SELECT c.oid::regclass::text FROM pg_class c
+                  WHERE relkind IN ('r', 'm', 'v', 'p') AND relnamespace = 'public'::regnamespace AND NOT EXISTS (
+                      SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')";
+    for row in client.query(tables, &[]).unwrap() {
+        let table: String = row.get(0);
+        let rows: i64 = client.one(&format!("SELECT count(*) FROM {table}"));
+        all.insert(format!("{table}: {rows} rows"));
+    }
+    all
 }
 
 /// Restores dumps of a database, in each format, in as many ways as there are; all of it must come back. Returns a
