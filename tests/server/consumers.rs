@@ -562,6 +562,7 @@ fn a_transaction_that_the_handler_ends(language: Language) {
     case.insert(&["swallow"]);
     let consumer = case.start(&[]);
     case.assert_equal();
+    assert!(consumer.errors().contains("went on after an error"), "{}", consumer.errors());
     consumer.stop();
 }
 
