@@ -215,7 +215,6 @@ fn server() -> Server {
         .conf("parallel_setup_cost", "0")
         .conf("parallel_tuple_cost", "0")
         .conf("max_wal_size", "8GB")
-        .conf("session_preload_libraries", "sno")
         .start();
     server.set_clock("-60");
     let mut client = server.connect();

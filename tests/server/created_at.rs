@@ -406,7 +406,8 @@ fn the_hook_of_another_library_is_called_too() {
         #endif
         void _PG_init(void) { next = place; place = hook; }
     "#;
-    let server = Server::builder().start();
+    // So each session loads them in its own order.
+    let server = Server::builder().preload(false).start();
     let mut client = server.connect();
     client.run("CREATE TABLE events (id sno PRIMARY KEY)");
     let oid = text(&mut client, "SELECT 'events'::regclass::oid");

@@ -146,9 +146,6 @@ fn many_that_are_the_first_after_a_start_wait_for_nothing() {
         server.restart(Mode::Fast);
         let clients: Vec<_> =
             (0..16).map(|_| Mutex::new(server.connect_with("-c sno.max_clock_wait=0"))).collect();
-        for client in &clients {
-            client.lock().unwrap().run("LOAD 'sno'");
-        }
         let lock = File::open(server.marks()).unwrap();
         lock.lock().unwrap();
         in_parallel(17, |number| match clients.get(number) {
