@@ -11,6 +11,7 @@
 
 use std::{
     ffi::{CStr, c_int},
+    ptr,
     sync::atomic::AtomicU32,
 };
 
@@ -119,7 +120,7 @@ pub(crate) fn on_paths(function: OnTable) {
     // SAFETY: a library is loaded by one thread.
     unsafe {
         FUNCTION = Some(function);
-        NEXT = (*(&raw mut pg_sys::set_rel_pathlist_hook)).replace(hook);
+        NEXT = ptr::replace(&raw mut pg_sys::set_rel_pathlist_hook, Some(hook));
     }
 }
 

@@ -29,7 +29,7 @@ static mut NEXT: pg_sys::get_index_stats_hook_type = None;
 pub(crate) fn install() {
     // SAFETY: a library is loaded by one thread.
     unsafe {
-        NEXT = (*(&raw mut pg_sys::get_index_stats_hook)).replace(hook);
+        NEXT = ptr::replace(&raw mut pg_sys::get_index_stats_hook, Some(hook));
     }
 }
 
