@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use list::{MUTANTS, Mutant, Suite};
+use list::{Mutant, Suite, mutants};
 
 /// The longest that the tests of one mutant may take, in seconds: some of them hang.
 const PATIENCE: &str = "400";
@@ -27,10 +27,9 @@ fn main() {
     let chosen: Vec<String> = env::args().skip(1).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned();
     let of_file = chosen.first().is_some_and(|first| first == "--of");
-    let mutants: Vec<&Mutant> = match &chosen[..] {
+    let mutants: Vec<Mutant> = match &chosen[..] {
         [_, file, tests @ ..] if of_file => generated(&root, file, tests),
-        _ => MUTANTS
-            .iter()
+        _ => mutants()
             .filter(|mutant| {
                 chosen.is_empty() || chosen.iter().any(|part| mutant.name.contains(part.as_str()))
             })
@@ -85,7 +84,7 @@ fn main() {
 }
 
 /// What cargo-mutants changes in a file: one function or operator at a time.
-fn generated(root: &Path, file: &str, tests: &[String]) -> Vec<&'static Mutant> {
+fn generated(root: &Path, file: &str, tests: &[String]) -> Vec<Mutant> {
     let leaked = |text: String| -> &'static str { text.leak() };
     let suites: Vec<Suite> = tests.iter().map(|tests| Suite("server", leaked(tests.clone()))).collect();
     let (file, suites) = (leaked(file.to_owned()), suites.leak());
@@ -107,7 +106,7 @@ fn generated(root: &Path, file: &str, tests: &[String]) -> Vec<&'static Mutant> 
     let from = leaked(fs::read_to_string(root.join(file)).expect(file));
     // Each begins with its name, which begins with the file's and a line; its diff follows.
     let listed = text(&listed);
-    let mut mutants: Vec<&'static Mutant> = Vec::new();
+    let mut mutants: Vec<Mutant> = Vec::new();
     let (mut name, mut diff) = ("", String::new());
     for line in listed.lines().chain([file]) {
         if !line.starts_with(file) {
@@ -116,13 +115,7 @@ fn generated(root: &Path, file: &str, tests: &[String]) -> Vec<&'static Mutant> 
         }
         if !name.is_empty() {
             let to = leaked(patched(&root.join(file), &diff));
-            mutants.push(Box::leak(Box::new(Mutant {
-                name: leaked(name.to_owned()),
-                file,
-                from,
-                to,
-                suites,
-            })));
+            mutants.push(Mutant { name: leaked(name.to_owned()), file, from, to, suites });
         }
         (name, diff) = (line, String::new());
     }
@@ -315,7 +308,7 @@ mod tests {
     #[test]
     fn each_place_is_in_the_sources_once() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-        for mutant in MUTANTS {
+        for mutant in mutants() {
             let source = fs::read_to_string(root.join(mutant.file)).expect(mutant.file);
             assert_eq!(source.matches(mutant.from).count(), 1, "{}: {}", mutant.name, mutant.file);
         }
