@@ -543,7 +543,7 @@ BEGIN ATOMIC
         FROM (
             SELECT coalesce(p.lower, sno_lower('-infinity'::timestamptz)) AS lower, coalesce(p.upper, sno_lower('infinity'::timestamptz)) AS upper
             FROM sno_partition_bounds(parent) p
-            UNION ALL SELECT sno_lower('infinity'::timestamptz), NULL
+            UNION ALL SELECT sno_lower('infinity'::timestamptz) AS lower, NULL::sno AS upper
         ) b
     ) free(lower, upper),
     LATERAL (SELECT greatest(free.lower, sno_lower(span.start AT TIME ZONE 'UTC'::text)),
