@@ -18,9 +18,14 @@ pub(crate) fn is_being_preloaded() -> bool {
     is
 }
 
+/// Whether the server has preloaded the library.
+pub(crate) fn is_preloaded() -> bool {
+    PRELOADED.load(Relaxed)
+}
+
 /// Fails on a server that has not preloaded the library.
 pub(crate) fn require_preload() -> Result<(), Error> {
-    if PRELOADED.load(Relaxed) { Ok(()) } else { Err(not_preloaded()) }
+    if is_preloaded() { Ok(()) } else { Err(not_preloaded()) }
 }
 
 /// The error of all that needs the library to be preloaded.
