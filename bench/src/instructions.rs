@@ -10,6 +10,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Instant;
 
 use sno_tests::{Mode, Server, as_server, program};
 
@@ -56,6 +57,13 @@ const ROWS: [usize; 2] = [2_000, 22_000];
 /// By how much a count may grow.
 const TOLERANCE: f64 = 0.02;
 
+/// How much longer a new key may take than `clock_timestamp()`, each less a function that does nothing: the code that reads
+/// the clock is the kernel's, and hidden from callgrind.
+const CLOCK: f64 = 1.2;
+
+/// What is timed for [`CLOCK`], in turns.
+const TIMED: [&str; 4] = ["sno_new(1)", "nothing(1)", "clock_timestamp()", "nothing()"];
+
 /// Counts for few rows and for many.
 pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
     let (few, mut many) = (count_rows(ROWS[0])?, count_rows(ROWS[1])?);
@@ -63,7 +71,41 @@ pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
         let count = (many.median - few.median) / (ROWS[1] - ROWS[0]) as f64;
         *many = series([&many.section, &many.figure, &many.contender], count);
     }
+    many.series.push(time_by_the_clock()?);
     Ok(many)
+}
+
+/// How often as long as `clock_timestamp()` a new key takes, in each of some rounds.
+fn time_by_the_clock() -> Result<Series, Box<dyn Error>> {
+    const CALLS: usize = 200_000;
+
+    let server = Server::builder().conf("jit", "off").conf("max_parallel_workers_per_gather", "0").start();
+    let mut client = server.connect();
+    client.batch_execute(FUNCTIONS)?;
+    let mut statements = Vec::new();
+    for call in TIMED {
+        statements.push(client.prepare(&format!("SELECT count({call}) FROM generate_series(1, {CALLS})"))?);
+    }
+    let mut samples = Vec::new();
+    for round in 0..32 {
+        let mut times = [0.0; TIMED.len()];
+        for turn in 0..TIMED.len() {
+            let place = (turn + round) % TIMED.len();
+            let began = Instant::now();
+            client.query_one(&statements[place], &[])?;
+            times[place] = began.elapsed().as_secs_f64();
+        }
+        // The first turns find nothing prepared.
+        if round >= TIMED.len() {
+            samples.push((times[0] - times[1]) / (times[2] - times[3]));
+        }
+    }
+    Ok(Series::new(
+        ["clock", "A new key, by the time of clock_timestamp()", "sno"],
+        CALLS,
+        Unit::Times,
+        samples,
+    ))
 }
 
 fn series(names: [&str; 3], count: f64) -> Series {
@@ -180,8 +222,9 @@ fn callgrind(data: &Path, statements: &[String], options: &[String]) -> Result<V
     Ok(profiles)
 }
 
-/// Prints both counts of everything of the extension's; an error if one has grown by more than two in a hundred. Another
-/// minor release of PostgreSQL counts statements differently, so there the calls alone are compared.
+/// Prints both counts of everything of the extension's; an error if one has grown by more than two in a hundred, or if a
+/// new key takes longer than it [may](CLOCK). Another minor release of PostgreSQL counts statements differently, so there
+/// the calls alone are compared.
 pub(crate) fn check(recorded: &Run, now: &Run) -> Result<(), Box<dyn Error>> {
     let [before, major] = [recorded, now].map(|run| run.postgresql.split('.').next());
     if before != major {
@@ -206,11 +249,17 @@ pub(crate) fn check(recorded: &Run, now: &Run) -> Result<(), Box<dyn Error>> {
             grown.push(what);
         }
     }
-    if grown.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("more instructions than before: {}", grown.join(", ")).into())
+    for Series { section, figure, median, quartiles, .. } in
+        now.series.iter().filter(|s| s.unit == Unit::Times)
+    {
+        let what = format!("{section}: {figure}");
+        println!("{what:50} {}, at most {}", Unit::Times.show(*median), Unit::Times.show(CLOCK));
+        // What disturbs a round makes it longer or shorter.
+        if quartiles[0] > CLOCK {
+            grown.push(what);
+        }
     }
+    if grown.is_empty() { Ok(()) } else { Err(format!("more than before: {}", grown.join(", ")).into()) }
 }
 
 /// What a change of the extension can change: its functions, and statements with its keys.
@@ -219,7 +268,7 @@ fn ours(run: &Run) -> BTreeMap<String, f64> {
         let way = series.contender.strip_prefix("sno")?;
         Some((format!("{}: {}{way}", series.section, series.figure), series.median))
     };
-    run.series.iter().filter_map(name).collect()
+    run.series.iter().filter(|series| series.unit == Unit::Instructions).filter_map(name).collect()
 }
 
 #[cfg(test)]
@@ -232,6 +281,18 @@ mod tests {
                        \nfn=sno_in\n14 5\n\ntotals: 265\n";
         let functions = inclusive(profile);
         assert_eq!((functions["sno_in"], functions["palloc"]), (195.0, 70.0));
+    }
+
+    #[test]
+    fn a_new_key_takes_little_more_than_the_clock() {
+        let timed = |samples| {
+            let times = Series::new(["clock", "", "sno"], 1, Unit::Times, samples);
+            Run { series: vec![times], ..Run::new("15.2".into()) }
+        };
+        let before = timed(vec![0.9]);
+        // A few rounds may be disturbed.
+        assert!(check(&before, &timed(vec![1.0, 1.1, 1.3, 9.0])).is_ok());
+        assert!(check(&before, &timed(vec![0.1, 1.25, 1.3, 1.3, 1.4])).is_err());
     }
 
     #[test]

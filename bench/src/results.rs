@@ -86,6 +86,8 @@ pub(crate) enum Unit {
     /// A rate: more is better.
     PerSecond,
     Instructions,
+    /// How many times another one.
+    Times,
 }
 
 impl Unit {
@@ -97,6 +99,7 @@ impl Unit {
             Self::PerSecond => &[(1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")],
             Self::Instructions if value < 1000.0 => return format!("{value:.1}"),
             Self::Instructions => return format!("{value:.0}"),
+            Self::Times => return format!("{value:.2}×"),
         };
         let (scale, name) =
             scales.iter().find(|(scale, _)| value.abs() >= *scale).unwrap_or(&scales[scales.len() - 1]);
