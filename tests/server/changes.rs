@@ -393,7 +393,7 @@ fn refusals() {
         ("taken3", "42710", "\"public.taken3\" needs this name for the log of its changes."),
     ];
     if major_version(&mut client) >= 18 {
-        client.run("CREATE TABLE spans (during daterange, PRIMARY KEY (during WITHOUT OVERLAPS))");
+        client.run("CREATE TABLE spans (rooms int4range, during daterange, PRIMARY KEY (rooms, during WITHOUT OVERLAPS))");
         cases.push(("spans", "42809", "Its primary key has WITHOUT OVERLAPS."));
     }
     for (table, code, detail) in cases {
@@ -484,9 +484,13 @@ fn keys_of_all_types() {
     let mut client = server.connect();
     client.run(
         r#"CREATE SCHEMA "Ex t%s"; CREATE EXTENSION sno SCHEMA "Ex t%s"; CREATE SCHEMA others; CREATE EXTENSION citext SCHEMA others;
-           CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE DOMAIN code AS varchar(5); CREATE TYPE pair AS (a integer, b text);
-           CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"#,
+           CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE DOMAIN code AS varchar(5); CREATE TYPE pair AS (a integer, b text)"#,
     );
+    // A server can be built without ICU.
+    let icu = "CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)";
+    if client.batch_execute(icu).is_err() {
+        client.run("CREATE COLLATION nocase (locale = 'C')");
+    }
     let mut number = 0;
     for (columns, key, one, other) in [
         ("a integer, b text, c integer", "b, a", "1, 'x', 0", "1, 'y', 0"),
