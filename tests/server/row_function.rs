@@ -32,7 +32,10 @@ fn a_function_of_the_row_is_a_column_for_queries_that_name_the_table() {
     ] {
         let plan = plan(&mut client, "COSTS OFF", query);
         assert!(
-            plan.contains("Index Cond") && !plan.contains("Filter: (sno_time") && !plan.contains("Sort Key"),
+            // From 18 on, the plan of max() has no condition: a primary key is never null.
+            ["Index Cond", "Index Only Scan Backward"].iter().any(|scan| plan.contains(scan))
+                && !plan.contains("Filter: (sno_time")
+                && !plan.contains("Sort Key"),
             "{query}\n{plan}"
         );
     }
