@@ -50,10 +50,10 @@ impl Fixed for Sno {
     /// Also the text, whose length no binary form has: loaders that know an ID as a text send it in binary messages, too.
     #[inline(always)]
     fn receive(message: &[u8]) -> Result<Self, Option<ParseError>> {
-        match Self::of_bytes(message) {
-            Err(_) if message.len() == 16 => Self::parse_bytes(message).map_err(Some),
-            result => result,
+        if message.len() == 16 {
+            return Self::parse_bytes(message).map_err(Some);
         }
+        Self::of_bytes(message)
     }
 
     fn invalid(text: &[u8], error: ParseError) -> Error {
