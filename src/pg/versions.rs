@@ -427,7 +427,7 @@ pub(crate) unsafe fn save_error(
     detail: Option<&CStr>,
     hint: Option<&CStr>,
 ) -> bool {
-    use std::{ffi::c_char, ptr};
+    use std::ffi::c_char;
 
     unsafe extern "C-unwind" {
         fn errsave_start(context: *mut Node, domain: *const c_char) -> bool;

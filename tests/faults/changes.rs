@@ -61,23 +61,8 @@ struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// Does something on one connection after another, until it is time to stop.
-    fn repeat(&self, mut work: impl FnMut(&mut Client) -> Result<(), postgres::Error>) {
-        while !self.stop.load(Relaxed) {
-            let Ok(mut client) = self.server.config().connect(NoTls) else {
-                thread::sleep(Duration::from_millis(10));
-                continue;
-            };
-            while !self.stop.load(Relaxed) && !client.is_closed() {
-                if let Err(error) = work(&mut client) {
-                    if let Some(code) = error.code() {
-                        let code = code.code();
-                        assert!(EXPECTED.contains(&code) || load::DOWN.contains(&code), "{error:?}");
-                    }
-                    let _ = client.batch_execute("ROLLBACK");
-                }
-            }
-        }
+    fn repeat(&self, work: impl FnMut(&mut Client) -> Result<(), postgres::Error>) {
+        load::repeat(self.server, &self.stop, work, |error| load::down_or(error, &EXPECTED));
     }
 
     fn write(&self, client: &mut Client, random: &mut Random) -> Result<(), postgres::Error> {

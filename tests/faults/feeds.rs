@@ -2,7 +2,7 @@
 //! such a transaction can end; who writes these rows, and what happens to the server, is in `horizon.rs`. The others join, delete, count
 //! and stop half-way, as applications do.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,10 +39,8 @@ pub(crate) fn consume(client: &mut Client, feed: &str, random: &mut Random) -> R
         _ => client.batch_execute(&copy),
     };
     // Above all, none that says that the feed was read beyond the horizon.
-    if let Err(error) = &result
-        && let Some(code) = error.code()
-    {
-        assert!(load::DOWN.contains(&code.code()), "{error:?}");
+    if let Err(error) = &result {
+        load::down_or(error, &[]);
     }
     result
 }
@@ -189,22 +187,8 @@ fn consumers_that_join_and_count() {
         client.run(&format!("SELECT sno_create_feed('{name}', '{source}', key => 'id', margin => '0')"));
     }
     let stop = AtomicBool::new(false);
-    // On one connection after another. What fails is tried again.
     let repeat = |work: &mut dyn FnMut(&mut Client) -> Result<(), postgres::Error>| {
-        while !stop.load(Relaxed) {
-            let Ok(mut client) = server.config().connect(NoTls) else {
-                thread::sleep(Duration::from_millis(10));
-                continue;
-            };
-            while !stop.load(Relaxed) && !client.is_closed() {
-                if let Err(error) = work(&mut client) {
-                    if let Some(code) = error.code() {
-                        assert!(load::DOWN.contains(&code.code()), "{error:?}");
-                    }
-                    let _ = client.batch_execute("ROLLBACK");
-                }
-            }
-        }
+        load::repeat(&server, &stop, work, |error| load::down_or(error, &[]));
     };
     let (mut last, mut by_last_id) = ("2222222222222222".to_owned(), 0);
     let mut random = Random::seeded();

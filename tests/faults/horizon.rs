@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sno_tests::postgres::{self, Client, NoTls};
 use sno_tests::{Ids, Mode, Random, Server, Sql as _, Stop};
 
-use crate::{feeds, pick, tally};
+use crate::{feeds, load, pick, tally};
 
 /// How many rows each batch has, by its number.
 pub(crate) type Rows = BTreeMap<i32, i64>;
@@ -25,20 +25,9 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Does something on one connection after another, until it is time to stop. What fails is tried again.
-    fn repeat(&self, mut work: impl FnMut(&mut Client) -> Result<(), postgres::Error>) {
-        while !self.stop.load(Relaxed) {
-            let Ok(mut client) = self.server.config().connect(NoTls) else {
-                thread::sleep(Duration::from_millis(10));
-                continue;
-            };
-            while !self.stop.load(Relaxed) && !client.is_closed() {
-                if work(&mut client).is_err() {
-                    let _ = client.batch_execute("ROLLBACK");
-                    thread::sleep(Duration::from_millis(2));
-                }
-            }
-        }
+    /// What fails, for whatever reason, is tried again.
+    fn repeat(&self, work: impl FnMut(&mut Client) -> Result<(), postgres::Error>) {
+        load::repeat(self.server, &self.stop, work, |_| thread::sleep(Duration::from_millis(2)));
     }
 
     /// Transactions of all kinds, most of which last a while after their first ID. The IDs of some are returned.

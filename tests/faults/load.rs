@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use sno_tests::postgres::NoTls;
+use sno_tests::postgres::{self, Client, NoTls};
 use sno_tests::{Ids, Server, Stop, wait_until};
 
 /// What the body of a [`run`] sees of its load.
@@ -98,6 +98,35 @@ pub(crate) fn run(
         threads.into_iter().map(|thread| thread.join().expect("a connection's thread")).collect()
     });
     (ids, load.errors.into_inner().unwrap())
+}
+
+/// Does something on one connection after another, until it is time to stop. Each error is told to `failed`, after a ROLLBACK.
+pub(crate) fn repeat(
+    server: &Server,
+    stop: &AtomicBool,
+    mut work: impl FnMut(&mut Client) -> Result<(), postgres::Error>,
+    failed: impl Fn(&postgres::Error),
+) {
+    while !stop.load(Relaxed) {
+        let Ok(mut client) = server.config().connect(NoTls) else {
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        };
+        while !stop.load(Relaxed) && !client.is_closed() {
+            if let Err(error) = work(&mut client) {
+                let _ = client.batch_execute("ROLLBACK");
+                failed(&error);
+            }
+        }
+    }
+}
+
+/// Checks that an error of a statement says that the server went down, or has one of these SQLSTATEs.
+#[track_caller]
+pub(crate) fn down_or(error: &postgres::Error, allowed: &[&str]) {
+    if let Some(code) = error.code() {
+        assert!(DOWN.contains(&code.code()) || allowed.contains(&code.code()), "{error:?}");
+    }
 }
 
 /// Checks that no other errors came than these SQLSTATEs.
