@@ -204,8 +204,8 @@ const BY_FILE: &[(&str, &[Change])] = &[
     ]),
     ("src/pg/server.rs", &[
         ("a server without the settings generates by the defaults", &[PRELOAD],
-            "    if PRELOADED.load(Relaxed) { Ok(()) }",
-            "    if PRELOADED.load(Relaxed) || true { Ok(()) }"),
+            "    if is_preloaded() { Ok(()) }",
+            "    if is_preloaded() || true { Ok(()) }"),
     ]),
     ("src/lib.rs", &[
         ("without preloading conditions on time use no index", &[PRELOAD],
