@@ -58,8 +58,9 @@ const ROWS: [usize; 2] = [2_000, 22_000];
 const TOLERANCE: f64 = 0.02;
 
 /// How much longer a new key may take than `clock_timestamp()`, each less a function that does nothing: the code that reads
-/// the clock is the kernel's, and hidden from callgrind.
-const CLOCK: f64 = 1.2;
+/// the clock is the kernel's, and hidden from callgrind. Beside the clock a key needs memory for its ten bytes and one
+/// locked instruction, which take about as long: 1.9 times was measured.
+const CLOCK: f64 = 2.2;
 
 /// What is timed for [`CLOCK`], in turns.
 const TIMED: [&str; 4] = ["sno_new(1)", "nothing(1)", "clock_timestamp()", "nothing()"];
@@ -77,14 +78,18 @@ pub(crate) fn count() -> Result<Run, Box<dyn Error>> {
 
 /// How often as long as `clock_timestamp()` a new key takes, in each of some rounds.
 fn time_by_the_clock() -> Result<Series, Box<dyn Error>> {
-    const CALLS: usize = 200_000;
+    const CALLS: usize = 500_000;
+    // Many in a row of the query, so that the row itself weighs little.
+    const IN_A_ROW: usize = 20;
 
     let server = Server::builder().conf("jit", "off").conf("max_parallel_workers_per_gather", "0").start();
     let mut client = server.connect();
     client.batch_execute(FUNCTIONS)?;
     let mut statements = Vec::new();
     for call in TIMED {
-        statements.push(client.prepare(&format!("SELECT count({call}) FROM generate_series(1, {CALLS})"))?);
+        let calls = vec![format!("count({call})"); IN_A_ROW].join(", ");
+        statements
+            .push(client.prepare(&format!("SELECT {calls} FROM generate_series(1, {CALLS} / {IN_A_ROW})"))?);
     }
     let mut samples = Vec::new();
     for round in 0..32 {
@@ -291,8 +296,8 @@ mod tests {
         };
         let before = timed(vec![0.9]);
         // A few rounds may be disturbed.
-        assert!(check(&before, &timed(vec![1.0, 1.1, 1.3, 9.0])).is_ok());
-        assert!(check(&before, &timed(vec![0.1, 1.25, 1.3, 1.3, 1.4])).is_err());
+        assert!(check(&before, &timed(vec![1.9, 2.1, 2.3, 9.0])).is_ok());
+        assert!(check(&before, &timed(vec![0.1, 2.25, 2.3, 2.3, 2.4])).is_err());
     }
 
     #[test]

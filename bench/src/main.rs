@@ -3,9 +3,10 @@
 //! All contenders of a figure take turns within one session, round after round, and change their order from round to
 //! round; so what disturbs the machine for a moment disturbs all of them.
 //!
-//! Each module uses only those before it: `results`, `summary`, `report`, `contenders`, `sections`, `run`,
-//! `instructions`. One more type of key is an entry of `contenders`, one more section an entry of `sections`.
+//! Each module uses only those before it: `results`, `summary`, `report`, `contenders`, `sections`,
+//! `consumers`, `run`, `instructions`. One more type of key is an entry of `contenders`, one more section an entry of `sections`.
 
+mod consumers;
 mod contenders;
 mod instructions;
 mod report;

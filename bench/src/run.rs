@@ -3,12 +3,13 @@
 use std::error::Error;
 use std::fs;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sno_tests::postgres::{Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
+use crate::consumers::{self, Waiters};
 use crate::contenders::{Contender, FUNCTIONS};
 use crate::results::{Run, Series};
 use crate::sections::{Figure, Measure, SECTIONS, Section};
@@ -31,7 +32,7 @@ pub(crate) struct Size {
 }
 
 const FULL: Size =
-    Size { only: &[], rows: |section| section.rows, rounds: (5, 15), seconds: 800.0, sample: 3 };
+    Size { only: &[], rows: |section| section.rows, rounds: (5, 15), seconds: 600.0, sample: 3 };
 pub(crate) const SIZES: [(&str, Size); 4] = [
     ("full", FULL),
     ("quick", Size { rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
@@ -204,6 +205,24 @@ impl Session {
             }
             Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
             Measure::Rate(clients, times) => self.pgbench(clients, times, &of)?,
+            Measure::RateBesideWaiters => {
+                let (count, script) = of.split_once('\n').ok_or("no number of sessions")?;
+                let waiters = Waiters::start(&self.server, count.parse()?, "quiet")?;
+                let rate = self.pgbench(8, 1, script)?;
+                waiters.stop(&self.server, "quiet")?;
+                rate
+            }
+            Measure::Latency => {
+                let (feed, margin) = of.split_once(' ').ok_or("no margin")?;
+                consumers::latency(&self.server, feed, margin, 7 * self.size.sample as usize + 2)?
+            }
+            Measure::Waiting => {
+                let waiters = Waiters::start(&self.server, of.parse()?, "quiet")?;
+                let over = Duration::from_secs(self.size.sample.into()).max(Duration::from_millis(500));
+                let time = waiters.processor_time(over)?;
+                waiters.stop(&self.server, "quiet")?;
+                time
+            }
         })
     }
 

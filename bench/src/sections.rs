@@ -54,14 +54,21 @@ pub(crate) enum Measure {
     BytesPerRow,
     /// How often so many clients of pgbench get through a script, times so many.
     Rate(u32, u32),
+    /// The same for 8 clients, while so many sessions as the first line says wait for rows of the feed `quiet`.
+    RateBesideWaiters,
+    /// How long a row takes to reach the consumer of a feed: its name, which says how the consumer learns of rows, and
+    /// its margin in seconds.
+    Latency,
+    /// The processor time that so many sessions take in a second while they wait for rows of the feed `quiet`.
+    Waiting,
 }
 
 impl Measure {
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Time | TimeOfTen | TimePerRow | Planning => Unit::Seconds,
+            Time | TimeOfTen | TimePerRow | Planning | Latency | Waiting => Unit::Seconds,
             BytesPerRow => Unit::Bytes,
-            Rate(..) => Unit::PerSecond,
+            Rate(..) | RateBesideWaiters => Unit::PerSecond,
         }
     }
 }
@@ -130,6 +137,15 @@ const fn backends(title: &'static str, count: u32) -> Figure {
     Figure { around, note, ..Figure::new(title, calls, Rate(count, 10_000), query) }
 }
 
+const fn latency(title: &'static str, ways: List) -> Figure {
+    let feed = "SELECT sno_create_feed('{it}', '{it}', since => now(), margin => '{with} s')";
+    Figure::new(title, Listed(ways), Latency, "{it} {with}").around(feed, "SELECT sno_drop_feed('{it}')")
+}
+
+/// A feed for whose rows sessions wait; they drop it.
+const QUIET: &str =
+    "TRUNCATE busy; SELECT sno_create_feed('quiet', 'quiet', since => now(), margin => '{with}')";
+
 const TABLE: &str =
     "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index}";
 const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
@@ -152,11 +168,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "
             CREATE SEQUENCE plain;
-            CREATE SEQUENCE cached CACHE 1000;
-            CREATE SEQUENCE snowflakes;
-            \\set ON_ERROR_STOP off
-            SELECT format('CREATE EXTENSION %I CASCADE', name) FROM pg_available_extensions
-            WHERE name IN ('ulid', 'pgx_ulid', 'pg_ulid', 'pg_uuidv7', 'snowflake') \\gexec",
+            CREATE SEQUENCE cached CACHE 1000",
         figures: &[Figure::new(
             "One key, net of the query around it",
             Listed(&[
@@ -166,7 +178,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 ("nextval, CACHE 1000", "nextval('cached'::regclass)", "nothing(1)"),
                 ("gen_random_uuid()", "gen_random_uuid()", "nothing()"),
                 ("uuidv7()", "uuidv7()", "nothing()"),
-                ("gen_ulid of an extension", "gen_ulid()", "nothing()"),
+                ("gen_ulid of pgx_ulid", "gen_ulid()", "nothing()"),
                 ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
                 ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
             ]),
@@ -391,5 +403,75 @@ pub(crate) const SECTIONS: &[Section] = &[
             backends("300 backends", 300),
         ],
         ..section("backends", 0.08, 1)
+    },
+    Section {
+        setup: "
+            CREATE TABLE waits (id sno PRIMARY KEY DEFAULT sno_new(1), sent bigint NOT NULL);
+            CREATE TABLE notified (LIKE waits INCLUDING ALL); CREATE TABLE polls (LIKE waits INCLUDING ALL);
+            CREATE TABLE quiet (LIKE waits INCLUDING ALL); CREATE TABLE busy (LIKE waits INCLUDING ALL);
+            CREATE TABLE filled (LIKE waits INCLUDING ALL); CREATE TABLE nothing (LIKE waits INCLUDING ALL);
+            CREATE FUNCTION notify() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY inserted; RETURN NULL; END';
+            CREATE TRIGGER notify AFTER INSERT ON notified EXECUTE FUNCTION notify();
+            INSERT INTO filled (sent) SELECT n FROM generate_series(1, 250000) n;
+            SELECT sno_create_feed('filled', 'filled'), sno_create_feed('nothing', 'nothing');
+            SELECT pg_sleep(1.1);
+            VACUUM ANALYZE filled",
+        figures: &[
+            latency(
+                "From the INSERT to the consumer, margin 1 s",
+                &[("sno_wait_feed", "waits", "1"), ("NOTIFY", "notified", "1"), ("a poll every 100 ms", "polls", "1")],
+            ),
+            latency(
+                "From the INSERT to the consumer, margin 0.1 s",
+                &[
+                    ("sno_wait_feed", "waits", "0.1"),
+                    ("NOTIFY", "notified", "0.1"),
+                    ("a poll every 100 ms", "polls", "0.1"),
+                ],
+            ),
+            latency(
+                "From the INSERT to the consumer, margin 0",
+                &[("sno_wait_feed", "waits", "0"), ("NOTIFY", "notified", "0"), ("a poll every 100 ms", "polls", "0")],
+            ),
+            Figure::new(
+                "Processor time in a second of 100 sessions that wait",
+                Listed(&[("margin 1 s", "100", "1 s"), ("margin 0.1 s", "100", "0.1 s"), ("margin 0", "100", "0")]),
+                Waiting,
+                "{it}",
+            )
+            .around(QUIET, ""),
+            Figure::new(
+                "Rows inserted by 8 clients into another table",
+                Listed(&[
+                    ("nobody waits", "0", "1 s"),
+                    ("100 wait, margin 1 s", "100", "1 s"),
+                    ("100 wait, margin 0.1 s", "100", "0.1 s"),
+                    ("100 wait, margin 0", "100", "0"),
+                ]),
+                RateBesideWaiters,
+                "{it}
+                 INSERT INTO busy (sent) VALUES (1);",
+            )
+            .around(QUIET, ""),
+            Figure::new(
+                "A batch of 1000 rows",
+                Listed(&[
+                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM filled ORDER BY id LIMIT 1000)", ""),
+                    ("sno_feed", "sno_feed('filled', NULL::filled, 1000)", ""),
+                ]),
+                TimeOfTen,
+                "SELECT * FROM {it} rows",
+            ),
+            Figure::new(
+                "A call that finds nothing",
+                Listed(&[
+                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM nothing ORDER BY id LIMIT 1000)", ""),
+                    ("sno_feed", "sno_feed('nothing', NULL::nothing, 1000)", ""),
+                ]),
+                TimeOfTen,
+                "SELECT * FROM {it} rows",
+            ),
+        ],
+        ..section("feeds", 0.25, 1)
     },
 ];

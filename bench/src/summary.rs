@@ -1,4 +1,4 @@
-//! The table of a page for those who choose: a line for each of some figures, a column for each kind of key.
+//! Tables of a page for those who choose: a line for each of some figures, a column for each kind of key.
 
 use crate::results::{Runs, Series, Unit};
 
@@ -20,8 +20,13 @@ const LINES: &str = "\
     full; generation; One key, net of the query around it; generate a key, less an empty call";
 
 /// What readers call a kind of key, and its names among the contenders.
-const COLUMNS: &[(&str, &[&str])] = &[
-    ("`sno`", &["sno", "sno_new(1)"]),
+type Columns = &'static [(&'static str, &'static [&'static str])];
+
+const SNO: (&str, &[&str]) = ("`sno`", &["sno", "sno_new(1)"]);
+
+/// The kinds of keys that come with PostgreSQL.
+pub(crate) const BUILT_IN: Columns = &[
+    SNO,
     ("v7", &["uuid v7", "uuidv7()"]),
     ("`bigint`", &["bigint", "bigint identity", "bigint identity alone", "nextval"]),
     (
@@ -32,9 +37,17 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("v4 + `created_at`", &["uuid v4, created_at with an index"]),
 ];
 
+/// Those of other extensions.
+pub(crate) const EXTENSIONS: Columns = &[
+    SNO,
+    ("pg_uuidv7", &["pg_uuidv7", "pg_uuidv7 alone", "uuid_generate_v7 of pg_uuidv7"]),
+    ("pgx_ulid", &["pgx_ulid", "pgx_ulid alone", "gen_ulid of pgx_ulid"]),
+    ("pgEdge snowflake", &["pgEdge snowflake", "pgEdge snowflake alone", "snowflake.nextval"]),
+];
+
 /// The medians of the first kind of key, how many times worse the others are, and of how many rounds all that is.
-pub(crate) fn summary(runs: &Runs) -> String {
-    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+pub(crate) fn summary(runs: &Runs, columns: Columns) -> String {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let mut text =
         format!("| Figure | {} | Section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
     let mut rounds = usize::MAX;
@@ -48,13 +61,16 @@ pub(crate) fn summary(runs: &Runs) -> String {
             .filter(|series| series.section == section && series.figure == figure)
             .collect();
         let find = |names: &[&str]| series.iter().find(|series| names.contains(&series.contender.as_str()));
-        let Some(first) = find(COLUMNS[0].1) else { continue };
-        let cells = COLUMNS.iter().enumerate().map(|(number, (_, names))| match (number, find(names)) {
+        let Some(first) = find(columns[0].1) else { continue };
+        let cells = columns.iter().enumerate().map(|(number, (_, names))| match (number, find(names)) {
             (_, None) => String::new(),
             (0, Some(first)) => first.unit.show(first.median),
             (_, Some(other)) => first.times_worse(other),
         });
         let cells: Vec<String> = cells.collect();
+        if cells[1..].iter().all(String::is_empty) {
+            continue;
+        }
         if first.unit != Unit::Bytes {
             rounds = rounds.min(first.rounds);
         }
