@@ -682,7 +682,7 @@ BEGIN
     END IF;
     IF stop > start + width * 1000 THEN
         RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a larger width, or a shorter time.';
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Use a larger width, or a shorter range of time.';
     END IF;
     -- Spans start at midnight UTC, on a Monday, or with the month.
     IF months > 0 THEN
@@ -705,8 +705,8 @@ BEGIN
         FROM @extschema@.sno_partition_gaps(parent, start, stop, width)
     LOOP
         IF octet_length(info.name) > 43 THEN
-            RAISE EXCEPTION 'name of table "%" is too long to name partitions after', info.name
-                USING ERRCODE = 'name_too_long', DETAIL = 'There must be room for the time.';
+            RAISE EXCEPTION 'name of table "%" is too long for the names of its partitions', info.name
+                USING ERRCODE = 'name_too_long', DETAIL = 'Each name is the name of the table and a time.';
         END IF;
         -- After its time, or, if it is within one tick, after its first ID.
         name := info.name || CASE
@@ -769,7 +769,7 @@ BEGIN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     IF before > now() THEN
-        RAISE EXCEPTION 'partitions cannot expire before their time: "%"', before
+        RAISE EXCEPTION 'cannot expire partitions before "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
     IF read_by_all THEN
@@ -809,12 +809,12 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF retention <= '0' THEN
-        RAISE EXCEPTION 'retention must be longer than nothing: "%"', retention
+        RAISE EXCEPTION 'retention must be greater than zero: "%"', retention
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (drop_expired OR read_by_all) AND retention IS NULL THEN
-        RAISE EXCEPTION 'nothing expires without a retention' USING ERRCODE = 'invalid_parameter_value',
-            HINT = 'Give a retention, or leave drop_expired and read_by_all alone.';
+        RAISE EXCEPTION 'cannot expire partitions without a retention' USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Give a retention, or leave out drop_expired and read_by_all.';
     END IF;
     IF read_by_all THEN
         before := @extschema@.sno_expired_and_read(parent, before);
@@ -967,8 +967,8 @@ BEGIN
     SELECT o.owner INTO other_owner FROM @extschema@.sno_own_feeds o WHERE o.feed = sno_find_feed.feed AND o.owner <> found_feed.owner LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'several roles have a feed "%"', feed USING ERRCODE = 'ambiguous_alias',
-            DETAIL = format('It can be that of role "%s" or of role "%s".', least(found_feed.owner, other_owner), greatest(found_feed.owner, other_owner)),
-            HINT = 'Use SET ROLE.';
+            DETAIL = format('Role "%s" has one, and role "%s" has one.', least(found_feed.owner, other_owner), greatest(found_feed.owner, other_owner)),
+            HINT = 'Use SET ROLE to select one.';
     END IF;
     RETURN found_feed;
 END
@@ -1098,7 +1098,7 @@ DECLARE
     f @extschema@.sno_feed_positions := @extschema@.sno_find_feed(feed);
 BEGIN
     IF num_nonnulls(since, after) <> 1 THEN
-        RAISE EXCEPTION 'feed must be given a time or an ID' USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'either a time or an ID must be given' USING ERRCODE = 'invalid_parameter_value';
     ELSIF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -1550,8 +1550,8 @@ BEGIN
             DETAIL = 'The view of its changes has a column of this name.', HINT = 'Rename the column.';
     ELSIF tracked.log IS NULL THEN
         IF octet_length(t.name) > 55 THEN
-            RAISE EXCEPTION 'name of table "%" is too long to name its log after', t.name USING ERRCODE = 'name_too_long',
-                DETAIL = 'There must be room for "_changes".';
+            RAISE EXCEPTION 'name of table "%" is too long for the name of its log', t.name USING ERRCODE = 'name_too_long',
+                DETAIL = 'The name of the view is the name of the table and "_changes".';
         END IF;
         FOREACH object IN ARRAY ARRAY[log, changes, log || '()'] LOOP
             IF (CASE WHEN object LIKE '%()' THEN to_regprocedure(object)::oid ELSE to_regclass(object) END) IS NOT NULL THEN
@@ -1697,7 +1697,7 @@ DO $do$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name = 'sno.partition_prefix' AND context = 'sighup') THEN
         RAISE WARNING 'sno is not loaded via "shared_preload_libraries"' USING
-            DETAIL = 'Without that, a server can store, compare and convert IDs, and can''t generate any.',
+            DETAIL = 'A server that does not preload sno can store, compare and convert IDs, but not generate any.',
             HINT = 'Add "sno" to "shared_preload_libraries" in postgresql.conf, and restart the server.';
     END IF;
 END $do$;

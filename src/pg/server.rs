@@ -34,7 +34,7 @@ pub(crate) fn not_preloaded() -> Error {
         SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
         "sno must be loaded via \"shared_preload_libraries\"",
     )
-    .detail("Without that, a server can store, compare and convert IDs, and can't generate any.")
+    .detail("A server that does not preload sno can store, compare and convert IDs, but not generate any.")
     .hint("Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.")
 }
 

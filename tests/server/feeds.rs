@@ -381,11 +381,11 @@ fn refusals() {
             "feed cannot start in the future: \"2070-01-01 00:00:00+00\"",
         ),
         ("SELECT sno_create_feed('x', 'items', margin => '-1 s')", "22023", "margin must not be negative"),
-        ("SELECT sno_seek_feed('feed')", "22023", "feed must be given a time or an ID"),
+        ("SELECT sno_seek_feed('feed')", "22023", "either a time or an ID must be given"),
         (
             "SELECT sno_seek_feed('feed', now(), '2222222222222222')",
             "22023",
-            "feed must be given a time or an ID",
+            "either a time or an ID must be given",
         ),
         (
             "SELECT sno_seek_feed('feed', 'infinity')",

@@ -58,7 +58,8 @@ fn refuses(client: &mut Client, query: &str) {
     let error = error(client, query);
     assert_eq!(error.code().code(), "55000", "{query}: {error}");
     assert_eq!(error.message(), "sno must be loaded via \"shared_preload_libraries\"", "{query}");
-    let detail = "Without that, a server can store, compare and convert IDs, and can't generate any.";
+    let detail =
+        "A server that does not preload sno can store, compare and convert IDs, but not generate any.";
     let hint = "Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.";
     assert_eq!((error.detail(), error.hint()), (Some(detail), Some(hint)), "{query}");
 }
@@ -112,7 +113,7 @@ fn create_extension_says_which_line_is_missing() {
         String::from_utf8(output.stderr).unwrap()
     };
     let warning = "WARNING:  sno is not loaded via \"shared_preload_libraries\"\n\
-                   DETAIL:  Without that, a server can store, compare and convert IDs, and can't generate any.\n\
+                   DETAIL:  A server that does not preload sno can store, compare and convert IDs, but not generate any.\n\
                    HINT:  Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.\n";
     assert_eq!(told("CREATE EXTENSION sno"), warning);
     // Before 17, a setting that does not exist cannot be written by ALTER SYSTEM.
