@@ -60,7 +60,8 @@ version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Car
 # instead, and what is published has the address.
 address=HOST/OWNER/NAME
 repository=${REPOSITORY:-}
-fill_address() { sed -i "s#https://$address#$repository#g" "$@"; }
+# fill_address FOLDER: in all files of a copy of the sources, but for the scripts that look for the word.
+fill_address() { { grep -rlF --exclude-dir=dev "https://$address" "$1" || true; } | xargs -r sed -i "s#https://$address#$repository#g"; }
 
 # PostgreSQL refuses to run as root: then its servers run as this user, otherwise as whoever calls.
 if ((EUID == 0)); then server_user=${SNO_SERVER_USER:-postgres}; else server_user=$(id -un); fi

@@ -89,6 +89,40 @@ fn one_version_everywhere() {
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
 }
 
+/// The sources have a word where the project's address belongs; a release demands the address and fills it in everywhere.
+#[test]
+fn a_release_has_the_address_of_the_project() {
+    let dev = |script: &str, argument: &str, repository: &str| {
+        let mut bash = Command::new("bash");
+        bash.args(["-c", script, "dev/release", argument]).env("REPOSITORY", repository);
+        bash.current_dir(root()).output().unwrap()
+    };
+    let refused = dev(". dev/release", "", "");
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && error.contains("where the project is on the web"), "{error}");
+
+    let word = ["HOST", "OWNER", "NAME"].join("/");
+    let tracked = Command::new("git").args(["grep", "-lF", &word]).current_dir(root()).output().unwrap();
+    let tracked = String::from_utf8(tracked.stdout).unwrap();
+    let places: Vec<&str> = tracked.lines().filter(|file| !file.starts_with("dev/")).collect();
+    let copy = tempfile::tempdir().unwrap();
+    for file in &places {
+        let to = copy.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(root().join(file), to).unwrap();
+    }
+    let address = "https://git.example/someone/something";
+    let filled = dev(". dev/common.sh; fill_address \"$1\"", copy.path().to_str().unwrap(), address);
+    assert!(filled.status.success(), "{}", String::from_utf8_lossy(&filled.stderr));
+    for needed in ["META.json", "README.md", "SECURITY.md", "debian/control.in", "packages/js/package.json"] {
+        assert!(places.contains(&needed), "{needed}");
+    }
+    for file in places {
+        let text = fs::read_to_string(copy.path().join(file)).unwrap();
+        assert!(text.contains(address) && !text.contains(&word), "{file}");
+    }
+}
+
 /// The scripts are read in the encoding of the database, and some encodings have other characters than UTF-8's.
 #[test]
 fn scripts_are_ascii() {
