@@ -18,7 +18,7 @@ fn steps() -> Vec<String> {
 }
 
 /// The way back to `uuid`: its own blocks, of which the first one creates the tables, then those of the way there with other names.
-fn steps_back() -> Vec<String> {
+pub(crate) fn steps_back() -> Vec<String> {
     let page = page("moving-back.md");
     let to_uuid = section(&page, "To `uuid`");
     let there = steps();
@@ -59,7 +59,7 @@ fn write(client: &mut Client, done: &AtomicBool, writer: usize) -> usize {
 /// Takes these steps, of which the first one creates the tables, while they are written. Nothing is lost, and the key is of this type
 /// then.
 #[track_caller]
-fn go(server: &Server, steps: &[String], key_type: &str) {
+pub(crate) fn go(server: &Server, steps: &[String], key_type: &str) {
     let run = |step: &str| run_step(server, step);
     run(&steps[0]);
     let mut client = server.connect();
