@@ -1,4 +1,4 @@
-//! Every interleaving of callers that share generators, weak memory included:
+//! Callers that share generators, in the orders that loom tries, weak memory included:
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom

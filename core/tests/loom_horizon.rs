@@ -1,4 +1,4 @@
-//! The horizon, in every interleaving of transactions and readers, weak memory included:
+//! The horizon, in the orders of transactions and readers that loom tries, weak memory included:
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom_horizon
