@@ -179,8 +179,8 @@ fn every_block_about_drivers_is_part_of_a_program() {
     let same = ["js", "java", "go", "php", "prisma"].map(|language| (language, language));
     let languages = [("python", "py"), ("ruby", "rb"), ("rust", "rs")].into_iter().chain(same);
     for (name, least) in [
-        ("docs/applications.md", 13),
-        ("docs/drivers.md", 15),
+        ("docs/applications.md", 8),
+        ("docs/drivers.md", 4),
         ("packages/python/README.md", 4),
         ("packages/js/README.md", 4),
     ] {
@@ -303,7 +303,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         }
     }
     assert!(errors.is_empty(), "{errors}");
-    assert!(count >= 35 && outputs >= 7, "{count} blocks found, {outputs} with their output");
+    assert!(count >= 35 && outputs >= 6, "{count} blocks found, {outputs} with their output");
     println!("{count} blocks, {outputs} with their output");
 }
 
