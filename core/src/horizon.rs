@@ -9,30 +9,32 @@
 //!
 //! # Protocol
 //!
-//! All transactions and readers of a database share a *floor*, which only rises. Each transaction has an [`Announcement`]: a word with the tick of its first
-//! ID and with its own number, so that the word ends with the transaction.
+//! All transactions and readers of a database share a *floor*, which only rises. Each transaction has an
+//! [`Announcement`] of the tick of its first ID. It holds the transaction's number, too, so it ends with the transaction.
 //!
 //! A transaction that will take its first ID [announces](Horizon::announce) it:
 //!
-//! 1. It stores in its word what the clock reads, or the floor if that is later.
+//! 1. It stores in its announcement what the clock reads, or the floor if that is later.
 //! 2. It passes a fence.
-//! 3. It loads the floor again. It may take IDs from this floor on, but not from before its word.
+//! 3. It loads the floor again. It may take IDs from this floor on, but none from before its
+//!    announcement.
 //!
 //! [`Slot::claim_from`](crate::Slot::claim_from) refuses all earlier ticks. If the clock steps back before them, the
-//! transaction announces once more, which lowers its word. Its other IDs need none of this.
+//! transaction announces once more, which lowers its announcement. Its other IDs need none of this.
 //!
 //! A reader [advances](Horizon::advance) the horizon:
 //!
-//! 1. It raises the floor to what the clock reads, less a margin; or to the least word of all open transactions, if that
-//!    is earlier.
+//! 1. It raises the floor to what the clock reads, less a margin; or to the least announcement of all open transactions,
+//!    if that is earlier.
 //! 2. It passes a fence.
-//! 3. It loads the words of all open transactions of the database. The horizon is the least of them and of the floor.
+//! 3. It loads the announcements of all open transactions of the database. The horizon is the least of them and of the
+//!    floor.
 //!
-//! A transaction that is *prepared* has a word elsewhere, which is written before its own word ends. So the reader loads
-//! the words of prepared transactions after all others.
+//! A transaction that is *prepared* is announced elsewhere, before its own announcement ends. So the reader loads the
+//! announcements of prepared transactions after all others.
 //!
 //! One of any two fences is first. If it is the reader's, the transaction finds the new floor, and takes no ID before
-//! it. If it is the transaction's, the reader finds its word, which is not after any of its IDs.
+//! it. If it is the transaction's, the reader finds its announcement, which is not after any of its IDs.
 //!
 //! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait
 //! for it.
@@ -44,17 +46,18 @@ use crate::{
     atomic::{AtomicU64, fence},
 };
 
-/// The bits of a word that are left for the transaction's number.
+/// The bits of an announcement that are left for the transaction's number.
 const NUMBER: u32 = u64::BITS - Tick::BITS;
 
 fn pack(tick: Tick, transaction: u32) -> u64 {
     tick.get() << NUMBER | u64::from(transaction) & ((1 << NUMBER) - 1)
 }
 
-/// The tick of a word, if it is this transaction's. Zeros are nobody's: neither a word nor the number of a transaction.
-fn unpack(word: u64, transaction: u32) -> Option<Tick> {
-    let tick = Tick::from_bits(word >> NUMBER);
-    (word != 0 && transaction != 0 && word == pack(tick, transaction)).then_some(tick)
+/// The tick of an announcement, if it is this transaction's. Zeros are nobody's: neither an announcement nor the number
+/// of a transaction.
+fn unpack(announced: u64, transaction: u32) -> Option<Tick> {
+    let tick = Tick::from_bits(announced >> NUMBER);
+    (announced != 0 && transaction != 0 && announced == pack(tick, transaction)).then_some(tick)
 }
 
 /// The tick from which on a transaction takes IDs, in memory that all processes share. Each process has one, for one
@@ -70,9 +73,9 @@ impl Announcement {
     /// counts as the one that announced. This can hold the horizon back and do no other harm.
     #[inline]
     pub fn of(&self, transaction: impl FnOnce() -> u32) -> Option<Tick> {
-        // Most words are zeros, so that numbers, which are in many places, need not be loaded.
-        let word = self.0.load(Acquire);
-        if word == 0 { None } else { unpack(word, transaction()) }
+        // Most are zeros, so that numbers, which are in many places, need not be loaded.
+        let announced = self.0.load(Acquire);
+        if announced == 0 { None } else { unpack(announced, transaction()) }
     }
 
     /// Forgets what was announced by a transaction that has ended.
@@ -80,7 +83,8 @@ impl Announcement {
         self.0.store(0, Release);
     }
 
-    /// Lowers the tick of this transaction. Several processes can work on one. The word of an earlier one is replaced.
+    /// Lowers the tick of this transaction. Several processes can work on one. What an earlier one has announced is
+    /// replaced.
     fn lower(&self, transaction: u32, tick: Tick) {
         let new = pack(tick, transaction);
         let lowered = |old| Some(unpack(old, transaction).map_or(new, |_| new.min(old)));
@@ -120,10 +124,10 @@ impl Horizon {
     ///
     /// `earlier` is what this has returned before to the same process for the same transaction, or [`Tick::MAX`]. From
     /// there on it may take them in any case: no reader is told a later tick before it ends.
-    pub fn announce(&self, word: &Announcement, transaction: u32, now: Tick, earlier: Tick) -> Tick {
+    pub fn announce(&self, announcement: &Announcement, transaction: u32, now: Tick, earlier: Tick) -> Tick {
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
         let tick = now.max(self.floor());
-        word.lower(transaction, tick);
+        announcement.lower(transaction, tick);
         fence(SeqCst);
         tick.max(self.floor()).min(earlier)
     }
@@ -134,9 +138,14 @@ impl Horizon {
     /// What [`announce`](Self::announce) has returned to a process is held without this question, which is for what
     /// others have announced for the same transaction. It is false as well if a reader has raised the floor above this
     /// tick in the moment before the announcement.
-    pub fn is_held(&self, word: &Announcement, transaction: impl FnOnce() -> u32, tick: Tick) -> bool {
-        let announced = word.of(transaction).is_some_and(|announced| announced <= tick);
-        // As after an announcement: readers that have not seen the word have raised the floor.
+    pub fn is_held(
+        &self,
+        announcement: &Announcement,
+        transaction: impl FnOnce() -> u32,
+        tick: Tick,
+    ) -> bool {
+        let announced = announcement.of(transaction).is_some_and(|announced| announced <= tick);
+        // As after an announcement: readers that have not seen it have raised the floor.
         fence(SeqCst);
         announced && self.floor() <= tick
     }
@@ -273,7 +282,8 @@ impl<'a> DatabaseHorizon<'a> {
 
     /// Whether the transactions of a database count for this horizon. 0 is an unknown one, which counts.
     ///
-    /// Whether a process is of this database is known once it has announced a transaction: a reader loads its word first.
+    /// Whether a process is of this database is known once it has announced a transaction: a reader loads its announcement
+    /// first.
     pub fn counts(&self, database: u32) -> bool {
         let shares = || core::ptr::eq(self.horizon, &self.all.shared) && self.all.is_shared_with(database);
         database == self.database || database == 0 || shares()
@@ -300,50 +310,54 @@ mod tests {
     }
 
     #[test]
-    fn a_word_ends_with_its_transaction() {
-        let (horizon, word) = (Horizon::default(), Announcement::default());
-        assert_eq!([0, 7, 1 << 25].map(|number| word.of(|| number)), [None; 3]);
-        assert_eq!(horizon.announce(&word, 7, Tick::MAX, Tick::MAX), Tick::MAX);
-        assert_eq!(word.of(|| 7), Some(Tick::MAX));
-        assert_eq!([0, 6, 8].map(|number| word.of(|| number)), [None; 3]);
+    fn an_announcement_ends_with_its_transaction() {
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
+        assert_eq!([0, 7, 1 << 25].map(|number| announcement.of(|| number)), [None; 3]);
+        assert_eq!(horizon.announce(&announcement, 7, Tick::MAX, Tick::MAX), Tick::MAX);
+        assert_eq!(announcement.of(|| 7), Some(Tick::MAX));
+        assert_eq!([0, 6, 8].map(|number| announcement.of(|| number)), [None; 3]);
         // Of the number, 25 bits are kept.
-        assert_eq!([7 + (1 << 24), 7 + (1 << 25)].map(|number| word.of(|| number)), [None, Some(Tick::MAX)]);
-        word.clear();
-        assert_eq!(word.of(|| 7), None);
-        horizon.announce(&word, 1 << 25, tick(100), Tick::MAX);
-        assert_eq!([0, 1 << 25].map(|number| word.of(|| number)), [None, Some(tick(100))]);
+        assert_eq!(
+            [7 + (1 << 24), 7 + (1 << 25)].map(|number| announcement.of(|| number)),
+            [None, Some(Tick::MAX)]
+        );
+        announcement.clear();
+        assert_eq!(announcement.of(|| 7), None);
+        horizon.announce(&announcement, 1 << 25, tick(100), Tick::MAX);
+        assert_eq!([0, 1 << 25].map(|number| announcement.of(|| number)), [None, Some(tick(100))]);
     }
 
     #[test]
     fn a_transaction_announces_its_earliest_tick() {
-        let (horizon, word) = (Horizon::default(), Announcement::default());
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
         for (transaction, now, announced) in [(7, 100, 100), (7, 90, 90), (7, 95, 90), (8, 95, 95)] {
-            assert_eq!(horizon.announce(&word, transaction, tick(now), Tick::MAX), tick(now));
-            assert_eq!(word.of(|| transaction), Some(tick(announced)));
+            assert_eq!(horizon.announce(&announcement, transaction, tick(now), Tick::MAX), tick(now));
+            assert_eq!(announcement.of(|| transaction), Some(tick(announced)));
         }
         // A transaction that has to wait for the clock does not hold the horizon back.
         horizon.advance(tick(110), || None, || None);
-        assert_eq!(horizon.announce(&word, 9, tick(50), Tick::MAX), tick(110));
-        assert_eq!(word.of(|| 9), Some(tick(110)));
+        assert_eq!(horizon.announce(&announcement, 9, tick(50), Tick::MAX), tick(110));
+        assert_eq!(announcement.of(|| 9), Some(tick(110)));
     }
 
     #[test]
     fn a_transaction_holds_the_horizon_from_its_announcement_to_its_end() {
-        let (horizon, word) = (Horizon::default(), Announcement::default());
-        let held = |transaction| [99, 100, 101].map(|at| horizon.is_held(&word, || transaction, tick(at)));
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
+        let held =
+            |transaction| [99, 100, 101].map(|at| horizon.is_held(&announcement, || transaction, tick(at)));
         assert_eq!(held(7), [false; 3]);
-        horizon.announce(&word, 7, tick(100), Tick::MAX);
+        horizon.announce(&announcement, 7, tick(100), Tick::MAX);
         assert_eq!([held(7), held(8)], [[false, true, true], [false; 3]]);
-        // A reader that looked at the words before this announcement.
-        let (word, late) = (Announcement::default(), Horizon::default());
-        let late_word = || {
-            late.announce(&word, 7, tick(99), Tick::MAX);
+        // A reader that looked at the announcements before this announcement.
+        let (announcement, late) = (Announcement::default(), Horizon::default());
+        let late_announcement = || {
+            late.announce(&announcement, 7, tick(99), Tick::MAX);
             None
         };
-        late.advance(tick(100), late_word, || None);
-        assert_eq!([99, 100].map(|at| late.is_held(&word, || 7, tick(at))), [false, true]);
-        word.clear();
-        assert!(!late.is_held(&word, || 7, tick(100)));
+        late.advance(tick(100), late_announcement, || None);
+        assert_eq!([99, 100].map(|at| late.is_held(&announcement, || 7, tick(at))), [false, true]);
+        announcement.clear();
+        assert!(!late.is_held(&announcement, || 7, tick(100)));
     }
 
     #[test]
@@ -363,35 +377,35 @@ mod tests {
 
     #[test]
     fn after_a_restart_it_goes_on() {
-        let (horizon, word) = (Horizon::default(), Announcement::default());
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
         horizon.resume(tick(100));
-        assert_eq!(horizon.announce(&word, 7, tick(50), Tick::MAX), tick(100));
+        assert_eq!(horizon.announce(&announcement, 7, tick(50), Tick::MAX), tick(100));
         assert_eq!(horizon.advance(tick(50), || None, || Some(tick(90))), tick(90));
         assert_eq!(horizon.advance(tick(50), || None, || None), tick(100));
     }
 
     #[test]
     fn nobody_waits_for_more_than_the_horizon() {
-        let (horizon, word) = (Horizon::default(), Announcement::default());
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
         for open in [true, false] {
             let held = |is_open| (is_open == open).then(|| tick(100));
             assert_eq!(horizon.advance(tick(110), || held(true), || held(false)), tick(100));
-            assert_eq!(horizon.announce(&word, 7, tick(104), Tick::MAX), tick(104));
+            assert_eq!(horizon.announce(&announcement, 7, tick(104), Tick::MAX), tick(104));
         }
     }
 
-    /// A reader that has looked at the words before the announcement, and raises the floor after it.
+    /// A reader that has looked at all announcements before this one, and raises the floor after it.
     #[test]
     fn what_a_transaction_was_allowed_it_stays_allowed() {
-        let (horizon, word) = (Horizon::default(), Announcement::default());
-        let announce = |now, earlier| horizon.announce(&word, 7, tick(now), earlier);
+        let (horizon, announcement) = (Horizon::default(), Announcement::default());
+        let announce = |now, earlier| horizon.announce(&announcement, 7, tick(now), earlier);
         let looks = Cell::new(0);
         let open = || {
             looks.set(looks.get() + 1);
             if looks.get() == 1 {
                 announce(100, Tick::MAX)
             } else {
-                return word.of(|| 7);
+                return announcement.of(|| 7);
             };
             None
         };

@@ -1,4 +1,4 @@
-//! When to look for rows that readers can read by now, without a word from those who write them.
+//! When to look for rows that readers can read by now, without a signal from those who write them.
 
 use crate::Tick;
 

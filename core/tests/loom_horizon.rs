@@ -53,7 +53,7 @@ struct World {
     drawn: Mutex<Vec<(u32, u64)>>,
     /// What readers found: a horizon and the rows that they saw then.
     found: Mutex<Vec<Found>>,
-    /// Whether processes clear their words. If not, a word ends with the transaction's number alone.
+    /// Whether processes clear their announcements. If not, one ends with the transaction's number alone.
     clears: bool,
 }
 
@@ -68,8 +68,8 @@ impl World {
 
     fn read(&self) {
         let to = Tick::new(self.clock() - self.scene.margin).unwrap();
-        let words = || self.announcements.iter().zip(&self.transactions).take(self.scene.processes.len());
-        let open = || words().filter_map(|(word, transaction)| word.of(|| transaction.load(Acquire))).min();
+        let each = || self.announcements.iter().zip(&self.transactions).take(self.scene.processes.len());
+        let open = || each().filter_map(|(one, transaction)| one.of(|| transaction.load(Acquire))).min();
         let prepared = || Some(self.lock.load(Acquire)).filter(|tick| *tick > 0).and_then(Tick::new);
         let horizon = self.horizon.advance(to, open, prepared);
         let (horizon, held) = (horizon.get(), horizon < to);
@@ -81,7 +81,7 @@ impl World {
 /// A process that inserts rows.
 struct Process {
     world: Arc<World>,
-    /// Whose word and number it uses.
+    /// Whose announcement and number it uses.
     number: usize,
     transaction: Cell<u32>,
     own: Transaction,

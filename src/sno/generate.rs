@@ -71,7 +71,7 @@ fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
         let Settings { prefix, range, .. } = Settings::current()?;
         Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
     })?;
-    let number = MEMORY.generators()?.extra.fetch_add(1, Relaxed);
+    let number = MEMORY.generators()?.scheme_counter.fetch_add(1, Relaxed);
     let sequence = range.lower() + (number % u64::from(range.size())) as u16;
     Ok(Fields { tick, tick_tock: false, metabyte, partition, sequence }.into())
 }

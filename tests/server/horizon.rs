@@ -253,7 +253,7 @@ fn a_transaction_knows_what_it_holds() {
 
 /// On 15 and 16, where the numbers of transactions go with another number of a process than its place.
 #[test]
-fn a_word_of_the_process_before_in_the_same_place() {
+fn an_announcement_of_the_process_before_in_the_same_place() {
     const PLACES: usize = 20;
     let server = Server::builder()
         .conf("max_prepared_transactions", "0")

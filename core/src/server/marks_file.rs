@@ -31,7 +31,7 @@ const BACKOFF_MAX_US: u64 = 50_000;
 /// * A process that enters a tick within a second of its tick-tock side's mark [renews](Self::renew_early) the mark, two
 ///   seconds ahead of the clock. So there is at most one such write a second, and the others do not wait for it.
 /// * A process that may not enter a tick because of the mark [renews](Self::renew) it, or waits for the one that does.
-/// * A reader of the horizon keeps [both marks above it](Self::keep_above).
+/// * A reader of the horizon keeps [both marks at it](Self::secure).
 ///
 /// A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
 /// on disk. The file is overwritten in place, so it needs disk space only when it is created.
@@ -174,16 +174,16 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         self.write_while(|| (marks.limit(tick_tock) < now).then(|| marks.ahead(tick_tock, now)))
     }
 
-    /// Raises the marks of both sides to at least `now`, unless they are at `tick` or above. No further, so that after
-    /// a restart one of the sides can be entered without a wait.
+    /// Makes sure that both marks on disk are at `horizon` or above. If one is not, both go to `now`: if they went further,
+    /// the first ID after a restart would wait.
     ///
     /// # Errors
     ///
     /// The marks were not raised.
-    pub fn keep_above(&self, tick: T, now: T) -> Result<(), Error> {
+    pub fn secure(&self, horizon: T, now: T) -> Result<(), Error> {
         self.write_while(|| {
             let limits = [false, true].map(|side| self.shared.marks.limit(side));
-            limits.iter().any(|limit| *limit < tick).then(|| limits.map(|limit| limit.max(now)))
+            limits.iter().any(|limit| *limit < horizon).then(|| limits.map(|limit| limit.max(now)))
         })
     }
 

@@ -12,7 +12,7 @@
 //! | `slots`, `marks`, `serial`, `resumed`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial` | a process that has written the marks file | under the marks file's lock |
-//! | `renewing`, `extra` | any process | at any time |
+//! | `renewing`, `scheme_counter` | any process | at any time |
 //! | `horizons` | any process, by the protocol of [`Horizon`](crate::Horizon) | when `ready` |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
@@ -33,11 +33,11 @@
 //! | pool, range | the sequence numbers that a session may take | – |
 //! | mark | the tick up to which a side may generate before the file is written again | `SEQ_LOG_VALS` of sequences |
 //! | record | both marks and what they were written for, in one page of the file | like `pg_control` |
-//! | word | the announcement of one process: the tick from which on its transaction takes IDs, and that transaction's number | `PGPROC.xmin` |
+//! | announcement | of one process: the tick from which on its transaction takes IDs, and that transaction's number | `PGPROC.xmin` |
 //! | number of a transaction | what distinguishes the transactions of one process | `lxid` |
-//! | number of a process | the place of its word | index in `ProcGlobal->allProcs` |
+//! | number of a process | the place of its announcement | index in `ProcGlobal->allProcs` |
 //! | floor | the tick below which no transaction of a database may announce any more; a horizon raises it | – |
-//! | horizon | the least of the floor and of all words: no ID below it is still to come | the oldest `xmin` |
+//! | horizon | the least of the floor and of all announcements: no ID below it is still to come | the oldest `xmin` |
 
 mod marks_file;
 mod session;
@@ -216,8 +216,8 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     serial: AtomicU64,
     /// The Unix time in milliseconds until which a process has leased the early renewal of a mark.
     renewing: AtomicU64,
-    /// A counter that the scheme may use.
-    pub extra: atomic::AtomicU64,
+    /// For `sno`, numbers the IDs of given times; for uid60, its leases.
+    pub scheme_counter: atomic::AtomicU64,
     /// The generators.
     pub slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.
@@ -233,7 +233,7 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             marks: Marks::new([T::MIN; 2], false),
             serial: AtomicU64::new(0),
             renewing: AtomicU64::new(0),
-            extra: atomic::AtomicU64::new(0),
+            scheme_counter: atomic::AtomicU64::new(0),
             slots: core::array::from_fn(|_| Slot::default()),
             resumed: AtomicU64::new(0),
             horizons: Horizons::default(),

@@ -175,7 +175,7 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'a, Tick, SLO
         let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
         let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
         let horizon = horizon.advance(to, open, prepared);
-        self.marks.keep_above(horizon, now.max(horizon))?;
+        self.marks.secure(horizon, now.max(horizon))?;
         Ok(horizon)
     }
 

@@ -436,7 +436,7 @@ impl<'a> Process<'a> {
         self.world.pause();
         self.own
             .transaction
-            .end(self.machine.led[self.place].get(), || Some(&self.machine.words[self.place]));
+            .end(self.machine.led[self.place].get(), || Some(&self.machine.announcements[self.place]));
     }
 
     fn commit(&self, position: u64) {
@@ -464,7 +464,7 @@ impl<'a> Process<'a> {
         let machine = self.machine;
         Member {
             horizon: session.horizon_of(machine.database(leader)).horizon(),
-            announcement: &machine.words[leader],
+            announcement: &machine.announcements[leader],
             number: machine.numbers[leader].get(),
             is_shared: machine.led[leader].get(),
         }
@@ -543,15 +543,15 @@ impl<'a> Process<'a> {
 
     /// The least tick that open transactions have announced.
     fn open(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
-        let words = (0..).zip(&self.machine.words).zip(&self.machine.numbers);
-        let words = words.filter_map(|((place, word), number)| {
-            let tick = word.of(|| {
+        let all = (0..).zip(&self.machine.announcements).zip(&self.machine.numbers);
+        let ticks = all.filter_map(|((place, announcement), number)| {
+            let tick = announcement.of(|| {
                 self.world.pause();
                 number.get()
             })?;
             horizon.counts(self.machine.database(place)).then_some(tick)
         });
-        words.min()
+        ticks.min()
     }
 
     /// That of transactions that are prepared, or about to be.

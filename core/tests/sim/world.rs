@@ -136,7 +136,7 @@ pub(crate) struct Machine {
     /// Whether each commit was written within a second after its time.
     commits_lag: Cell<bool>,
     shared: RefCell<Rc<Shared<Tick, SLOTS>>>,
-    pub(crate) words: [Announcement; PLACES],
+    pub(crate) announcements: [Announcement; PLACES],
     /// The numbers of the processes' transactions; 0 if there is none.
     pub(crate) numbers: [Cell<u32>; PLACES],
     next_number: Cell<u32>,
@@ -574,7 +574,7 @@ impl World {
         }
         machine.has_restarted.set(true);
         *machine.shared.borrow_mut() = Rc::default();
-        machine.words.iter().for_each(Announcement::clear);
+        machine.announcements.iter().for_each(Announcement::clear);
         machine.prepared.borrow_mut().retain(|prepared| !prepared.is_visible);
         for place in 0..PLACES {
             machine.numbers[place].set(0);

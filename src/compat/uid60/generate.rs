@@ -69,7 +69,7 @@ impl Session {
 
     /// A session with a lease of the next worker number.
     fn lease(generator: session::Session<Uid60Scheme, SLOTS>, workers: Workers, now: Seconds) -> Self {
-        let lease = workers.lease(&generator.shared().extra, now);
+        let lease = workers.lease(&generator.shared().scheme_counter, now);
         Self { generator: generator.with_number(lease.worker()), workers, lease }
     }
 }

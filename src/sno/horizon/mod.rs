@@ -5,22 +5,22 @@
 //!
 //! | event | who | does, in this order |
 //! |---|---|---|
-//! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's word, passes a fence, loads the floor. It takes IDs from there on |
+//! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's announcement, passes a fence, loads the floor. It takes IDs from there on |
 //! | the next ones | the same | nothing; if the clock stepped back before that tick, it announces once more |
 //! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has [the tick from which on it has IDs](sno_core::Transaction::prepare) in its tag |
-//! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, gives the lock to it, and sets the process's transaction number to 0: the word has ended |
-//! | `COMMIT`, `ROLLBACK` | PostgreSQL | makes the commit visible and sets the transaction number to 0: the word has ended |
-//! | `XACT_EVENT_COMMIT`, `…_ABORT`, `…_PREPARE` | the process | clears its word, and forgets the tick |
+//! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, gives the lock to it, and sets the process's transaction number to 0: the announcement has ended |
+//! | `COMMIT`, `ROLLBACK` | PostgreSQL | makes the commit visible and sets the transaction number to 0: the announcement has ended |
+//! | `XACT_EVENT_COMMIT`, `…_ABORT`, `…_PREPARE` | the process | clears its announcement, and forgets the tick |
 //! | `COMMIT PREPARED`, `ROLLBACK PREPARED` | PostgreSQL | makes the commit visible, then releases the lock |
-//! | [`sno_horizon()`](reader) | a reader | reads the clock; loads the words, then the locks, to raise the floor no further than to the least; passes a fence; loads the words, then the locks, again; writes marks to disk; returns the horizon |
+//! | [`sno_horizon()`](reader) | a reader | reads the clock; loads the announcements, then the locks, to raise the floor no further than to the least; passes a fence; loads the announcements, then the locks, again; writes marks to disk; returns the horizon |
 //!
-//! * **Words.** Each process has one. A parallel worker uses that of its leader, which inserts the rows. A word counts
+//! * **Announcements.** Each process has one. A parallel worker uses its leader's, which inserts the rows. An announcement counts
 //!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
-//!   Transactions also clear their words, but a reader does not depend on it.
+//!   Transactions also clear their announcements, but a reader does not depend on it.
 //! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
-//!   words first: whichever word has ended by then has its lock. It looks at the locks only if a transaction is listed as
+//!   announcements first: a transaction whose announcement has ended by then has its lock. It looks at the locks only if a transaction is listed as
 //!   prepared.
-//! * **Databases.** Each has its [horizon](sno_core::Horizons), with its floor. A reader skips the words of processes in other
+//! * **Databases.** Each has its [horizon](sno_core::Horizons), with its floor. A reader skips the announcements of processes in other
 //!   databases, and the locks of transactions that are listed as prepared in other databases. A lock whose transaction is not
 //!   listed, since it is about to be prepared or has just ended, counts for all.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk

@@ -64,20 +64,20 @@ pub(crate) fn first_id(tick: Tick) -> Sno {
 /// The database of this backend: its transactions that have IDs, and those of databases that share its horizon.
 pub(crate) struct Database {
     horizon: DatabaseHorizon<'static>,
-    words: &'static [Announcement],
+    announcements: &'static [Announcement],
 }
 
 impl Database {
     pub(crate) fn new(horizon: DatabaseHorizon<'static>) -> Result<Self, Error> {
-        Ok(Self { horizon, words: MEMORY.per_process()? })
+        Ok(Self { horizon, announcements: MEMORY.per_process()? })
     }
 
     /// The processes with open transactions that have IDs, and since when.
     pub(crate) fn open(&self) -> impl Iterator<Item = (Process, Tick)> {
-        let words = Process::all().zip(self.words);
-        words.filter_map(|(process, word)| {
-            let tick = word.of(|| process.transaction())?;
-            // After the word: whose it is had its database before. If it is another process by now, the transaction has ended.
+        Process::all().zip(self.announcements).filter_map(|(process, announcement)| {
+            let tick = announcement.of(|| process.transaction())?;
+            // Loaded after the announcement, whose process had its database before. If another process has the place by now,
+            // the transaction has ended.
             self.horizon.counts(process.database()).then_some((process, tick))
         })
     }
@@ -96,7 +96,8 @@ impl Database {
             };
         }
         let locks = locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag));
-        // Whose word has ended by now is listed with its database. One that is not, or not any more, counts for all.
+        // A transaction whose announcement has ended by now is listed with its database. One that is not listed, or not any
+        // more, counts for all.
         locks.filter(move |(number, _)| {
             databases.iter().find(|(other, _)| other == number).is_none_or(|(_, database)| counts(*database))
         })

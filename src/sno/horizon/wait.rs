@@ -1,4 +1,4 @@
-//! Waits for rows of a feed, without a snapshot, a lock, or a word from writers: the procedures behind `sno_wait_feed` and
+//! Waits for rows of a feed, without a snapshot, a lock, or a signal from writers: the procedures behind `sno_wait_feed` and
 //! `sno_wait_read`.
 //!
 //! Each first ends the transaction, which only a procedure can, and this one only in C: PL/pgSQL takes a snapshot for each
