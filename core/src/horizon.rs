@@ -171,7 +171,9 @@ impl Horizon {
         fence(SeqCst);
         let least = held().map_or(floor, |tick| floor.min(tick.get()));
         // What was returned once stays true. Who returns it here sees the same transactions ended.
-        Tick::from_bits(self.highest.fetch_max(least, AcqRel).max(least))
+        let horizon = self.highest.fetch_max(least, AcqRel).max(least);
+        assert!(horizon <= self.floor().get(), "the horizon {horizon} is above its floor");
+        Tick::from_bits(horizon)
     }
 }
 

@@ -245,6 +245,17 @@ impl<T> fmt::Display for ClaimError<T> {
 impl<T: fmt::Debug> core::error::Error for ClaimError<T> {}
 
 impl<T: TickType> Slot<T> {
+    /// Takes the next stamp if the clock reads the tick of the last one, `low` or later, and it has a number left. This is
+    /// what a claim most often does, without all that happens once a tick.
+    #[inline(always)]
+    pub fn claim_in_tick(&self, low: T, clock: &impl Clock<T>, range: SequenceRange) -> Option<Stamp<T>> {
+        let word = self.word();
+        let now = clock.now().ok()?;
+        let next = word.with_sequence(range.after(word.sequence())?);
+        let is_taken = now == word.tick() && now >= low && self.swap(word, next);
+        is_taken.then_some(Stamp { word: next, entered: false, stepped_back: false })
+    }
+
     /// Takes the next stamp. No other claim on this slot ever takes the same tick, side and sequence number.
     ///
     /// It never blocks. Concurrent callers may pass different ranges and clocks.
@@ -267,7 +278,6 @@ impl<T: TickType> Slot<T> {
     /// # Errors
     ///
     /// Nothing was taken.
-    #[inline(always)]
     pub fn claim_from(
         &self,
         low: T,
@@ -335,6 +345,9 @@ impl<T: TickType> Slot<T> {
         if now > marks.limit(to) {
             return Err(ClaimError::MarkReached { tick_tock: to, tick: now });
         }
+        // What makes IDs unique: within a side `W` only grows, and no further than its mark.
+        assert!(now > if change { departed } else { tick }, "{now:?} was entered before");
+        assert!(now <= marks.limit(to), "{now:?} is above its mark");
         if change {
             self.departed[this as usize].fetch_max(tick.get(), AcqRel);
         }

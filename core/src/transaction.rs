@@ -47,8 +47,11 @@ impl Transaction {
     /// Announces that it takes IDs from `now` on. Returns the tick from which on it may.
     pub fn announce(&self, member: &Member<'_>, now: Tick) -> Tick {
         let Member { horizon, announcement, number, .. } = member;
-        self.announced.set(horizon.announce(announcement, *number, now, self.announced()));
-        self.announced()
+        let before = self.announced();
+        let announced = horizon.announce(announcement, *number, now, before);
+        assert!(announced <= before, "a transaction may not take IDs at {before:?} any more");
+        self.announced.set(announced);
+        announced
     }
 
     /// Whether no reader is told a later tick than this one before the transaction ends.

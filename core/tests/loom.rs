@@ -15,8 +15,8 @@
 //! A caller's place in that order is open only as far as it could not have known better. What a thread did
 //! before it stepped the clock comes before whatever others do with a later reading. To tell whether the
 //! state machine needs help from that, each test runs again with a clock that carries no news from thread to
-//! thread beyond what it reads; and a third time with callers that believe their last reading still to hold
-//! whenever the state is at that tick.
+//! thread beyond what it reads; and a third time with callers that first try a claim within the tick, as the
+//! extension does.
 #![cfg(loom)]
 
 use std::{
@@ -144,6 +144,8 @@ struct World {
     place: AtomicUsize,
     /// Whether to step and read the clock is to hand on and take up all that was seen before.
     news: bool,
+    /// Whether callers first try a claim within the tick.
+    tries: bool,
     log: Mutex<Log>,
 }
 
@@ -159,8 +161,6 @@ struct Caller {
     world: Arc<World>,
     /// The events that came before whatever this thread does next.
     known: Cell<u32>,
-    /// What it read last.
-    last: Cell<Option<u64>>,
 }
 
 /// The clock, as one claim looks at it.
@@ -173,7 +173,6 @@ struct Look<'a> {
 impl Clock for Look<'_> {
     fn now(&self) -> Result<Tick, OutOfEpoch> {
         let now = self.caller.read();
-        self.caller.last.set(Some(now));
         self.reading.set((now, self.caller.known.get()));
         Ok(Tick::new(now).unwrap())
     }
@@ -192,7 +191,6 @@ impl Caller {
 
     /// Lets the clock go on to the next tick of the script. Who does so knows that the last tick is over.
     fn step(&self) {
-        self.last.set(None);
         let World { place, news, log, .. } = &*self.world;
         let from = place.fetch_add(1, if *news { Ordering::AcqRel } else { Ordering::Relaxed });
         self.news(from, &mut log.lock().unwrap(), *news);
@@ -224,9 +222,10 @@ impl Caller {
     }
 
     fn claim_from(&self, slot: usize, range: SequenceRange) -> Result<Stamp, ClaimError> {
-        let World { slots, marks, .. } = &*self.world;
+        let World { slots, marks, tries, .. } = &*self.world;
         let clock = Look { caller: self, reading: Cell::new((0, 0)) };
-        let outcome = slots[slot].claim(&clock, range, marks);
+        let taken = tries.then(|| slots[slot].claim_in_tick(Tick::MIN, &clock, range)).flatten();
+        let outcome = taken.map_or_else(|| slots[slot].claim(&clock, range, marks), Ok);
         let (now, before) = clock.reading.get();
         self.log(Event { what: What::Claim { slot, range, now, outcome }, before });
         outcome
@@ -308,14 +307,14 @@ impl Scene {
     /// Plays the scene in every order.
     fn play(self) -> Seen {
         let mut seen = Seen::default();
-        for news in [true, false] {
-            self.play_with(news, &mut seen);
+        for (news, tries) in [(true, false), (false, false), (true, true)] {
+            self.play_with(news, tries, &mut seen);
         }
         println!("{seen:?}");
         seen
     }
 
-    fn play_with(&self, news: bool, seen: &mut Seen) {
+    fn play_with(&self, news: bool, tries: bool, seen: &mut Seen) {
         let Self { slots, limits, resume, script, first, threads, last, interruptions } = *self;
         let counts = Arc::new(Mutex::new(std::mem::take(seen)));
         let counted = counts.clone();
@@ -329,6 +328,7 @@ impl Scene {
                 script,
                 place: AtomicUsize::new(0),
                 news,
+                tries,
                 log: Mutex::new(Log { events: Vec::new(), known: vec![0; script.len()] }),
             });
             let mut state = State { tick: 0, tick_tock: false, sequence: u16::MAX.into(), reached: [0; 2] };
@@ -336,13 +336,12 @@ impl Scene {
                 world.slots.iter().for_each(|slot| slot.resume(&world.marks));
                 (state.tick, state.reached) = (limits[0], limits);
             }
-            let main = Caller { world: world.clone(), known: Cell::new(0), last: Cell::new(None) };
+            let main = Caller { world: world.clone(), known: Cell::new(0) };
             first(&main);
             let started: Vec<_> = threads[1..]
                 .iter()
                 .map(|act| {
-                    let caller =
-                        Caller { world: world.clone(), known: main.known.clone(), last: Cell::new(None) };
+                    let caller = Caller { world: world.clone(), known: main.known.clone() };
                     thread::spawn(move || {
                         act(&caller);
                         caller.known.get()

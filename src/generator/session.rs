@@ -13,7 +13,7 @@ use crate::{
     },
     pg::{
         backend_local::BackendLocal,
-        errors::{Error, guard},
+        errors::Error,
         server::{is_in_recovery, require_preload},
         settings::{self, State},
     },
@@ -80,41 +80,6 @@ impl<T: Copy> SessionCell<T> {
         let session = start()?;
         self.set(session);
         Ok(session)
-    }
-}
-
-impl<S: Scheme, const SLOTS: usize> SessionCell<Session<S, SLOTS>> {
-    /// Claims the next stamp, in `low` or later, for the number of the session, unless the session has to start, to wait
-    /// or to raise a mark.
-    ///
-    /// # Safety
-    /// Called in the outermost frame, which has nothing to drop.
-    #[inline(always)]
-    pub(crate) unsafe fn try_next(&self, low: S::Tick) -> Option<(Stamp<S::Tick>, u16)> {
-        let session = self.get()?;
-        let stamp = session.try_next(low)?;
-        if stamp.entered {
-            // SAFETY: the caller is the outermost frame, and neither it nor this one has anything to drop.
-            unsafe { self.on_new_tick(stamp) };
-        }
-        Some((stamp, session.number))
-    }
-
-    /// # Safety
-    /// Called in the outermost frame, which has nothing to drop.
-    #[cold]
-    #[inline(never)]
-    unsafe fn on_new_tick(&self, stamp: Stamp<S::Tick>) {
-        // SAFETY: no frame above has anything to drop.
-        unsafe {
-            guard(|| {
-                // Read again, so that the caller need not keep a copy.
-                if let Some(session) = self.get() {
-                    session.on_new_tick(stamp);
-                }
-                Ok(())
-            });
-        }
     }
 }
 

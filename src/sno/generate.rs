@@ -1,7 +1,7 @@
 //! `sno_new`: generation of IDs.
 //!
-//! The fast path is one claim in shared memory, in [`new`] itself: no lock, and no calls but those for the clock and
-//! the allocation. What happens at most once a tick or once a session is inside pgrx's guard.
+//! The fast path is one claim within a tick, in [`new`] itself: no lock, and no calls but those for the clock and the
+//! allocation. What happens at most once a tick, once a transaction or once a session is inside pgrx's guard.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -45,15 +45,17 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let metabyte: i32 = Args::new(fcinfo).next();
         if let Ok(byte) = u8::try_from(metabyte)
-            && let Some((stamp, partition)) = SESSION.try_next(transaction::announced())
+            && let Some(session) = SESSION.get()
+            && let Some(stamp) = session.try_next(transaction::announced())
         {
-            return stamp.id(byte, partition).into_datum();
+            return stamp.id(byte, session.number).into_datum();
         }
         guard(|| generate(metabyte)).into_datum()
     }
 }
 
-/// The slow path to an ID: it starts the session, announces the first ID of a transaction, and waits if it has to.
+/// The slow path to an ID: it starts the session, announces the first ID of a transaction, enters a tick, and waits if it
+/// has to.
 #[cold]
 fn generate(metabyte: i32) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;

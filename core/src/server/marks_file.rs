@@ -1,6 +1,6 @@
 //! The file of the high-water marks: who writes it, and when.
 
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::Ordering::Relaxed;
 
 use crate::{
     Marks, SequenceRange, TickType,
@@ -72,66 +72,62 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         if shared.is_ready() {
             return Ok(());
         }
-        let epoch = host.epoch();
-        let now = epoch.floor(host.unix_micros()).map_err(Error::OutOfEpoch)?;
-        let content = host.read(&file, LENGTH).map_err(Error::io("read"))?;
+        let now = host.epoch().floor(host.unix_micros()).map_err(Error::OutOfEpoch)?;
         let here = self.origin(&file)?;
-        let record = match Record::newest(&content) {
-            Some(record) => record,
+        let found = self.read(&file, &here)?;
+        let raised = self.raised(&found, &here, now);
+        if found.serial > 0 {
+            // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
+            self.write_record(&file, &found)?;
+        }
+        if raised.serial > found.serial {
+            self.write_record(&file, &raised)?;
+        }
+        self.report(&found, here, now);
+        shared.start(&raised, now);
+        Ok(())
+    }
+
+    /// The newest record in the file; of a file without one, marks at the first tick.
+    fn read(&self, file: &H::File, here: &Origin) -> Result<Record<T>, Error> {
+        let content = self.host.read(file, LENGTH).map_err(Error::io("read"))?;
+        match Record::newest(&content) {
+            Some(record) => Ok(record),
             // No record was completed, so no ID was handed out.
-            None if record::is_blank(&content) => Record {
-                system_identifier: host.system_identifier(),
+            None if record::is_blank(&content) => Ok(Record {
+                system_identifier: self.host.system_identifier(),
                 limits: [T::MIN; 2],
                 serial: 0,
                 current: false,
                 origin: here.clone(),
-            },
-            None => return Err(Error::NoRecord),
-        };
-        let is_own = record.system_identifier == host.system_identifier();
-        let old_primary = self.last_of_old_primary();
-        let floor = [
-            // Without marks of this cluster, its IDs are not later than now.
-            (record.serial == 0 || !is_own).then_some(now),
-            old_primary,
-        ];
-        let limits = record.limits.map(|limit| floor.iter().flatten().fold(limit, |a, b| a.max(*b)));
-        let mut serial = record.serial;
-        if serial > 0 {
-            // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
-            self.write_record(&file, &record)?;
+            }),
+            None => Err(Error::NoRecord),
         }
-        if limits != record.limits {
-            // What raised them is not known any more after the next start.
-            serial += 1;
-            let raised = Record {
-                serial,
-                limits,
-                current: record.current,
-                system_identifier: host.system_identifier(),
-                origin: here.clone(),
-            };
-            self.write_record(&file, &raised)?;
-        }
-        if is_own {
-            self.report(&record, here, old_primary.is_some(), now);
-        }
-        shared.marks.restore(limits, record.current);
-        shared.horizons.resume(limits[0].min(limits[1]));
-        shared.serial.store(serial, Relaxed);
-        shared.resumed.store(now.get(), Relaxed);
-        for slot in &shared.slots {
-            slot.resume(&shared.marks);
-        }
-        shared.ready.store(true, Release);
-        Ok(())
     }
 
-    /// Logs what is unusual about this start, at a record of this cluster.
-    fn report(&self, record: &Record<T>, here: Origin, is_promoted: bool, now: T) {
+    /// The record that the generators start at: what was found, or one with higher marks. It has to be written then, since
+    /// what raised them is not known any more after the next start.
+    fn raised(&self, found: &Record<T>, here: &Origin, now: T) -> Record<T> {
+        let system_identifier = self.host.system_identifier();
+        let is_unknown = found.serial == 0 || found.system_identifier != system_identifier;
+        // Without marks of this cluster, its IDs are not later than now.
+        let floors = [is_unknown.then_some(now), self.last_of_old_primary()];
+        let limits = found.limits.map(|limit| floors.into_iter().flatten().fold(limit, T::max));
+        if limits == found.limits {
+            return found.clone();
+        }
+        let (serial, origin) = (found.serial + 1, here.clone());
+        Record { serial, limits, current: found.current, system_identifier, origin }
+    }
+
+    /// Logs what is unusual about this start, if the record is of this cluster.
+    fn report(&self, record: &Record<T>, here: Origin, now: T) {
         let (host, timeline) = (&self.host, here.wal_timeline);
+        if record.system_identifier != host.system_identifier() {
+            return;
+        }
         if record.serial == 0 {
-            if timeline > 1 && is_promoted {
+            if timeline > 1 && self.last_of_old_primary().is_some() {
                 host.log(Notice::Promoted(timeline));
             }
         } else if !record.origin.is_same_place(&here) && record.origin.overlaps(&here) {
@@ -184,7 +180,10 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         self.write_while(|| {
             let limits = [false, true].map(|side| self.shared.marks.limit(side));
             limits.iter().any(|limit| *limit < horizon).then(|| limits.map(|limit| limit.max(now)))
-        })
+        })?;
+        let limits = [false, true].map(|side| self.shared.marks.limit(side));
+        assert!(limits.iter().all(|limit| *limit >= horizon), "{limits:?} are below the horizon {horizon:?}");
+        Ok(())
     }
 
     /// Writes marks, or waits for the process that does, as long as `needed` returns some.
@@ -232,6 +231,9 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     /// holds the lock.
     fn write(&self, file: &H::File, limits: [T; 2]) -> Result<(), Error> {
         let shared = self.shared;
+        let before = [false, true].map(|side| shared.marks.limit(side));
+        let falls = limits.iter().zip(before).any(|(limit, before)| *limit < before);
+        assert!(!falls, "the marks {before:?} would fall to {limits:?}");
         let record = Record {
             serial: shared.serial.load(Relaxed) + 1,
             limits,

@@ -46,7 +46,7 @@ use core::{
     fmt,
     sync::atomic::{
         self,
-        Ordering::{Acquire, Relaxed},
+        Ordering::{Acquire, Relaxed, Release},
     },
     time::Duration,
 };
@@ -58,7 +58,7 @@ pub use session::Session;
 use crate::{
     Epoch, Horizons, Marks, OutOfEpoch, Slot, TickType,
     atomic::{AtomicBool, AtomicU64},
-    record::Origin,
+    record::{Origin, Record},
 };
 
 /// The file system, in which the marks are one file.
@@ -245,6 +245,18 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     /// Whether the generators have resumed at the marks since the start.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Acquire)
+    }
+
+    /// Starts the generators at the marks of a record.
+    fn start(&self, record: &Record<T>, now: T) {
+        self.marks.restore(record.limits, record.current);
+        self.horizons.resume(record.limits[0].min(record.limits[1]));
+        self.serial.store(record.serial, Relaxed);
+        self.resumed.store(now.get(), Relaxed);
+        for slot in &self.slots {
+            slot.resume(&self.marks);
+        }
+        self.ready.store(true, Release);
     }
 
     /// The generator of a number: a partition or a worker.

@@ -40,20 +40,18 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
         self
     }
 
-    #[inline(always)]
     fn claim(&self, low: T) -> Result<Stamp<T>, ClaimError<T>> {
         self.slot.claim_from(low, &self.marks.host, self.marks.range, &self.marks.shared.marks)
     }
 
-    /// Claims the next stamp, in `low` or later, unless it has to wait or to raise a mark. If the stamp has
-    /// [entered](Stamp::entered) its tick, [`on_new_tick`](Self::on_new_tick) has to follow.
+    /// Claims the next stamp, in `low` or later, if that is [one step](Slot::claim_in_tick). It can't fail and can't panic.
     #[inline(always)]
     pub fn try_next(&self, low: T) -> Option<Stamp<T>> {
-        self.claim(low).ok()
+        self.slot.claim_in_tick(low, &self.marks.host, self.marks.range)
     }
 
     /// Notes the partition, renews the mark if that is due, logs a step of the clock.
-    pub fn on_new_tick(&self, stamp: Stamp<T>) {
+    fn on_new_tick(&self, stamp: Stamp<T>) {
         if stamp.stepped_back {
             self.log_backward_step(stamp);
         }

@@ -330,13 +330,7 @@ impl<'a> Process<'a> {
         let (began, clock) = (self.world.time.get(), machine.clock(self.world));
         // As the extension does: first without waiting.
         let stamp = match session.try_next(transaction.announced()) {
-            Some(stamp) => {
-                self.world.own(machine, leader, session.number, stamp);
-                if stamp.entered {
-                    session.on_new_tick(stamp);
-                }
-                stamp
-            }
+            Some(stamp) => stamp,
             None => {
                 self.own.waits_since.set(None);
                 let result = session.next_of(transaction, &self.member(session, leader));
@@ -345,11 +339,10 @@ impl<'a> Process<'a> {
                 {
                     self.world.fail(format!("an error instead of a wait of {micros} us"));
                 }
-                let stamp = result?;
-                self.world.own(machine, leader, session.number, stamp);
-                stamp
+                result?
             }
         };
+        self.world.own(machine, leader, session.number, stamp);
         let slow = self.world.time.get() - began > 60_000_000 && !self.world.faults.freezes;
         if slow {
             self.world.count("calls of more than a minute");
