@@ -184,6 +184,20 @@ proptest! {
         }
     }
 
+    #[test]
+    fn settings_of_any_text(text in "[0-9]{1,4}[/-][0-9]{1,4}|20[0-9-]{8}T[0-9:]{8}[.0-9]{0,4}Z|.{0,20}") {
+        if let Ok(machine) = text.parse::<Machine>() {
+            prop_assert_eq!(Machine::new(machine.number(), machine.bits()), Ok(machine));
+            prop_assert!(machine.pool().upper() < 1 << 13);
+        }
+        if let Ok(workers) = text.parse::<uid60::Workers>() {
+            prop_assert_eq!(uid60::Workers::new(*workers.numbers().start(), *workers.numbers().end()), Ok(workers));
+        }
+        if let Ok(base) = text.parse::<BaseClock>() {
+            prop_assert_eq!(BaseClock::new(base.unix_millis()), Ok(base));
+        }
+    }
+
     /// One wrong character at any place, of texts that are right otherwise.
     #[test]
     fn a_wrong_character_is_never_read(

@@ -1,7 +1,7 @@
 //! Laws that hold for every ID.
 
 use proptest::prelude::*;
-use sno_core::{Fields, Sno, Tick};
+use sno_core::{Fields, Prefix, SequenceRange, Sno, Tick};
 
 fn ids() -> impl Strategy<Value = Sno> {
     any::<[u8; 10]>().prop_map(Sno::from_bytes)
@@ -102,6 +102,27 @@ proptest! {
         } else {
             let alphabet = text.bytes().all(|byte| b"23456789abcdefghijklmnopqrstuvwx".contains(&byte));
             prop_assert!(text.len() != 16 || !alphabet);
+        }
+    }
+
+    #[test]
+    fn no_bytes_are_read_that_would_not_be_written(bytes in prop::collection::vec(any::<u8>(), 0..30)) {
+        if let Ok(id) = Sno::parse_bytes(&bytes) {
+            prop_assert_eq!(&id.to_text()[..], &bytes[..]);
+        }
+        prop_assert!(Sno::parse_hex(&bytes).is_none_or(|_| bytes.len() == 20));
+    }
+
+    #[test]
+    fn a_setting_that_is_shown_is_the_same(text in "[0-9]{1,5}[/-][0-9]{1,5}|[0-9/ -]{0,12}|.{0,20}", process: u32) {
+        if let Ok(prefix) = text.parse::<Prefix>() {
+            prop_assert_eq!(prefix.to_string().parse(), Ok(prefix));
+            prop_assert_eq!(Prefix::new(prefix.value(), prefix.bits()), Ok(prefix));
+            prop_assert!(prefix.partitions().contains(&prefix.partition(process)));
+        }
+        if let Ok(range) = text.parse::<SequenceRange>() {
+            prop_assert_eq!(range.to_string().parse(), Ok(range));
+            prop_assert!(range.size() >= SequenceRange::MIN_SIZE);
         }
     }
 

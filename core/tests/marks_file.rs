@@ -225,9 +225,28 @@ fn processes_start_at_the_same_time() {
 
 #[cfg(not(loom))]
 mod one_process {
+    use proptest::prelude::*;
     use sno_core::server::Error;
 
     use super::*;
+
+    proptest! {
+        /// A line that is damaged in one place, with the checksum that no damage would have; and any bytes.
+        #[test]
+        fn a_record_that_is_read_would_be_written_so(
+            at in 0..200_usize, less in 0..20_usize, more in "[0-9=+ -]{0,3}|.{0,9}", bytes: Vec<u8>,
+        ) {
+            let mut line: Vec<u8> = Server::new(1000, 8, [900; 2]).record().to_string().into();
+            let at = at.min(line.len());
+            line.splice(at..(at + less).min(line.len()), more.bytes());
+            let checksum = format!(" crc32={:08x}", crc32fast::hash(&line));
+            for page in [[&line, checksum.as_bytes(), &bytes].concat(), bytes] {
+                if let Some(record) = <Record>::decode(&page) {
+                    prop_assert!(record.encode().starts_with(&page[..record.to_string().len() + checksum.len()]));
+                }
+            }
+        }
+    }
 
     /// What is on the disk then is not known: the next record takes its place, and not that of the record before.
     #[test]

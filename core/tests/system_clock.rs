@@ -2,29 +2,7 @@
 
 #![cfg(feature = "std")]
 
-use std::{cell::Cell, collections::HashSet, thread};
-
-use sno_core::{Clock, Generator, OutOfEpoch, SequenceRange, Sno, Tick};
-
-#[test]
-fn threads_never_get_the_same_id() {
-    const THREADS: usize = 4;
-    const EACH: usize = 200_000;
-
-    let generator = Generator::new(7, SequenceRange::default());
-    let mut all = HashSet::with_capacity(THREADS * EACH);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..THREADS)
-            .map(|_| scope.spawn(|| (0..EACH).map(|_| generator.generate(1).unwrap()).collect::<Vec<Sno>>()))
-            .collect();
-        for worker in workers {
-            let ids = worker.join().unwrap();
-            assert!(ids.is_sorted_by(|a, b| a < b));
-            all.extend(ids);
-        }
-    });
-    assert_eq!(all.len(), THREADS * EACH);
-}
+use sno_core::{Generator, SequenceRange, Sno, Tick};
 
 /// One after the other, within one tick.
 #[test]
@@ -66,22 +44,4 @@ fn a_wait_takes_no_processor_time() {
     let waited = (ids[799].tick().get() - ids[0].tick().get()) * 4 / 10;
     assert!(waited >= 79, "{waited}");
     assert!(used() - before < waited / 2, "{} of {waited} hundredths of a second", used() - before);
-}
-
-/// A clock that can't tell whether a tick is current is read for each ID.
-#[test]
-fn a_clock_that_only_tells_the_time() {
-    struct Ticking(Cell<u64>);
-    impl Clock for Ticking {
-        fn now(&self) -> Result<Tick, OutOfEpoch> {
-            self.0.set(self.0.get() + 1);
-            Ok(Tick::new(self.0.get()).unwrap())
-        }
-    }
-
-    let (clock, generator) =
-        (Ticking(Cell::new(1000)), Generator::after(7, SequenceRange::default(), Tick::MIN));
-    for tick in 1001..1010 {
-        assert_eq!(generator.try_generate(&clock, 1).unwrap().tick().get(), tick);
-    }
 }
