@@ -295,6 +295,9 @@ mod one_process {
         assert_eq!(renew(true, false, 10_300), [10_500, 9000]);
         // For 200 ms, others leave it to the process that has tried.
         assert_eq!(renew(false, false, 10_349), [10_500, 9000]);
+        server.lock.store(true, Relaxed);
+        assert_eq!(renew(false, false, 10_400), [10_500, 9000]);
+        server.lock.store(false, Relaxed);
         assert_eq!(renew(false, true, 9000), [10_500, 9500]);
         assert_eq!(renew(false, false, 10_301), [10_801, 9500]);
     }

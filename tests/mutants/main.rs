@@ -208,9 +208,10 @@ impl Tests {
                     .env("CARGO_TARGET_DIR", self.root.join("target/sim"))
                     .env("DURATION", "60");
             }
-            "loom" | "loom_horizon" => {
+            "loom" | "loom_horizon" | "marks_file" => {
                 command
-                    .args(["cargo", "test", "--package", "sno-core", "--release", "--test", program, "--"])
+                    .args(["cargo", "test", "--package", "sno-core", "--features", "marks", "--release"])
+                    .args(["--test", program, "--"])
                     .env("RUSTFLAGS", "--cfg loom")
                     .env("CARGO_PROFILE_RELEASE_LTO", "off")
                     .env("CARGO_TARGET_DIR", self.root.join("target/loom"));
