@@ -99,7 +99,7 @@ pub(crate) fn refuse_undefined(setting: &str) -> Result<(), Error> {
             SqlState::ERRCODE_UNDEFINED_OBJECT,
             format!("unrecognized configuration parameter \"{}\"", name.to_string_lossy()),
         )
-        .detail("It may be meant for another one, so no ID is generated.")
+        .detail("It may be a misspelt setting of sno, so no ID is generated.")
         .hint("Correct it in postgresql.conf, or RESET it where a session, role or database sets it.")),
     }
 }
