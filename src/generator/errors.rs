@@ -136,10 +136,11 @@ fn promoted<S: Scheme>(detail: String) -> Error {
         .hint(duplicate_ids_hint::<S>())
 }
 
-/// The hint for a copy of a server, which may generate the same IDs as its original.
+/// The hint for a copy of a server, which may generate the same IDs as its original. A server cannot tell that from a former primary
+/// with a number of its own that is primary again, where nothing has to be done.
 fn duplicate_ids_hint<S: Scheme>() -> String {
     format!(
-        "If the original server still generates, give one of the two another \"{}\" now: both generate the same IDs.",
+        "If another server still generates with this \"{}\", give one of the two another now: both generate the same IDs.",
         S::SETTING
     )
 }

@@ -10,8 +10,8 @@ use sno_tests::{Builder, Ids, Mode, Server, Sql as _, give_to_server, wait_until
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
 const COPIED: &str = "LOG:  data directory was copied after its last sno was generated";
-const HINT: &str = "HINT:  If the original server still generates, give one of the two another \
-                    \"sno.partition_prefix\" now: both generate the same IDs.";
+const HINT: &str = "HINT:  If another server still generates with this \"sno.partition_prefix\", give one of the two \
+                    another now: both generate the same IDs.";
 
 fn builder() -> Builder {
     Server::builder().conf("sno.partition_prefix", "3/16")
@@ -135,7 +135,7 @@ fn copies_with_other_numbers_are_nothing_to_tell() {
         generate(&copy);
         for (name, _, setting, ..) in schemes {
             let copied = format!("LOG:  data directory was copied after its last {name} was generated");
-            let hint = format!("give one of the two another \"{setting}\" now");
+            let hint = format!("still generates with this \"{setting}\", give one of the two another now");
             let expected = usize::from(!other_numbers);
             assert_eq!((count(&copy, &copied), count(&copy, &hint)), (expected, expected), "{}", copy.log());
         }
