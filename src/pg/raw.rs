@@ -9,8 +9,8 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
     Bitmapset, CoercionForm, Const, Datum, EquivalenceClass, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
-    HeapTuple, Latch, List, Node, Oid, Path, PathKey, PlannerInfo, RegProcedure, RelOptInfo, SortSupport,
-    TargetEntry, TypeCacheEntry, VariableStatData, oidvector,
+    HeapTuple, JoinType, Latch, List, Node, NullTestType, Oid, Path, PathKey, PlannerInfo, RegProcedure,
+    RelOptInfo, SortSupport, SpecialJoinInfo, TargetEntry, TypeCacheEntry, oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -114,41 +114,24 @@ unsafe extern "C-unwind" {
     pub(crate) fn add_partial_path(relation: *mut RelOptInfo, path: *mut Path);
     pub(crate) fn bms_is_member(number: c_int, set: *const Bitmapset) -> bool;
 
-    /// Folds what can be computed at planning time, parameters and calls of STABLE functions included. It runs users'
-    /// code.
-    pub(crate) fn estimate_expression_value(root: *mut PlannerInfo, node: *mut Node) -> *mut Node;
-    pub(crate) fn examine_variable(
+    pub(crate) fn bms_get_singleton_member(set: *const Bitmapset, member: *mut c_int) -> bool;
+
+    /// It may run users' code.
+    pub(crate) fn OidFunctionCall4Coll(
+        function: Oid,
+        collation: Oid,
+        arg1: Datum,
+        arg2: Datum,
+        arg3: Datum,
+        arg4: Datum,
+    ) -> Datum;
+    pub(crate) fn nulltestsel(
         root: *mut PlannerInfo,
+        test: NullTestType::Type,
         node: *mut Node,
-        relation: i32,
-        found: *mut VariableStatData,
-    );
-    pub(crate) fn var_eq_non_const(
-        column: *mut VariableStatData,
-        operator: Oid,
-        collation: Oid,
-        other: *mut Node,
-        var_on_left: bool,
-        negate: bool,
-    ) -> f64;
-    pub(crate) fn mcv_selectivity(
-        column: *mut VariableStatData,
-        function: *mut FmgrInfo,
-        collation: Oid,
-        constant: Datum,
-        var_on_left: bool,
-        common: *mut f64,
-    ) -> f64;
-    pub(crate) fn ineq_histogram_selectivity(
-        root: *mut PlannerInfo,
-        column: *mut VariableStatData,
-        operator: Oid,
-        function: *mut FmgrInfo,
-        greater: bool,
-        inclusive: bool,
-        collation: Oid,
-        constant: Datum,
-        constant_type: Oid,
+        relid: c_int,
+        join: JoinType::Type,
+        special: *mut SpecialJoinInfo,
     ) -> f64;
 }
 

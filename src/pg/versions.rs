@@ -221,58 +221,45 @@ pub(crate) unsafe fn complete_member(root: *mut PlannerInfo, member: &mut Equiva
     }
 }
 
-/// Before PostgreSQL 16, the planner has no list of a partitioned table's indexes: this makes one of those with
-/// expressions, without what the planner needs to use them.
+/// The expressions in the indexes of a partitioned table, which the planner doesn't read before PostgreSQL 16; else null.
 ///
 /// # Safety
-/// A partitioned table of a query that is planned, and its OID.
+/// A table of a query that is planned, and its OID.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(crate) unsafe fn list_partitioned_indexes(relation: *mut RelOptInfo, table: Oid) {
+pub(crate) unsafe fn partitioned_index_expressions(relation: &RelOptInfo, table: Oid) -> *mut List {
+    let mut all = ptr::null_mut();
     #[cfg(not(feature = "pg15"))]
-    let _ = (relation, table);
+    let _ = (relation, table, &mut all);
     #[cfg(feature = "pg15")]
-    // SAFETY: PostgreSQL's own calls in `get_relation_info`. The query holds a lock on the table.
-    unsafe {
-        use crate::pg::nodes::make;
-        use pg_sys::{IndexOptInfo, Relation};
+    if !relation.part_scheme.is_null() {
+        use pg_sys::Relation;
 
         unsafe extern "C-unwind" {
             fn relation_open(oid: Oid, lock: c_int) -> Relation;
             fn relation_close(relation: Relation, lock: c_int);
             fn RelationGetIndexList(table: Relation) -> *mut List;
             fn RelationGetIndexExpressions(index: Relation) -> *mut List;
+            fn list_concat(list: *mut List, other: *const List) -> *mut List;
             fn ChangeVarNodes(node: *mut Node, from: c_int, to: c_int, levels: c_int);
         }
 
-        let opened = relation_open(table, pg_sys::NoLock as c_int);
-        let oids = RelationGetIndexList(opened);
-        for place in 0..nodes(oids).len() {
-            let oid = (*(*oids).elements.add(place)).oid_value;
-            let index = relation_open(oid, pg_sys::AccessShareLock as c_int);
-            let form = &*(*index).rd_index;
-            let expressions = RelationGetIndexExpressions(index);
-            if !expressions.is_null() && form.indisvalid {
-                let count = form.indnkeyatts as usize;
-                let listed: *mut IndexOptInfo = make(pg_sys::NodeTag::T_IndexOptInfo);
-                ChangeVarNodes(expressions.cast(), 1, (*relation).relid as c_int, 0);
-                (*listed).indexoid = oid;
-                (*listed).rel = relation;
-                (*listed).relam = (*(*index).rd_rel).relam;
-                (*listed).nkeycolumns = count as c_int;
-                (*listed).indexprs = expressions;
-                (*listed).indexkeys = raw::palloc0(count * size_of::<c_int>()).cast();
-                (*listed).opfamily = raw::palloc0(count * size_of::<Oid>()).cast();
-                (*listed).opcintype = raw::palloc0(count * size_of::<Oid>()).cast();
-                for key in 0..count {
-                    *(*listed).indexkeys.add(key) = c_int::from(*form.indkey.values.as_ptr().add(key));
-                    *(*listed).opfamily.add(key) = *(*index).rd_opfamily.add(key);
+        // SAFETY: PostgreSQL's own calls in `get_relation_info`. The query holds a lock on the table.
+        unsafe {
+            let opened = relation_open(table, pg_sys::NoLock as c_int);
+            let oids = RelationGetIndexList(opened);
+            for place in 0..nodes(oids).len() {
+                let oid = (*(*oids).elements.add(place)).oid_value;
+                let index = relation_open(oid, pg_sys::AccessShareLock as c_int);
+                if (*(*index).rd_index).indisvalid {
+                    all = list_concat(all, RelationGetIndexExpressions(index));
                 }
-                (*relation).indexlist = raw::lappend((*relation).indexlist, listed.cast());
+                relation_close(index, pg_sys::NoLock as c_int);
             }
-            relation_close(index, pg_sys::NoLock as c_int);
+            relation_close(opened, pg_sys::NoLock as c_int);
+            ChangeVarNodes(all.cast(), 1, relation.relid as c_int, 0);
         }
-        relation_close(opened, pg_sys::NoLock as c_int);
     }
+    all
 }
 
 /// The strategy of a btree, which says whether a sort is ascending or descending.

@@ -34,3 +34,12 @@ unsafe fn check_for_interrupts() {
         crate::pg::raw::ProcessInterrupts();
     }
 }
+
+/// An element of one of the planner's arrays, which have a place for each table of the query.
+unsafe fn nth_entry<T>(array: *mut *mut T, relid: u32) -> Option<*mut T> {
+    if array.is_null() {
+        return None;
+    }
+    let found = *array.add(relid as usize);
+    (!found.is_null()).then_some(found)
+}

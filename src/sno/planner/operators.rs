@@ -2,12 +2,15 @@
 
 use std::{ffi::CStr, ptr};
 
-use pgrx::pg_sys::{self, CoercionForm, Datum, FmgrInfo, FuncExpr, FunctionCallInfo, Node, NodeTag, Oid};
+use pgrx::pg_sys::{
+    self, CoercionForm, Datum, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, NodeTag, Oid,
+};
 use sno_core::Sno;
 
 use crate::{
     pg::{
         datum::{Argument as _, Returned as _, Timestamp},
+        nodes::nodes,
         raw,
         versions::may_call,
     },
@@ -104,7 +107,7 @@ impl Operators {
     pub(crate) unsafe fn bound(
         self,
         replaced: Oid,
-        (name, is, value): (&CStr, Function, impl Fn(i64) -> Option<Sno>),
+        Bound { name, function, of }: Bound<impl Fn(i64) -> Option<Sno>>,
         time: *mut Node,
         exclusive: Option<bool>,
     ) -> Option<*mut Node> {
@@ -113,7 +116,7 @@ impl Operators {
         if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
             let time = &*time.cast::<pg_sys::Const>();
             let micros = (!time.constisnull).then(|| Timestamp::from_datum(time.constvalue).unix_micros());
-            let id = micros.and_then(value);
+            let id = micros.and_then(of);
             let datum = id.map_or(Datum::null(), |id| id.into_datum());
             let length = size_of::<Sno>() as i32;
             return Some(raw::makeConst(self.sno, -1, none, length, datum, id.is_none(), false).cast());
@@ -134,9 +137,17 @@ impl Operators {
             Datum::null(),
         );
         let explicit = CoercionForm::COERCE_EXPLICIT_CALL;
-        (is_function(found, is) && may_call(found))
+        (is_function(found, function) && may_call(found))
             .then(|| raw::makeFuncExpr(found, self.sno, args, none, none, explicit).cast())
     }
+}
+
+/// A function that returns the ID for a time: its name in the catalogs, its C function, and its value for a `timestamptz`
+/// in microseconds since 1970.
+pub(crate) struct Bound<'a, F: Fn(i64) -> Option<Sno>> {
+    pub(crate) name: &'a CStr,
+    pub(crate) function: Function,
+    pub(crate) of: F,
 }
 
 /// A function of this library.
@@ -161,18 +172,29 @@ pub(crate) unsafe fn is_function(oid: Oid, function: Function) -> bool {
     address(oid) == Some(function as usize)
 }
 
-/// The `location` of the bound of a condition that was added beside the one that it repeats. A location is a position in
-/// the text of the query, or -1 if that is unknown.
-const REPEATED: i32 = -2;
+/// What a condition that takes the place of another one is to the estimators.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+pub(crate) enum Mark {
+    /// It only repeats another condition.
+    Repeated = -2,
+    /// Together with the next, which is marked as repeated, it is an equality.
+    Equal = -3,
+}
 
-/// Marks a bound, so that the estimators count its condition once. Nodes are copied with their place, and compared
-/// without it.
-pub(crate) unsafe fn mark_repeated(bound: *mut Node) {
-    if (*bound).type_ == NodeTag::T_FuncExpr {
-        (*bound.cast::<FuncExpr>()).location = REPEATED;
+/// Marks a condition, if its bound is a call. The mark is the `location` of the call, which else is a position in the
+/// text of the query or -1: `copyObject` keeps it, `equal` ignores it.
+pub(crate) unsafe fn mark(condition: *mut Node, mark: Mark) {
+    for &operand in nodes((*condition.cast::<pg_sys::OpExpr>()).args) {
+        if (*operand).type_ == NodeTag::T_FuncExpr {
+            (*operand.cast::<FuncExpr>()).location = mark as i32;
+        }
     }
 }
 
-pub(crate) unsafe fn is_repeated(bound: *mut Node) -> bool {
-    (*bound).type_ == NodeTag::T_FuncExpr && (*bound.cast::<FuncExpr>()).location == REPEATED
+/// Whether the condition that has these operands is marked.
+pub(crate) unsafe fn has_mark(operands: *mut List, mark: Mark) -> bool {
+    nodes(operands).iter().any(|&operand| {
+        (*operand).type_ == NodeTag::T_FuncExpr && (*operand.cast::<FuncExpr>()).location == mark as i32
+    })
 }

@@ -83,7 +83,7 @@ unsafe fn add_ordered(root: *mut PlannerInfo, relation: *mut RelOptInfo, key: Ke
     let saved = relation.read();
     let mut indexes = ptr::null_mut();
     for &index in nodes(saved.indexlist) {
-        if has_column(&*index.cast(), key.number) {
+        if has_column(&*index.cast(), key.attno) {
             indexes = raw::lappend(indexes, index.cast());
         }
     }

@@ -12,7 +12,7 @@
 //! | `sno_time(id) < t` | `id <= last(t, true)` |
 //! | `sno_time(id) = t` | `id >= first(t, false) AND id <= last(t, false)` |
 //! | `sno_time(a.id) < sno_time(b.id)` | `a.id <= last(sno_time(b.id), true) AND b.id >= first(sno_time(a.id), true)` |
-//! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL`, but for the nulls of an outer join |
+//! | `sno_time(id) IS [NOT] NULL` | `id IS [NOT] NULL`, without joins |
 //! | `(sno_time(id), …) < (t, …)`, and so on | the same `AND id <= last(t, false)` |
 //! | `ORDER BY …, sno_time(id)`, also if `id` follows, of a partitioned table | `ORDER BY …, id` |
 //!
@@ -26,8 +26,8 @@ use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
-        NullTest, NullTestType, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RangeTblRef, RelOptInfo,
-        RowCompareExpr, SortGroupClause, TargetEntry,
+        NullTest, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RelOptInfo, RowCompareExpr,
+        SortGroupClause, TargetEntry,
     },
 };
 use sno_core::Sno;
@@ -36,13 +36,13 @@ use crate::{
     pg::{
         nodes::nodes,
         raw,
-        versions::{list_partitioned_indexes, may_call, on_table},
+        versions::{may_call, on_table, partitioned_index_expressions},
     },
     sno::{
         id::c::sno_time,
         planner::{
-            check_for_interrupts,
-            operators::{FIRST, LAST, Operator, Operators, is_function, mark_repeated},
+            check_for_interrupts, nth_entry,
+            operators::{Bound, FIRST, LAST, Mark, Operator, Operators, is_function, mark},
             statistics, utc,
         },
     },
@@ -77,22 +77,13 @@ unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &Ran
     }
 }
 
-/// An element of one of the planner's arrays, which have a place for each table of the query.
-unsafe fn element<T>(array: *mut *mut T, number: u32) -> Option<*mut T> {
-    if array.is_null() {
-        return None;
-    }
-    let found = *array.add(number as usize);
-    (!found.is_null()).then_some(found)
-}
-
 /// A table of the query.
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'a> {
     root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
-    number: u32,
-    /// The last answer of [`Table::is_by_time`], and to which question. A query may have thousands of conditions on the
+    relid: u32,
+    /// The last answer of [`Table::has_index_by_time`], and to which question. A query may have thousands of conditions on the
     /// time of one column, and what has become of some of them does not change how the others are treated.
     by_time: &'a ByTime,
 }
@@ -105,7 +96,7 @@ type ByTime = Cell<Option<(u32, i16, bool, bool)>>;
 pub(crate) struct Key {
     pub(crate) column: *mut Node,
     /// Its number in the table.
-    pub(crate) number: i16,
+    pub(crate) attno: i16,
     /// The OID of `sno_time`.
     sno_time: Oid,
     /// It is `sno_time(column) AT TIME ZONE 'UTC'`.
@@ -128,7 +119,7 @@ impl Lists {
 
 impl<'a> Table<'a> {
     pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo, by_time: &'a ByTime) -> Self {
-        Self { root, relation, number: (*relation).relid, by_time }
+        Self { root, relation, relid: (*relation).relid, by_time }
     }
 
     unsafe fn rewrite(self, entry: &RangeTblEntry) {
@@ -142,7 +133,7 @@ impl<'a> Table<'a> {
         for &quals in nodes(entry.securityQuals) {
             self.clauses(quals.cast(), Lists::RESTRICTIONS);
         }
-        match element((*self.root).append_rel_array, self.number) {
+        match nth_entry((*self.root).append_rel_array, self.relid) {
             None => {
                 self.join_tree((*(*self.root).parse).jointree.cast());
                 if entry.relkind == pg_sys::RELKIND_PARTITIONED_TABLE as c_char {
@@ -151,11 +142,11 @@ impl<'a> Table<'a> {
             }
             // An arm of UNION ALL is given the conditions on its result after this.
             Some(arm) => {
-                let number = (*arm).parent_relid;
-                if let Some(relation) = element((*self.root).simple_rel_array, number)
+                let relid = (*arm).parent_relid;
+                if let Some(relation) = nth_entry((*self.root).simple_rel_array, relid)
                     && (*relation).rtekind == pg_sys::RTEKind::RTE_SUBQUERY
                 {
-                    Self { relation, number, ..self }.restrictions();
+                    Self { relation, relid, ..self }.restrictions();
                 }
             }
         }
@@ -183,31 +174,6 @@ impl<'a> Table<'a> {
                 self.clauses(join.quals.cast(), Lists { anded: true, inner });
             }
             _ => {}
-        }
-    }
-
-    /// Whether an outer join in this part of a join tree adds nulls for the table; `None` if the table is not there.
-    unsafe fn is_nullable(self, node: *mut Node) -> Option<bool> {
-        // Right joins are left joins by now.
-        if node.is_null() || raw::stack_is_too_deep() {
-            return None;
-        }
-        match (*node).type_ {
-            NodeTag::T_RangeTblRef => {
-                let RangeTblRef { rtindex, .. } = *node.cast();
-                (rtindex as u32 == self.number).then_some(false)
-            }
-            NodeTag::T_FromExpr => {
-                nodes((*node.cast::<FromExpr>()).fromlist).iter().find_map(|&part| self.is_nullable(part))
-            }
-            NodeTag::T_JoinExpr => {
-                let join = &*node.cast::<JoinExpr>();
-                let adds_left = join.jointype == JoinType::JOIN_FULL;
-                let adds_right = adds_left || join.jointype == JoinType::JOIN_LEFT;
-                let left = self.is_nullable(join.larg).map(|below| below || adds_left);
-                left.or_else(|| self.is_nullable(join.rarg).map(|below| below || adds_right))
-            }
-            _ => None,
         }
     }
 
@@ -277,8 +243,7 @@ impl<'a> Table<'a> {
                     let Some(key) = self.key(test.arg.cast()) else { continue };
                     // Of an outer join's nulls the statistics of the column know nothing: for a primary key,
                     // one row would be expected.
-                    let tree = (*(*self.root).parse).jointree.cast();
-                    if test.nulltesttype == NullTestType::IS_NULL && self.is_nullable(tree) == Some(true) {
+                    if (*self.root).hasJoinRTEs {
                         continue;
                     }
                     test.arg = key.column.cast();
@@ -309,7 +274,7 @@ impl<'a> Table<'a> {
         let &[left, right] = nodes(expression.args) else { return None };
         let (key, operator, time) = self.comparison(left, expression.opno, right)?;
         if operator != Operator::Equal {
-            if self.comes_later(time) {
+            if self.is_time_of_a_later_table(time) {
                 // The condition stays, and is rewritten when the hook is called for the other table. In an inner join
                 // the index of either may be the better one. In others it is that of the table on the right; and
                 // PostgreSQL expects a semijoin to end its search at the first match only if its index has all
@@ -319,9 +284,7 @@ impl<'a> Table<'a> {
                 }
                 let same = ptr::from_ref(expression).cast_mut().cast();
                 let added = key.copy().clause(operator, copy(time))?;
-                for &operand in nodes((*added.cast::<OpExpr>()).args) {
-                    mark_repeated(operand);
-                }
+                mark(added, Mark::Repeated);
                 return Some((same, Some(added)));
             }
             return Some((key.clause(operator, time)?, None));
@@ -331,7 +294,10 @@ impl<'a> Table<'a> {
             return None;
         }
         let second = key.copy().clause(Operator::LessEqual, copy(time))?;
-        Some((key.clause(Operator::GreaterEqual, time)?, Some(second)))
+        let first = key.clause(Operator::GreaterEqual, time)?;
+        mark(first, Mark::Equal);
+        mark(second, Mark::Repeated);
+        Some((first, Some(second)))
     }
 
     /// Whether a time is another table's, or a subquery's for each row.
@@ -367,28 +333,31 @@ impl<'a> Table<'a> {
             return None;
         }
         let tables = raw::pull_varnos(self.root, time);
-        if raw::contain_volatile_functions(time) || raw::bms_is_member(self.number as i32, tables) {
+        if raw::contain_volatile_functions(time) || raw::bms_is_member(self.relid as i32, tables) {
             return None;
         }
         Some((key, if commuted { operator.commutator() } else { operator }, time))
     }
 
     /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
-    unsafe fn comes_later(self, time: *mut Node) -> bool {
+    unsafe fn is_time_of_a_later_table(self, time: *mut Node) -> bool {
         let time = utc::argument(time).unwrap_or(time);
         if (*time).type_ != NodeTag::T_FuncExpr {
             return false;
         }
         let &[argument] = nodes((*time.cast::<FuncExpr>()).args) else { return false };
-        let Some(number) = variable(argument).map(|column| column.varno as u32) else { return false };
+        let Some(relid) = variable(argument).map(|column| column.varno as u32) else { return false };
         let is_table = |entry: *mut RangeTblEntry| (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION;
-        element((*self.root).simple_rte_array, number).is_some_and(is_table)
-            && element((*self.root).simple_rel_array, number).is_none()
-            && Self { number, ..self }.argument(time).is_some()
+        nth_entry((*self.root).simple_rte_array, relid).is_some_and(is_table)
+            && nth_entry((*self.root).simple_rel_array, relid).is_none()
+            && Self { relid, ..self }.argument(time).is_some()
     }
 
     /// Rewrites ORDER BY, unless other clauses depend on it. To sort by the ID is to sort by its time, and then
     /// further.
+    ///
+    /// A path that was added would not do: for a query of one partitioned table, PostgreSQL makes its paths once more after
+    /// the last hook (`apply_scanjoin_target_to_paths`), and only knows that the partitions are ordered by the ID.
     unsafe fn order(self, query: &mut Query) {
         if query.commandType != pg_sys::CmdType::CMD_SELECT
             || query.hasAggs
@@ -403,7 +372,8 @@ impl<'a> Table<'a> {
         }
         for (place, &node) in nodes(query.sortClause).iter().enumerate() {
             let sort = &mut *node.cast::<SortGroupClause>();
-            let Some(key) = self.sorted(sort.tleSortGroupRef).and_then(|expression| self.key(expression))
+            let Some(key) =
+                self.sort_expression(sort.tleSortGroupRef).and_then(|expression| self.key(expression))
             else {
                 continue;
             };
@@ -418,8 +388,8 @@ impl<'a> Table<'a> {
                 }
                 Some(next) => {
                     let next = &*next.cast::<SortGroupClause>();
-                    let is_id = |expression: *mut Node| self.column(expression) == Some(key.number);
-                    if self.sorted(next.tleSortGroupRef).is_some_and(is_id)
+                    let is_id = |expression: *mut Node| self.column(expression) == Some(key.attno);
+                    if self.sort_expression(next.tleSortGroupRef).is_some_and(is_id)
                         && next.sortop == by_id
                         && next.nulls_first == sort.nulls_first
                     {
@@ -432,7 +402,7 @@ impl<'a> Table<'a> {
     }
 
     /// The expression that a clause of ORDER BY refers to.
-    unsafe fn sorted(self, reference: u32) -> Option<*mut Node> {
+    unsafe fn sort_expression(self, reference: u32) -> Option<*mut Node> {
         let mut entries =
             nodes((*self.root).processed_tlist).iter().map(|entry| &*entry.cast::<TargetEntry>());
         entries.find(|entry| entry.ressortgroupref == reference).map(|entry| entry.expr.cast())
@@ -445,9 +415,9 @@ impl<'a> Table<'a> {
         let is_column =
             |entry: &*mut Node| raw::equal((*entry.cast::<TargetEntry>()).expr.cast(), column.cast());
         let entry = nodes(list).iter().copied().find(is_column).unwrap_or_else(|| {
-            let number = (*list).length as i16 + 1;
+            let place = (*list).length as i16 + 1;
             let column = copy(column).cast();
-            let entry = raw::makeTargetEntry(column, number, ptr::null_mut(), true);
+            let entry = raw::makeTargetEntry(column, place, ptr::null_mut(), true);
             raw::lappend(list, entry.cast());
             entry.cast()
         });
@@ -463,48 +433,42 @@ impl<'a> Table<'a> {
     /// Whether conditions on `sno_time` of this column become conditions on the column.
     unsafe fn is_usable(self, key: Key) -> bool {
         let is_by_time = match self.by_time.get() {
-            Some((number, column, in_utc, answer))
-                if (number, column, in_utc) == (self.number, key.number, key.in_utc) =>
+            Some((relid, attno, in_utc, answer))
+                if (relid, attno, in_utc) == (self.relid, key.attno, key.in_utc) =>
             {
                 answer
             }
             _ => {
-                let answer = self.is_by_time(key.number, key.in_utc);
-                self.by_time.set(Some((self.number, key.number, key.in_utc, answer)));
+                let answer = self.has_index_by_time(key.attno, key.in_utc);
+                self.by_time.set(Some((self.relid, key.attno, key.in_utc, answer)));
                 answer
             }
         };
-        !is_by_time && may_call(key.sno_time) && (!key.in_utc || utc::may_be_called())
+        !is_by_time && may_call(key.sno_time)
     }
 
-    /// Whether the table's partitions, or an index in which conditions on it can be looked for, are by `sno_time` of a
-    /// column.
-    unsafe fn is_by_time(self, column: i16, in_utc: bool) -> bool {
+    /// Whether an index or the partitions are by `sno_time` of this column, so that a condition on it has to stay as it is.
+    unsafe fn has_index_by_time(self, attno: i16, in_utc: bool) -> bool {
         let is_time = |node: *mut Node| {
-            self.argument(node).is_some_and(|other| (other.number, other.in_utc) == (column, in_utc))
+            self.argument(node).is_some_and(|other| (other.attno, other.in_utc) == (attno, in_utc))
         };
-        if let Some(child) = element((*self.root).append_rel_array, self.number) {
+        if let Some(child) = nth_entry((*self.root).append_rel_array, self.relid) {
             // Its conditions are its parent's, so its predicates have to be, too.
-            let number = (*child).parent_relid;
-            let is_column = |&node: &*mut Node| !node.is_null() && self.column(node) == Some(column);
+            let relid = (*child).parent_relid;
+            let is_column = |&node: &*mut Node| !node.is_null() && self.column(node) == Some(attno);
             let place = nodes((*child).translated_vars).iter().position(is_column);
-            let parent = element((*self.root).simple_rel_array, number).zip(place);
+            let parent = nth_entry((*self.root).simple_rel_array, relid).zip(place);
             return parent.is_some_and(|(relation, place)| {
-                Self { relation, number, ..self }.is_by_time(place as i16 + 1, in_utc)
+                Self { relation, relid, ..self }.has_index_by_time(place as i16 + 1, in_utc)
             });
-        }
-        let has_its =
-            nodes((*self.relation).indexlist).iter().any(|index| !statistics::is_ours(&*index.cast()));
-        if !(*self.relation).part_scheme.is_null()
-            && !has_its
-            && let Some(entry) = element((*self.root).simple_rte_array, self.number)
-        {
-            list_partitioned_indexes(self.relation, (*entry).relid);
         }
         let relation = &*self.relation;
         let parts = if relation.part_scheme.is_null() { 0 } else { (*relation.part_scheme).partnatts };
+        let table = (**(*self.root).simple_rte_array.add(self.relid as usize)).relid;
+        let of_parts = partitioned_index_expressions(relation, table);
         (0..parts as usize)
             .any(|place| nodes(*relation.partexprs.add(place)).iter().any(|&node| is_time(node)))
+            || nodes(of_parts).iter().any(|&node| is_time(node))
             || nodes(relation.indexlist).iter().any(|index| self.finds(&*index.cast(), &is_time))
     }
 
@@ -516,8 +480,8 @@ impl<'a> Table<'a> {
         }
         let mut expressions = nodes(index.indexprs).iter().copied();
         for place in 0..index.nkeycolumns as usize {
-            let number = *index.indexkeys.add(place);
-            let expression = if number == 0 { expressions.next() } else { None };
+            let attno = *index.indexkeys.add(place);
+            let expression = if attno == 0 { expressions.next() } else { None };
             if expression.is_some_and(is_expression) {
                 return true;
             }
@@ -525,12 +489,12 @@ impl<'a> Table<'a> {
             let is_it = |operator, operand: *mut Node| {
                 let is_column = match expression {
                     Some(expression) => raw::equal(expression.cast(), operand.cast()),
-                    None => self.column(operand).map(i32::from) == Some(number),
+                    None => self.column(operand).map(i32::from) == Some(attno),
                 };
                 is_column
                     && raw::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
             };
-            let security = element((*self.root).simple_rte_array, self.number)
+            let security = nth_entry((*self.root).simple_rte_array, self.relid)
                 .map_or(ptr::null_mut(), |entry| (*entry).securityQuals);
             if index.relam == pg_sys::BTREE_AM_OID
                 && !self.compares((*(*self.root).parse).jointree.cast(), &is_it)
@@ -551,17 +515,17 @@ impl<'a> Table<'a> {
         }
         let call = &*node.cast::<FuncExpr>();
         let &[column] = nodes(call.args) else { return None };
-        let number = self.column(column)?;
+        let attno = self.column(column)?;
         if !is_function(call.funcid, sno_time) {
             return None;
         }
         let operators = Operators::of(raw::exprType(column))?;
-        Some(Key { column, number, sno_time: call.funcid, in_utc: within.is_some(), operators })
+        Some(Key { column, attno, sno_time: call.funcid, in_utc: within.is_some(), operators })
     }
 
     /// The number of a column, if the expression is one of this table.
     unsafe fn column(self, node: *mut Node) -> Option<i16> {
-        variable(node).filter(|var| var.varno as u32 == self.number).map(|var| var.varattno)
+        variable(node).filter(|var| var.varno as u32 == self.relid).map(|var| var.varattno)
     }
 }
 
@@ -615,8 +579,8 @@ impl Key {
             pg_sys::DATEOID => of_date,
             _ => return None,
         };
-        let value = |micros| value(micros, exclusive);
-        let bound = self.operators.bound(self.sno_time, (name, function, value), time, Some(exclusive))?;
+        let bound = Bound { name, function, of: |micros| value(micros, exclusive) };
+        let bound = self.operators.bound(self.sno_time, bound, time, Some(exclusive))?;
         self.operators.clause(operator, self.column, bound)
     }
 }

@@ -117,6 +117,8 @@ unsafe extern "C-unwind" fn hook(
         let copy = raw::heap_copytuple(tuple);
         raw::ReleaseSysCache(tuple);
         let statistics = &mut *pg_sys::GETSTRUCT(copy).cast::<FormData_pg_statistic>();
+        // PostgreSQL asks for the nulls of an outer join, too, of which the column knows nothing.
+        statistics.stanullfrac = statistics.stanullfrac.max(pg_sys::DEFAULT_UNK_SEL as f32);
         // The values are IDs.
         (statistics.stakind1, statistics.stakind2, statistics.stakind3) = (0, 0, 0);
         (statistics.stakind4, statistics.stakind5) = (0, 0);

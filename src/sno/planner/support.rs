@@ -14,7 +14,7 @@ use crate::{
     },
     sno::{
         planner::{
-            operators::{Function, Operator, Operators, address},
+            operators::{Bound, Function, Operator, Operators, address},
             statistics,
         },
         time::c::{
@@ -90,7 +90,7 @@ unsafe fn clause(call: &FuncExpr, operator: Operator, id: *mut Node, time: *mut 
         _ => (c"sno_lower", sno_lower, Sno::lower_bound),
     };
     let operators = Operators::of(raw::exprType(id))?;
-    let value = |micros| Some(value(micros));
-    let bound = operators.bound(call.funcid, (name, function, value), time, None)?;
+    let bound = Bound { name, function, of: |micros| Some(value(micros)) };
+    let bound = operators.bound(call.funcid, bound, time, None)?;
     operators.clause(operator, id, bound)
 }

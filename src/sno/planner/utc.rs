@@ -5,7 +5,7 @@ use std::{ptr, slice};
 
 use pgrx::pg_sys::{self, Const, FuncExpr, Node, NodeTag, Oid};
 
-use crate::pg::{nodes::nodes, raw, versions::may_call};
+use crate::pg::{nodes::nodes, raw};
 
 /// `timezone(text, timestamptz)` and `timezone(text, timestamp)`, which `AT TIME ZONE` calls.
 const FROM_TIMESTAMPTZ: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMPTZ);
@@ -13,11 +13,6 @@ const FROM_TIMESTAMP: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMP);
 
 /// Names of the time zone, in any case.
 const NAMES: [&[u8]; 2] = [b"UTC", b"Etc/UTC"];
-
-/// Whether the user may call what takes the place of the other.
-pub(crate) unsafe fn may_be_called() -> bool {
-    may_call(FROM_TIMESTAMPTZ) && may_call(FROM_TIMESTAMP)
-}
 
 /// The expression in `expression AT TIME ZONE 'UTC'`, a `timestamptz`.
 pub(crate) unsafe fn argument(node: *mut Node) -> Option<*mut Node> {

@@ -86,23 +86,15 @@ INSERT INTO queries (condition) VALUES
     ($$id < at(clock_timestamp()) AND id >= at('2026-01-03Z')$$),
     ($$id >= at('2026-01-03Z') AND id < at(clock_timestamp())$$),
     ($$id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z') AND id < at(clock_timestamp())$$),
-    -- below IS, NOT, OR
-    ($$(id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z')) IS TRUE$$),
-    ($$(id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z')) IS NOT FALSE$$),
+    -- below IS NOT TRUE, NOT, OR
     ($$(id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z')) IS NOT TRUE$$),
     ($$NOT (id < at('2026-01-13Z') OR id >= at('2026-01-13 00:30Z'))$$),
     ($$(id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z')) OR (id >= at('2026-01-14Z') AND id < at('2026-01-14 00:30Z'))$$),
     ($$(id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z') AND n < 500) OR (id >= at('2026-01-14Z') AND id < at('2026-01-14 00:30Z') AND v > 5)$$),
     ($$id >= at('2026-01-13Z') AND (id < at('2026-01-13 00:30Z') OR n = 3)$$),
-    ($$id >= at('2026-01-13Z') AND ((id < at('2026-01-13 00:30Z') AND n < 500) OR (id < at('2026-01-13 00:10Z') AND n > 500))$$),
     ($$((id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z')) OR n = 3) AND v > 0$$),
     ($$CASE WHEN id >= at('2026-01-13Z') THEN id < at('2026-01-13 00:30Z') ELSE false END$$),
     ($$COALESCE(id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z'), false)$$),
-    -- rows, arrays
-    ($$(id, n) >= (at('2026-01-13Z'), 5) AND id < at('2026-01-13 00:30Z')$$),
-    ($$id >= at('2026-01-13Z') AND (id, n) < (at('2026-01-13 00:30Z'), 5)$$),
-    ($$id >= ANY (ARRAY[at('2026-01-13Z'), at('2026-01-14Z')]) AND id < at('2026-01-13 00:30Z')$$),
-    ($$id >= ALL (ARRAY[at('2026-01-13Z'), at('2026-01-12Z')]) AND id < at('2026-01-13 00:30Z')$$),
     -- the predicates of partial indexes: equal, wider, of other columns
     ($$n = 5 AND id >= at('2026-01-13Z') AND id < at('2026-01-13 00:30Z')$$),
     ($$n = 5 AND id < at('2026-01-14Z') AND id >= at('2026-01-13Z')$$),
@@ -152,7 +144,7 @@ CREATE POLICY visible ON es USING (n < 1000);
 CREATE POLICY visible ON et USING (n < 1000);
 SET ROLE regress_sno_some;
 SELECT condition, rows, cost FROM queries, beside('SELECT FROM e WHERE ' || condition)
-WHERE (rows <> 'good' OR cost <> 'good') AND condition !~ 'clock|CASE|COALESCE|ANY|ALL|OR n = 3' ORDER BY number;
+WHERE (rows <> 'good' OR cost <> 'good') AND condition !~ 'clock|CASE|COALESCE|OR n = 3' ORDER BY number;
 RESET ROLE;
 BEGIN;
 ALTER FUNCTION sno_lt NOT LEAKPROOF;
