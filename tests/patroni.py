@@ -308,7 +308,7 @@ class Drill:
         old.start()
 
     def pause_machine(self, old, _):
-        """What was under way on the old primary goes on later. Patroni is killed: that of Debian 12 would take the lock back."""
+        """What was under way on the old primary goes on later. Patroni is killed: 3.0.2 would take the lock back."""
         old.signal(signal.SIGSTOP)
         try:
             self.replaced(old)
