@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use std::{env, mem, thread};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, as_server, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, text, wait_until};
 
+use super::pgbouncer::Bouncer;
 use Language::{Go, Node, Python, PythonAsync};
 
 const PASSWORD: &str = "correct-horse";
@@ -23,6 +24,10 @@ const SETUP: &str = "
     CREATE TABLE copy (id sno, payload text, place bigint GENERATED ALWAYS AS IDENTITY);
     CREATE TABLE failures (id sno, error text);
     SELECT sno_create_feed('feed', 'events', margin => '0');";
+
+/// Ends the sessions of all others, which come back.
+const LOSE: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
 
 /// Missing rows, rows that came twice, and rows that came before an earlier one.
 const DIFFERENCE: &str = "
@@ -285,31 +290,14 @@ fn relay(
 macro_rules! cases {
     ($($case:ident)*) => {
         $(mod $case {
-            use super::Language::{Go, Node, Python, PythonAsync};
-
-            #[test]
-            #[ignore = "needs its driver: make test-drivers"]
-            fn python() {
-                super::$case(Python);
-            }
-
-            #[test]
-            #[ignore = "needs its driver: make test-drivers"]
-            fn python_async() {
-                super::$case(PythonAsync);
-            }
-
-            #[test]
-            #[ignore = "needs its driver: make test-drivers"]
-            fn node() {
-                super::$case(Node);
-            }
-
-            #[test]
-            #[ignore = "needs its driver: make test-drivers"]
-            fn go() {
-                super::$case(Go);
-            }
+            cases!(of $case: python Python, python_async PythonAsync, node Node, go Go);
+        })*
+    };
+    (of $case:ident: $($test:ident $language:ident),*) => {
+        $(#[test]
+        #[ignore = "needs its driver: make test-drivers"]
+        fn $test() {
+            super::$case(super::Language::$language);
         })*
     };
 }
@@ -331,6 +319,7 @@ cases! {
     two_that_are_killed
     too_slow
     pgbouncer
+    changes
 }
 
 fn a_handler_that_fails(language: Language) {
@@ -379,29 +368,33 @@ fn lost_connections(language: Language) {
     let consumer = case.start(&[]);
     case.insert(&[]);
     case.assert_equal();
-    let lose = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-                WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
     for _ in 0..20 {
         case.insert(&[]);
-        client.run(lose);
+        client.run(LOSE);
         thread::sleep(Duration::from_millis(100));
     }
     case.assert_equal();
     // The pause between two tries, which grows up to ten seconds, is short again after each batch.
     let mut last = Duration::ZERO;
     for _ in 0..9 {
-        client.run(lose);
+        client.run(LOSE);
         case.insert(&[]);
         let begun = Instant::now();
         case.assert_equal();
         last = begun.elapsed();
     }
     assert!(last < Duration::from_secs(4), "{last:?}");
+    // Nor does it try without a pause.
+    let tries = || consumer.errors().matches("connecting again").count();
     for mode in [Mode::Fast, Mode::Immediate] {
         drop(client);
         case.insert(&[]);
-        case.server.restart(mode);
+        let before = tries();
+        case.server.stop(mode);
+        thread::sleep(Duration::from_secs(2));
+        case.server.start();
         client = case.client();
+        assert!(tries() - before < 20, "{} tries in two seconds", tries() - before);
         case.insert(&[]);
         case.assert_equal();
     }
@@ -416,7 +409,7 @@ fn a_cut_at_each_message(language: Language) {
     case.insert(&[]);
     case.assert_equal();
     let mut client = case.client();
-    client.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+    client.run(LOSE);
     // Some twenty messages are for the connection, six to twelve for each statement: the cuts go through all of a batch.
     while proxy.connections.load(Relaxed) < 100 {
         client.run("INSERT INTO events (payload) VALUES ('plain'), ('plain')");
@@ -632,40 +625,44 @@ fn too_slow(language: Language) {
 }
 
 fn pgbouncer(language: Language) {
-    if Command::new("pgbouncer").arg("--version").output().is_err() {
-        return sno_tests::skip_on_this_machine("pgbouncer is not installed");
-    }
     let case = Case::new(language);
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let folder = case.server.socket_folder().to_owned();
-    let file = folder.join("pgbouncer.ini");
-    fs::write(
-        &file,
-        format!(
-            "[databases]\npostgres = host=127.0.0.1 port={} dbname=postgres password={PASSWORD}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
-             listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 4\n\
-             ignore_startup_parameters = extra_float_digits,options\nserver_lifetime = 1\n",
-            case.server.port()
-        ),
-    )
-    .unwrap();
-    // With auth_type = any all are one user, who is named for the database.
-    let ini = fs::read_to_string(&file).unwrap().replace("dbname=postgres", "dbname=postgres user=postgres");
-    fs::write(&file, ini).unwrap();
-    let mut bouncer = as_server(Path::new("pgbouncer"));
-    let log = File::create(folder.join("pgbouncer.log")).unwrap();
-    let mut bouncer =
-        bouncer.arg("-q").arg(&file).stderr(log.try_clone().unwrap()).stdout(log).spawn().unwrap();
-    wait_until("pgbouncer listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-    case.port.store(port, Relaxed);
-    let consumers = [case.start(&["pgbouncer"]), case.start(&["pgbouncer", "batches"])];
+    let Some(bouncer) = Bouncer::start(&case.server) else { return };
+    let (folder, port) = (bouncer.folder.path().to_str().unwrap(), Bouncer::PORT.to_string());
+    let through = [("PGHOST", folder), ("PGPORT", &port)];
+    let consumers =
+        [&["pgbouncer"][..], &["pgbouncer", "batches"]].map(|options| case.start_with(options, &through));
     for _ in 0..20 {
         case.insert(&["fail 1"]);
         thread::sleep(Duration::from_millis(100));
     }
-    let equal = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| case.assert_equal()));
-    let times = equal.map(|()| consumers.into_iter().map(Consumer::stop).collect::<Vec<_>>());
-    let _ = bouncer.kill();
-    let _ = bouncer.wait();
-    times.unwrap();
+    case.assert_equal();
+    consumers.into_iter().for_each(|consumer| {
+        consumer.stop();
+    });
+}
+
+/// A copy that follows updates and deletes, by a feed whose key has another name, while connections are lost.
+fn changes(language: Language) {
+    let case = Case::new(language);
+    let mut client = case.client();
+    client.run(
+        "CREATE TABLE items (id integer PRIMARY KEY, n integer); CREATE TABLE items_copy (LIKE items);
+         SELECT sno_track_changes('items'); SELECT sno_create_feed('changes', 'items_changes', key => 'changed', margin => '0')",
+    );
+    let consumer = case.start(&["changes"]);
+    for n in 0..20 {
+        client.run(&format!(
+            "INSERT INTO items SELECT generate_series(10 * {n}, 10 * {n} + 9);
+             UPDATE items SET n = {n} WHERE id % 3 = {n} % 3; DELETE FROM items WHERE id % 7 = {n} % 7"
+        ));
+        if n % 5 == 4 {
+            client.run(LOSE);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    let wrong = "SELECT count(*)::text FROM
+        ((TABLE items EXCEPT ALL TABLE items_copy) UNION ALL (TABLE items_copy EXCEPT ALL TABLE items)) wrong";
+    wait_until("the copy is the table", || text(&mut client, wrong) == "0");
+    assert_ne!(text(&mut client, "SELECT count(*)::text FROM items"), "0");
+    consumer.stop();
 }

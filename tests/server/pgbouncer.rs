@@ -7,44 +7,61 @@ use std::{fs, thread, time::Duration};
 
 use sno_tests::postgres::{Config, NoTls};
 use sno_tests::{Server, Sql as _, as_server, give_to_server, in_parallel, skip, text, wait_until};
+use tempfile::TempDir;
 
-/// Ends with the test.
-struct Bouncer(Child);
+/// In transaction mode, with few connections, which last for a second. Ends with the test.
+pub(crate) struct Bouncer {
+    process: Child,
+    pub(crate) folder: TempDir,
+}
+
+impl Bouncer {
+    pub(crate) const PORT: u16 = 6432;
+
+    /// None if it is not installed.
+    pub(crate) fn start(server: &Server) -> Option<Self> {
+        let program = Path::new("/usr/sbin/pgbouncer");
+        if !program.exists() {
+            skip("PgBouncer is not installed");
+            return None;
+        }
+        let folder = tempfile::Builder::new().prefix("b").tempdir_in(server.socket_folder()).unwrap();
+        let (path, port) = (folder.path().display(), Self::PORT);
+        let conf = format!(
+            "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\npool_mode = transaction\ndefault_pool_size = 3\n\
+             server_lifetime = 1\nignore_startup_parameters = extra_float_digits,options\nauth_type = any\nlisten_addr =\n\
+             listen_port = {port}\nunix_socket_dir = {path}\nlogfile = {path}/log\n",
+            server.socket_folder().display(),
+            server.port()
+        );
+        fs::write(folder.path().join("conf"), conf).unwrap();
+        give_to_server(folder.path());
+        let process = as_server(program).arg("-q").arg(folder.path().join("conf")).spawn().unwrap();
+        wait_until("PgBouncer's socket", || folder.path().join(format!(".s.PGSQL.{port}")).exists());
+        Some(Self { process, folder })
+    }
+}
 
 impl Drop for Bouncer {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
 #[test]
 fn pgbouncer_in_transaction_mode() {
-    let program = Path::new("/usr/sbin/pgbouncer");
-    if !program.exists() {
-        return skip("PgBouncer is not installed");
-    }
     let server = Server::builder().start();
+    let Some(bouncer) = Bouncer::start(&server) else { return };
     server.run(
         "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(), n integer);
          CREATE TABLE copied (LIKE events);
          SELECT sno_create_feed('export', 'events', margin => '0')",
     );
-    let folder = tempfile::Builder::new().prefix("b").tempdir_in(server.socket_folder()).unwrap();
-    let path = folder.path().display();
-    let conf = format!(
-        "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\npool_mode = transaction\ndefault_pool_size = 3\n\
-         auth_type = any\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = {path}\nlogfile = {path}/log\n",
-        server.socket_folder().display(),
-        server.port()
-    );
-    fs::write(folder.path().join("conf"), conf).unwrap();
-    give_to_server(folder.path());
-    let _bouncer = Bouncer(as_server(program).arg("-q").arg(folder.path().join("conf")).spawn().unwrap());
-    wait_until("PgBouncer's socket", || folder.path().join(".s.PGSQL.6432").exists());
     let connect = || {
         let mut config = Config::new();
-        config.host_path(folder.path()).port(6432).user("postgres").dbname("postgres").connect(NoTls).unwrap()
+        config.host_path(bouncer.folder.path()).port(Bouncer::PORT).user("postgres").dbname("postgres");
+        config.connect(NoTls).unwrap()
     };
     let (clients, each) = (12, 100);
     let working = AtomicUsize::new(clients);

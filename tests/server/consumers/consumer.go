@@ -24,6 +24,21 @@ type event struct {
 	More    *int   `db:"more"`
 }
 
+type change struct {
+	Changed string
+	ID      int
+	Record  *string
+}
+
+// follow is what a copy does with a change.
+func follow(ctx context.Context, tx snopgx.Tx, row change) error {
+	_, err := tx.Exec(ctx, "DELETE FROM items_copy WHERE id = $1", row.ID)
+	if err == nil && row.Record != nil {
+		_, err = tx.Exec(ctx, "INSERT INTO items_copy SELECT ($1::text::items).*", *row.Record)
+	}
+	return err
+}
+
 var seen = map[string]int{}
 
 func has(option string) bool {
@@ -89,7 +104,10 @@ func main() {
 		}
 	}
 	var err error
-	if has("batches") {
+	if has("changes") {
+		ofChanges := snopgx.Options[change]{Key: "changed", BatchSize: 20}
+		err = snopgx.Consume(ctx, connect, "changes", "items_changes", pgx.RowToStructByName[change], follow, ofChanges)
+	} else if has("batches") {
 		err = snopgx.ConsumeBatches(ctx, connect, "feed", "events", scan, func(ctx context.Context, tx snopgx.Tx, rows []event) error {
 			for _, row := range rows {
 				if err := act(ctx, tx, row); err != nil {

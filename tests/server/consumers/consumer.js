@@ -25,6 +25,12 @@ async function act ({ id, payload }, client) {
   if (what === 'swallow' && times === 1) await client.query('SELECT 1/0').catch(() => {})
 }
 
+/** What a copy does with a change. */
+async function follow ({ id, record }, client) {
+  await client.query('DELETE FROM items_copy WHERE id = $1', [id])
+  if (record !== null) await client.query('INSERT INTO items_copy SELECT ($1::items).*', [record])
+}
+
 async function connect () {
   const client = new Client()
   await client.connect()
@@ -39,7 +45,9 @@ const handler = batches
   ? async (rows, client) => { for (const row of rows) await act(row, client) }
   : act
 const onPoison = (row, error, client) => client.query('INSERT INTO failures VALUES ($1, $2)', [row.id, error.message])
-consume(connect, 'feed', 'events', handler, {
+const source = has('changes') ? ['changes', 'items_changes', follow] : ['feed', 'events', handler]
+consume(connect, ...source, {
+  key: has('changes') ? 'changed' : 'id',
   attempts: 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
 }).catch(error => {
   console.error(error)

@@ -44,6 +44,8 @@ def act(id, payload):
 
 COPY = "INSERT INTO copy (id, payload) VALUES (%s, %s)"
 FAILURE = "INSERT INTO failures VALUES (%s, %s)"
+DELETE = "DELETE FROM items_copy WHERE id = %s"
+INSERT = "INSERT INTO items_copy SELECT (%s::items).*"
 
 
 def handle(rows, connection):
@@ -72,6 +74,19 @@ async def handle_async(rows, connection):
                 pass
 
 
+def follow(row, connection):
+    """What a copy does with a change."""
+    connection.execute(DELETE, row[1:2])
+    if row[2] is not None:
+        connection.execute(INSERT, row[2:])
+
+
+async def follow_async(row, connection):
+    await connection.execute(DELETE, row[1:2])
+    if row[2] is not None:
+        await connection.execute(INSERT, row[2:])
+
+
 def pass_poison(row, error, connection):
     return connection.execute(FAILURE, [row[0], str(error)])
 
@@ -93,11 +108,15 @@ async def connect_async():
 async def main(arguments):
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await consume_async(connect_async, "feed", "events", handle_async, stop=stop, **arguments)
+    await consume_async(connect_async, *source, follow_async if is_of_changes else handle_async, stop=stop, **arguments)
 
 
 logging.basicConfig(format="%(message)s")
 arguments = {"attempts": 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options}
+is_of_changes = "changes" in options
+source = ("changes", "items_changes") if is_of_changes else ("feed", "events")
+if is_of_changes:
+    arguments["key"] = "changed"
 if "on_poison" in options:
     arguments["on_poison"] = pass_poison
 if is_async:
@@ -105,4 +124,4 @@ if is_async:
 else:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    consume(connect, "feed", "events", handle, stop=stop, **arguments)
+    consume(connect, *source, follow if is_of_changes else handle, stop=stop, **arguments)
