@@ -1,14 +1,11 @@
-// Puts index.js into inspect.html, which is one file for all: npm run build.
+// Makes inspect.html of page.html and index.js: one file, since a browser loads no other from a disk. npm pack does so first.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const read = name => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 
-export const page = fileURLToPath(new URL('../inspect.html', import.meta.url))
-
 export function inlined () {
-  const code = read('index.js').replace(/^export /gm, '').split('\n').slice(1).join('\n')
-  return read('inspect.html').replace(/(?<=^\/\/ Of index\.js.*\n)[^]*(?=^\/\/ End of index\.js)/m, () => code)
+  return read('page.html').replace('// index.js\n', () => read('index.js').replace(/^export /gm, ''))
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(page, inlined())
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(new URL('../inspect.html', import.meta.url), inlined())
