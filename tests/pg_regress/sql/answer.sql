@@ -9,5 +9,5 @@ BEGIN
     RETURN result;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', SQLSTATE || ': ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
+    RETURN concat_ws(' / ', SQLSTATE || ': ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
 END $$;

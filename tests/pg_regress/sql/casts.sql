@@ -15,15 +15,15 @@ SELECT count(*) FROM generate_series('2026-01-01Z'::timestamptz, '2026-01-02Z', 
 CREATE TABLE ids AS
     SELECT decode(substr(md5(n::text) || md5((-n)::text), 1, 20), 'hex')::sno AS id
     FROM generate_series(1, 10000) n;
-SELECT count(*) FROM ids WHERE id::bytea::sno <> id OR id::uuid::sno <> id OR id::text::sno <> id;
-SELECT count(*) FROM (SELECT rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY id::uuid) b FROM ids) r WHERE a <> b;
+SELECT count(*) FROM (SELECT id, rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY id::uuid) b FROM ids) r
+WHERE id::bytea::sno <> id OR id::uuid::sno <> id OR id::text::sno <> id OR a <> b;
 
 -- As a uuid of version 7: with the milliseconds of the ID, there and back, and in the same order.
 SELECT id, sno_to_uuidv7(id), uuidv7_to_sno(sno_to_uuidv7(id)) = id AS same
 FROM (VALUES ('9q7k4op826n2g222'::sno), ('2222222222222222'), ('xxxxxxxxxxxxxxxx'), (NULL)) v(id);
-SELECT count(*) FROM ids WHERE uuidv7_to_sno(sno_to_uuidv7(id)) <> id OR sno_to_uuidv7(id)::text !~ '^.{14}7.{4}[89ab]'
+SELECT count(*) FROM (SELECT id, rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY sno_to_uuidv7(id)) b FROM ids) r
+WHERE uuidv7_to_sno(sno_to_uuidv7(id)) <> id OR sno_to_uuidv7(id)::text !~ '^.{14}7.{4}[89ab]' OR a <> b
     OR ('x' || left(replace(sno_to_uuidv7(id)::text, '-', ''), 12))::bit(48)::bigint <> extract(epoch FROM sno_time(id)) * 1000;
-SELECT count(*) FROM (SELECT rank() OVER (ORDER BY id) a, rank() OVER (ORDER BY sno_to_uuidv7(id)) b FROM ids) r WHERE a <> b;
 SELECT uuidv7_to_sno('01a1fd71-2dcc-7009-940e-000000000001');
 SELECT uuidv7_to_sno('3971376b-346f-7038-3236-6e3267323232');
 

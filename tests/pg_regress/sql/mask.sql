@@ -33,24 +33,13 @@ EXECUTE find (sno_mask('2222222222222222', :key, 'orders'), :key);
 EXPLAIN (VERBOSE, COSTS OFF) SELECT sno_mask(id, '\x00'), n FROM orders ORDER BY n LIMIT 10;
 
 -- Errors: lengths of keys, without the key; texts that are no mask. Nulls.
-SELECT command, answer('SELECT ' || command)
-FROM unnest(ARRAY[
-    $$ sno_mask('9q7k4op826n2g222', '') $$,
-    $$ sno_mask('9q7k4op826n2g222', 'secret') $$,
-    $$ sno_mask('9q7k4op826n2g222', '0123456789abcdefg') $$,
-    $$ sno_mask('9q7k4op826n2g222', decode(repeat('ab', 100000), 'hex')) $$,
-    $$ sno_unmask('9q7k4op826n2g222', 'secret') $$,
-    $$ sno_unmask('9q7k4op826n2g22y', '0123456789abcdef') $$,
-    $$ sno_unmask('9Q7K4OP826N2G222', '0123456789abcdef') $$,
-    $$ sno_unmask('', '0123456789abcdef') $$,
-    $$ sno_unmask('2026-11-01', '0123456789abcdef') $$,
-    $$ sno_unmask('\x3e0b215ae6012a070000', '0123456789abcdef') $$,
-    $$ sno_unmask(repeat('日', 20), '0123456789abcdef') $$,
-    $$ sno_mask(NULL, '') IS NULL $$,
-    $$ sno_mask('9q7k4op826n2g222', NULL) IS NULL $$,
-    $$ sno_unmask('9q7k4op826n2g222', '0123456789abcdef', NULL) IS NULL $$
-]) WITH ORDINALITY AS list(command, place)
-ORDER BY place;
+SELECT command, answer('SELECT ' || command) FROM unnest(ARRAY[
+    $$sno_mask('9q7k4op826n2g222', '')$$, $$sno_mask('9q7k4op826n2g222', 'secret')$$, $$sno_mask('9q7k4op826n2g222', '0123456789abcdefg')$$,
+    $$sno_mask('9q7k4op826n2g222', decode(repeat('ab', 100000), 'hex'))$$, $$sno_unmask('9q7k4op826n2g222', 'secret')$$,
+    $$sno_unmask('9q7k4op826n2g22y', '0123456789abcdef')$$, $$sno_unmask('9Q7K4OP826N2G222', '0123456789abcdef')$$,
+    $$sno_unmask('2026-11-01', '0123456789abcdef')$$, $$sno_unmask(repeat('日', 20), '0123456789abcdef')$$,
+    $$sno_mask(NULL, '') IS NULL AND sno_mask('9q7k4op826n2g222', NULL) IS NULL AND sno_unmask('9q7k4op826n2g222', '0123456789abcdef', NULL) IS NULL$$
+]) WITH ORDINALITY AS list(command, place) ORDER BY place;
 
 -- A key, a text and a context that are stored compressed or apart.
 CREATE TABLE wide (key bytea, masked text, context text);

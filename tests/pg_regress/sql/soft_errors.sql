@@ -10,3 +10,5 @@ FROM unnest(ARRAY['9q7k4op826n2g222', '9q7k4op826n2g22y', '', '\x00', '\x3e0b215
          WITH ORDINALITY AS list(input, place),
      pg_input_error_info(input, 'sno') AS error
 ORDER BY place;
+SELECT string_agg(concat(type, ' ', pg_input_is_valid('x', type), ' ', pg_input_is_valid(id, type)), ', ') AS valid
+FROM (VALUES ('uid60', 'AZI9gACAQD'), ('uniqueid', 'cb54ecf284000000'), ('gid', '5rLWQQkJdm-2dVseX433Zwhy')) v(type, id);
