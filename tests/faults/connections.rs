@@ -1,40 +1,12 @@
-//! Many connections at once: PIDs that fold onto shared generators, and PIDs that come again.
+//! Process IDs that come again.
 
 use std::fs;
 use std::path::Path;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Server, in_parallel, skip_on_this_machine, wait_until};
+use sno_tests::{Server, skip_on_this_machine, wait_until};
 
 use crate::{pick, tally, text};
-
-#[test]
-fn three_hundred_connections_share_the_generators() {
-    for (prefix, generators) in [("7", 255), ("7/12", 15), ("7/16", 1)] {
-        let server =
-            Server::builder().conf("max_connections", "400").conf("sno.partition_prefix", prefix).start();
-        // Everyone is connected before anyone draws.
-        let each = pick(4_000, 70_000);
-        let clients: Vec<_> = (0..300).map(|_| std::sync::Mutex::new(server.connect())).collect();
-        let all: Ids = in_parallel(300, |number| {
-            let mut ids = server.ids();
-            let query = format!("SELECT sno_new(1) FROM generate_series(1, {each})");
-            ids.query(&mut clients[number].lock().unwrap(), &query).unwrap();
-            assert!(ids.is_ascending());
-            ids
-        })
-        .into_iter()
-        .collect();
-        assert_eq!(all.len(), 300 * each);
-        let mut partitions: Vec<u16> = all.iter().map(|id| id.partition()).collect();
-        partitions.sort_unstable();
-        partitions.dedup();
-        assert!(partitions.len() <= generators, "{prefix}: {} partitions", partitions.len());
-        assert!(partitions.len() > generators / 2, "{prefix}: {} partitions", partitions.len());
-        tally::fault("crowds of 300 connections on 255, 15 or 1 generators");
-        tally::prove(all);
-    }
-}
 
 /// Sessions one after the other whose processes all have the same ID, on a clock that stands still: if a generator were
 /// its process's own, each of them would begin with the same ID.

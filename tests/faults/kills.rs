@@ -1,4 +1,4 @@
-//! `kill -9` for backends that generate, over and over; for the postmaster alone; for the one that writes the marks.
+//! `kill -9` for the postmaster alone, and for the one that writes the marks. For backends that generate: `restarts.rs`.
 
 use std::fs::{self, File};
 use std::thread;
@@ -7,34 +7,6 @@ use std::time::{Duration, Instant};
 use sno_tests::{SIGQUIT, Server, skip_on_this_machine};
 
 use crate::{load, pick, tally};
-
-#[test]
-fn backends_are_killed_while_they_generate() {
-    // With one generator for all, and with many.
-    for (prefix, fsync) in [("3/16", false), ("3", true)] {
-        let server =
-            Server::builder().faketime(true).fsync(fsync).conf("sno.partition_prefix", prefix).start();
-        let rounds = pick(4, 40);
-        let mut kills = 0;
-        let (ids, errors) = load::run(&server, 4, load::DRAW, "", |load| {
-            for round in 0..rounds {
-                // Some go right after a start, when everybody resumes; some in the midst of it.
-                load.wait([1, 20_000, 60_000][round % 3]);
-                // Two at a time: the second may be on its way out already.
-                let killed = server.crash(2, load.pids(round));
-                for _ in 0..killed {
-                    tally::fault("kill -9 of a backend that generates");
-                }
-                kills += killed;
-            }
-            load.wait(20_000);
-        });
-        // Right after a start, not everybody is back.
-        assert!(kills >= rounds / 2, "{kills} kills in {rounds} rounds");
-        load::only(&errors, &load::DOWN);
-        tally::prove(ids);
-    }
-}
 
 /// The process that holds the lock of a server's marks file.
 fn writer(server: &Server) -> Option<i32> {

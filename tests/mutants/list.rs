@@ -34,7 +34,6 @@ const KILLS: Suite = Suite("faults", "kills::");
 const DISK: Suite = Suite("faults", "disk::");
 const MARKS: Suite = Suite("faults", "marks_file::");
 const STANDBY: Suite = Suite("faults", "standby::");
-const CLOCK: Suite = Suite("faults", "clock::");
 const WAITS: Suite = Suite("faults", "waits::");
 const SETTINGS: Suite = Suite("server", "settings::");
 const REGRESS: Suite = Suite("server", "regress::");
@@ -104,10 +103,10 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "limits.iter().all(|limit| *limit < horizon)"),
     ]),
     ("core/src/server/mod.rs", &[
-        ("marks are ignored at a start", &[SIM, RESTARTS, KILLS, DISK, MARKS, STANDBY, CLOCK],
+        ("marks are ignored at a start", &[SIM, RESTARTS, DISK, MARKS, STANDBY],
             "self.marks.restore(record.limits, record.current);",
             "self.marks.restore([T::MIN; 2], record.current);"),
-        ("generators from number 16 on start at zero", &[RESTARTS, KILLS, CLOCK],
+        ("generators from number 16 on start at zero", &[RESTARTS],
             "for slot in &self.slots {",
             "for slot in self.slots.iter().take(16) {"),
         ("serial numbers of records begin at zero after a start", &[CORE, SIM, MARKS],
@@ -165,7 +164,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("a claim is not one atomic step", &[LOOM, UNIQUENESS],
             "        self.word.compare_exchange(old.0, new.0, AcqRel, Relaxed).is_ok()",
             "        self.word.load(Acquire) == old.0 && {\n            self.word.store(new.0, Release);\n            true\n        }"),
-        ("the tick of the side that is left is not noted", &[CORE, LOOM, CLOCK],
+        ("the tick of the side that is left is not noted", &[CORE, LOOM, RESTARTS],
             "            self.departed[this as usize].fetch_max(tick.get(), AcqRel);",
             ""),
         ("the tick of the side that is left is noted after the change", &[LOOM],

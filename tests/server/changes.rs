@@ -371,32 +371,30 @@ fn refusals() {
          CREATE TABLE taken3 (id integer PRIMARY KEY); CREATE FUNCTION taken3_log() RETURNS integer LANGUAGE SQL RETURN 1;
          CREATE ROLE alice LOGIN; CREATE TABLE forced (id integer PRIMARY KEY); ALTER TABLE forced FORCE ROW LEVEL SECURITY, OWNER TO alice",
     );
-    let mut cases = vec![
-        ("without", "42809", "It has no primary key."),
-        ("unlogged", "42809", "It is an unlogged table, which a crash empties."),
-        ("temporary", "42809", "It is a temporary table."),
-        ("view", "42809", "It is not a table."),
-        ("sequence", "42809", "It is not a table."),
-        ("file", "42809", "It is a foreign table."),
-        ("parent", "42809", "Other tables inherit from it."),
-        ("part", "42809", "It is a partition."),
-        ("forced", "42809", "FORCE ROW LEVEL SECURITY hides rows from its owner: they would look deleted."),
-        ("changed", "42701", "The view of its changes has a column of this name."),
-        ("record", "42701", "The view of its changes has a column of this name."),
-        (
-            "a23456789_123456789_123456789_123456789_123456789_123456",
-            "42622",
-            "There must be room for \"_changes\".",
-        ),
-        ("taken", "42710", "\"public.taken\" needs this name for the log of its changes."),
-        ("taken2", "42710", "\"public.taken2\" needs this name for the log of its changes."),
-        ("taken3", "42710", "\"public.taken3\" needs this name for the log of its changes."),
-    ];
+    let mut cases = r#"
+        42809 without: It has no primary key.
+        42809 unlogged: It is an unlogged table, which a crash empties.
+        42809 temporary: It is a temporary table.
+        42809 view: It is not a table.
+        42809 sequence: It is not a table.
+        42809 file: It is a foreign table.
+        42809 parent: Other tables inherit from it.
+        42809 part: It is a partition.
+        42809 forced: FORCE ROW LEVEL SECURITY hides rows from its owner: they would look deleted.
+        42701 changed: The view of its changes has a column of this name.
+        42701 record: The view of its changes has a column of this name.
+        42622 a23456789_123456789_123456789_123456789_123456789_123456: The name of the view is the name of the table and "_changes".
+        42710 taken: "public.taken" needs this name for the log of its changes.
+        42710 taken2: "public.taken2" needs this name for the log of its changes.
+        42710 taken3: "public.taken3" needs this name for the log of its changes."#
+        .to_owned();
     if major_version(&mut client) >= 18 {
         client.run("CREATE TABLE spans (rooms int4range, during daterange, PRIMARY KEY (rooms, during WITHOUT OVERLAPS))");
-        cases.push(("spans", "42809", "Its primary key has WITHOUT OVERLAPS."));
+        cases += "\n42809 spans: Its primary key has WITHOUT OVERLAPS.";
     }
-    for (table, code, detail) in cases {
+    for case in cases.lines().skip(1) {
+        let (code, rest) = case.trim().split_once(' ').unwrap();
+        let (table, detail) = rest.split_once(": ").unwrap();
         let refused = error(&mut client, &format!("SELECT sno_track_changes('{table}')"));
         assert_eq!((refused.code().code(), refused.detail()), (code, Some(detail)), "{table}: {refused:?}");
         assert!(refused.hint().is_some() || code == "42622", "{refused:?}");
@@ -491,46 +489,25 @@ fn keys_of_all_types() {
     if client.batch_execute(icu).is_err() {
         client.run("CREATE COLLATION nocase (locale = 'C')");
     }
+    // The columns, those of the key, and two rows.
+    let kinds = r#"
+        a integer, b text, c integer / b, a / 1, 'x', 0 / 1, 'y', 0
+        a others.citext, c integer / a / 'Key', 0 / 'other', 0
+        a varchar(9), b bpchar(5), c integer / a, b / 'x', 'y', 0 / 'x ', 'y', 0
+        a text COLLATE "C", b text COLLATE nocase, c integer / a, b / 'x', 'y', 0 / 'X', 'y', 0
+        a mood, b code, c integer / a, b / 'sad', 'x', 0 / 'happy', 'x', 0
+        a integer[], b int4range, d pair, c integer / a, b, d / '{1,NULL}', '[1,5)', '(1,x)', 0 / '{1,2}', '[1,5)', '(1,x)', 0
+        a numeric, b float8, d interval, c integer / a, b, d / 1.0, -0.0, '1 day', 0 / 1.01, 0, '24 hours', 0
+        a inet, b bytea, d timestamptz, c integer / a, b, d / '::1', '\x00', 'infinity', 0 / '::1', '\x01', 'infinity', 0
+        a "Ex t%s".sno, c integer / a / '9q7k4op826n2g222', 0 / '9q7k4op826n2g223', 0
+        "it's ""%1$s, a" integer, c integer / "it's ""%1$s, a" / 1, 0 / 2, 0
+        t integer, l integer, n integer, found integer, tg_op integer, c integer / t, l, n, found, tg_op / 1, 1, 1, 1, 1, 0 / 1, 1, 1, 1, 2, 0
+        a integer, b integer, c integer, d integer GENERATED ALWAYS AS (a + b) STORED / d / 1, 2, 0 / 1, 3, 0"#;
     let mut number = 0;
-    for (columns, key, one, other) in [
-        ("a integer, b text, c integer", "b, a", "1, 'x', 0", "1, 'y', 0"),
-        ("a others.citext, c integer", "a", "'Key', 0", "'other', 0"),
-        ("a varchar(9), b bpchar(5), c integer", "a, b", "'x', 'y', 0", "'x ', 'y', 0"),
-        (r#"a text COLLATE "C", b text COLLATE nocase, c integer"#, "a, b", "'x', 'y', 0", "'X', 'y', 0"),
-        ("a mood, b code, c integer", "a, b", "'sad', 'x', 0", "'happy', 'x', 0"),
-        (
-            "a integer[], b int4range, d pair, c integer",
-            "a, b, d",
-            "'{1,NULL}', '[1,5)', '(1,x)', 0",
-            "'{1,2}', '[1,5)', '(1,x)', 0",
-        ),
-        (
-            "a numeric, b float8, d interval, c integer",
-            "a, b, d",
-            "1.0, -0.0, '1 day', 0",
-            "1.01, 0, '24 hours', 0",
-        ),
-        (
-            "a inet, b bytea, d timestamptz, c integer",
-            "a, b, d",
-            "'::1', '\\x00', 'infinity', 0",
-            "'::1', '\\x01', 'infinity', 0",
-        ),
-        (r#"a "Ex t%s".sno, c integer"#, "a", "'9q7k4op826n2g222', 0", "'9q7k4op826n2g223', 0"),
-        (r#""it's ""%1$s, a" integer, c integer"#, r#""it's ""%1$s, a""#, "1, 0", "2, 0"),
-        (
-            "t integer, l integer, n integer, found integer, tg_op integer, c integer",
-            "t, l, n, found, tg_op",
-            "1, 1, 1, 1, 1, 0",
-            "1, 1, 1, 1, 2, 0",
-        ),
-        (
-            "a integer, b integer, c integer, d integer GENERATED ALWAYS AS (a + b) STORED",
-            "d",
-            "1, 2, 0",
-            "1, 3, 0",
-        ),
-    ] {
+    for kind in kinds.lines().skip(1) {
+        let [columns, key, one, other] = kind.trim().split(" / ").collect::<Vec<_>>()[..] else {
+            panic!("{kind}")
+        };
         for name in ["plain", r#"it's ""%s %1$I --"#] {
             number += 1;
             client.run(&format!(

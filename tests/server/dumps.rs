@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, give_to_server, plan, text, wait_until};
 
-use crate::upgrades::difference;
+use crate::upgrades::{FILL, content, difference};
 
 /// Each type, with two of its IDs, the lower one first.
 const TYPES: [(&str, &str, &str); 4] = [
@@ -154,7 +154,7 @@ fn restored(server: &Server, source: &mut Client) -> Vec<Client> {
     let mut copies = Vec::new();
     for (name, dump, program, how) in [
         ("plain", &["-Fp"][..], "psql", &psql[..]),
-        ("inserts", &["-Fp", "--inserts"], "psql", &psql),
+        ("inserts", &["-Fp", "--inserts", "--rows-per-insert=1000"], "psql", &psql),
         ("custom", &["-Fc"], "pg_restore", &restore[..1]),
         ("parallel", &["-Fc"], "pg_restore", &restore),
     ] {
@@ -183,12 +183,14 @@ fn objects_that_name_no_operator_are_restored() {
     let server = Server::builder().start();
     let mut source = server.connect();
     source.run(&objects());
-    let all = inventory(&mut source);
+    source.run(FILL);
+    let (all, rows) = (inventory(&mut source), content(&mut source));
     assert!(
         all.len() > 250 && all.contains("sno_time_row: 2 rows") && all.contains("gid_cases: 10 rows"),
         "{all:?}"
     );
     for mut copy in restored(&server, &mut source) {
+        assert_eq!(content(&mut copy), rows);
         // They do what they did.
         for (of, _, high) in TYPES {
             for (name, _) in expressions("a", "b") {

@@ -1,5 +1,5 @@
 //! Feeds: `sno_feed()` returns each row once, whoever calls it and however, or says why not. What is done to it under
-//! load is in `../faults/feeds.rs`, what SQL sees in `../pg_regress/sql/feeds.sql`.
+//! load is in `../faults/feeds.rs`.
 
 use std::env;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -143,11 +143,7 @@ fn batches() {
     client.run("CREATE TABLE tags (item sno, tag integer); INSERT INTO tags SELECT id, t FROM items, generate_series(1, 5) t");
     client.run("CREATE VIEW tagged AS SELECT items.id, n, tag, sno_time(items.id) AS created_at FROM items JOIN tags ON item = items.id");
     client.run("SELECT sno_create_feed('tagged', 'tagged', key => 'id', margin => '0')");
-    for (feed, size, batches) in [
-        ("feed', NULL::items", 33, 31),
-        ("tagged', NULL::tagged", 33, 143),
-        ("tagged', NULL::tagged", 5, 1000),
-    ] {
+    for (feed, size, batches) in [("feed', NULL::items", 33, 31), ("tagged', NULL::tagged", 33, 143)] {
         client.run("SELECT sno_seek_feed('feed', '-infinity'), sno_seek_feed('tagged', '-infinity')");
         client.run("CREATE TEMP TABLE got (id sno, n integer, batch integer, place serial)");
         for batch in 1..=batches + 1 {
@@ -276,30 +272,6 @@ fn rows_that_are_given_back() {
     assert_eq!(text(&mut client, &tagged), "3 4 5");
 }
 
-/// What loses rows, as docs/order.md says, and what is right instead: a COMMIT within the loop over a batch.
-#[test]
-fn a_procedure_commits_after_its_loop() {
-    let server = server();
-    let mut client = server.connect();
-    client.run(
-        "CREATE TABLE copy (n integer CHECK (n <> 3)); INSERT INTO items (n) SELECT generate_series(1, 5)",
-    );
-    next_tick();
-    let body = |inside: &str| {
-        format!(
-            "DO $$ DECLARE r record; BEGIN
-                 FOR r IN SELECT * FROM sno_feed('feed', NULL::items) LOOP INSERT INTO copy VALUES (r.n); {inside} END LOOP;
-             END $$"
-        )
-    };
-    assert_eq!(code(&mut client, &body("")), "23514");
-    assert_eq!(text(&mut client, "SELECT count(*) FROM copy"), "0");
-    assert_eq!(code(&mut client, &body("COMMIT;")), "23514");
-    // The rows 3 to 5 are lost.
-    assert_eq!(text(&mut client, "SELECT string_agg(n::text, ' ') FROM copy"), "1 2");
-    assert_eq!(read(&mut client), "");
-}
-
 /// Every refusal, with its SQLSTATE and what it says.
 #[test]
 fn refusals() {
@@ -332,94 +304,48 @@ fn refusals() {
         client.run("SELECT 1");
     };
     let feed = "SELECT * FROM sno_feed('feed', NULL::items)";
-    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
-        let message = format!("cannot read a feed in a transaction with isolation level {level}");
-        refused("postgres", &format!("BEGIN ISOLATION LEVEL {level}; {feed}"), "25000", &message);
-    }
-    let postgres = [
-        (&*format!("BEGIN READ ONLY; {feed}"), "25006", "cannot read a feed in a read-only transaction"),
-        ("SELECT sno_feed('feed', NULL::items, 0)", "22023", "invalid size of a batch: 0"),
-        ("SELECT sno_feed('feed', NULL::items, NULL)", "22004", "size of a batch must not be null"),
-        ("SELECT sno_feed('none', NULL::items)", "42704", "feed \"none\" does not exist"),
-        ("SELECT sno_feed(NULL, NULL::items)", "22004", "name of a feed must not be null"),
-        (
-            "SELECT sno_feed('feed', NULL::two)",
-            "42804",
-            "feed \"feed\" returns rows of \"public.items\", not of \"public.two\"",
-        ),
-        (
-            "SELECT sno_feed('feed', 1)",
-            "42804",
-            "feed \"feed\" returns rows of \"public.items\", not of \"integer\"",
-        ),
-        ("SELECT sno_feed('given', NULL::items)", "55000", "horizon must be given for feed \"given\""),
-        ("SELECT sno_create_feed('feed', 'items')", "42710", "feed \"feed\" already exists"),
-        (
-            "CREATE TEMP TABLE passing (id sno PRIMARY KEY); SELECT sno_create_feed('x', 'passing')",
-            "42809",
-            "cannot create a feed of temporary rows: \"passing\"",
-        ),
-        (
-            "SELECT sno_feed('feed', NULL::items, 1, '2222222222222222')",
-            "22023",
-            "horizon cannot be given for feed \"feed\"",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'items', NULL)",
-            "22004",
-            "name, source and start of a feed must not be null",
-        ),
-        ("SELECT sno_create_feed('x', NULL)", "22004", "name, source and start of a feed must not be null"),
-        (
-            "SELECT sno_create_feed(NULL, 'items')",
-            "22004",
-            "name, source and start of a feed must not be null",
-        ),
-        (
-            "SELECT sno_create_feed('x', 'items', '2070-01-01Z')",
-            "22023",
-            "feed cannot start in the future: \"2070-01-01 00:00:00+00\"",
-        ),
-        ("SELECT sno_create_feed('x', 'items', margin => '-1 s')", "22023", "margin must not be negative"),
-        ("SELECT sno_seek_feed('feed')", "22023", "either a time or an ID must be given"),
-        (
-            "SELECT sno_seek_feed('feed', now(), '2222222222222222')",
-            "22023",
-            "either a time or an ID must be given",
-        ),
-        (
-            "SELECT sno_seek_feed('feed', 'infinity')",
-            "22023",
-            "feed cannot start in the future: \"infinity\"",
-        ),
-        ("SELECT sno_seek_feed('none', '-infinity')", "42704", "feed \"none\" does not exist"),
-        ("SELECT sno_drop_feed('none')", "42704", "feed \"none\" does not exist"),
-    ];
-    for (sql, code, message) in postgres {
-        refused("postgres", sql, code, message);
-    }
-    let create = |arguments: &str, code: &str, message: &str| {
-        refused("postgres", &format!("SELECT sno_create_feed('x', {arguments})"), code, message);
-    };
-    for (arguments, rows) in [
-        ("'old'", "materialized rows: \"public.old\""),
-        ("'over_old'", "materialized rows: \"public.old\""),
-        ("'log'", "foreign rows: \"public.log_far\""),
-        ("'log', margin => NULL", "foreign rows: \"public.log_far\""),
-    ] {
-        create(arguments, "42809", &format!("cannot create a feed of {rows}"));
-    }
-    for (arguments, source) in [
-        ("'two'", "public.two"),
-        ("'doubled'", "public.doubled"),
-        ("'doubled', key => 'c'", "public.doubled"),
-        ("'numbers'", "public.numbers"),
-        ("'items_pkey', key => 'id'", "public.items_pkey"),
-        ("'loose', key => 'other'", "public.loose"),
-        ("'included'", "public.included"),
-        ("'lines'", "public.lines"),
-    ] {
-        create(arguments, "42703", &format!("no single key of type sno in \"{source}\""));
+    // For each SQLSTATE statements, and what they say.
+    let statements = r#"
+        25000 BEGIN ISOLATION LEVEL REPEATABLE READ; TABLE feed -> cannot read a feed in a transaction with isolation level REPEATABLE READ
+        25000 BEGIN ISOLATION LEVEL SERIALIZABLE; TABLE feed -> cannot read a feed in a transaction with isolation level SERIALIZABLE
+        25006 BEGIN READ ONLY; TABLE feed -> cannot read a feed in a read-only transaction
+        22023 SELECT sno_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
+        22004 SELECT sno_feed('feed', NULL::items, NULL) -> size of a batch must not be null
+        42704 SELECT sno_feed('none', NULL::items) -> feed "none" does not exist
+        22004 SELECT sno_feed(NULL, NULL::items) -> name of a feed must not be null
+        42804 SELECT sno_feed('feed', NULL::two) -> feed "feed" returns rows of "public.items", not of "public.two"
+        42804 SELECT sno_feed('feed', 1) -> feed "feed" returns rows of "public.items", not of "integer"
+        55000 SELECT sno_feed('given', NULL::items) -> horizon must be given for feed "given"
+        22023 SELECT sno_feed('feed', NULL::items, 1, '2222222222222222') -> horizon cannot be given for feed "feed"
+        42710 SELECT sno_create_feed('feed', 'items') -> feed "feed" already exists
+        42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of temporary rows: "passing"
+        22004 create('items', NULL) -> name, source and start of a feed must not be null
+        22004 create(NULL) -> name, source and start of a feed must not be null
+        22004 SELECT sno_create_feed(NULL, 'items') -> name, source and start of a feed must not be null
+        22023 create('items', '2070-01-01Z') -> feed cannot start in the future: "2070-01-01 00:00:00+00"
+        22023 create('items', margin => '-1 s') -> margin must not be negative
+        22023 SELECT sno_seek_feed('feed') -> either a time or an ID must be given
+        22023 SELECT sno_seek_feed('feed', now(), '2222222222222222') -> either a time or an ID must be given
+        22023 SELECT sno_seek_feed('feed', 'infinity') -> feed cannot start in the future: "infinity"
+        42704 SELECT sno_seek_feed('none', '-infinity') -> feed "none" does not exist
+        42704 SELECT sno_drop_feed('none') -> feed "none" does not exist
+        42809 create('old') -> cannot create a feed of materialized rows: "public.old"
+        42809 create('over_old') -> cannot create a feed of materialized rows: "public.old"
+        42809 create('log') -> cannot create a feed of foreign rows: "public.log_far"
+        42809 create('log', margin => NULL) -> cannot create a feed of foreign rows: "public.log_far"
+        42703 create('two') -> no single key of type sno in "public.two"
+        42703 create('doubled') -> no single key of type sno in "public.doubled"
+        42703 create('doubled', key => 'c') -> no single key of type sno in "public.doubled"
+        42703 create('numbers') -> no single key of type sno in "public.numbers"
+        42703 create('items_pkey', key => 'id') -> no single key of type sno in "public.items_pkey"
+        42703 create('loose', key => 'other') -> no single key of type sno in "public.loose"
+        42703 create('included') -> no single key of type sno in "public.included"
+        42703 create('lines') -> no single key of type sno in "public.lines""#;
+    for line in statements.lines().skip(1) {
+        let (code, rest) = line.trim().split_once(' ').unwrap();
+        let (sql, message) = rest.split_once(" -> ").unwrap();
+        let sql = sql.replace("TABLE feed", feed).replace("create(", "SELECT sno_create_feed('x', ");
+        refused("postgres", &sql, code, message);
     }
     // A key that begins no index, until one is there.
     let create_tenants = "SELECT sno_create_feed('tenants', 'tenants')";
@@ -476,8 +402,8 @@ fn refusals() {
         client.run(&call.replace(&format!("{table})"), &format!("{table}, 1, '2222222222222222')")));
     }
     for (source, table) in [("items", "items"), ("own", "items"), ("parts", "part")] {
-        let message = format!("subscribed rows: \"public.{table}\"");
-        create(&format!("'{source}'"), "42809", &format!("cannot create a feed of {message}"));
+        let message = format!("cannot create a feed of subscribed rows: \"public.{table}\"");
+        refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "42809", &message);
     }
     client.run(
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
@@ -848,7 +774,7 @@ fn rights() {
     upper.run("SELECT sno_seek_feed('feed', '-infinity'), sno_drop_feed('feed')");
 }
 
-/// Names that need quotes, and a path that leads to other things of the names that the functions use.
+/// Names that need quotes, and an extension that is in no path; what others put in front of PostgreSQL's names: `schemas.rs`.
 #[test]
 fn names_and_paths() {
     let server = Server::builder().extension(false).start();
@@ -860,83 +786,34 @@ fn names_and_paths() {
            RESET search_path"#,
     );
     let (table, feed) = (r#""S '1 %1$s"."Ev""il; --""#, "f''\"%1$s");
-    let uses = |client: &mut Client| {
-        let call =
-            format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#);
-        client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
-        let create = format!(
-            r#"SELECT "Ex t%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
-            table.replace('\'', "''")
-        );
-        client.run(&create);
-        next_tick();
-        assert_eq!(text(client, &call), "1 2");
-        client.run(r#"UPDATE "Ex t%s".sno_feed_positions SET moved = moved - interval '1 min'"#);
-        client.run(&call);
-        assert!(client.one::<bool>(
+    let call = format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#);
+    client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
+    let create = format!(
+        r#"SELECT "Ex t%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
+        table.replace('\'', "''")
+    );
+    client.run(&create);
+    next_tick();
+    assert_eq!(text(&mut client, &call), "1 2");
+    client.run(r#"UPDATE "Ex t%s".sno_feed_positions SET moved = moved - interval '1 min'"#);
+    client.run(&call);
+    assert!(
+        client.one::<bool>(
             r#"SELECT lag < '1 min' AND moved > now() - interval '1 min' FROM "Ex t%s".sno_feeds"#
-        ));
-        client.run(&format!(r#"SELECT "Ex t%s".sno_seek_feed('{feed}', '-infinity')"#));
-        assert_eq!(text(client, &call.replace(&format!("{table})"), &format!("{table}, 1)"))), "1");
-        client.run(&format!(r#"SELECT "Ex t%s".sno_drop_feed('{feed}')"#));
-        client.run(&format!("DELETE FROM {table}"));
-    };
-    uses(&mut client);
+        )
+    );
+    client.run(&format!(r#"SELECT "Ex t%s".sno_seek_feed('{feed}', '-infinity')"#));
+    assert_eq!(text(&mut client, &call.replace(&format!("{table})"), &format!("{table}, 1)"))), "1");
+    client.run(&format!(r#"SELECT "Ex t%s".sno_drop_feed('{feed}')"#));
+    client.run(&format!("DELETE FROM {table}"));
     // Others' functions in the schema of the extension, which fit calls with fewer arguments better.
     client.run(
         r#"CREATE FUNCTION "Ex t%s".sno_seek_feed(text, timestamptz) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"#,
     );
     client.run(&format!(
-        r#"SELECT "Ex t%s".sno_create_feed('typed', '{}', margin => '0'), "Ex t%s".sno_drop_feed('typed');
-           DROP FUNCTION "Ex t%s".sno_seek_feed(text, timestamptz)"#,
+        r#"SELECT "Ex t%s".sno_create_feed('typed', '{}', margin => '0'), "Ex t%s".sno_drop_feed('typed')"#,
         table.replace('\'', "''")
     ));
-    // All operators between the types that are used, functions and types: each says that it was called.
-    client.run(
-        "CREATE SCHEMA trap;
-         DO $do$
-         DECLARE o record; types oid[] := '{text,name,oid,int4,bool,timestamptz,interval,regclass,regtype}'::regtype[]::oid[];
-         BEGIN
-             FOR o IN SELECT oid, oprname, oprleft::regtype AS l, oprright::regtype AS r, oprresult::regtype AS result
-                      FROM pg_operator WHERE oprleft = ANY (types) AND oprright = ANY (types) LOOP
-                 EXECUTE format('CREATE FUNCTION trap.o%s(%s, %s) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN RAISE ''trapped''; END $$',
-                     o.oid, o.l, o.r, o.result);
-                 EXECUTE format('CREATE OPERATOR trap.%s (FUNCTION = trap.o%s, LEFTARG = %s, RIGHTARG = %s)', o.oprname, o.oid, o.l, o.r);
-             END LOOP;
-             FOR o IN SELECT proname, pg_get_function_identity_arguments(oid) AS args, proretset, prorettype::regtype AS result, provariadic
-                      FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f'
-                        AND '\"any\"'::regtype <> ALL (proargtypes) AND proname = ANY (
-                          '{format,pg_has_role,to_regclass,to_regrole,quote_ident,current_setting,clock_timestamp,upper,text,bool,now}') LOOP
-                 EXECUTE format('CREATE FUNCTION trap.%I(%s) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN RAISE ''trapped''; END $$',
-                     o.proname, o.args, o.result);
-             END LOOP;
-         END $do$;
-         CREATE FUNCTION trap.trap(anyelement) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
-         CREATE DOMAIN trap.text AS pg_catalog.text CHECK (trap.trap(VALUE));
-         CREATE DOMAIN trap.bool AS pg_catalog.bool CHECK (trap.trap(VALUE));
-         CREATE DOMAIN trap.\"interval\" AS pg_catalog.\"interval\" CHECK (trap.trap(VALUE));
-         CREATE TYPE trap.record AS (n pg_catalog.int4);",
-    );
-    let mut client = server.connect();
-    client.run("SET search_path = trap, pg_catalog");
-    assert!(error(&mut client, "SELECT 1 < 2").message().contains("trapped"));
-    for sql in [
-        format!("INSERT INTO {table} (n) VALUES (1), (2)"),
-        format!(
-            r#"SELECT "Ex t%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
-            table.replace('\'', "''")
-        ),
-        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#),
-        r#"UPDATE "Ex t%s".sno_feed_positions SET moved = '2026-01-01Z'"#.into(),
-        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#),
-        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#),
-        format!(r#"SELECT "Ex t%s".sno_seek_feed('{feed}', '-infinity')"#),
-        format!(r#"SELECT n FROM "Ex t%s".sno_feed('{feed}', NULL::{table}, 1)"#),
-        format!(r#"SELECT "Ex t%s".sno_drop_feed('{feed}')"#),
-    ] {
-        client.run(&sql);
-        next_tick();
-    }
 }
 
 /// Positions are dumped with the rows, whoever dumps and whoever restores.
@@ -1011,13 +888,17 @@ fn partial_restores() {
         CREATE VIEW few AS SELECT * FROM items WHERE n > 0;
         CREATE TABLE after (LIKE items INCLUDING ALL); CREATE TABLE \"Old 'one'\" (LIKE items INCLUDING ALL);
         CREATE TABLE swapped (LIKE items INCLUDING ALL)";
+    // Feeds, with what they read now, and then.
     let feeds = [
-        ("items", "items"),
-        ("entries", "logs.entries"),
-        ("few", "few"),
-        ("renamed", "after"),
-        ("swapped", "\"Old 'one'\""),
+        ("items", "items", "items"),
+        ("entries", "logs.entries", "logs.entries"),
+        ("few", "few", "few"),
+        ("renamed", "before", "after"),
+        ("swapped", "swapped", "\"Old 'one'\""),
     ];
+    let create = |feed: &str, source: &str, since: &str| {
+        format!("SELECT sno_create_feed('{feed}', '{}'{since}, margin => '0');", source.replace('\'', "''"))
+    };
     server.run("CREATE DATABASE source");
     let mut client = server.connect_to("source");
     client.run("CREATE EXTENSION sno");
@@ -1029,18 +910,11 @@ fn partial_restores() {
             .replace("\"Old 'one'\"", "swapped"),
     );
     client.run(
-        "SELECT sno_create_feed(feed, source::regclass, margin => '0')
-         FROM (VALUES ('items', 'items'), ('entries', 'logs.entries'), ('few', 'few'), ('renamed', 'before'), ('swapped', 'swapped')) f (feed, source);
-         INSERT INTO items (n) VALUES (1), (2); INSERT INTO logs.entries TABLE items; INSERT INTO before TABLE items; INSERT INTO swapped TABLE items;
-         SELECT pg_sleep(0.008)",
+        "INSERT INTO items (n) VALUES (1), (2); INSERT INTO logs.entries TABLE items; INSERT INTO before TABLE items; INSERT INTO swapped TABLE items",
     );
-    for (feed, source) in [
-        ("items", "items"),
-        ("entries", "logs.entries"),
-        ("few", "few"),
-        ("renamed", "before"),
-        ("swapped", "swapped"),
-    ] {
+    next_tick();
+    for (feed, source, _) in feeds {
+        client.run(&create(feed, source, ""));
         client.run(&format!("SELECT FROM sno_feed('{feed}', NULL::{source})"));
     }
     client.run(
@@ -1055,16 +929,8 @@ fn partial_restores() {
         assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
     };
     let migrations = |since: &str| {
-        let feeds: Vec<String> = feeds
-            .iter()
-            .map(|(feed, source)| {
-                format!(
-                    "SELECT sno_create_feed('{feed}', '{}'{since}, margin => '0')",
-                    source.replace('\'', "''")
-                )
-            })
-            .collect();
-        format!("CREATE EXTENSION sno; {tables}; {}", feeds.join(";"))
+        let feeds: String = feeds.iter().map(|(feed, _, source)| create(feed, source, since)).collect();
+        format!("CREATE EXTENSION sno; {tables}; {feeds}")
     };
     for (number, (dump, before, restore, missing)) in [
         (&[][..], String::new(), &[][..], false),
@@ -1099,7 +965,7 @@ fn partial_restores() {
             client.run("DROP SCHEMA IF EXISTS logs CASCADE");
             run("pg_restore", &["-d", &target, "--exit-on-error", file]);
         }
-        for (feed, source) in feeds {
+        for (feed, _, source) in feeds {
             let call = READ.replace("feed'", &format!("{feed}'")).replace("::items", &format!("::{source}"));
             assert_eq!(text(&mut client, &call), "3", "{feed} {dump:?} {restore:?} {before}");
         }

@@ -31,7 +31,6 @@ mod installing;
 mod masks;
 mod monitoring;
 mod moving;
-mod order;
 mod parallel;
 mod partitions;
 mod pg_upgrade;

@@ -1,5 +1,5 @@
 //! The steps of `docs/moving.md` to `sno` keys, and of `docs/moving-back.md` out of them again, while the tables are
-//! written all the time; and those from `sql/uuidv7.sql`.
+//! written all the time: of a whole schema in `shop`, and here of keys from `sql/uuidv7.sql`.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -95,14 +95,6 @@ pub(crate) fn go(server: &Server, steps: &[String], key_type: &str) {
              AND atttypid = '{key_type}'::regtype"
     );
     assert_eq!(one(&key), 1);
-}
-
-#[test]
-fn tables_move_to_sno_and_out_again_while_they_are_written() {
-    let server = Server::builder().start();
-    let steps = [steps(), steps_back().split_off(1)].concat();
-    assert!(steps.len() >= 16, "{} steps found", steps.len());
-    go(&server, &steps, "uuid");
 }
 
 /// As docs/without-the-extension.md says: the way back to `uuid` with the types exchanged, and then the way back itself.

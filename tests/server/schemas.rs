@@ -1,10 +1,14 @@
 //! Schemas whose owners have put something in before the extension comes: both are trusted, so whoever may create in a
 //! database chooses the schema, and what the superuser's script finds there must not become part of it.
 
+use std::thread;
+use std::time::Duration;
+
 use sno_tests::{Server, Sql as _, error, plan, text, wait_until};
 
 /// Puts into a schema a better match than PostgreSQL's own for every function and operator of the scripts, wherever the
-/// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time.
+/// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time. And
+/// the same as PostgreSQL's own, for paths in which the schema comes first.
 const TRAPS: &str = r#"
     CREATE SCHEMA trap;
     CREATE TEMP TABLE types AS SELECT unnest('{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
@@ -24,7 +28,6 @@ const TRAPS: &str = r#"
             WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proretset
                 AND proargtypes[place] IN (TABLE types) AND proname IN (SELECT regexp_split_to_table(script, '[^a-z0-9_]+'))
                 AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = ANY (prorettype || proargtypes::oid[]) AND typtype = 'p')
-                AND to_regprocedure(format('pg_catalog.%I(%s)', proname, new)) IS NULL
             GROUP BY 1
         LOOP
             EXECUTE format('CREATE FUNCTION trap.%s RETURNS %s LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$',
@@ -33,9 +36,7 @@ const TRAPS: &str = r#"
         END LOOP;
         FOR trap IN
             SELECT o.name, l.type AS l, r.type AS r
-            FROM types l, types r,
-                unnest('{=,<>,<,<=,>,>=,||,+,-,~}'::text[]) o(name)
-            WHERE to_regoperator(format('pg_catalog.%s(%s, %s)', o.name, l.type, r.type)) IS NULL
+            FROM types l, types r, unnest('{=,<>,<,<=,>,>=,||,+,-,~}'::text[]) o(name)
         LOOP
             EXECUTE format('CREATE OR REPLACE FUNCTION trap.caught(%s, %s) RETURNS boolean LANGUAGE plpgsql '
                 'AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$', trap.l, trap.r);
@@ -48,7 +49,13 @@ const TRAPS: &str = r#"
     -- What exists for any types.
     CREATE FUNCTION trap.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
     CREATE FUNCTION trap.sno_lower(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END'"#;
+    CREATE FUNCTION trap.sno_lock_partitions(regclass, boolean, text, boolean) RETURNS void LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';"#;
+
+/// Types instead of PostgreSQL's.
+const TYPES: &str = r#"
+    CREATE FUNCTION trap.trap(anyelement) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
+    CREATE DOMAIN trap.text AS pg_catalog.text CHECK (trap.trap(VALUE)); CREATE DOMAIN trap.bool AS pg_catalog.bool CHECK (trap.trap(VALUE));
+    CREATE DOMAIN trap."interval" AS pg_catalog."interval" CHECK (trap.trap(VALUE)); CREATE TYPE trap.record AS (n pg_catalog.int4)"#;
 
 #[test]
 fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
@@ -66,6 +73,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
           AND d.refobjid >= 16384";
     let caught: Vec<String> = client.query(caught, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     assert_eq!(caught, [""; 0]);
+    client.run(TYPES);
     client.run(
         "CREATE TABLE log (id trap.sno PRIMARY KEY DEFAULT trap.sno_new(1)) PARTITION BY RANGE (id);
          SELECT trap.sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-03Z')",
@@ -87,7 +95,18 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     wait_until("the row is read", || {
         client.query("SELECT FROM trap.sno_feed('export', NULL::public.log)", &[]).unwrap().len() == 1
     });
-    client.run("TABLE trap.sno_feeds; TABLE trap.sno_horizon_holders; SELECT trap.sno_drop_feed('export')");
+    let read = "SELECT trap.sno_feed('export', NULL::public.log)";
+    for sql in [
+        "UPDATE trap.sno_feed_positions SET moved = '2026-01-01Z'",
+        read,
+        read,
+        "SELECT trap.sno_seek_feed('export', '-infinity')",
+        "SELECT trap.sno_feed('export', NULL::public.log, 1)",
+        "TABLE trap.sno_feeds; TABLE trap.sno_horizon_holders; SELECT trap.sno_drop_feed('export')",
+    ] {
+        client.run(sql);
+        thread::sleep(Duration::from_millis(8));
+    }
     // The log and the triggers of a table whose changes are tracked, also as others fire them.
     client.run(
         "CREATE TABLE public.items (id varchar(9), n integer, PRIMARY KEY (id, n)); SELECT trap.sno_track_changes('public.items', 7);

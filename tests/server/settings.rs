@@ -226,13 +226,22 @@ fn a_session_can_not_choose_the_prefix() {
 fn alter_system_takes_good_values_and_refuses_bad_ones() {
     let server = Server::builder().start();
     let mut client = server.connect();
-    for (setting, detail) in [
-        ("sno.partition_prefix = '256'", "A prefix of 8 bits is at most 255."),
-        ("sno.sequence_range = '0-2'", "A pool has at least 4 sequence numbers."),
+    for (name, value, detail) in [
+        ("sno.partition_prefix", "256", "A prefix of 8 bits is at most 255."),
+        ("sno.sequence_range", "0-2", "A pool has at least 4 sequence numbers."),
+        (
+            "sno_compat.snowflake_si_base_clock",
+            "1999-12-31T23:59:59Z",
+            "A base clock is after 2003-03-18T07:20:19.224Z.",
+        ),
+        ("sno_compat.snowflake_si_machine", "32", "The number of a machine has to fit its bits."),
+        ("sno_compat.uid60_workers", "0-512", "A worker is between 0 and 511."),
+        ("sno_compat.uniqueid_cluster", "16", "A cluster is between 0 and 15."),
+        ("sno_compat.uniqueid_form", "sorted", "A form is \"spread\" or \"time_sequential\"."),
+        ("sno_compat.uniqueid_generator_bits", "12", "A generator has 6 to 11 bits."),
     ] {
-        let error = error(&mut client, &format!("ALTER SYSTEM SET {setting}"));
-        assert_eq!(error.code().code(), "22023");
-        assert_eq!(error.detail(), Some(detail));
+        let error = error(&mut client, &format!("ALTER SYSTEM SET {name} = '{value}'"));
+        assert_eq!((error.code().code(), error.detail()), ("22023", Some(detail)));
     }
     assert_eq!(partition(&mut client), default_partition(&server));
     // Before 17, PostgreSQL refuses a name that nobody has defined. Later, it counts as one in the file does.

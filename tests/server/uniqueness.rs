@@ -1,7 +1,8 @@
 //! `sno_new` from many connections at once: never the same ID, in order, at the right time, in the right
 //! partition.
 
-use sno_tests::{Ids, Server, Sql as _, draw, error, in_parallel};
+use sno_tests::postgres::Client;
+use sno_tests::{Ids, Server, Sql as _, draw, error, in_parallel, text};
 
 #[test]
 fn sixty_four_connections_draw_six_million_ids_and_none_twice() {
@@ -103,4 +104,33 @@ fn without_a_partition_of_their_own_there_are_no_ids_of_given_times() {
         assert_eq!(error.hint(), Some("Set \"sno.partition_prefix\" to one of at most 15 bits."));
         client.run("SELECT sno_new(1)");
     }
+}
+
+/// What docs/order.md says IDs are sorted by.
+#[test]
+fn within_a_session_ids_of_one_metabyte_are_in_the_order_of_their_calls() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client
+        .run(
+            "CREATE TABLE calls AS
+             SELECT n, CASE WHEN n % 2 = 0 THEN sno_new(1) ELSE sno_new(2) END AS id FROM generate_series(1, 200000) n",
+        );
+    let out_of_order = |client: &mut Client, window: &str| -> i64 {
+        let query = format!(
+            "SELECT count(*) FROM (SELECT id < lag(id) OVER ({window} ORDER BY n) AS back FROM calls) c WHERE back"
+        );
+        client.one(&query)
+    };
+    assert_eq!(out_of_order(&mut client, "PARTITION BY sno_metabyte(id)"), 0);
+    // With two metabytes the tick decides, and within a tick the metabyte.
+    assert!(out_of_order(&mut client, "") > 1000);
+    assert_eq!(
+        text(
+            &mut client,
+            "SELECT (count(*) FILTER (WHERE sno_time(id) < earlier))::text
+             FROM (SELECT id, lag(sno_time(id)) OVER (ORDER BY n) AS earlier FROM calls) c"
+        ),
+        "0"
+    );
 }

@@ -1,5 +1,4 @@
-//! From one version of the extension to the next, and everything that moves its objects: dumps, `DROP EXTENSION`; and
-//! schemas to which `CREATE EXTENSION` can put it.
+//! From one version of the extension to the next; `DROP EXTENSION`; and schemas to which `CREATE EXTENSION` can put it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sno_tests::postgres::{Client, NoTls};
-use sno_tests::{Server, Sql as _, catalog, code, give_to_server, plan, program, text};
+use sno_tests::{Server, Sql as _, catalog, code, plan, program, text};
 
 /// A folder of a server, as its `pg_config` says.
 pub(crate) fn folder(programs: &Path, option: &str) -> PathBuf {
@@ -212,48 +211,6 @@ fn the_comparison_sees_every_kind_of_change() {
         client.run("ROLLBACK");
     }
     assert_eq!(catalog(&mut client), fresh);
-}
-
-#[test]
-fn dumps_of_every_format_bring_everything_back() {
-    let server = Server::builder().extension(false).start();
-    let mut client = database(&server, "source");
-    client.run("CREATE EXTENSION sno");
-    client.run(FILL);
-    let (source, objects) = (content(&mut client), catalog(&mut client));
-    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
-    give_to_server(folder.path());
-    let run = |program: &str, arguments: &[&str]| {
-        let output = server.command(program).args(arguments).output().unwrap();
-        let (out, errors) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
-        out.into_owned()
-    };
-    for (format, jobs) in [("plain", "1"), ("tar", "1"), ("custom", "1"), ("custom", "3"), ("directory", "3")]
-    {
-        let file = folder.path().join(format!("{format}{jobs}"));
-        let file = file.to_str().unwrap();
-        let target = format!("{format}_{jobs}");
-        let dump_jobs = if format == "directory" { jobs } else { "1" };
-        run("pg_dump", &["-d", "source", "--format", format, "--jobs", dump_jobs, "--file", file]);
-        let mut client = database(&server, &target);
-        if format == "plain" {
-            let script = fs::read_to_string(file).unwrap();
-            assert_eq!(script.matches("CREATE EXTENSION").count(), 1);
-            assert!(
-                !script.contains("CREATE FUNCTION public.sno"),
-                "the extension's own objects stay out of it"
-            );
-            run("psql", &["-X", "-q", "-o", "/dev/null", "-v", "ON_ERROR_STOP=1", "-d", &target, "-f", file]);
-        } else {
-            run("pg_restore", &["-d", &target, "--exit-on-error", "--jobs", jobs, file]);
-        }
-        client.run("ANALYZE");
-        assert_eq!(content(&mut client), source, "{format}, {jobs} jobs");
-        assert_eq!(catalog(&mut client), objects, "{format}, {jobs} jobs");
-        client.run("INSERT INTO event (n) VALUES (1); SELECT sno_maintain_partitions('log', '1 month')");
-    }
 }
 
 #[test]
