@@ -29,6 +29,8 @@ class Session {
     })
     client.on('end', () => { this.lost = true })
     client.connection.on('readyForQuery', message => { this.status = message.status })
+    // The handler can have gone on before the server has said so.
+    client.connection.on('errorMessage', () => { if (this.status === 'T') this.status = 'E' })
   }
 
   /** Without a name, which a statement of PgBouncer's transaction mode could not have. */
