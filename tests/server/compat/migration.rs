@@ -1,6 +1,6 @@
 //! The steps of `docs/compat.md` and `docs/moving-back.md`, while the tables are written all the time.
 
-use sno_tests::{Sql as _, text};
+use sno_tests::text;
 
 use super::{builder, start};
 use crate::docs::page;
