@@ -3,6 +3,8 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION sno" to load this file. \quit
 
+-- What every type has. dev/install makes the types of sno_compat of this part, too, with their names in place of this one.
+
 --
 -- The type, its input and output
 --
@@ -34,7 +36,6 @@ CREATE TYPE sno (
     ALIGNMENT = char,
     STORAGE = plain
 );
-COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byte for the application';
 
 --
 -- Comparison
@@ -64,16 +65,6 @@ CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ge(sno, sno) IS 'internal: implementation of >= operator';
 
-CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
-    'internal: restriction selectivity of <, <=, > and >= operators on sno';
-
-CREATE FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) RETURNS double precision
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) IS
-    'internal: join selectivity of <, <=, > and >= operators on sno';
-
 CREATE OPERATOR pg_catalog.= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
     COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
@@ -91,28 +82,28 @@ COMMENT ON OPERATOR pg_catalog.<> (sno, sno) IS 'not equal';
 CREATE OPERATOR pg_catalog.< (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
     COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
-    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
+    RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.< (sno, sno) IS 'less than: by time, then by the other fields';
+COMMENT ON OPERATOR pg_catalog.< (sno, sno) IS 'less than';
 
 CREATE OPERATOR pg_catalog.<= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
     COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
-    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
+    RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
 COMMENT ON OPERATOR pg_catalog.<= (sno, sno) IS 'less than or equal';
 
 CREATE OPERATOR pg_catalog.> (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
     COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
-    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
+    RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
-COMMENT ON OPERATOR pg_catalog.> (sno, sno) IS 'greater than: by time, then by the other fields';
+COMMENT ON OPERATOR pg_catalog.> (sno, sno) IS 'greater than';
 
 CREATE OPERATOR pg_catalog.>= (
     LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
     COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
-    RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel
+    RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR pg_catalog.>= (sno, sno) IS 'greater than or equal';
 
@@ -128,13 +119,7 @@ CREATE FUNCTION sno_sortsupport(internal) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_sortsupport(internal) IS 'internal: sort support';
 
--- Stable, since the length of a day depends on the time zone.
-CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'internal: window RANGE support';
-
 CREATE OPERATOR FAMILY sno_ops USING btree;
-COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'by time, then by the other fields';
 
 CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     OPERATOR 1 <,
@@ -144,23 +129,7 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     OPERATOR 5 >,
     FUNCTION 1 sno_cmp(sno, sno),
     FUNCTION 2 sno_sortsupport(internal),
-    FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean),
     FUNCTION 4 btequalimage(oid);
-COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'by time, then by the other fields';
-
--- Skip scans came with PostgreSQL 18.
-DO $do$
-BEGIN
-    IF current_setting('server_version_num')::integer >= 180000 THEN
-        EXECUTE $sql$
-            CREATE FUNCTION sno_skipsupport(internal) RETURNS void
-                AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-        $sql$;
-        COMMENT ON FUNCTION sno_skipsupport(internal) IS 'internal: skip support';
-        ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 6 (sno, sno) sno_skipsupport(internal);
-    END IF;
-END
-$do$;
 
 CREATE FUNCTION sno_hash(sno) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -179,8 +148,6 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING hash FAMILY sno_ops AS
     FUNCTION 2 sno_hash_extended(sno, bigint);
 COMMENT ON OPERATOR CLASS sno_ops USING hash IS 'equality of sno';
 
--- BRIN stores the smallest and the largest ID of each range of pages. In a table that is only appended to, IDs are in
--- the order of time, so these ranges hardly overlap.
 CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
     OPERATOR 1 <,
     OPERATOR 2 <=,
@@ -193,25 +160,6 @@ CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
     FUNCTION 4 brin_minmax_union(internal, internal, internal);
 COMMENT ON OPERATOR CLASS sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
 COMMENT ON OPERATOR FAMILY sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
-
-CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'internal: BRIN multi minmax distance';
-
-CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
-    OPERATOR 1 <,
-    OPERATOR 2 <=,
-    OPERATOR 3 =,
-    OPERATOR 4 >=,
-    OPERATOR 5 >,
-    FUNCTION 1 brin_minmax_multi_opcinfo(internal),
-    FUNCTION 2 brin_minmax_multi_add_value(internal, internal, internal, internal),
-    FUNCTION 3 brin_minmax_multi_consistent(internal, internal, internal, integer),
-    FUNCTION 4 brin_minmax_multi_union(internal, internal, internal),
-    FUNCTION 5 brin_minmax_multi_options(internal),
-    FUNCTION 11 sno_brin_distance(sno, sno);
-COMMENT ON OPERATOR CLASS sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
-COMMENT ON OPERATOR FAMILY sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
 
 CREATE OPERATOR CLASS sno_bloom_ops FOR TYPE sno USING brin AS
     OPERATOR 1 =,
@@ -239,12 +187,97 @@ COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'internal: smaller of two';
 CREATE AGGREGATE pg_catalog.max(sno) (
     SFUNC = sno_larger, STYPE = sno, COMBINEFUNC = sno_larger, SORTOP = OPERATOR(pg_catalog.>), PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE pg_catalog.max(sno) IS 'maximum of all input sno: the latest, to 4 ms';
+COMMENT ON AGGREGATE pg_catalog.max(sno) IS 'maximum of all input sno';
 
 CREATE AGGREGATE pg_catalog.min(sno) (
     SFUNC = sno_smaller, STYPE = sno, COMBINEFUNC = sno_smaller, SORTOP = OPERATOR(pg_catalog.<), PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE pg_catalog.min(sno) IS 'minimum of all input sno: the earliest, to 4 ms';
+COMMENT ON AGGREGATE pg_catalog.min(sno) IS 'minimum of all input sno';
+
+--
+-- Time and bytes; those to and from text are PostgreSQL's own for every type: explicit, and assignments to text
+--
+
+CREATE FUNCTION sno_time(sno) RETURNS timestamptz
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was generated, to 4 ms';
+
+CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_to_bytea(sno) IS 'internal: the bytes of a sno, most significant first';
+
+CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'internal: the sno of these bytes';
+
+CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
+COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was generated, to 4 ms';
+CREATE CAST (sno AS bytea) WITH FUNCTION sno_to_bytea(sno);
+COMMENT ON CAST (sno AS bytea) IS 'the bytes, most significant first';
+CREATE CAST (bytea AS sno) WITH FUNCTION sno_from_bytea(bytea);
+COMMENT ON CAST (bytea AS sno) IS 'from these bytes';
+
+--
+-- What only sno has
+--
+
+COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byte for the application';
+COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'by time, then by the other fields';
+COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'by time, then by the other fields';
+
+CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
+    'internal: restriction selectivity of <, <=, > and >= operators on sno';
+
+CREATE FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_ineqjoinsel(internal, oid, internal, smallint, internal) IS
+    'internal: join selectivity of <, <=, > and >= operators on sno';
+
+ALTER OPERATOR pg_catalog.< (sno, sno) SET (RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel);
+ALTER OPERATOR pg_catalog.<= (sno, sno) SET (RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel);
+ALTER OPERATOR pg_catalog.> (sno, sno) SET (RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel);
+ALTER OPERATOR pg_catalog.>= (sno, sno) SET (RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel);
+
+-- Stable, since the length of a day depends on the time zone.
+CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'internal: window RANGE support';
+ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean);
+
+-- Skip scans came with PostgreSQL 18.
+DO $do$
+BEGIN
+    IF current_setting('server_version_num')::integer >= 180000 THEN
+        EXECUTE $sql$
+            CREATE FUNCTION sno_skipsupport(internal) RETURNS void
+                AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+        $sql$;
+        COMMENT ON FUNCTION sno_skipsupport(internal) IS 'internal: skip support';
+        ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 6 (sno, sno) sno_skipsupport(internal);
+    END IF;
+END
+$do$;
+
+CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'internal: BRIN multi minmax distance';
+
+CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
+    OPERATOR 1 <,
+    OPERATOR 2 <=,
+    OPERATOR 3 =,
+    OPERATOR 4 >=,
+    OPERATOR 5 >,
+    FUNCTION 1 brin_minmax_multi_opcinfo(internal),
+    FUNCTION 2 brin_minmax_multi_add_value(internal, internal, internal, internal),
+    FUNCTION 3 brin_minmax_multi_consistent(internal, internal, internal, integer),
+    FUNCTION 4 brin_minmax_multi_union(internal, internal, internal),
+    FUNCTION 5 brin_minmax_multi_options(internal),
+    FUNCTION 11 sno_brin_distance(sno, sno);
+COMMENT ON OPERATOR CLASS sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
+COMMENT ON OPERATOR FAMILY sno_minmax_multi_ops USING brin IS 'several spans of sno for each range of pages';
 
 --
 -- Generation
@@ -324,10 +357,7 @@ COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';
 CREATE FUNCTION sno_time_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_time_support(internal) IS 'internal: planner support for the times of sno';
-
-CREATE FUNCTION sno_time(sno) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
-COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was generated, to 4 ms';
+ALTER FUNCTION sno_time(sno) SUPPORT sno_time_support;
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -553,23 +583,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_partition_gaps(regclass, timestamp, timestamp, interval) IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
 
--- Locks what a change of partitions will lock: the table, against others who make them; the partitions that end before a time, if
--- they are to be removed; the default partition; and what foreign keys lead from and to. It waits for a lock only while it holds
--- none of them: if one can't be had at once, it gives all of them back, and waits for that one. Tables that are always in use can't
--- be had so: after 20 attempts it waits for each up to 100 ms. What the caller may not lock is left to the change.
-CREATE FUNCTION sno_lock_partitions(parent regclass, is_lacking boolean, before timestamptz, drop_expired boolean) RETURNS void
+-- What each change of partitions begins with: calls for one table take turns.
+CREATE FUNCTION sno_lock_partitioned(parent regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    removed regclass[];
-    change text;
-    timeout text := current_setting('lock_timeout');
-    patience interval := nullif(timeout, '0')::interval;
-    began timestamptz := clock_timestamp();
-    attempt integer := 0;
-    patient boolean;
-    missed text;
-    wanted record;
 BEGIN
     IF parent IS NULL THEN
         RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -587,63 +604,32 @@ BEGIN
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
                 DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
     END IF;
-    removed := ARRAY(SELECT partition FROM @extschema@.sno_partitions(parent) WHERE until <= before);
-    change := CASE WHEN removed <> '{}' THEN CASE WHEN drop_expired THEN 'drop' ELSE 'detach' END WHEN is_lacking THEN 'attach' END;
-    WHILE change IS NOT NULL LOOP
-        patient := true;
-        attempt := attempt + 1;
-        BEGIN
-            -- All waits together take as long as one may.
-            IF patience IS NOT NULL THEN
-                PERFORM set_config('lock_timeout',
-                    ceil(greatest(extract(epoch FROM patience - (clock_timestamp() - began)) * 1000, 1)) || 'ms', true);
-            END IF;
-            FOR wanted IN
-                SELECT l.related, command
-                FROM (
-                    SELECT 1, parent::oid, true, CASE change WHEN 'attach' THEN 'SHARE UPDATE EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
-                    UNION ALL
-                    SELECT 2, inhrelid, false, 'ACCESS EXCLUSIVE' FROM pg_inherits WHERE inhparent = parent AND inhrelid = ANY (removed)
-                    UNION ALL
-                    SELECT 3, partdefid, false, 'ACCESS EXCLUSIVE' FROM pg_partitioned_table WHERE partrelid = parent
-                    UNION ALL
-                    SELECT 4, conrelid, true, CASE change WHEN 'attach' THEN 'SHARE ROW EXCLUSIVE' ELSE 'ACCESS EXCLUSIVE' END
-                    FROM pg_constraint WHERE confrelid = parent AND contype = 'f'
-                    UNION ALL
-                    SELECT 5, confrelid, false, CASE change WHEN 'drop' THEN 'ACCESS EXCLUSIVE' ELSE 'SHARE ROW EXCLUSIVE' END
-                    FROM pg_constraint WHERE conrelid = parent AND contype = 'f'
-                ) l(place, related, alone, mode)
-                JOIN pg_class c ON c.oid = l.related JOIN pg_namespace n ON n.oid = c.relnamespace,
-                    format('LOCK TABLE %s%I.%I IN %s MODE', CASE WHEN l.alone THEN 'ONLY ' END, n.nspname, c.relname, l.mode) command
-                WHERE l.place = 1 OR c.relkind IN ('r', 'p') AND NOT (l.place = 4 AND c.relispartition)
-                    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE')
-                -- The one that is waited for comes first.
-                ORDER BY command <> missed, l.place
-            LOOP
-                EXECUTE wanted.command || CASE WHEN patient OR attempt > 20 THEN '' ELSE ' NOWAIT' END;
-                patient := false;
-                IF attempt > 20 THEN
-                    PERFORM set_config('lock_timeout', '100ms', true);
-                END IF;
-            END LOOP;
-            PERFORM set_config('lock_timeout', timeout, true);
-            EXIT;
-        EXCEPTION
-            WHEN lock_not_available THEN
-                IF patient THEN
-                    RAISE;
-                END IF;
-                missed := wanted.command;
-            WHEN undefined_table OR invalid_schema_name THEN
-                -- Somebody has dropped it. Of the table itself that is an error.
-                IF wanted.related = parent THEN
-                    RAISE;
-                END IF;
-        END;
-    END LOOP;
+    -- Neither readers nor writers wait for this lock.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
 END
 $$;
-COMMENT ON FUNCTION sno_lock_partitions(regclass, boolean, timestamptz, boolean) IS 'internal: lock what a change of partitions will lock, without a deadlock';
+COMMENT ON FUNCTION sno_lock_partitioned(regclass) IS 'internal: lock a table that is partitioned by sno, for a change of its partitions';
+
+-- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's lock_timeout says, or
+-- half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
+CREATE FUNCTION sno_alter_partitions(command text) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    timeout text := current_setting('lock_timeout');
+BEGIN
+    IF timeout = '0' THEN
+        PERFORM set_config('lock_timeout', '500ms', true);
+    END IF;
+    EXECUTE command;
+    PERFORM set_config('lock_timeout', timeout, true);
+EXCEPTION
+    WHEN lock_not_available THEN
+        RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'lock_not_available', DETAIL = format('Others use a table that "%s" needs.', command),
+            HINT = 'Nothing was changed. Call it again later, or with a longer "lock_timeout".';
+END
+$$;
+COMMENT ON FUNCTION sno_alter_partitions(text) IS 'internal: run a statement that changes partitions, with a limit for its waits';
 
 CREATE FUNCTION sno_create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
@@ -654,7 +640,6 @@ DECLARE
     start timestamp := since AT TIME ZONE 'UTC';
     stop timestamp := until AT TIME ZONE 'UTC';
     months integer;
-    is_lacking boolean;
     info record;
     gap record;
     name text;
@@ -692,8 +677,7 @@ BEGIN
         start := date_bin(width, start, '2001-01-01');
     END IF;
 
-    is_lacking := EXISTS (SELECT FROM @extschema@.sno_partition_gaps(parent, start, stop, width));
-    PERFORM @extschema@.sno_lock_partitions(parent, is_lacking, NULL::timestamptz, false);
+    PERFORM @extschema@.sno_lock_partitioned(parent);
     SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner, c.relreplident AS identity,
         coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
     INTO info
@@ -729,7 +713,8 @@ BEGIN
         IF info.owner <> current_user THEN
             EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
         END IF;
-        EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, gap.lower, gap.upper);
+        PERFORM @extschema@.sno_alter_partitions(
+            format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, gap.lower, gap.upper));
         -- Which ATTACH does not pass on: the index is the one that ATTACH has found or made for the table's.
         identity := CASE info.identity WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN 'USING INDEX ' || (
             SELECT quote_ident(c.relname)
@@ -745,18 +730,6 @@ END
 $$;
 COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
 
--- Null if one feed has read nothing, so that no partition is before it.
-CREATE FUNCTION sno_expired_and_read(parent regclass, before timestamptz) RETURNS timestamptz
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    until timestamptz := @extschema@.sno_time(@extschema@.sno_read_by_all(parent));
-BEGIN
-    RETURN CASE WHEN until < before THEN until WHEN until IS NOT NULL THEN before END;
-END
-$$;
-COMMENT ON FUNCTION sno_expired_and_read(regclass, timestamptz) IS 'internal: up to which time partitions have expired and were read by all feeds';
-
 CREATE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false
     ) RETURNS SETOF text
@@ -764,6 +737,7 @@ CREATE FUNCTION sno_expire_partitions(
 AS $$
 DECLARE
     child record;
+    all_read timestamptz;
 BEGIN
     IF num_nulls(before, drop_expired, read_by_all) > 0 THEN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -772,19 +746,22 @@ BEGIN
         RAISE EXCEPTION 'cannot expire partitions before "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
+    PERFORM @extschema@.sno_lock_partitioned(parent);
     IF read_by_all THEN
-        before := @extschema@.sno_expired_and_read(parent, before);
+        all_read := @extschema@.sno_time(@extschema@.sno_read_by_all(parent));
+        -- Null if one feed has read nothing: no partition ends before that.
+        before := CASE WHEN all_read IS NOT NULL THEN least(before, all_read) END;
     END IF;
-    PERFORM @extschema@.sno_lock_partitions(parent, false, before, drop_expired);
     FOR child IN
         SELECT p.partition, c.relkind
         FROM @extschema@.sno_partitions(parent) p JOIN pg_class c ON c.oid = p.partition
         WHERE p.until <= before
     LOOP
         RETURN NEXT child.partition;
-        EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition);
+        PERFORM @extschema@.sno_alter_partitions(format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
         IF drop_expired THEN
-            EXECUTE format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition);
+            PERFORM @extschema@.sno_alter_partitions(
+                format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition));
         END IF;
     END LOOP;
 END
@@ -816,19 +793,15 @@ BEGIN
         RAISE EXCEPTION 'cannot expire partitions without a retention' USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Give a retention, or leave out drop_expired and read_by_all.';
     END IF;
-    IF read_by_all THEN
-        before := @extschema@.sno_expired_and_read(parent, before);
+    -- First, since it needs the stronger lock on the table.
+    IF before IS NOT NULL THEN
+        RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
+            FROM @extschema@.sno_expire_partitions(parent, before, drop_expired, read_by_all) p;
     END IF;
-    -- The locks of both steps at once, if both have something to do.
-    PERFORM @extschema@.sno_lock_partitions(parent, false, before, drop_expired);
     RETURN QUERY SELECT 'created', p::text
         FROM @extschema@.sno_create_partitions(parent, width, now(),
             -- No partition ends later.
             least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z')) p;
-    IF before IS NOT NULL THEN
-        RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
-            FROM @extschema@.sno_expire_partitions(parent, before, drop_expired) p;
-    END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
@@ -1492,6 +1465,7 @@ BEGIN
     WHERE c.oid = source;
     fault := CASE
         WHEN t.kind IS NULL THEN 'It does not exist.'
+        WHEN source::oid < 16384 THEN 'It is a system catalog.'
         WHEN t.kind = 'f' THEN 'It is a foreign table.'
         WHEN t.kind NOT IN ('r', 'p') THEN 'It is not a table.'
         WHEN t.persistence = 't' THEN 'It is a temporary table.'
@@ -1652,16 +1626,8 @@ $$;
 COMMENT ON FUNCTION sno_untrack_changes(regclass) IS 'drop what sno_track_changes() has created for a table';
 
 --
--- Casts: all explicit. Those to and from text are PostgreSQL's own for every type: explicit, and assignments to text
+-- Casts to and from other types, all explicit
 --
-
-CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_to_bytea(sno) IS 'internal: the ten bytes of an ID';
-
-CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'internal: the ID of ten bytes';
 
 CREATE FUNCTION sno_to_uuid(sno) RETURNS uuid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -1679,16 +1645,10 @@ CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uuidv7_to_sno(uuid) IS 'the ID that sno_to_uuidv7 turned into a uuid';
 
-CREATE CAST (sno AS bytea) WITH FUNCTION sno_to_bytea(sno);
-COMMENT ON CAST (sno AS bytea) IS 'the ten bytes';
-CREATE CAST (bytea AS sno) WITH FUNCTION sno_from_bytea(bytea);
-COMMENT ON CAST (bytea AS sno) IS 'from ten bytes';
 CREATE CAST (sno AS uuid) WITH FUNCTION sno_to_uuid(sno);
 COMMENT ON CAST (sno AS uuid) IS 'the 16 characters as 16 bytes, in the same order';
 CREATE CAST (uuid AS sno) WITH FUNCTION sno_from_uuid(uuid);
 COMMENT ON CAST (uuid AS sno) IS 'from a uuid that was converted from a sno';
-CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
-COMMENT ON CAST (sno AS timestamptz) IS 'when the ID was generated, to 4 ms';
 CREATE CAST (timestamptz AS sno) WITH FUNCTION sno_lower(timestamptz);
 COMMENT ON CAST (timestamptz AS sno) IS 'smallest ID not generated before';
 

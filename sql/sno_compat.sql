@@ -1,4 +1,4 @@
--- The SQL objects of the extension sno_compat. Those that its three types have in common are in type.sql.in.
+-- The SQL objects of the extension sno_compat. "@type NAME LIKE UNIT" stands for what sno.sql has for every type: dev/install puts it there.
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION sno_compat" to load this file. \quit
