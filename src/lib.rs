@@ -16,7 +16,7 @@ extern crate pgrx_19 as pgrx;
 mod pg;
 
 /// Functions of all types of fixed length: input and output, comparison, hashing, sorts.
-mod fixed;
+mod fixed_length;
 
 /// The generators of all ID schemes: schemes, sessions, shared memory, the file of the high-water marks.
 mod generator;
@@ -39,7 +39,7 @@ pgrx::extension_sql_file!("../sql/sno.sql", name = "sno", finalize);
 
 /// The shared memory of all generators.
 static MEMORY: [&dyn generator::shared::Reserve; 4] = [
-    &sno::session::MEMORY,
+    &sno::generators::MEMORY,
     &compat::snowflake_si::generate::MEMORY,
     &compat::uid60::generate::MEMORY,
     &compat::uniqueid::generate::MEMORY,

@@ -9,7 +9,7 @@ use sno_core::{
 
 use crate::{
     compat::common::{invalid_argument, named},
-    fixed::{
+    fixed_length::{
         Fixed,
         sort::{self, Abbreviate},
         type_functions,

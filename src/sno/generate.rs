@@ -19,9 +19,9 @@ use crate::{
         fmgr::{Args, export, functions},
     },
     sno::{
+        generators::{MEMORY, SESSION, SnoScheme, session},
         horizon::transaction,
         id,
-        session::{MEMORY, SESSION, SnoScheme, session},
         settings::Settings,
     },
 };

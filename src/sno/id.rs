@@ -15,7 +15,7 @@ use pgrx::pg_sys::{self, Datum};
 use sno_core::{Abbreviation, Fields, FixedLength, ParseError, Sno, Tick};
 
 use crate::{
-    fixed::{
+    fixed_length::{
         Fixed,
         sort::{self, Abbreviate},
         type_functions,

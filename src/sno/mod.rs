@@ -9,7 +9,7 @@ pub(crate) mod planner;
 
 pub(crate) mod settings;
 
-pub(crate) mod session;
+pub(crate) mod generators;
 
 pub(crate) mod horizon;
 

@@ -10,7 +10,7 @@ use crate::{
         settings::refuse_undefined,
     },
     sno::{
-        session::{MEMORY, SLOTS, SnoScheme, own_partition},
+        generators::{MEMORY, SLOTS, SnoScheme, own_partition},
         settings::Settings,
     },
 };

@@ -257,12 +257,12 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?",
             "prefix.reserved().map(|_| prefix.partition(0)).ok_or_else(|| no_reserved_partition(prefix))?"),
     ]),
-    ("src/fixed/hash.rs", &[
+    ("src/fixed_length/hash.rs", &[
         ("the hash has another seed", &[REGRESS],
             "T::LENGTH as c_int, seed as u64)",
             "T::LENGTH as c_int, seed as u64 ^ 1)"),
     ]),
-    ("src/fixed/sort.rs", &[
+    ("src/fixed_length/sort.rs", &[
         ("abbreviated keys have 4 bytes", &[INDEXES],
             "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor()));",
             "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor())) >> 32 << 32;"),

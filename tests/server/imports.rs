@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 
-const ROOMS: [&str; 5] = ["pg", "fixed", "generator", "sno", "compat"];
+const ROOMS: [&str; 5] = ["pg", "fixed_length", "generator", "sno", "compat"];
 
 /// Adds modules and what is in them, in the order in which they may use each other, with the text of each.
 fn modules(folder: &Path, above: &str, names: &[&str], all: &mut Vec<(String, String)>) {

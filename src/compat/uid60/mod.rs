@@ -10,7 +10,7 @@ use sno_core::{
 use self::generate::Uid60Scheme;
 use crate::{
     compat::common::{into_sno, out_of_range},
-    fixed::{Fixed, sort, type_functions},
+    fixed_length::{Fixed, sort, type_functions},
     generator::scheme::Scheme as _,
     pg::{
         datum::{Timestamp, by_value},

@@ -11,7 +11,7 @@ use sno_core::{
 use self::generate::UniqueIdScheme;
 use crate::{
     compat::common::{into_sno, named},
-    fixed::{Fixed, sort, type_functions},
+    fixed_length::{Fixed, sort, type_functions},
     generator::scheme::Scheme as _,
     pg::{
         datum::{Timestamp, by_value, varlena},

@@ -14,7 +14,7 @@ use crate::{
         process::{Process, own_database},
         server::is_preloaded,
     },
-    sno::session::{MEMORY, Session, SnoScheme},
+    sno::generators::{MEMORY, Session, SnoScheme},
 };
 
 export! { sno_holds_horizon }

@@ -25,8 +25,8 @@ use crate::{
         wait::sleep,
     },
     sno::{
+        generators::{SnoScheme, session},
         horizon::reader::{Database, first_id},
-        session::{SnoScheme, session},
     },
 };
 

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use pgrx::pg_sys::{Datum, FunctionCallInfo};
 
 use crate::{
-    fixed::Fixed,
+    fixed_length::Fixed,
     pg::{fmgr::Args, raw},
 };
 

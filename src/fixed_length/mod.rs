@@ -3,7 +3,7 @@
 //! # Safety
 //!
 //! PostgreSQL calls the unsafe functions, as the functions that `type_functions!` declares, with the arguments of their
-//! SQL declarations in `sql/type.sql.in`. So the arguments are of these types, and no frame above has anything to drop.
+//! SQL declarations in `sql/sno.sql`. So the arguments are of these types, and no frame above has anything to drop.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "their bodies follow the rule above")]
 
@@ -48,32 +48,35 @@ pub(crate) trait Fixed: FixedLength + Argument + Returned {
     }
 }
 
-/// Declares the functions that every type of fixed length has.
+/// Declares the functions that every type of fixed length has, for whoever looks for one by its name: `sno_in`, `sno_out`,
+/// `sno_recv`, `sno_send`, `sno_eq`, `sno_ne`, `sno_lt`, `sno_le`, `sno_gt`, `sno_ge`, `sno_cmp`, `sno_larger`, `sno_smaller`,
+/// `sno_sortsupport`, `sno_hash`, `sno_hash_extended`, `sno_to_bytea`, `sno_from_bytea`; and those of `uid60`, `uniqueid` and
+/// `gid`, which begin with their names.
 ///
 /// ```text
 /// type_functions!(Uid60, "uid60", sort::unsigned);
 /// ```
 macro_rules! type_functions {
     ($type:ty, $name:literal, $sort_support:expr) => {
-        $crate::fixed::type_functions! { @ $name
-            input "_in": $crate::fixed::io::input::<$type>;
-            output "_out": $crate::fixed::io::output::<$type>;
-            receive "_recv": $crate::fixed::io::receive::<$type>;
-            send "_send": $crate::fixed::io::send::<$type>;
-            eq "_eq": |call| $crate::fixed::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_eq);
-            ne "_ne": |call| $crate::fixed::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_ne);
-            lt "_lt": |call| $crate::fixed::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_lt);
-            le "_le": |call| $crate::fixed::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_le);
-            gt "_gt": |call| $crate::fixed::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_gt);
-            ge "_ge": |call| $crate::fixed::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_ge);
-            cmp "_cmp": |call| $crate::fixed::compare::by_order::<$type, _>(call, |order| order as i32);
-            larger "_larger": |call| $crate::fixed::compare::choose::<$type>(call, std::cmp::Ordering::is_gt);
-            smaller "_smaller": |call| $crate::fixed::compare::choose::<$type>(call, std::cmp::Ordering::is_lt);
+        $crate::fixed_length::type_functions! { @ $name
+            input "_in": $crate::fixed_length::io::input::<$type>;
+            output "_out": $crate::fixed_length::io::output::<$type>;
+            receive "_recv": $crate::fixed_length::io::receive::<$type>;
+            send "_send": $crate::fixed_length::io::send::<$type>;
+            eq "_eq": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_eq);
+            ne "_ne": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_ne);
+            lt "_lt": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_lt);
+            le "_le": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_le);
+            gt "_gt": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_gt);
+            ge "_ge": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, std::cmp::Ordering::is_ge);
+            cmp "_cmp": |call| $crate::fixed_length::compare::by_order::<$type, _>(call, |order| order as i32);
+            larger "_larger": |call| $crate::fixed_length::compare::choose::<$type>(call, std::cmp::Ordering::is_gt);
+            smaller "_smaller": |call| $crate::fixed_length::compare::choose::<$type>(call, std::cmp::Ordering::is_lt);
             sortsupport "_sortsupport": $sort_support;
-            hash "_hash": $crate::fixed::hash::hash::<$type>;
-            hash_extended "_hash_extended": $crate::fixed::hash::hash_extended::<$type>;
-            to_bytea "_to_bytea": $crate::fixed::io::send::<$type>;
-            from_bytea "_from_bytea": $crate::fixed::io::from_bytea::<$type>;
+            hash "_hash": $crate::fixed_length::hash::hash::<$type>;
+            hash_extended "_hash_extended": $crate::fixed_length::hash::hash_extended::<$type>;
+            to_bytea "_to_bytea": $crate::fixed_length::io::send::<$type>;
+            from_bytea "_from_bytea": $crate::fixed_length::io::from_bytea::<$type>;
         }
     };
     (@ $name:literal $($function:ident $suffix:literal: $body:expr;)*) => {$(

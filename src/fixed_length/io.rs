@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo};
 
 use crate::{
-    fixed::Fixed,
+    fixed_length::Fixed,
     pg::{
         datum::{NewVarlena, Returned as _, palloc_copy},
         errors::{Error, guard, sentence},
