@@ -377,6 +377,7 @@ fn refusals() {
         42809 temporary: It is a temporary table.
         42809 view: It is not a table.
         42809 sequence: It is not a table.
+        42809 pg_class: It is a system catalog.
         42809 file: It is a foreign table.
         42809 parent: Other tables inherit from it.
         42809 part: It is a partition.
