@@ -387,9 +387,9 @@ fn refusals() {
             "must be a member of role \"alice\" to use feed \"hers\"",
         );
     }
-    // What a table gets later, or what a view or a partitioned table gets below it.
+    // What a table gets later, or what a view or a partitioned table gets below it: first subscribed rows alone, then foreign ones.
     client.run(
-        "CREATE VIEW own AS SELECT * FROM items;
+        "DROP FOREIGN TABLE log_far; CREATE VIEW own AS SELECT * FROM items;
          CREATE TABLE parts (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id);
          CREATE TABLE part PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
          SELECT sno_create_feed(name, name::regclass) FROM unnest('{own,parts}'::text[]) name;
@@ -405,6 +405,7 @@ fn refusals() {
         let message = format!("cannot create a feed of subscribed rows: \"public.{table}\"");
         refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "42809", &message);
     }
+    client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
     client.run(
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
          CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
@@ -413,7 +414,6 @@ fn refusals() {
         let call = format!("SELECT * FROM sno_feed('own', NULL::own{horizon})");
         refused("postgres", &call, "42809", "cannot read a feed of foreign rows: \"public.far_items\"");
     }
-    client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
     client.run("ALTER TABLE items RENAME id TO key");
     refused("postgres", feed, "42703", "column \"id\" does not exist");
     // A position that is not before the horizon, as after marks were removed and with a clock that is slow.

@@ -135,8 +135,16 @@ fn what_no_new_id_tells() {
     client.run(SETUP);
     client.run("SELECT sno_new(1)");
     server.set_clock("+0");
+    // The key is from before the last step of the wait.
+    let (ready, took) = during(&server, WAIT, |other| {
+        server.set_clock("-30");
+        other.run(INSERT);
+    });
+    assert!(ready && took < SOON, "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    server.set_clock("+0");
     client.run(INSERT);
-    server.set_clock("-30");
+    server.set_clock("-29");
     let (ready, took) = during(&server, WAIT, |_| server.set_clock("+1"));
     assert!(ready && took < SOON, "{took:?}");
     assert_eq!(client.one::<i64>(READ), 1);
@@ -198,11 +206,13 @@ fn what_is_waited_for_goes_away() {
 /// It is cancelled and terminated at once, with no more than PostgreSQL's own message, and ends with the postmaster.
 #[test]
 fn a_wait_ends_at_once() {
-    let server = Server::builder().start();
+    let server = Server::builder().faketime(true).start();
     let mut client = server.connect();
     client.run(SETUP);
     let id = text(&mut client, "SELECT sno_upper('infinity')::text");
     for call in [WAIT.to_owned(), format!("CALL sno_wait_read('feed', '{id}', '50 s')")] {
+        // By a clock that stands, it never looks again.
+        server.stop_clock(client.one("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"));
         for end in ["cancel", "terminate"] {
             let mut other = server.connect();
             let (refused, took) = thread::scope(|scope| {
@@ -226,6 +236,7 @@ fn a_wait_ends_at_once() {
                 _ => assert!(end == "terminate" && refused.is_closed() || refused.as_db_error().is_some()),
             }
         }
+        server.set_clock("+0");
         assert_eq!(code(&mut server.connect_with("-c statement_timeout=300"), &call), "57014");
     }
     client.run("SET idle_in_transaction_session_timeout = 100");
