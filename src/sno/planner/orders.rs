@@ -93,10 +93,12 @@ unsafe fn add_ordered(root: *mut PlannerInfo, relation: *mut RelOptInfo, key: Ke
     (*relation).has_eclass_joins = false;
     (*relation).pathlist = ptr::null_mut();
     (*relation).partial_pathlist = ptr::null_mut();
-    root_ref.query_pathkeys = by_id_in_place;
+    // From 19 on, an order counts as useful by the list for ORDER BY and those beside it; before, by the query's own.
+    let sort_pathkeys = root_ref.sort_pathkeys;
+    (root_ref.query_pathkeys, root_ref.sort_pathkeys) = (by_id_in_place, by_id_in_place);
     raw::create_index_paths(root, relation);
     let found = [(*relation).pathlist, (*relation).partial_pathlist];
-    root_ref.query_pathkeys = wanted;
+    (root_ref.query_pathkeys, root_ref.sort_pathkeys) = (wanted, sort_pathkeys);
     relation.write(saved);
 
     let by_time = raw::list_copy_head(wanted, place as i32 + 1);
