@@ -32,7 +32,7 @@ pub(crate) struct Size {
 }
 
 const FULL: Size =
-    Size { only: &[], rows: |section| section.rows, rounds: (5, 15), seconds: 600.0, sample: 3 };
+    Size { only: &[], rows: |section| section.rows, rounds: (5, 15), seconds: 400.0, sample: 3 };
 pub(crate) const SIZES: [(&str, Size); 4] = [
     ("full", FULL),
     ("quick", Size { rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
