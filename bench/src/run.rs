@@ -31,11 +31,20 @@ pub(crate) struct Size {
     sample: u32,
 }
 
-const FULL: Size =
-    Size { only: &[], rows: |section| section.rows, rounds: (5, 15), seconds: 400.0, sample: 3 };
-pub(crate) const SIZES: [(&str, Size); 4] = [
+const FULL: Size = Size {
+    only: &["sort", "insert", "disk", "wal", "durable", "hour", "copy", "clients", "plans", "backends"],
+    rows: |section| section.rows,
+    rounds: (5, 15),
+    seconds: 800.0,
+    sample: 3,
+};
+pub(crate) const SIZES: [(&str, Size); 5] = [
     ("full", FULL),
-    ("quick", Size { rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1, ..FULL }),
+    ("calls", Size { only: &["generation", "feeds"], seconds: 600.0, ..FULL }),
+    (
+        "quick",
+        Size { only: &[], rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1 },
+    ),
     (
         "scale",
         Size {
@@ -46,7 +55,10 @@ pub(crate) const SIZES: [(&str, Size); 4] = [
             ..FULL
         },
     ),
-    ("smoke", Size { rows: |section| section.rows / 1000, rounds: (1, 1), seconds: 0.0, sample: 0, ..FULL }),
+    (
+        "smoke",
+        Size { only: &[], rows: |section| section.rows / 1000, rounds: (1, 1), seconds: 0.0, sample: 0 },
+    ),
 ];
 
 /// What the server is set to, and the results say. It holds for all contenders.

@@ -17,7 +17,7 @@ const LINES: &str = "\
     full; copy; COPY FROM, text, one row; `COPY` of a row with its key
     full; copy; COPY FROM, text, the key by its default, one row; `COPY` of a row without its key
     full; sort; ORDER BY of the key alone, keys of three years; `ORDER BY` of the key alone
-    full; generation; One key, net of the query around it; generate a key, less an empty call";
+    calls; generation; One key, net of the query around it; generate a key, less an empty call";
 
 /// What readers call a kind of key, and its names among the contenders.
 type Columns = &'static [(&'static str, &'static [&'static str])];
