@@ -89,7 +89,7 @@ fn table(figures: &[&[Series]], spread: bool) -> String {
     for group in figures.chunk_by(|one, next| names(one) == names(next)) {
         let (figure, title) = (&group[0], group[0][0].figure.clone());
         let columns = if group.len() > 1 { names(figure) } else { vec![title] };
-        text += &(line(if group.len() > 1 { "Figure" } else { "Key" }, columns.clone())
+        text += &(line(if group.len() > 1 { "Figure" } else { "" }, columns.clone())
             + "|---|"
             + &"---:|".repeat(columns.len())
             + "\n");

@@ -456,20 +456,20 @@ pub(crate) const SECTIONS: &[Section] = &[
             Figure::new(
                 "A batch of 1000 rows",
                 Listed(&[
-                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM filled ORDER BY id LIMIT 1000)", ""),
-                    ("sno_feed", "sno_feed('filled', NULL::filled, 1000)", ""),
+                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM filled ORDER BY id LIMIT 1000) rows", ""),
+                    ("sno_feed", "sno_feed('filled', NULL::filled, 1000) rows", ""),
                 ]),
                 TimeOfTen,
-                "SELECT * FROM {it} rows",
+                "SELECT * FROM {it}",
             ),
             Figure::new(
                 "A call that finds nothing",
                 Listed(&[
-                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM nothing ORDER BY id LIMIT 1000)", ""),
-                    ("sno_feed", "sno_feed('nothing', NULL::nothing, 1000)", ""),
+                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM nothing ORDER BY id LIMIT 1000) rows", ""),
+                    ("sno_feed", "sno_feed('nothing', NULL::nothing, 1000) rows", ""),
                 ]),
                 TimeOfTen,
-                "SELECT * FROM {it} rows",
+                "SELECT * FROM {it}",
             ),
         ],
         ..section("feeds", 0.25, 1)
