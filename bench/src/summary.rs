@@ -81,7 +81,8 @@ pub(crate) fn summary(runs: &Runs, columns: Columns) -> String {
         text
     } else {
         text + &format!(
-            "\nTimes are medians of at least {rounds} rounds of one run; bytes were measured once.\n"
+            "\nTimes are medians of at least {rounds} rounds; those of a section `calls-…` are of another run than the rest. Bytes were \
+             measured once.\n"
         )
     }
 }
