@@ -504,6 +504,11 @@ impl<T: TickType> Marks<T> {
         T::from_bits(self.limit[tick_tock as usize].load(Relaxed))
     }
 
+    /// The marks of both sides.
+    pub fn limits(&self) -> [T; 2] {
+        [false, true].map(|tick_tock| self.limit(tick_tock))
+    }
+
     /// The side that was entered last.
     #[inline]
     pub fn current(&self) -> bool {

@@ -178,10 +178,10 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     /// The marks were not raised.
     pub fn secure(&self, horizon: T, now: T) -> Result<(), Error> {
         self.write_while(|| {
-            let limits = [false, true].map(|side| self.shared.marks.limit(side));
+            let limits = self.shared.marks.limits();
             limits.iter().any(|limit| *limit < horizon).then(|| limits.map(|limit| limit.max(now)))
         })?;
-        let limits = [false, true].map(|side| self.shared.marks.limit(side));
+        let limits = self.shared.marks.limits();
         assert!(limits.iter().all(|limit| *limit >= horizon), "{limits:?} are below the horizon {horizon:?}");
         Ok(())
     }
@@ -231,7 +231,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     /// holds the lock.
     fn write(&self, file: &H::File, limits: [T; 2]) -> Result<(), Error> {
         let shared = self.shared;
-        let before = [false, true].map(|side| shared.marks.limit(side));
+        let before = shared.marks.limits();
         let falls = limits.iter().zip(before).any(|(limit, before)| *limit < before);
         assert!(!falls, "the marks {before:?} would fall to {limits:?}");
         let record = Record {
