@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 
 import psycopg
 
@@ -20,9 +19,9 @@ def shop():
             connection.execute("INSERT INTO orders (item) SELECT 'desk' FROM generate_series(1, 70)")
             others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~ 'sno_|invoices' AND pid <> pg_backend_pid()"
             connection.execute(others)
-            time.sleep(0.1)
+            connection.execute("SELECT pg_sleep(0.1)")
         while connection.execute("SELECT count(*) FROM invoices").fetchone() < (700,):
-            time.sleep(0.1)
+            connection.execute("SELECT pg_sleep(0.1)")
     signal.raise_signal(signal.SIGTERM)
 
 

@@ -23,7 +23,7 @@ export interface Options<Row, C> {
 }
 
 /**
- * Calls `handler(row, client)` for each new row of a feed, until the signal comes.
+ * Calls `handler(row, client)` for each new row of a feed. The promise is fulfilled after the signal, and else rejected.
  *
  * `connect()` returns a new client that is connected, which the consumer ends. `source` is the table or the view of the feed, as SQL
  * writes it. What the handler writes with the client is committed together with the feed's position, after it has returned,

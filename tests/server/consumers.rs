@@ -315,6 +315,8 @@ cases! {
     stops
     left_in_another_way
     a_transaction_that_the_handler_ends
+    work_that_is_not_awaited
+    several_rows_of_one_id
     nothing_to_read
     two_that_are_killed
     too_slow
@@ -461,12 +463,22 @@ fn what_cannot_get_better(language: Language) {
     case.server.run(&format!("CREATE ROLE nobody LOGIN PASSWORD '{PASSWORD}'"));
     case.start_with(&[], &[("PGDATABASE", "missing")]).assert_fails("missing");
     case.start_with(&[], &[("PGUSER", "nobody")]).assert_fails("");
-    // A connection that is lost later, and then refused.
+    // What fails later.
     let consumer = case.start(&[]);
     case.assert_equal();
     case.server.run("SELECT sno_drop_feed('feed')");
     consumer.assert_fails("does not exist");
     case.start(&[]).assert_fails("does not exist");
+    // libpq has no SQLSTATE for a connection that is refused.
+    if matches!(language, Node | Go) {
+        case.server.run("SELECT sno_create_feed('feed', 'events', since => now())");
+        let consumer = case.start(&[]);
+        case.insert(&[]);
+        wait_until("it reads", || text(&mut case.client(), "SELECT count(*)::text FROM copy") == "120");
+        case.server.run("ALTER ROLE postgres PASSWORD 'another'");
+        case.client().run(LOSE);
+        consumer.assert_fails("password");
+    }
 }
 
 fn another_isolation_level(language: Language) {
@@ -559,6 +571,44 @@ fn a_transaction_that_the_handler_ends(language: Language) {
     consumer.stop();
 }
 
+/// A statement that nobody waits for, and an asynchronous handler in the library that blocks.
+fn work_that_is_not_awaited(language: Language) {
+    let with = match language {
+        Python => "asynchronous",
+        PythonAsync | Node => "rolled back",
+        Go => return,
+    };
+    let case = Case::new(language);
+    case.server.run("INSERT INTO events (payload) VALUES ('unawaited')");
+    case.start(&[]).assert_fails(with);
+    case.server.run("UPDATE events SET payload = 'plain'");
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+/// A view, whose rows of one ID are given back together, and are poison one by one.
+fn several_rows_of_one_id(language: Language) {
+    let case = Case::new(language);
+    case.server.run(
+        "SELECT sno_drop_feed('feed'); ALTER TABLE events RENAME TO base;
+         CREATE VIEW events AS SELECT id, part AS payload FROM base, unnest(string_to_array(payload, ',')) part;
+         SELECT sno_create_feed('feed', 'events', margin => '0');
+         INSERT INTO base (payload) SELECT CASE n WHEN 3 THEN 'plain,slow 0.5,plain' WHEN 6 THEN 'plain,poison,plain'
+             ELSE 'plain,plain' END FROM generate_series(1, 9) n",
+    );
+    let copied = || text(&mut case.client(), "SELECT count(*)::text FROM copy");
+    let consumer = case.start(&["on_poison"]);
+    consumer.wait_for_output("slow");
+    consumer.stop();
+    assert_eq!(copied(), "7");
+    let consumer = case.start(&["on_poison"]);
+    wait_until("all are read", || copied() == "19");
+    assert_eq!(case.difference(), "1 0 0");
+    assert_eq!(text(&mut case.client(), "SELECT count(*)::text FROM failures"), "1");
+    consumer.stop();
+}
+
 fn nothing_to_read(language: Language) {
     let case = Case::new(language);
     let mut client = case.client();
@@ -581,12 +631,6 @@ fn nothing_to_read(language: Language) {
     let before = commits();
     let made = commits() - before;
     assert!(made < 100, "{made} transactions in 1.2 s");
-    consumer.stop();
-    // Without the procedure that waits, it polls.
-    case.server.run("ALTER EXTENSION sno DROP PROCEDURE sno_wait_feed; DROP PROCEDURE sno_wait_feed");
-    let consumer = case.start(&[]);
-    case.insert(&[]);
-    case.assert_equal();
     consumer.stop();
 }
 

@@ -125,9 +125,9 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 	}
 	c := &consumer[T]{Options: options, feed: feed, source: source, scan: scan, handler: handler, batches: batches,
 		limit: options.BatchSize}
-	// An open transaction is rolled back by it, also if the handler panics.
+	// The end of the connection rolls back an open transaction, also if the handler panics.
 	defer c.close()
-	hasConnected, canWait, pause, idle, lastState := false, true, 100*time.Millisecond, 5*time.Millisecond, ""
+	hasConnected, hasRetried, pause := false, false, 100*time.Millisecond
 	for ctx.Err() == nil {
 		err := func() (err error) {
 			if c.conn == nil {
@@ -138,29 +138,17 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 				if c.conn.PgConn().TxStatus() != 'I' {
 					return errors.New("the new connection has an open transaction")
 				}
-				hasConnected, canWait = true, true
+				hasConnected = true
 			}
 			last, err := c.batch(ctx)
 			if err != nil {
 				return err
 			}
-			pause, lastState = 100*time.Millisecond, ""
-			if last != "" {
-				idle = 5 * time.Millisecond
-				return nil
-			}
-			if canWait {
+			hasRetried, pause = false, 100*time.Millisecond
+			if last == "" {
 				err = c.wait(ctx)
-				if state(err) == "42883" {
-					canWait, err = false, nil
-				}
-			}
-			// A pause after a wait, too: a wait that ends too early would make a loop without any.
-			if idle = min(idle*2, 100*time.Millisecond); !canWait {
-				idle = 100 * time.Millisecond
-			}
-			if err == nil {
-				sleep(ctx, idle)
+				// A wait that ends too early would make a loop without any pause.
+				sleep(ctx, 10*time.Millisecond)
 			}
 			return err
 		}()
@@ -169,7 +157,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 		}
 		var failed *failure
 		var end *ended
-		if errors.As(err, &end) || (ctx.Err() == nil && !hasConnected) {
+		if errors.As(err, &end) || ctx.Err() == nil && !hasConnected {
 			return err
 		} else if errors.As(err, &failed) {
 			if err := c.note(failed, pause); err != nil {
@@ -178,24 +166,34 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 		} else if ctx.Err() != nil {
 			break
 		} else {
-			state := state(err)
-			isLost := c.conn == nil || c.conn.IsClosed() || has(state, "08", "53", "57P", "25P03", "25P04")
-			if has(state, "28", "3D") {
-				return err
-			} else if isLost || has(state, "25006", "42703", "42804", "0A000") && state != lastState {
-				lastState = state
-				c.Logger.Warn("connecting again"+advice(state), "feed", feed, "in", pause, "error", err)
-				c.close()
-			} else if has(state, "40001", "40P01", "55P03", "57014") || errors.Is(err, pgx.ErrTxCommitRollback) {
-				c.Logger.Warn("trying again", "feed", feed, "in", pause, "error", err)
-			} else {
-				return err
+			if !c.isTransient(err) && state(err) != "57014" {
+				// Once it can be the session's, whose plans do not fit after DDL.
+				if hasRetried || state(err) == "" {
+					return err
+				}
+				hasRetried = true
 			}
+			c.warn(err, pause)
 		}
+		c.close()
 		sleep(ctx, time.Duration(float64(pause)*(0.5+rand.Float64()/2)))
 		pause = min(pause*2, maxPause)
 	}
 	return nil
+}
+
+// isTransient is whether an error does not come again for ever: a lost connection, lack of memory or space, a conflict.
+func (c *consumer[T]) isTransient(err error) bool {
+	isLost := c.conn == nil && state(err) == "" || c.conn != nil && c.conn.IsClosed()
+	return isLost || has(state(err), "08", "25P03", "25P04", "40", "53", "55P03", "57P")
+}
+
+func (c *consumer[T]) warn(err error, pause time.Duration) {
+	message := "connecting again"
+	if has(state(err), "25P03", "25P04") {
+		message += ": the handler takes too long, take smaller batches"
+	}
+	c.Logger.Warn(message, "feed", c.feed, "in", pause, "error", err)
 }
 
 // batch handles the rows of one transaction, and returns the last key, or "" if there were none.
@@ -205,7 +203,6 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer tx.Rollback(work)
 	// Without a prepared statement, which PgBouncer's transaction mode would not know.
 	query := fmt.Sprintf("SELECT * FROM sno_feed($1, NULL::%s, $2)", c.source)
 	result, err := tx.Query(ctx, query, pgx.QueryExecModeDescribeExec, c.feed, c.limit)
@@ -216,6 +213,7 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 	if err != nil {
 		return "", err
 	}
+	before := 0
 	for index := 0; index < len(rows); {
 		piece := rows[index : index+1]
 		if c.batches {
@@ -226,15 +224,14 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 			return "", ctx.Err()
 		} else if ctx.Err() != nil && last != start {
 			// The rest is given back to the next consumer, in the transaction that has read it.
-			if err = c.seek(work, last, ""); err != nil {
+			if err = c.seek(work, last, last); err != nil {
 				return "", err
 			}
 			break
 		}
 		// Of a view, several rows can have one ID.
-		before := index
-		for before > 0 && rows[before-1].key == start {
-			before--
+		if last != start {
+			before = index
 		}
 		here := place{start, index - before}
 		var cause error
@@ -284,25 +281,21 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 
 // note says that the handler failed, and returns its error if that is the end.
 func (c *consumer[T]) note(failed *failure, pause time.Duration) error {
-	state := state(failed.cause)
-	if c.conn.IsClosed() || has(state, "40001", "40P01", "55P03") {
-		c.Logger.Warn("reading the rows again"+advice(state), "feed", c.feed, "in", pause, "error", failed.cause)
-	} else {
-		if failed.place != c.failed {
-			c.failed, c.failures = failed.place, 0
-		}
-		c.failures++
-		c.poison = failed.cause
-		c.Logger.Warn(fmt.Sprintf("failure %d at %s", c.failures, failed.place.key), "feed", c.feed, "error", failed.cause)
-		if c.failures >= c.Attempts && failed.isAlone && c.OnPoison == nil {
-			return failed.cause
-		}
-		// What is before it is committed by itself, then it is tried alone.
-		c.carefulUntil, c.limit = max(c.carefulUntil, failed.end), max(failed.before, 1)
+	if c.isTransient(failed.cause) {
+		c.warn(failed.cause, pause)
+		return nil
 	}
-	if c.conn.IsClosed() || has(state, "25006", "42703", "42804", "0A000") {
-		c.close()
+	if failed.place != c.failed {
+		c.failed, c.failures = failed.place, 0
 	}
+	c.failures++
+	c.poison = failed.cause
+	c.Logger.Warn(fmt.Sprintf("failure %d at %s", c.failures, failed.place.key), "feed", c.feed, "error", failed.cause)
+	if c.failures >= c.Attempts && failed.isAlone && c.OnPoison == nil {
+		return failed.cause
+	}
+	// What is before it is committed by itself, then it is tried alone.
+	c.carefulUntil, c.limit = max(c.carefulUntil, failed.end), max(failed.before, 1)
 	return nil
 }
 
@@ -315,13 +308,9 @@ func (c *consumer[T]) wait(ctx context.Context) error {
 	return err
 }
 
-// seek gives back what is after a key, if given, only where the feed has read up to another one.
+// seek gives back what is after a key, if the feed has read up to another one.
 func (c *consumer[T]) seek(ctx context.Context, after, read string) error {
-	query := "SELECT sno_seek_feed($1, after => $2::text::sno) FROM sno_feeds WHERE feed = $1 AND ($3 = '' OR position::text >= $3)"
-	if read == "" {
-		_, err := c.conn.Exec(ctx, "SELECT sno_seek_feed($1, after => $2::text::sno)", pgx.QueryExecModeExec, c.feed, after)
-		return err
-	}
+	query := "SELECT sno_seek_feed($1, after => $2::text::sno) FROM sno_feeds WHERE feed = $1 AND position >= $3::text::sno"
 	_, err := c.conn.Exec(ctx, query, pgx.QueryExecModeExec, c.feed, after, read)
 	return err
 }
@@ -380,18 +369,9 @@ func has(state string, prefixes ...string) bool {
 	return false
 }
 
-func advice(state string) string {
-	if has(state, "25P03", "25P04") {
-		return ", the handler takes too long: take smaller batches"
-	}
-	return ""
-}
-
-func sleep(ctx context.Context, time_ time.Duration) {
-	timer := time.NewTimer(time_)
-	defer timer.Stop()
+func sleep(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(pause):
 	}
 }

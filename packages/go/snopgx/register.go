@@ -1,4 +1,4 @@
-// Package snopgx teaches pgx, version 5, the PostgreSQL type sno.
+// Package snopgx teaches pgx, version 5, the PostgreSQL type sno, and has a consumer of feeds.
 package snopgx
 
 import (

@@ -20,18 +20,12 @@ from sno import Sno
 
 __all__ = ["consume", "consume_async"]
 
-# The errors of the consumer's own statements, by SQLSTATE or its class. All others are raised.
-_TRY_AGAIN = ("40001", "40P01", "55P03", "57014")
-_NEW_CONNECTION = ("08", "53", "57P", "25P03", "25P04")
-_NEW_CONNECTION_ONCE = ("25006", "42703", "42804", "0A000")
+# The SQLSTATEs, or their classes, of errors that do not come again for ever: lost connections, lack of memory or space, conflicts.
+_TRY_AGAIN = ("08", "25P03", "25P04", "40", "53", "55P03", "57P")
 
 
-class _Stopped(Exception):
+class _Stopped(BaseException):
     """The stop signal came while the consumer could stop at once."""
-
-
-class _Failed(Exception):
-    """The handler raised the cause."""
 
 
 class _Step(NamedTuple):
@@ -47,13 +41,13 @@ def consume(
     connect: Callable[[], psycopg.Connection[Any]],
     feed: str,
     source: str,
-    handler: Callable[..., object],
+    handler: Callable[[Any, psycopg.Connection[Any]], object],
     *,
     key: str = "id",
     batch_size: int = 100,
     batches: bool = False,
     attempts: int = 5,
-    on_poison: Callable[..., object] | None = None,
+    on_poison: Callable[[Any, Exception, psycopg.Connection[Any]], object] | None = None,
     timeout: float = 30.0,
     stop: threading.Event | None = None,
     logger: logging.Logger = logging.getLogger("sno"),
@@ -86,13 +80,13 @@ async def consume_async(
     connect: Callable[[], Awaitable[psycopg.AsyncConnection[Any]]],
     feed: str,
     source: str,
-    handler: Callable[..., object],
+    handler: Callable[[Any, psycopg.AsyncConnection[Any]], Awaitable[object]],
     *,
     key: str = "id",
     batch_size: int = 100,
     batches: bool = False,
     attempts: int = 5,
-    on_poison: Callable[..., object] | None = None,
+    on_poison: Callable[[Any, Exception, psycopg.AsyncConnection[Any]], Awaitable[object]] | None = None,
     timeout: float = 30.0,
     stop: asyncio.Event | None = None,
     logger: logging.Logger = logging.getLogger("sno"),
@@ -124,7 +118,7 @@ def _steps(
     if batch_size < 1 or attempts < 1:
         raise ValueError("a consumer needs a batch size and a number of attempts of at least 1")
     connection: Any = None
-    has_connected, can_wait, pause, idle, last_state = False, True, 0.1, 0.005, None
+    has_connected, has_retried, pause = False, False, 0.1
     # After a failure: how often which row has failed in a row; smaller batches up to a row.
     failed, failures, careful_until, limit = None, 0, "", batch_size
     poison: Any = None
@@ -135,8 +129,14 @@ def _steps(
     def is_stopped() -> bool:
         return stop is not None and stop.is_set()
 
+    def warn(error: Exception) -> None:
+        is_slow = getattr(error, "sqlstate", None) in ("25P03", "25P04")
+        advice = " (the handler takes too long: take smaller batches)" if is_slow else ""
+        logger.warning("feed %s: %s, connecting again in %.1f s%s", feed, error, pause, advice)
+
     try:
         while True:
+            failure: Any = None
             try:
                 if connection is None:
                     connection = yield _Step(connect, None, True)
@@ -145,29 +145,27 @@ def _steps(
                     yield _Step(lambda: connection.set_autocommit(True))
                     # In PgBouncer's transaction mode the next statement can go to another server.
                     connection.prepare_threshold = None
-                    has_connected, can_wait = True, True
+                    has_connected = True
                 yield own("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", is_stoppable=True)
                 cursor = connection.cursor(row_factory=_with_key(key))
                 query = f"SELECT * FROM sno_feed(%s, NULL::{source}, %s)"
                 yield _Step(lambda: cursor.execute(query, [feed, limit]), connection, True)
                 rows = yield _Step(cursor.fetchall)
-                pieces = [rows] if batches and rows else [[row] for row in rows]
-                last = None
-                for index, piece in enumerate(pieces):
+                last, before = None, 0
+                for index, piece in enumerate([rows] if batches and rows else [[row] for row in rows]):
+                    start, end = piece[0][0], piece[-1][0]
                     if is_stopped() and last is None:
                         return
-                    elif is_stopped() and last != piece[0][0]:
+                    elif is_stopped() and last != start:
                         # The rest is given back to the next consumer, in the transaction that has read it.
                         yield own("SELECT sno_seek_feed(%s, after => %s::sno)", feed, last)
                         break
                     # Of a view, several rows can have one ID.
-                    before = index
-                    while before > 0 and rows[before - 1][0] == piece[0][0]:
-                        before -= 1
-                    place = piece[0][0], index - before
-                    failure = None
+                    if last != start:
+                        before = index
+                    place = start, index - before
                     try:
-                        if place == failed and failures >= attempts and piece[0][0] == piece[-1][0]:
+                        if place == failed and failures >= attempts and start == end:
                             for _, row in piece:
                                 yield _Step(lambda: on_poison(row, poison, connection))
                         else:
@@ -175,72 +173,61 @@ def _steps(
                             yield _Step(lambda: handler(argument, connection))
                         if connection.info.transaction_status == TransactionStatus.INERROR:
                             raise psycopg.errors.InFailedSqlTransaction("the handler went on after an error of the server")
+                        last = end
                     except Exception as error:
                         failure = error
-                    else:
-                        last = piece[-1][0]
                     if connection.info.transaction_status == TransactionStatus.IDLE and not connection.closed:
                         # If it was a COMMIT, the rest of the batch counts as read.
                         after = last or Sno.from_bytes((int.from_bytes(bytes(Sno(rows[0][0])), "big") - 1).to_bytes(10, "big"))
                         seek = "SELECT sno_seek_feed(%s, after => %s::sno) FROM sno_feeds WHERE feed = %s AND position >= %s::sno"
-                        yield own(seek, feed, after, feed, rows[-1][0])
+                        try:
+                            yield own(seek, feed, after, feed, rows[-1][0])
+                        except psycopg.Error as error:
+                            failure = error
                         raise RuntimeError("the handler ended the transaction") from failure
-                    elif failure:
-                        raise _Failed(place, before, piece[-1][0], rows[0][0]) from failure
-                yield own("COMMIT")
-                pause, last_state = 0.1, None
-                if last is not None:
+                    elif failure is not None:
+                        break
+                if failure is None:
+                    committed = yield own("COMMIT")
+                    if committed.statusmessage != "COMMIT":
+                        raise RuntimeError("the server rolled back: a statement of the handler failed")
+                    pause, has_retried = 0.1, False
+                    if last is None:
+                        query = "CALL sno_wait_feed(%s, %s::interval)"
+                        yield _Step(lambda: connection.execute(query, [feed, f"{timeout} s"]), connection, True, timeout + 10)
+                        # A wait that ends too early would make a loop without any pause.
+                        yield _Step(None, None, True, 0.01)
+                        continue
                     if failed and failed[0] <= last:
                         failed, failures = None, 0
                     if careful_until <= last:
                         careful_until = ""
-                    limit, idle = 1 if careful_until else batch_size, 0.005
+                    limit = 1 if careful_until else batch_size
                     if is_stopped():
                         return
                     continue
-                if can_wait:
-                    query = "CALL sno_wait_feed(%s, %s::interval)"
-                    call = lambda: connection.execute(query, [feed, f"{timeout} s"])  # noqa: E731
-                    try:
-                        yield _Step(call, connection, True, timeout + 10)
-                    except psycopg.errors.UndefinedFunction:
-                        can_wait = False
-                # A pause after a wait, too: a wait that ends too early would make a loop without any.
-                idle = min(idle * 2, 0.1) if can_wait else 0.1
-                yield _Step(None, None, True, idle)
-            except _Failed as failed_now:
-                cause: Any = failed_now.__cause__
-                place, before, end, start = failed_now.args
-                state = getattr(cause, "sqlstate", None)
-                if connection.closed or state in _TRY_AGAIN[:3]:
-                    logger.warning("feed %s: %s, reading the rows again in %.1f s%s", feed, cause, pause, _advice(state))
-                else:
-                    failures = failures + 1 if place == failed else 1
-                    failed, poison = place, cause
-                    logger.warning("feed %s: failure %s at %s", feed, failures, place[0], exc_info=cause)
-                    if failures >= attempts and start == place[0] == end and on_poison is None:
-                        raise cause
-                    # What is before it is committed by itself, then it is tried alone.
-                    careful_until, limit = max(careful_until, end), before or 1
-                connection = yield from _roll_back(connection, state in _NEW_CONNECTION_ONCE)
-            except psycopg.Error as error:
-                state = error.sqlstate or ""
-                is_broken = connection is None or connection.closed or state.startswith(_NEW_CONNECTION)
-                is_broken = is_broken or isinstance(error, psycopg.OperationalError) and not state
-                if not has_connected or state.startswith(("28", "3D")):
+            except Exception as error:
+                if not has_connected or connection is not None and not isinstance(error, psycopg.Error):
                     raise
-                elif is_broken or state in _NEW_CONNECTION_ONCE and state != last_state:
-                    last_state = state
-                    logger.warning("feed %s: %s, connecting again in %.1f s%s", feed, error, pause, _advice(state))
-                    yield from _close(connection)
-                    connection = None
-                elif state in _TRY_AGAIN:
-                    logger.warning("feed %s: %s, trying again in %.1f s", feed, error, pause)
-                    connection = yield from _roll_back(connection)
-                else:
-                    raise
-            else:
-                continue
+                state = getattr(error, "sqlstate", None) or ("08" if isinstance(error, psycopg.OperationalError) else "")
+                if connection is not None and not state.startswith((*_TRY_AGAIN, "57014")):
+                    # Once it can be the session's, whose plans do not fit after DDL.
+                    if has_retried:
+                        raise
+                    has_retried = True
+                warn(error)
+            if failure is not None and (connection.closed or (getattr(failure, "sqlstate", None) or "").startswith(_TRY_AGAIN)):
+                warn(failure)
+            elif failure is not None:
+                failures = failures + 1 if place == failed else 1
+                failed, poison = place, failure
+                logger.warning("feed %s: failure %s at %s", feed, failures, start, exc_info=failure)
+                if failures >= attempts and rows[0][0] == start == end and on_poison is None:
+                    raise failure
+                # What is before it is committed by itself, then it is tried alone.
+                careful_until, limit = max(careful_until, end), before or 1
+            yield from _close(connection)
+            connection = None
             yield _Step(None, None, True, pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 10)
     except _Stopped:
@@ -256,22 +243,6 @@ def _close(connection: Any) -> Generator[_Step, Any, None]:
             yield _Step(connection.close)
         except psycopg.Error:
             pass
-
-
-def _roll_back(connection: Any, is_unwanted: bool = False) -> Generator[_Step, Any, Any]:
-    """The connection, or None if there has to be a new one."""
-    if not connection.closed and not is_unwanted:
-        try:
-            yield _Step(lambda: connection.execute("ROLLBACK"))
-            return connection
-        except psycopg.Error:
-            pass
-    yield from _close(connection)
-    return None
-
-
-def _advice(state: str | None) -> str:
-    return " (the handler takes too long: take smaller batches)" if state in ("25P03", "25P04") else ""
 
 
 def _with_key(key: str) -> Any:
@@ -336,7 +307,7 @@ class _Watch:
             result = step.call()
             if inspect.isawaitable(result):
                 getattr(result, "close", lambda: None)()
-                raise TypeError("the handler is asynchronous: use consume_async")
+                raise TypeError("connect or the handler is asynchronous: use consume_async")
             return result
         with self.lock:
             self.connection = step.connection

@@ -41,3 +41,4 @@ def bill(order: tuple[str], connection: "Connection[tuple[str]]") -> None:
 def run() -> None:
     consume(connect, "billing", "orders", bill, stop=Event(), batch_size=5)
     consume(connect, "billing", "orders", bill, stop=5)  # type: ignore[arg-type]
+    consume(connect, "billing", "orders", show)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ async function act ({ id, payload }, client) {
   if (what === 'exit') process.exit(1)
   if (what === 'sqlstate' && times === 1) await client.query(`DO $$ BEGIN RAISE EXCEPTION SQLSTATE '${argument}'; END $$`)
   if (what === 'commit' || what === 'rollback') await client.query(what)
+  if (what === 'unawaited') client.query('SELECT 1/0').catch(() => {})
   if (what === 'swallow' && times === 1) await client.query('SELECT 1/0').catch(() => {})
 }
 

@@ -59,6 +59,8 @@ def handle(rows, connection):
                 connection.execute("SELECT 1/0")
             except psycopg.Error:
                 pass
+        if row[1] == "unawaited":
+            return asyncio.sleep(0)
 
 
 async def handle_async(rows, connection):
@@ -72,6 +74,9 @@ async def handle_async(rows, connection):
                 await connection.execute("SELECT 1/0")
             except psycopg.Error:
                 pass
+        if row[1] == "unawaited":
+            asyncio.ensure_future(connection.execute("SELECT 1/0"))
+            await asyncio.sleep(0)
 
 
 def follow(row, connection):
@@ -88,6 +93,7 @@ async def follow_async(row, connection):
 
 
 def pass_poison(row, error, connection):
+    # A cursor, or what the asynchronous library waits for.
     return connection.execute(FAILURE, [row[0], str(error)])
 
 
