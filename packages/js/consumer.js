@@ -122,12 +122,12 @@ export async function consume (connect, feed, source, handler, {
     for (const [index, piece] of (batches && rows.length > 0 ? [rows] : rows.map(row => [row])).entries()) {
       const [start, end] = [piece[0][key], piece.at(-1)[key]]
       if (signal?.aborted && last === null) throw STOPPED
-      if (signal?.aborted && last !== start) {
-        // The rest is given back to the next consumer, in the transaction that has read it.
+      if (signal?.aborted && last !== start && before === index - 1) {
+        // The rest is given back to the next consumer, in the transaction that has read it. After several rows of one ID, as a
+        // view can have them, the server refuses that.
         await session.query('SELECT sno_seek_feed($1, after => $2::sno)', feed, last)
         break
       }
-      // Of a view, several rows can have one ID.
       if (last !== start) before = index
       const place = `${start} ${index - before}`
       let failure = null

@@ -222,14 +222,14 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 		start, end := piece[0].key, piece[len(piece)-1].key
 		if ctx.Err() != nil && last == "" {
 			return "", ctx.Err()
-		} else if ctx.Err() != nil && last != start {
-			// The rest is given back to the next consumer, in the transaction that has read it.
+		} else if ctx.Err() != nil && last != start && before == index-1 {
+			// The rest is given back to the next consumer, in the transaction that has read it. After several rows of one
+			// ID, as a view can have them, the server refuses that.
 			if err = c.seek(work, last, last); err != nil {
 				return "", err
 			}
 			break
 		}
-		// Of a view, several rows can have one ID.
 		if last != start {
 			before = index
 		}

@@ -156,11 +156,11 @@ def _steps(
                     start, end = piece[0][0], piece[-1][0]
                     if is_stopped() and last is None:
                         return
-                    elif is_stopped() and last != start:
-                        # The rest is given back to the next consumer, in the transaction that has read it.
+                    elif is_stopped() and last != start and before == index - 1:
+                        # The rest is given back to the next consumer, in the transaction that has read it. After several rows of
+                        # one ID, as a view can have them, the server refuses that.
                         yield own("SELECT sno_seek_feed(%s, after => %s::sno)", feed, last)
                         break
-                    # Of a view, several rows can have one ID.
                     if last != start:
                         before = index
                     place = start, index - before
