@@ -1,10 +1,8 @@
 //! Sources of time for generators.
 
-#[cfg(all(feature = "std", not(simulated)))]
+#[cfg(feature = "std")]
 use std::time::{SystemTime, UNIX_EPOCH};
 
-#[cfg(simulated)]
-use crate::simulated::{SystemTime, UNIX_EPOCH};
 use crate::{OutOfEpoch, Tick};
 
 /// A source of the current time.

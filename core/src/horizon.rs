@@ -305,7 +305,6 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
-    use crate::{ClaimError, Marks, SequenceRange, Slot};
 
     fn tick(number: u64) -> Tick {
         Tick::new(number).unwrap()
@@ -475,16 +474,5 @@ mod tests {
             assert_eq!(horizon.floor().get(), u64::from(database.saturating_sub(1)));
             horizon.advance(tick(database.into()), || None, || None);
         }
-    }
-
-    #[test]
-    fn a_claim_refuses_earlier_ticks() {
-        let (slot, marks, range) = (Slot::default(), Marks::unlimited(), SequenceRange::default());
-        let claim = |low, now| slot.claim_from(tick(low), &|| Ok(tick(now)), range, &marks);
-        assert_eq!(claim(100, 100).unwrap().tick(), tick(100));
-        assert_eq!(claim(101, 100), Err(ClaimError::TooEarly { now: tick(100) }));
-        assert_eq!(claim(100, 100).unwrap().sequence(), 1);
-        assert_eq!(claim(99, 98), Err(ClaimError::TooEarly { now: tick(98) }));
-        assert_eq!(claim(98, 98).unwrap().tick(), tick(98));
     }
 }

@@ -1,36 +1,21 @@
-//! What the simulator in `tests/sim` puts in place of atomics and clocks, in a build with `--cfg simulated`.
+//! What the simulator in `tests/sim` puts in place of atomics, in a build with `--cfg simulated`.
 
 use core::{
     cell::Cell,
     sync::atomic::{self, Ordering},
 };
-use std::time::Duration;
-
-/// The simulated world of a thread.
-#[derive(Clone, Copy)]
-pub struct World {
-    /// Called before each access to an atomic: other processes may run here.
-    pub pause: fn(),
-    /// The time since 1970, by the system's clock.
-    pub real_time: fn() -> Duration,
-}
 
 std::thread_local! {
-    static WORLD: Cell<World> = const {
-        Cell::new(World {
-            pause: || (),
-            real_time: || Duration::ZERO,
-        })
-    };
+    static PAUSE: Cell<fn()> = const { Cell::new(|| ()) };
 }
 
-/// Replaces the world of this thread.
-pub fn enter(world: World) {
-    WORLD.set(world);
+/// Has this thread call a function before each access to an atomic: other processes may run there.
+pub fn pause_by(pause: fn()) {
+    PAUSE.set(pause);
 }
 
 fn pause() {
-    (WORLD.get().pause)();
+    (PAUSE.get())();
 }
 
 pub(crate) fn fence(ordering: Ordering) {
@@ -106,22 +91,5 @@ impl AtomicU64 {
             }
         }
         Err(old)
-    }
-}
-
-/// As [`std::time::SystemTime`].
-#[derive(Clone, Copy)]
-pub(crate) struct SystemTime(Duration);
-
-/// As [`std::time::UNIX_EPOCH`].
-pub(crate) const UNIX_EPOCH: SystemTime = SystemTime(Duration::ZERO);
-
-impl SystemTime {
-    pub(crate) fn now() -> Self {
-        Self((WORLD.get().real_time)())
-    }
-
-    pub(crate) fn duration_since(self, earlier: Self) -> Result<Duration, ()> {
-        self.0.checked_sub(earlier.0).ok_or(())
     }
 }

@@ -2,13 +2,14 @@
 #![cfg(feature = "compat")]
 
 use std::{
+    cell::Cell,
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use proptest::prelude::*;
 use sno_core::{
-    FixedLength as _, Marks, OutOfEpoch, SequenceRange, Slot, Sno, Stamp, TickType,
+    ClaimError, FixedLength as _, Marks, OutOfEpoch, SequenceRange, Slot, Sno, Stamp, TickType,
     compat::{
         Epoch, Gid, SnowflakeSi, Uid60, UniqueId, gid,
         snowflake_si::{self, BaseClock, Machine},
@@ -219,20 +220,6 @@ proptest! {
         }
     }
 
-    #[test]
-    fn order_is_the_order_of_times(a in uid60(), b in uid60(), c in snowflake_si(), d in snowflake_si()) {
-        prop_assert!(a.time() == b.time() || a.cmp(&b) == a.time().cmp(&b.time()));
-        prop_assert!(c.time() == d.time() || c.cmp(&d) == c.time().cmp(&d.time()));
-    }
-
-    #[test]
-    fn order_of_time_sequential_uniqueids_is_that_of_times(a in uniqueid(), b in uniqueid()) {
-        let [a, b] = [a, b].map(|id| {
-            UniqueId::from_fields(uniqueid::Fields { form: Form::TimeSequential, ..id.fields() }).unwrap()
-        });
-        prop_assert!(a.time() == b.time() || a.cmp(&b) == a.time().cmp(&b.time()));
-    }
-
     /// Different IDs become different `Sno`s: everything that makes up an ID can be read from its `Sno`.
     #[test]
     fn uid60_into_sno_loses_nothing(id in uid60(), other in uid60(), metabyte in any::<u8>()) {
@@ -289,13 +276,6 @@ proptest! {
             let spread = (millis.reverse_bits() >> 22) << 22 | low;
             let back = if low & 0x1000 == 0 { spread } else { millis << 22 | low };
             prop_assert_eq!(UniqueId::new(back), id);
-        }
-    }
-
-    #[test]
-    fn uniqueids_in_sno_sort_by_time(a in uniqueid(), b in uniqueid()) {
-        if let (Ok(first), Ok(second)) = (a.to_sno(7), b.to_sno(7)) {
-            prop_assert!(a.time() == b.time() || first.cmp(&second) == a.time().cmp(&b.time()));
         }
     }
 
@@ -382,6 +362,26 @@ fn fields_that_do_not_fit() {
     assert_eq!(UniqueId::from_fields(uniqueid::Fields { sequence: 64, ..fields }), None);
     assert_eq!(UniqueId::from_fields(uniqueid::Fields { generator: 2048, ..fields }), None);
     assert_eq!(UniqueId::from_fields(uniqueid::Fields { cluster: 16, ..fields }), None);
+}
+
+/// A scheme without a tick-tock bit has one side: a clock that steps back is waited for, also after a restart.
+#[test]
+fn a_clock_that_steps_back_is_waited_for() {
+    let second = |number| uid60::Seconds::new(number).unwrap();
+    let now = Cell::new(0);
+    let slot = Slot::<uid60::Seconds>::default();
+    let claim = |at| {
+        now.set(at);
+        let stamp = slot.claim(&|| Ok(second(now.get())), Uid60::POOL, &Marks::unlimited());
+        stamp.map(|stamp| (stamp.tick().get(), stamp.tick_tock()))
+    };
+    for start in [1000, 2000] {
+        assert_eq!(claim(start), Ok((start, false)));
+        let [now, until] = [start - 1, start].map(second);
+        assert_eq!(claim(start - 1), Err(ClaimError::ClockWentBack { now, until }));
+        slot.resume(&Marks::new([1500, 0].map(second), true));
+        assert_eq!(slot.state().safe.get(), 1500);
+    }
 }
 
 /// A stamp that was claimed with another pool.

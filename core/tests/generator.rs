@@ -262,16 +262,3 @@ fn what_a_slot_shows() {
     // The other side can be entered after its mark.
     assert_eq!(state.safe, tick(101));
 }
-
-#[test]
-fn messages() {
-    for (error, message) in [
-        (ClaimError::SequenceExhausted { until: tick(1) }, "all sequence numbers of the tick are taken"),
-        (ClaimError::ClockWentBack { now: tick(1), until: tick(2) }, "clock went back"),
-        (ClaimError::MarkReached { tick_tock: false, tick: tick(1) }, "clock is after the high-water mark"),
-        (ClaimError::TooEarly { now: tick(1) }, "clock is before the first tick to claim from"),
-        (ClaimError::OutOfEpoch(OutOfEpoch::Before), "time is before the first tick"),
-    ] {
-        assert_eq!(error.to_string(), message);
-    }
-}

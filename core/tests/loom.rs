@@ -649,22 +649,6 @@ fn two_callers_in_every_short_history() {
     two_callers_in_every_history(4, 2);
 }
 
-#[test]
-#[ignore = "takes half an hour"]
-fn two_callers_in_every_longer_history() {
-    two_callers_in_every_history(5, 3);
-}
-
-#[test]
-#[ignore = "takes half an hour"]
-fn three_callers_in_every_history() {
-    for script in histories(&[100, 101, 102], 4) {
-        let threads: &[Act] =
-            &[|caller| (1..caller.world.script.len()).for_each(|_| step_and_ask(caller)), ask, ask];
-        Scene { script, first: ask, threads, interruptions: Some(2), ..PLAIN }.play();
-    }
-}
-
 /// What a scheme without a second side resumes at: the other was left at the largest tick there is.
 const ONE_SIDE: Scene = Scene { limits: [99, Tick::MAX.get()], resume: true, ..PLAIN };
 

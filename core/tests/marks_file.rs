@@ -21,7 +21,7 @@ use std::{
 };
 
 use sno_core::{
-    Clock, Epoch, OutOfEpoch, Prefix, SequenceRange, Tick,
+    Epoch, Prefix, SequenceRange, Tick,
     record::{LENGTH, Origin, Record},
     server::{Disk, Host, MarksFile, Notice, Session, Shared, Wait},
 };
@@ -109,12 +109,6 @@ impl Drop for File<'_> {
         if self.1.get() {
             self.0.store(false, Release);
         }
-    }
-}
-
-impl Clock for Process<'_> {
-    fn now(&self) -> Result<Tick, OutOfEpoch> {
-        Ok(tick(self.0.now.load(Relaxed)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The settings of `sno_compat`; [`crate::pg::settings`] describes how they fail closed.
+//! The settings of `sno_compat`; [`crate::pg::server_setting`] describes how they fail closed.
 
 use sno_core::compat::{
     snowflake_si::{BaseClock, Machine},
@@ -6,7 +6,7 @@ use sno_core::compat::{
     uniqueid::{Cluster, Form, GeneratorBits},
 };
 
-use crate::pg::settings::{Define, Setting};
+use crate::pg::server_setting::{Define, Setting};
 
 /// Of a Snowflake-SI site.
 pub(crate) static BASE_CLOCK: Setting<BaseClock> = Setting::new(

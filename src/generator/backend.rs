@@ -15,12 +15,12 @@ use std::{
 
 use pgrx::pg_sys;
 use sno_core::{
-    Clock, Epoch, OutOfEpoch,
+    Epoch,
     server::{self, Disk, Host, Notice, Wait},
 };
 
 use crate::{
-    generator::{errors, scheme::Scheme, settings::max_clock_wait},
+    generator::{errors, max_clock_wait::max_clock_wait, scheme::Scheme},
     pg::{datum::Timestamp, server::system_identifier, wait::nap},
 };
 
@@ -33,10 +33,12 @@ pub(crate) type MarksFile<S, const SLOTS: usize> =
 pub(crate) struct Backend<S>(pub(crate) S);
 
 impl<S: Scheme> Host<S::Tick> for Backend<S> {
+    #[inline(always)]
     fn epoch(&self) -> Epoch {
         self.0.epoch()
     }
 
+    #[inline(always)]
     fn unix_micros(&self) -> i64 {
         Timestamp::now().unix_micros()
     }
@@ -77,13 +79,6 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
 
     fn log(&self, notice: Notice<S::Tick>) {
         errors::notice(self.0, notice).log();
-    }
-}
-
-impl<S: Scheme> Clock<S::Tick> for Backend<S> {
-    #[inline(always)]
-    fn now(&self) -> Result<S::Tick, OutOfEpoch> {
-        self.0.now()
     }
 }
 

@@ -10,7 +10,7 @@ use sno_core::{
 };
 
 use crate::{
-    generator::{scheme::Scheme, settings::max_clock_wait},
+    generator::{max_clock_wait::max_clock_wait, scheme::Scheme},
     pg::{datum::Timestamp, errors::Error},
 };
 

@@ -1,6 +1,6 @@
 //! The properties of an ID scheme that its generators need.
 
-use sno_core::{Epoch, OutOfEpoch, TickType};
+use sno_core::{Epoch, TickType};
 
 use crate::pg::{datum::Timestamp, errors::Error};
 
@@ -28,12 +28,6 @@ pub(crate) trait Scheme: Copy + 'static {
 
     /// The time from which its ticks are counted.
     fn epoch(self) -> Epoch;
-
-    /// The present tick.
-    #[inline(always)]
-    fn now(self) -> Result<Self::Tick, OutOfEpoch> {
-        self.epoch().floor(Timestamp::now().unix_micros())
-    }
 
     /// The tick of a time, for an ID.
     fn tick(self, time: Timestamp) -> Result<Self::Tick, Error> {

@@ -11,5 +11,5 @@ pub(crate) mod errors;
 pub(crate) mod fmgr;
 pub(crate) mod process;
 pub(crate) mod server;
-pub(crate) mod settings;
+pub(crate) mod server_setting;
 pub(crate) mod wait;

@@ -12,7 +12,7 @@ use pgrx::{
 use sno_core::{Fields, Prefix, SequenceRange, Sno};
 
 use crate::{
-    generator::session::{SessionCell, check_server},
+    generator::backend_session::{SessionCell, check_server},
     pg::{
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},

@@ -4,8 +4,8 @@ use sno_core::{Announcement, Epoch, Tick};
 
 use crate::{
     generator::{
+        backend_session::{self, SessionCell},
         scheme::Scheme,
-        session::{self, SessionCell},
         shared::Memory,
     },
     pg::{errors::Error, server::process_id},
@@ -39,7 +39,7 @@ pub(crate) const SLOTS: usize = 256;
 /// The server's generators, and what the transaction of each process has announced.
 pub(crate) static MEMORY: Memory<SnoScheme, SLOTS, Announcement> = Memory::new(c"sno generators");
 
-pub(crate) type Session = session::Session<SnoScheme, SLOTS>;
+pub(crate) type Session = backend_session::Session<SnoScheme, SLOTS>;
 
 pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
@@ -56,5 +56,5 @@ pub(crate) fn session() -> Result<Session, Error> {
 fn start() -> Result<Session, Error> {
     let settings = Settings::current()?;
     let Settings { prefix, range, .. } = settings;
-    session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
+    backend_session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
 }

@@ -28,7 +28,7 @@ pub(crate) fn load() {
 
 /// Defines the settings and notices the ends of transactions, when the library is preloaded.
 pub(crate) fn preload() {
-    generator::settings::define();
+    generator::max_clock_wait::define();
     horizon::transaction::register();
     settings::define();
 }

@@ -1,4 +1,4 @@
-//! The settings of `sno`; [`crate::pg::settings`] describes how they fail closed.
+//! The settings of `sno`; [`crate::pg::server_setting`] describes how they fail closed.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use sno_core::{Prefix, SequenceRange};
 use crate::pg::{
     errors::Error,
     server::system_identifier,
-    settings::{Define as _, Setting},
+    server_setting::{Define as _, Setting},
 };
 
 static PREFIX: Setting<PrefixSetting> = Setting::new(

@@ -1,13 +1,13 @@
 //! Monitoring of generators: `sno_generators` and `sno_generator()`.
 
 use crate::{
-    generator::{scheme::Scheme as _, settings::max_clock_wait},
+    generator::{max_clock_wait::max_clock_wait, scheme::Scheme as _},
     pg::{
         datum::{Timestamp, interval},
         errors::Error,
         fmgr::{Row, export},
         process::own_database,
-        settings::refuse_undefined,
+        server_setting::refuse_undefined,
     },
     sno::{
         generators::{MEMORY, SLOTS, SnoScheme, own_partition},

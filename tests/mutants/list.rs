@@ -28,9 +28,7 @@ pub(crate) fn mutants() -> impl Iterator<Item = Mutant> {
 /// A mutant of a file: its name, the tests that should notice it, the text and the one instead.
 type Change = (&'static str, &'static [Suite], &'static str, &'static str);
 
-const CONNECTIONS: Suite = Suite("faults", "connections::a_process_id");
 const RESTARTS: Suite = Suite("faults", "restarts::");
-const KILLS: Suite = Suite("faults", "kills::");
 const DISK: Suite = Suite("faults", "disk::");
 const MARKS: Suite = Suite("faults", "marks_file::");
 const STANDBY: Suite = Suite("faults", "standby::");
@@ -83,10 +81,10 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("the other side is the current one in the file", &[CORE, Suite("server", "drifts::")],
             "current: shared.marks.current(),",
             "current: !shared.marks.current(),"),
-        ("the lease of an early renewal holds after a step back", &[CORE, STARTS],
+        ("the lease of an early renewal holds after a step back", &[CORE],
             "(millis..=millis + RENEWAL_LEASE_MS)",
             "(millis..)"),
-        ("an early renewal does without the lock", &[CORE, MARKS],
+        ("an early renewal does without the lock", &[CORE],
             "self.try_lock(&file)? && marks.due(",
             "(self.try_lock(&file)? || true) && marks.due("),
         ("an early renewal computes the marks before it has the lock", &[CORE],
@@ -95,21 +93,21 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("whoever waited for the first session sets the generators again", &[LOOM_MARKS, SIM, STARTS],
             "            backoff.wait(host);\n        }\n        if shared.is_ready() {",
             "            backoff.wait(host);\n        }\n        if false {"),
-        ("sno_horizon() lowers a mark that is ahead of the clock", &[CORE, HORIZON, Suite("faults", "horizon::")],
+        ("sno_horizon() lowers a mark that is ahead of the clock", &[CORE],
             "limits.map(|limit| limit.max(now))",
             "limits.map(|_| now)"),
-        ("one mark is not at the horizon", &[CORE, HORIZON],
+        ("one mark is not at the horizon", &[CORE],
             "limits.iter().any(|limit| *limit < horizon)",
             "limits.iter().all(|limit| *limit < horizon)"),
     ]),
     ("core/src/server/mod.rs", &[
-        ("marks are ignored at a start", &[SIM, RESTARTS, DISK, MARKS, STANDBY],
+        ("marks are ignored at a start", &[SIM, RESTARTS, DISK, STANDBY],
             "self.marks.restore(record.limits, record.current);",
             "self.marks.restore([T::MIN; 2], record.current);"),
         ("generators from number 16 on start at zero", &[RESTARTS],
             "for slot in &self.slots {",
             "for slot in self.slots.iter().take(16) {"),
-        ("serial numbers of records begin at zero after a start", &[CORE, SIM, MARKS],
+        ("serial numbers of records begin at zero after a start", &[CORE, SIM],
             "self.serial.store(record.serial, Relaxed);",
             "self.serial.store(0, Relaxed);"),
         ("the generators are ready before they start at the marks", &[LOOM_MARKS, SIM],
@@ -132,7 +130,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("the folder of the marks is not synced", &[DISK],
             "        sync(pg_sys::pg_fsync, &File::open(\".\")?)",
             "        Ok(())"),
-        ("the lock of the marks file is not taken", &[KILLS, WAITS],
+        ("the lock of the marks file is not taken", &[WAITS],
             "            Err(TryLockError::WouldBlock) => Ok(false),",
             "            Err(TryLockError::WouldBlock) => Ok(true),"),
         ("a marks file of any kind is opened", &[Suite("faults", "marks_file::no_regular")],
@@ -143,16 +141,16 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "        (time.0 == 1).then("),
     ]),
     ("core/src/server/session.rs", &[
-        ("generators are in the memory of their backends", &[SIM, CONNECTIONS],
+        ("generators are in the memory of their backends", &[SIM, UNIQUENESS],
             "        Ok(Self { slot: marks.shared.slot(number),",
             "        Ok(Self { slot: Box::leak(Box::default()),"),
     ]),
-    ("src/generator/session.rs", &[
+    ("src/generator/backend_session.rs", &[
         ("a standby generates", &[STANDBY],
             "    if is_in_recovery() { Err",
             "    if false && is_in_recovery() { Err"),
         ("a reload does not reach a session that generates", &[SETTINGS],
-            "(state.read == settings::last_read())",
+            "(state.read == server_setting::last_read())",
             "(state.read == state.read)"),
     ]),
     ("core/src/record.rs", &[
@@ -188,7 +186,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;\n    // SAFETY: the backend's own latch; no",
             "    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT;\n    // SAFETY: the backend's own latch; no"),
     ]),
-    ("src/pg/settings.rs", &[
+    ("src/pg/server_setting.rs", &[
         ("a misspelt name means the default", &[SETTINGS],
             "undefined_settings().find(is_like_it)",
             "undefined_settings().find(is_like_it).filter(|_| false)"),
@@ -624,7 +622,7 @@ DECLARE
         ("locks are read before announcements", &[CORE, LOOM_HORIZON],
             "[open(), prepared()]",
             "{ let locks = prepared(); [open(), locks] }"),
-        ("the floor is above the horizon that is returned", &[CORE, HORIZON],
+        ("the floor is above the horizon that is returned", &[CORE],
             "        let to = held().map_or(to, |tick| tick.min(to));\n",
             ""),
         ("what a transaction was allowed is forgotten", &[CORE],
@@ -636,7 +634,7 @@ DECLARE
         ("a transaction of another database holds the horizon", &[CORE, SIM, HORIZON],
             "        database == self.database || database == 0 ||",
             "        true ||"),
-        ("databases without a place do not hold each other back", &[CORE, HORIZON],
+        ("databases without a place do not hold each other back", &[CORE],
             "!= 0 && self.place(database).is_none()",
             "!= 0 && false"),
         ("the copy of a database begins below the positions in it", &[CORE, SIM, LOOM_HORIZON, HORIZON],

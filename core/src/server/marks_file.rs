@@ -72,7 +72,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         if shared.is_ready() {
             return Ok(());
         }
-        let now = host.epoch().floor(host.unix_micros()).map_err(Error::OutOfEpoch)?;
+        let now = host.now().map_err(Error::OutOfEpoch)?;
         let here = self.origin(&file)?;
         let found = self.read(&file, &here)?;
         let raised = self.raised(&found, &here, now);
@@ -287,7 +287,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    fn wait<T>(&mut self, host: &impl Host<T>) {
+    fn wait<T: TickType>(&mut self, host: &impl Host<T>) {
         host.nap(Wait::Marks, self.0);
         self.0 = (self.0 * 2).min(BACKOFF_MAX_US);
     }

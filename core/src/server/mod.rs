@@ -96,12 +96,22 @@ pub trait Disk {
 }
 
 /// The server, and the process of it that runs.
-pub trait Host<T> {
+pub trait Host<T: TickType> {
     /// The time from which ticks are counted.
     fn epoch(&self) -> Epoch;
 
     /// The system's clock: microseconds since 1970.
     fn unix_micros(&self) -> i64;
+
+    /// The present tick.
+    ///
+    /// # Errors
+    ///
+    /// The clock is outside the times that ticks stand for.
+    #[inline(always)]
+    fn now(&self) -> Result<T, OutOfEpoch> {
+        self.epoch().floor(self.unix_micros())
+    }
 
     /// The time since a moment that does not change, by a clock that is never set.
     fn monotonic(&self) -> Duration;

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::{
-    ClaimError, Clock, DatabaseHorizon, Horizon, Member, Slot, Stamp, Tick, TickType, Transaction, Watch,
+    ClaimError, DatabaseHorizon, Horizon, Member, Slot, Stamp, Tick, TickType, Transaction, Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
 };
 
@@ -16,7 +16,7 @@ pub struct Session<'a, T: TickType, const SLOTS: usize, H> {
     pub number: u16,
 }
 
-impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<'a, T, SLOTS, H> {
+impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOTS, H> {
     /// Starts a session: after this, it may generate IDs.
     ///
     /// # Errors
@@ -41,13 +41,13 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
     }
 
     fn claim(&self, low: T) -> Result<Stamp<T>, ClaimError<T>> {
-        self.slot.claim_from(low, &self.marks.host, self.marks.range, &self.marks.shared.marks)
+        self.slot.claim_from(low, &|| self.marks.host.now(), self.marks.range, &self.marks.shared.marks)
     }
 
     /// Claims the next stamp, in `low` or later, if that is [one step](Slot::claim_in_tick). It can't fail and can't panic.
     #[inline(always)]
     pub fn try_next(&self, low: T) -> Option<Stamp<T>> {
-        self.slot.claim_in_tick(low, &self.marks.host, self.marks.range)
+        self.slot.claim_in_tick(low, &|| self.marks.host.now(), self.marks.range)
     }
 
     /// Notes the partition, renews the mark if that is due, logs a step of the clock.
@@ -141,7 +141,7 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk + Clock<T>> Session<
     }
 }
 
-impl<'a, const SLOTS: usize, H: Host<Tick> + Disk + Clock> Session<'a, Tick, SLOTS, H> {
+impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     /// The horizon of a database of this server.
     pub fn horizon_of(&self, database: u32) -> DatabaseHorizon<'a> {
         // The generators have resumed, and so have the horizons.
@@ -208,7 +208,7 @@ struct ClockWait(Option<Duration>);
 
 impl ClockWait {
     /// Microseconds since the first call.
-    fn micros<T>(&mut self, host: &impl Host<T>) -> u64 {
+    fn micros<T: TickType>(&mut self, host: &impl Host<T>) -> u64 {
         let now = host.monotonic();
         now.saturating_sub(*self.0.get_or_insert(now)).as_micros() as u64
     }

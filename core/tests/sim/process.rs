@@ -9,7 +9,7 @@ use std::{
 };
 
 use sno_core::{
-    Clock, DatabaseHorizon, Epoch, Member, OutOfEpoch, Stamp, SystemClock, Tick, Transaction, Watch,
+    DatabaseHorizon, Epoch, Member, Stamp, Tick, Transaction, Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Wait},
 };
 
@@ -39,26 +39,19 @@ struct Own {
 /// The payload of a call that was cancelled.
 struct Cancelled;
 
-impl Clock for Process<'_> {
-    fn now(&self) -> Result<Tick, OutOfEpoch> {
-        let world = self.world;
-        world.pause();
-        let now = SystemClock.now();
-        if world.faults.steps_at_readings && !world.ending.get() && world.one_in(50) {
-            world.step(self.machine, world.below(40_000) as i64 - 20_000);
-        }
-        now
-    }
-}
-
 impl Host<Tick> for Process<'_> {
     fn epoch(&self) -> Epoch {
         Epoch::SNO
     }
 
     fn unix_micros(&self) -> i64 {
-        self.world.pause();
-        self.machine.clock(self.world)
+        let world = self.world;
+        world.pause();
+        let now = self.machine.clock(world);
+        if world.faults.steps_at_readings && !world.ending.get() && world.one_in(50) {
+            world.step(self.machine, world.below(40_000) as i64 - 20_000);
+        }
+        now
     }
 
     fn monotonic(&self) -> Duration {
@@ -267,7 +260,7 @@ pub(crate) fn last_call(world: &World, machine: &Machine) {
         world.fail(format!("no ID at the end: {error}"));
     }
     process.commit(0);
-    let before = SystemClock.now().unwrap();
+    let before = process.now().unwrap();
     match process.read_horizon(&session) {
         Some((horizon, margin)) if horizon.get() + margin >= before.get() => {}
         other => world.fail(format!("the horizon at the end is {other:?}, and the clock {before:?}")),

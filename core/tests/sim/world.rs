@@ -6,7 +6,6 @@ use std::{
     collections::{BTreeMap, HashMap},
     ptr,
     rc::Rc,
-    time::Duration,
 };
 
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
@@ -246,20 +245,15 @@ thread_local! {
     static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(ptr::null()) };
 }
 
-/// The world of this thread, and the machine of the process that runs.
-fn here<R>(run: impl FnOnce(&World, &Machine) -> R) -> Option<R> {
+/// Lets others run, if a process of this thread's world runs.
+fn pause() {
     // SAFETY: `run` sets it to a world that lives as long as its processes.
-    let world = unsafe { WORLD.get().as_ref() }?;
-    world.running.get().map(|machine| run(world, &world.machines[machine]))
+    if let Some(world) = unsafe { WORLD.get().as_ref() }
+        && world.running.get().is_some()
+    {
+        world.pause();
+    }
 }
-
-const SIMULATED: simulated::World = simulated::World {
-    pause: || here(|world, _| world.pause()).unwrap_or(()),
-    real_time: || {
-        let micros = here(|world, machine| machine.clock(world));
-        Duration::from_micros(micros.unwrap_or(START) as u64)
-    },
-};
 
 impl World {
     fn new(seed: u64, without: Option<Condition>, trace: bool) -> Self {
@@ -831,7 +825,7 @@ pub(crate) struct Outcome {
 pub(crate) fn run(seed: u64, steps: u64, without: Option<Condition>, trace: bool) -> Outcome {
     let world = Rc::new(World::new(seed, without, trace));
     WORLD.set(&*world);
-    simulated::enter(SIMULATED);
+    simulated::pause_by(pause);
     let start = |machine: usize| -> Vec<Fiber> {
         (0..PLACES).map(|place| fiber(&world, machine, place, process::live)).collect()
     };
@@ -875,7 +869,7 @@ pub(crate) fn follow(schedule: &str) -> String {
     world.faults = Faults::default();
     let world = Rc::new(world);
     WORLD.set(&*world);
-    simulated::enter(SIMULATED);
+    simulated::pause_by(pause);
     let machine = &world.machines[0];
     machine.max_clock_wait.set(0);
     let trace = world.trace.as_ref().unwrap();

@@ -11,8 +11,8 @@ use sno_core::{
 use crate::{
     compat::settings::{BASE_CLOCK, MACHINE},
     generator::{
+        backend_session::{self, SessionCell},
         scheme::Scheme,
-        session::{self, SessionCell},
         shared::Memory,
     },
     pg::{errors::Error, fmgr::export},
@@ -49,20 +49,20 @@ impl Scheme for SnowflakeSiScheme {
 /// The server's generator.
 pub(crate) static MEMORY: Memory<SnowflakeSiScheme, 1> = Memory::new(c"sno_compat Snowflake-SI generator");
 
-type Session = session::Session<SnowflakeSiScheme, 1>;
+type Session = backend_session::Session<SnowflakeSiScheme, 1>;
 
 pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
 fn start() -> Result<Session, Error> {
     let (base, machine) = (BASE_CLOCK.get()?, MACHINE.get()?);
     // The server has one generator. Its IDs differ from the IDs of other servers in the machine, which is in the pool.
-    session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
+    backend_session::start(SnowflakeSiScheme(base), &MEMORY, 0..=0, machine.number(), machine.pool())
 }
 
 /// `snowflake_si_new() → bigint`
 fn snowflake_si_new() -> Result<i64, Error> {
     SESSION
         .get_or_start(start)
-        .and_then(|session| session::next(&session))
+        .and_then(|session| backend_session::next(&session))
         .map(|stamp| SnowflakeSi::from_stamp(stamp).get() as i64)
 }

@@ -11,12 +11,12 @@ use sno_core::{
 use crate::{
     compat::settings::WORKERS,
     generator::{
+        backend_session::{self, SessionCell},
         errors,
         scheme::Scheme,
-        session::{self, SessionCell},
         shared::Memory,
     },
-    pg::{errors::Error, fmgr::export, server::random},
+    pg::{datum::Timestamp, errors::Error, fmgr::export, server::random},
 };
 
 export! { uid60_new }
@@ -46,13 +46,13 @@ impl Scheme for Uid60Scheme {
 /// the same ID.
 pub(crate) const SLOTS: usize = 256;
 
-/// The server's generators; `extra` counts the leases of workers.
+/// The server's generators; `scheme_counter` counts the leases of workers.
 pub(crate) static MEMORY: Memory<Uid60Scheme, SLOTS> = Memory::new(c"sno_compat uid60 generators");
 
 /// This backend's generator, and the lease of its worker number.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
-    generator: session::Session<Uid60Scheme, SLOTS>,
+    generator: backend_session::Session<Uid60Scheme, SLOTS>,
     workers: Workers,
     lease: Lease,
 }
@@ -62,13 +62,20 @@ pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
-        let generator = session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
-        let now = Uid60Scheme.now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
+        let generator = backend_session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
+        let now = Uid60Scheme
+            .epoch()
+            .floor(Timestamp::now().unix_micros())
+            .map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
 
     /// A session with a lease of the next worker number.
-    fn lease(generator: session::Session<Uid60Scheme, SLOTS>, workers: Workers, now: Seconds) -> Self {
+    fn lease(
+        generator: backend_session::Session<Uid60Scheme, SLOTS>,
+        workers: Workers,
+        now: Seconds,
+    ) -> Self {
         let lease = workers.lease(&generator.shared().scheme_counter, now);
         Self { generator: generator.with_number(lease.worker()), workers, lease }
     }
@@ -78,7 +85,7 @@ impl Session {
 fn uid60_new() -> Result<Uid60, Error> {
     let mut session = SESSION.get_or_start(Session::start)?;
     loop {
-        let stamp = session::next(&session.generator)?;
+        let stamp = backend_session::next(&session.generator)?;
         if session.lease.holds(stamp.tick()) {
             let random = u16::from_ne_bytes(random()?);
             return Ok(Uid60::from_stamp(stamp, session.lease.worker(), random));

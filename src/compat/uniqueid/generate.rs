@@ -11,8 +11,8 @@ use sno_core::{
 use crate::{
     compat::settings::{CLUSTER, FORM, GENERATOR_BITS},
     generator::{
+        backend_session::{self, SessionCell},
         scheme::Scheme,
-        session::{self, SessionCell},
         shared::Memory,
     },
     pg::{errors::Error, fmgr::export, server::process_id},
@@ -51,7 +51,7 @@ pub(crate) static MEMORY: Memory<UniqueIdScheme, SLOTS> = Memory::new(c"sno_comp
 /// This backend's generator, and the other fields of its IDs.
 #[derive(Clone, Copy)]
 pub(crate) struct Session {
-    generator: session::Session<UniqueIdScheme, SLOTS>,
+    generator: backend_session::Session<UniqueIdScheme, SLOTS>,
     cluster: Cluster,
     form: Form,
 }
@@ -63,12 +63,13 @@ impl Session {
         let (cluster, form) = (CLUSTER.get()?, FORM.get()?);
         let number = GENERATOR_BITS.get()?.generator(process_id());
         let server = cluster.get();
-        let generator = session::start(UniqueIdScheme, &MEMORY, server..=server, number, UniqueId::POOL)?;
+        let generator =
+            backend_session::start(UniqueIdScheme, &MEMORY, server..=server, number, UniqueId::POOL)?;
         Ok(Self { generator, cluster, form })
     }
 
     fn generate(self) -> Result<UniqueId, Error> {
-        let stamp = session::next(&self.generator)?;
+        let stamp = backend_session::next(&self.generator)?;
         Ok(UniqueId::from_stamp(stamp, self.generator.number, self.cluster, self.form))
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         backend_local::BackendLocal,
         errors::Error,
         server::{is_in_recovery, require_preload},
-        settings::{self, State},
+        server_setting::{self, State},
     },
 };
 
@@ -62,7 +62,7 @@ impl<T: Copy> SessionCell<T> {
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<T> {
         let (state, session) = self.0.get()?;
-        (state.read == settings::last_read()).then_some(session)
+        (state.read == server_setting::last_read()).then_some(session)
     }
 
     /// Replaces the session.
@@ -86,5 +86,5 @@ impl<T: Copy> SessionCell<T> {
 /// Fails without preloading, during recovery, which does not begin again, or with a misspelt setting.
 pub(crate) fn check_server<S: Scheme>() -> Result<(), Error> {
     require_preload()?;
-    if is_in_recovery() { Err(errors::recovery::<S>()) } else { settings::refuse_undefined(S::SETTING) }
+    if is_in_recovery() { Err(errors::recovery::<S>()) } else { server_setting::refuse_undefined(S::SETTING) }
 }
