@@ -1,8 +1,6 @@
 //! The ID schemes of `sno_compat` on real servers: what depends on the scheme. Their generators, marks and settings are the code of
 //! sno's, whose tests under load and over crashes count for them, too.
 
-mod migration;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
