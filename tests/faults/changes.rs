@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::postgres::{self, Client, NoTls};
-use sno_tests::{Mode, Random, Server, Sql as _, Stop};
+use sno_tests::postgres::{self, Client};
+use sno_tests::{Random, Server, Sql as _, Stop};
 
 use crate::{horizon, load, pick, tally};
 
@@ -220,31 +220,7 @@ fn copies_end_as_the_table() {
 fn also_when_servers_restart() {
     let server = server();
     for _ in 0..pick(1, 3) {
-        run(&server, pick(3000, 20_000), |server, random| match random.below(6) {
-            0 => {
-                server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][random.below(3)]);
-                server.start();
-                tally::fault("restarts under changes");
-            }
-            _ => {
-                let pids = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-                let Ok(mut client) = server.config().connect(NoTls) else { return };
-                let Ok(rows) = client.query(pids, &[]) else { return };
-                let mut pids: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
-                if pids.is_empty() {
-                    return;
-                }
-                pids.rotate_left(random.below(rows.len()));
-                if random.below(4) == 0 {
-                    drop(client);
-                    server.crash(1, pids);
-                    tally::fault("kill -9 of a backend");
-                } else {
-                    let _ = client.batch_execute(&format!("SELECT pg_terminate_backend({})", pids[0]));
-                    tally::fault("terminated sessions");
-                }
-            }
-        });
+        run(&server, pick(3000, 20_000), |server, random| load::disturb(server, random, None));
     }
     stale_by_time(&server);
 }

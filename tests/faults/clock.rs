@@ -1,11 +1,10 @@
 //! Clocks that step, forward and back: what is waited for, and how long. Under load and across restarts: `restarts.rs`.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::{Mode, Server};
 
-use crate::{error, load, pick, tally, text};
+use crate::{error, tally, text};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 2000)";
 
@@ -25,23 +24,6 @@ fn server(prefix: &str) -> Server {
 fn step(server: &Server, offset: &str) {
     server.set_clock(offset);
     tally::fault("clock steps");
-}
-
-/// Once the time is past that the clock went back over, the next step back is free again.
-#[test]
-fn steps_back_with_time_between_them_never_wait() {
-    let server = server("3");
-    let (ids, errors) = load::run(&server, 4, DRAW, IMPATIENT, |load| {
-        for round in 1..=pick(3, 20) {
-            load.wait(1000);
-            step(&server, &format!("{}", f64::from(round) * -0.5));
-            // Half a second to be past the time that was left, and two for the marks of both sides.
-            thread::sleep(Duration::from_millis(3000));
-        }
-        load.wait(1000);
-    });
-    load::only(&errors, &[]);
-    tally::prove(ids);
 }
 
 #[test]
@@ -90,25 +72,4 @@ fn a_long_step_back_during_a_restart() {
     let row =
         "SELECT count(*) FROM sno_generators WHERE safe_time > clock_timestamp() + '1 day' AND partition = 3";
     assert_eq!(text(&mut client, row), "1");
-}
-
-#[test]
-fn forward_a_day_and_back_and_then_back_a_second() {
-    for prefix in ["3/16", "3"] {
-        let server = server(prefix);
-        let (ids, errors) = load::run(&server, 3, DRAW, "", |load| {
-            load.wait(5000);
-            step(&server, "+86400");
-            load.wait(20_000);
-            step(&server, "+0");
-            // No wait for this one.
-            load.wait(20_000);
-            thread::sleep(Duration::from_millis(1500));
-            step(&server, "-1");
-            // A second, and not the day.
-            load.wait(20_000);
-        });
-        load::only(&errors, &[]);
-        tally::prove(ids);
-    }
 }

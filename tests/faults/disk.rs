@@ -15,47 +15,6 @@ fn server() -> Server {
     Server::builder().disk(true).faketime(true).conf("sno.partition_prefix", "3/16").start()
 }
 
-/// Each record is one write and one sync; the first also makes room for both, and syncs the folder. So does the second:
-/// whoever made the file may have died before that. The first record has the time of the start.
-///
-/// After a start the record that was read is written again, since its writer may have died before the sync; only then
-/// the one before it is replaced.
-#[test]
-fn each_record_is_written_and_then_synced() {
-    const RECORDS: [&str; 2] = ["pwrite64 4096 at 0", "pwrite64 4096 at 4096"];
-    let server = server();
-    let mut client = server.connect();
-    let mut ids = server.ids();
-    for _ in 0..3 {
-        ids.query(&mut client, DRAW).unwrap();
-        // Less than a second before the mark.
-        server.advance_clock(1.2);
-    }
-    let calls = server.disk_calls();
-    assert_eq!(
-        calls,
-        [
-            "pwrite64 8192 at 0",
-            RECORDS[1],
-            "fsync",
-            "fsync folder",
-            RECORDS[0],
-            "fsync",
-            "fsync folder",
-            RECORDS[1],
-            "fdatasync",
-            RECORDS[0],
-            "fdatasync",
-        ]
-    );
-    server.restart(Mode::Fast);
-    server.advance_clock(2.0);
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    let after = server.disk_calls().split_off(calls.len());
-    assert_eq!(after, [RECORDS[0], "fdatasync", RECORDS[1], "fdatasync"]);
-    tally::prove(ids);
-}
-
 /// On a clock that stands still, each call does to the disk, and returns, what it does in the simulator, whose test
 /// `a_real_server_does_the_same` reads this schedule, too.
 #[test]

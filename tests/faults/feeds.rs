@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::postgres::{self, Client, NoTls};
-use sno_tests::{Mode, Random, Server, Sql as _, Stop, wait_until};
+use sno_tests::postgres::{self, Client};
+use sno_tests::{Random, Server, Sql as _, Stop, wait_until};
 
 use crate::{horizon, load, pick, tally};
 
@@ -232,26 +232,7 @@ fn consumers_that_join_and_count() {
         let (began, time) = (Instant::now(), Duration::from_secs(pick(12, 300)));
         while began.elapsed() < time {
             thread::sleep(Duration::from_millis(random.below(1500) as u64));
-            match random.below(6) {
-                0..3 => {
-                    let pids = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
-                                ORDER BY random() LIMIT 5";
-                    let Ok(mut client) = server.config().connect(NoTls) else { continue };
-                    if random.below(2) == 0 {
-                        let _ = client
-                            .batch_execute(&format!("SELECT pg_terminate_backend(pid) FROM ({pids}) p"));
-                        tally::fault("terminations of five backends");
-                    } else if let Ok(pids) = client.query(pids, &[]) {
-                        drop(client);
-                        server.crash(1, pids.iter().map(|row| row.get(0)));
-                        tally::fault("kill -9 of a backend");
-                    }
-                }
-                mode => {
-                    server.restart([Mode::Fast, Mode::Immediate, Mode::Crash][mode - 3]);
-                    tally::fault("restarts");
-                }
-            }
+            load::disturb(&server, &mut random, None);
         }
         drop(stop);
         // See horizon.rs.

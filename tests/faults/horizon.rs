@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::postgres::{self, Client, NoTls};
-use sno_tests::{Ids, Mode, Random, Server, Sql as _, Stop};
+use sno_tests::postgres::{self, Client};
+use sno_tests::{Ids, Random, Server, Sql as _, Stop};
 
 use crate::{feeds, load, pick, tally};
 
@@ -249,22 +249,7 @@ fn nor_when_servers_restart() {
         run_feed(&server, pick(50_000, 1_000_000), || {
             thread::sleep(Duration::from_millis(random.below(1000) as u64));
             let step = format!("{:+.3}", random.below(1000) as f64 / 1000.0 - 0.5);
-            match random.below(4) {
-                0 => {
-                    let pids = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'";
-                    let Ok(mut client) = server.config().connect(NoTls) else { return };
-                    let Ok(pids) = client.query(pids, &[]) else { return };
-                    drop(client);
-                    server.crash(1, pids.iter().map(|row| row.get(0)));
-                    tally::fault("kill -9 of a backend");
-                }
-                mode => {
-                    server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][mode - 1]);
-                    server.set_clock(&step);
-                    server.start();
-                    tally::fault("restarts with a clock that steps");
-                }
-            }
+            load::disturb(&server, &mut random, Some(&step));
         });
     }
 }

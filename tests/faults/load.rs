@@ -7,7 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::{self, Client, NoTls};
-use sno_tests::{Ids, Server, Stop, wait_until};
+use sno_tests::{Ids, Mode, Random, Server, Stop, wait_until};
+
+use crate::tally;
 
 /// What the body of a [`run`] sees of its load.
 pub(crate) struct Load<'a> {
@@ -117,6 +119,32 @@ pub(crate) fn repeat(
                 let _ = client.batch_execute("ROLLBACK");
                 failed(&error);
             }
+        }
+    }
+}
+
+/// Terminates some backends or kills one, or restarts the server in one of the ways there are, by a clock that may have stepped meanwhile.
+pub(crate) fn disturb(server: &Server, random: &mut Random, clock: Option<&str>) {
+    let pids =
+        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
+                ORDER BY random() LIMIT 5";
+    match random.below(6) {
+        kind @ 0..3 => {
+            let Ok(mut client) = server.config().connect(NoTls) else { return };
+            if kind == 0 {
+                let _ = client.batch_execute(&format!("SELECT pg_terminate_backend(pid) FROM ({pids}) p"));
+                tally::fault("terminations of five backends");
+            } else if let Ok(pids) = client.query(pids, &[]) {
+                drop(client);
+                server.crash(1, pids.iter().map(|row| row.get(0)));
+                tally::fault("kill -9 of a backend");
+            }
+        }
+        mode => {
+            server.stop([Mode::Fast, Mode::Immediate, Mode::Crash][mode - 3]);
+            clock.into_iter().for_each(|offset| server.set_clock(offset));
+            server.start();
+            tally::fault("restarts");
         }
     }
 }

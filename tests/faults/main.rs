@@ -11,17 +11,13 @@ mod tally;
 
 mod changes;
 mod clock;
-mod connections;
 mod disk;
 mod feeds;
 mod horizon;
 mod input;
-mod kills;
 mod marks_file;
 mod memory;
 mod restarts;
-mod settings;
-mod sql;
 mod standby;
 mod uuidv7;
 mod waits;

@@ -7,11 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::error::DbError;
-use sno_tests::sno_core::{
-    TickType as _,
-    record::{LENGTH, Record},
-};
-use sno_tests::{Ids, Mode, Server, Sql as _, give_to_server, wait_until};
+use sno_tests::sno_core::record::LENGTH;
+use sno_tests::{Ids, Mode, Server, give_to_server, wait_until};
 
 use crate::{code, error, load, tally, within_a_minute};
 
@@ -49,37 +46,6 @@ fn run_out(server: &Server, ids: &mut Ids) -> DbError {
         assert!(began.elapsed() < Duration::from_secs(10), "no error");
         thread::sleep(Duration::from_millis(1));
     }
-}
-
-/// Two writers at the same time could leave the older mark in the file: who renews a mark early needs the lock, too.
-#[test]
-fn an_early_renewal_without_the_lock() {
-    let server = server();
-    let mut client = server.connect();
-    client.run("SET statement_timeout = '500ms'; SELECT sno_new(1)");
-    let serial = server.record().serial;
-    let file = fs::File::open(server.marks()).unwrap();
-    file.lock().unwrap();
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_millis(1700) {
-        // On a busy machine it may be late, and then wait for the lock.
-        let _ = client.batch_execute("SELECT sno_new(1)");
-        thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(server.record().serial, serial);
-    file.unlock().unwrap();
-    thread::sleep(Duration::from_millis(300));
-    client.run("SELECT sno_new(1)");
-    assert!(server.record().serial > serial);
-}
-
-/// Draws from a server that has started with a record: no ID may lie in time that the record covers.
-#[track_caller]
-fn draw_above(server: &Server, record: &Record, ids: &mut Ids) {
-    let mut after = server.ids();
-    after.query(&mut server.connect(), DRAW).unwrap();
-    assert!(after.iter().all(|id| id.tick() > record.limits[id.tick_tock() as usize]), "{record}");
-    ids.append(after);
 }
 
 #[test]
@@ -176,36 +142,6 @@ fn a_full_disk_when_the_file_is_made() {
 }
 
 #[test]
-fn a_write_that_was_torn() {
-    // All within the line; the last one within its checksum.
-    let tears: [fn(usize) -> usize; 3] = [|_| 40, |_| 100, |line| line - 6];
-    for tear in tears {
-        let (server, mut ids) = drawn(server());
-        server.advance_clock(1.2);
-        ids.query(&mut server.connect(), DRAW).unwrap();
-        server.stop(Mode::Crash);
-        // The next record, as a crash of the machine would leave it: in part.
-        let old = server.record();
-        let next = Record {
-            serial: old.serial + 1,
-            limits: old.limits.map(|tick| tick.saturating_add(500)),
-            ..old.clone()
-        };
-        let next = (next.offset() as usize, next.encode());
-        let length = tear(next.1.trim_ascii_end().len());
-        let mut file = fs::read(server.marks()).unwrap();
-        file[next.0..][..length].copy_from_slice(&next.1[..length]);
-        assert!(<Record>::decode(&file[next.0..]).is_none(), "{length} bytes");
-        fs::write(server.marks(), file).unwrap();
-        assert_eq!(server.record(), old);
-        tally::fault("marks that were torn");
-        server.start();
-        draw_above(&server, &old, &mut ids);
-        tally::prove(ids);
-    }
-}
-
-#[test]
 fn no_whole_record_at_all() {
     let (server, mut ids) = drawn(server());
     server.stop(Mode::Fast);
@@ -260,24 +196,6 @@ fn a_file_without_its_first_record() {
 }
 
 #[test]
-fn a_first_write_that_was_torn() {
-    for (blank, sector) in [0, b' '].into_iter().flat_map(|blank| [(blank, 0), (blank, LENGTH - 512)]) {
-        let (server, mut ids) = drawn(server());
-        server.stop(Mode::Crash);
-        let record = server.record();
-        let mut file = vec![blank; 2 * LENGTH];
-        file[record.offset() as usize + sector..][..512].copy_from_slice(&record.encode()[sector..][..512]);
-        fs::write(server.marks(), file).unwrap();
-        tally::fault("marks that were torn");
-        // Without the sector of the line, what the clock reads has to be after all IDs of before.
-        server.advance_clock(0.1);
-        server.start();
-        ids.query(&mut server.connect(), DRAW).unwrap();
-        tally::prove(ids);
-    }
-}
-
-#[test]
 fn missing() {
     let server = server();
     server.excuse_marks();
@@ -301,67 +219,6 @@ fn missing() {
         load.wait(1000);
     });
     load::only(&errors, &load::DOWN);
-    tally::prove(ids);
-}
-
-/// A file that was cut to its older record keeps it, whoever gets killed while it is mended.
-#[test]
-fn cut_to_one_record() {
-    let (server, mut ids) = drawn(server());
-    // The first record goes to the second place: of three, the older of the last two is at the beginning.
-    server.advance_clock(1.2);
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    server.stop(Mode::Fast);
-    let record = server.record();
-    let file = fs::read(server.marks()).unwrap();
-    fs::write(server.marks(), &file[..LENGTH]).unwrap();
-    let kept = <Record>::newest(&file[..LENGTH]).unwrap();
-    assert!(kept.serial < record.serial, "{kept} is the older one, not {record}");
-    tally::fault("marks that were torn");
-    server.start();
-    // What is read is written again in its place, and the next record beside it.
-    draw_above(&server, &kept, &mut ids);
-    let records = fs::read(server.marks()).unwrap();
-    assert!(<Record>::newest(&records).unwrap().serial > kept.serial);
-    assert_eq!(<Record>::newest(&records[..LENGTH]).map(|r| r.serial >= kept.serial), Some(true));
-    tally::prove(ids);
-}
-
-/// Marks of another cluster say nothing of this one's IDs: they are kept to, and so is the time of the start.
-#[test]
-fn of_another_cluster() {
-    let (server, mut ids) = drawn(server());
-    for ahead in [-1_000_000_i64, 500] {
-        server.advance_clock(2.1);
-        ids.query(&mut server.connect(), DRAW).unwrap();
-        server.stop(Mode::Fast);
-        let ours = server.record();
-        let limits = ours
-            .limits
-            .map(|tick| sno_tests::sno_core::Tick::new((tick.get() as i64 + ahead).max(0) as u64).unwrap());
-        let theirs = Record {
-            system_identifier: ours.system_identifier + 1,
-            limits,
-            serial: 1_000_000,
-            ..ours.clone()
-        };
-        let mut file = vec![b' '; 2 * LENGTH];
-        file[theirs.offset() as usize..][..LENGTH].copy_from_slice(&theirs.encode());
-        fs::write(server.marks(), file).unwrap();
-        tally::fault("marks of another server");
-        server.start();
-        draw_above(&server, &theirs, &mut ids);
-        assert_eq!(server.record().system_identifier, ours.system_identifier, "and now they are its own");
-        if ahead < 0 {
-            // What this server made before its file was replaced is on neither side to be had again.
-            server.advance_clock(-20.0);
-            assert_eq!(
-                code(&mut server.connect_with("-c sno.max_clock_wait=0"), "SELECT sno_new(1)"),
-                "55000"
-            );
-            server.advance_clock(20.0);
-        }
-    }
     tally::prove(ids);
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use sno_tests::sno_core::{Sno, Tick};
+use sno_tests::sno_core::Tick;
 use sno_tests::{Ids, Mode, Server, Sql as _, in_parallel};
 
-use crate::{code, load, tally, text};
+use crate::{code, tally, text};
 
 const FILL: &str = "INSERT INTO t (n) SELECT generate_series(1, 5000)";
 
@@ -89,56 +89,5 @@ fn commits_out_of_order() {
     primary.run(FILL);
     primary.set_clock("+0");
     primary.run("CREATE TABLE last ()");
-    promote_and_prove(&primary, &standby);
-}
-
-/// What a promoted server knows of its old primary is lost at the next start, unless it is in the marks.
-#[test]
-fn restarts_before_the_clock_has_caught_up() {
-    for has_marks in [false, true] {
-        let primary = primary();
-        if has_marks {
-            primary.run(FILL);
-        }
-        let standby = primary.standby();
-        primary.run(FILL);
-        primary.wait_replayed(&standby);
-        primary.stop(Mode::Immediate);
-        standby.set_clock("-30");
-        standby.promote();
-        tally::fault("promotions");
-        assert_eq!(code(&mut standby.connect(), "SELECT sno_new(1)"), "55000");
-        for mode in [Mode::Fast, Mode::Immediate] {
-            standby.restart(mode);
-            assert_eq!(code(&mut standby.connect(), "SELECT sno_new(1)"), "55000", "{mode:?}");
-        }
-        let last = stored(&standby).iter().map(Sno::tick).max();
-        standby.set_clock("+0");
-        standby.run(FILL);
-        let all = stored(&standby);
-        assert_eq!(all.iter().filter(|id| Some(id.tick()) > last).count(), 5000);
-        tally::prove(all);
-        // What raised the marks is told once.
-        let promoted = "LOG:  server was promoted or restored after its last sno was generated";
-        assert_eq!(standby.log().matches(promoted).count(), 1, "{}", standby.log());
-    }
-}
-
-/// The marks are copied while they are being written.
-#[test]
-fn a_backup_under_load() {
-    let primary = primary();
-    let (ids, errors) = load::run(&primary, 3, load::DRAW, "", |load| {
-        primary.run(FILL);
-        for _ in 0..2 {
-            let standby = primary.standby();
-            // It has a whole record.
-            let _ = standby.record();
-            load.wait(1);
-        }
-    });
-    load::only(&errors, &[]);
-    tally::prove(ids);
-    let standby = primary.standby();
     promote_and_prove(&primary, &standby);
 }

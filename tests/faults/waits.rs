@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Ids, Mode, Server, Sql as _, in_parallel, major_version, wait_until};
+use sno_tests::{Ids, Server, Sql as _, in_parallel, major_version, wait_until};
 
-use crate::{code, end, error, tally, text, within_a_minute};
+use crate::{end, error, tally, text, within_a_minute};
 
 const WAITERS: usize = 12;
 
@@ -137,28 +137,6 @@ fn the_clock_is_waited_for() {
 }
 
 #[test]
-fn a_shutdown_ends_a_wait() {
-    let (server, _) = twice_back(900);
-    let took = within_a_minute(&server, || {
-        in_parallel(5, |number| {
-            if number < 4 {
-                let mut client = server.connect_with("-c sno.max_clock_wait=1h");
-                assert_eq!(end(&mut client, "SELECT sno_new(1)"), "57P01");
-                return Duration::ZERO;
-            }
-            let event = wait_event(&mut server.connect(), "SnoClock");
-            let waiting = format!("SELECT count(*) FROM pg_stat_activity WHERE wait_event = '{event}'");
-            wait_until("all wait", || text(&mut server.connect(), &waiting) == "4");
-            let began = Instant::now();
-            server.stop(Mode::Fast);
-            tally::fault("shutdowns that end a wait");
-            began.elapsed()
-        })
-    });
-    assert!(took[4] < Duration::from_secs(20), "{:?}", took[4]);
-}
-
-#[test]
 fn a_wait_for_the_clock_ends_by_itself() {
     let (server, ids) = twice_back(3);
     let began = Instant::now();
@@ -180,39 +158,6 @@ fn a_wait_for_the_clock_ends_by_itself() {
     .unwrap();
     assert!(waited > 8.0 * 2.0, "{waited}");
     tally::prove(all);
-}
-
-/// A wait that would be too long does not begin.
-#[test]
-fn the_setting_bounds_the_wait() {
-    let (server, ids) = twice_back(6);
-    let mut client = server.connect();
-    client.run("SET sno.max_clock_wait = '2s'");
-    let began = Instant::now();
-    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
-    assert!(began.elapsed() < Duration::from_millis(1500), "at once, since the wait is known to be too long");
-    tally::prove(ids);
-}
-
-/// What was waited counts, too: the clock goes back again and again, each time by less than the setting allows.
-#[test]
-fn what_was_waited_counts() {
-    let (server, _) = twice_back(6);
-    let took = in_parallel(2, |number| {
-        if number == 1 {
-            for step in 1..=4 {
-                thread::sleep(Duration::from_millis(1500));
-                server.set_clock(&format!("{:.1}", -1006.0 - 1.5 * f64::from(step)));
-                tally::fault("clock steps");
-            }
-            return Duration::ZERO;
-        }
-        let mut client = server.connect_with("-c sno.max_clock_wait=8s -c statement_timeout=40s");
-        let began = Instant::now();
-        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
-        began.elapsed()
-    });
-    assert!(took[0] < Duration::from_secs(7), "{:?}", took[0]);
 }
 
 #[test]

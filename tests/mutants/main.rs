@@ -4,15 +4,12 @@
 //! library is built there, and the tests of the unchanged sources run on a server that has it. A mutant that they don't
 //! notice is a failure, and so is one whose place in the sources is not there any more.
 //!
-//! With arguments, only the mutants whose names contain one of them are made. With `--of FILE TESTS…`, the mutants are
-//! those that cargo-mutants generates for a file of `src/`, and the tests are those of the program `server` whose names
-//! begin so.
+//! With arguments, only the mutants whose names contain one of them are made.
 
 mod list;
 
 use std::{
     env, fs,
-    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio, exit},
     time::Instant,
@@ -26,15 +23,9 @@ const PATIENCE: &str = "400";
 fn main() {
     let chosen: Vec<String> = env::args().skip(1).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned();
-    let of_file = chosen.first().is_some_and(|first| first == "--of");
-    let mutants: Vec<Mutant> = match &chosen[..] {
-        [_, file, tests @ ..] if of_file => generated(&root, file, tests),
-        _ => mutants()
-            .filter(|mutant| {
-                chosen.is_empty() || chosen.iter().any(|part| mutant.name.contains(part.as_str()))
-            })
-            .collect(),
-    };
+    let is_chosen =
+        |mutant: &Mutant| chosen.is_empty() || chosen.iter().any(|part| mutant.name.contains(part.as_str()));
+    let mutants: Vec<Mutant> = mutants().filter(is_chosen).collect();
     let tests = Tests::build(&root);
     let copy = Copy::new(&root);
 
@@ -58,8 +49,6 @@ fn main() {
         let original = copy.apply(mutant);
         let mut noticed: Vec<String> = Vec::new();
         match copy.try_build() {
-            // Of all changes that cargo-mutants thinks of, some are of the wrong type.
-            Err(_) if of_file => noticed.push("the compiler".to_owned()),
             Err(output) => println!("{} can't be built:\n{output}", mutant.name),
             Ok(()) => {
                 for suite in mutant.suites {
@@ -81,60 +70,6 @@ fn main() {
     if !survivors.is_empty() {
         fail(&format!("Not noticed: {}", survivors.join("; ")));
     }
-}
-
-/// What cargo-mutants changes in a file: one function or operator at a time.
-fn generated(root: &Path, file: &str, tests: &[String]) -> Vec<Mutant> {
-    let leaked = |text: String| -> &'static str { text.leak() };
-    let suites: Vec<Suite> = tests.iter().map(|tests| Suite("server", leaked(tests.clone()))).collect();
-    let (file, suites) = (leaked(file.to_owned()), suites.leak());
-    let listed = Command::new("cargo")
-        .args([
-            "mutants",
-            "--no-config",
-            "--list",
-            "--diff",
-            "--colors=never",
-            "--package=sno",
-            "--file",
-            file,
-        ])
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("cargo-mutants");
-    let from = leaked(fs::read_to_string(root.join(file)).expect(file));
-    // Each begins with its name, which begins with the file's and a line; its diff follows.
-    let listed = text(&listed);
-    let mut mutants: Vec<Mutant> = Vec::new();
-    let (mut name, mut diff) = ("", String::new());
-    for line in listed.lines().chain([file]) {
-        if !line.starts_with(file) {
-            diff += &format!("{line}\n");
-            continue;
-        }
-        if !name.is_empty() {
-            let to = leaked(patched(&root.join(file), &diff));
-            mutants.push(Mutant { name: leaked(name.to_owned()), file, from, to, suites });
-        }
-        (name, diff) = (line, String::new());
-    }
-    mutants
-}
-
-/// The file after a diff.
-fn patched(file: &Path, diff: &str) -> String {
-    let mut patch = Command::new("patch")
-        .args(["--silent", "--output=-"])
-        .arg(file)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("patch");
-    patch.stdin.take().expect("a pipe").write_all(diff.as_bytes()).expect("patch");
-    let output = patch.wait_with_output().expect("patch");
-    assert!(output.status.success(), "{diff}");
-    String::from_utf8(output.stdout).expect("a source")
 }
 
 /// The tests that failed: all if there are few.

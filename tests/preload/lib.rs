@@ -16,7 +16,6 @@
 //!   has to be synced once, or there is no file at all.
 //! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), `pwrite64
 //!   short` makes each write end after half of it, and `room 4096` makes the disk full when the file has so many bytes.
-//!   `posix_fallocate 28` makes dynamic shared memory fail.
 //!
 //! All these files are in the data directory, which is the working directory of the server's processes.
 
@@ -258,32 +257,6 @@ pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usiz
     // SAFETY: part of what the caller vouches for.
     let call = || unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, part, offset) } as isize;
     observe("pwrite64", fd, &format!(" {part} at {offset}"), call, |_| ())
-}
-
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_fallocate(fd: c_int, offset: i64, length: i64) -> c_int {
-    if is_disk()
-        && let Some(error) = fault("posix_fallocate").and_then(|error| error.parse().ok())
-    {
-        return error;
-    }
-    // SAFETY: the system call itself takes any descriptor; the error number is this thread's.
-    unsafe {
-        match libc::syscall(libc::SYS_fallocate, fd, 0, offset, length) {
-            0 => 0,
-            _ => *libc::__errno_location(),
-        }
-    }
-}
-
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_fallocate64(fd: c_int, offset: i64, length: i64) -> c_int {
-    // SAFETY: by the contract.
-    unsafe { posix_fallocate(fd, offset, length) }
 }
 
 /// The name of this library's file, which Cargo puts beside the tests.

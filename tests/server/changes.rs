@@ -5,9 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, give_to_server, major_version, plan, text, wait_until};
-
-use crate::meanwhile;
+use sno_tests::{Server, Sql as _, code, error, major_version, plan, text, wait_until};
 
 const SETUP: &str = "
     CREATE TABLE items (id integer PRIMARY KEY, n integer);
@@ -87,6 +85,8 @@ fn a_copy_has_in_the_end_what_the_table_has() {
     let lines = Copy { feed: "lines", changes: "lines_changes", copy: "copy_of_lines", key: "item" };
     for sql in [
         "UPDATE items SET n = n + 1 WHERE id > 5",
+        // No value but its key: not a deleted row.
+        "UPDATE items SET n = NULL WHERE id = 3",
         "DELETE FROM items WHERE id > 5",
         // Of a key: to another, in a circle, away and back.
         "UPDATE items SET id = 20 WHERE id = 1",
@@ -148,57 +148,6 @@ impl<'a> FromIterator<&'a str> for Statements {
             }
         }
         statements
-    }
-}
-
-/// The IDs of changes need not be in the order of the changes: the one of a DELETE can be later than the one of an INSERT of the same key
-/// that waited for it.
-#[test]
-fn a_deleted_row_that_comes_back() {
-    let server = server();
-    let mut client = server.connect();
-    let delete = "WITH gone AS (DELETE FROM items WHERE id = 1 RETURNING pg_advisory_xact_lock_shared(1)) SELECT count(*)::text FROM gone";
-    client.run("SELECT pg_advisory_lock(1)");
-    let insert = || {
-        wait_until("the row is gone for the one who inserts", || {
-            client.one("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory')")
-        });
-        thread::scope(|scope| {
-            scope.spawn(|| server.run("INSERT INTO items VALUES (1, 2)"));
-            wait_until("it waits", || {
-                client.one(
-                    "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')",
-                )
-            });
-            client.run("SELECT pg_advisory_unlock(1)");
-        });
-    };
-    meanwhile(&server, || text(&mut server.connect(), delete), insert);
-    ITEMS.check(&mut server.connect(), "a row that comes back");
-}
-
-/// Two consumers, one of which waits for the other, and gets nothing that its statement did not see.
-#[test]
-fn two_consumers() {
-    let server = server();
-    let apply = "MERGE INTO copy USING (SELECT DISTINCT ON (id) id, record FROM sno_feed('search', NULL::items_changes) ORDER BY id) c
-            ON copy.id = c.id
-        WHEN MATCHED AND c.record IS NULL THEN DELETE
-        WHEN MATCHED THEN UPDATE SET n = (c.record).n
-        WHEN NOT MATCHED AND NOT c.record IS NULL THEN INSERT VALUES ((c.record).*)";
-    let in_parts = "WITH f AS MATERIALIZED (SELECT * FROM sno_feed('search', NULL::items_changes)),
-            d AS (DELETE FROM copy USING f WHERE copy.id = f.id AND f.record IS NULL)
-        INSERT INTO copy SELECT DISTINCT ON (id) (record).* FROM f WHERE NOT record IS NULL
-        ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n";
-    for statement in [apply, in_parts] {
-        let (mut writer, mut first) = (server.connect(), server.connect());
-        writer.run("INSERT INTO items VALUES (50, 1) ON CONFLICT DO NOTHING");
-        thread::sleep(Duration::from_millis(8));
-        first.run(&format!("BEGIN; {statement}"));
-        writer.run("DELETE FROM items WHERE id = 50; UPDATE items SET n = n + 1 WHERE id = 1");
-        thread::sleep(Duration::from_millis(8));
-        meanwhile(&server, || server.run(statement), || first.run("COMMIT"));
-        ITEMS.check(&mut writer, statement);
     }
 }
 
@@ -284,38 +233,6 @@ fn what_is_not_seen() {
     client.run("ALTER TABLE parts DISABLE TRIGGER ALL; SELECT sno_track_changes('parts')");
     client.run("SET session_replication_role = replica; INSERT INTO parts_1 VALUES (1, 1); RESET session_replication_role");
     parts.check(&mut client, "triggers of partitions that are enabled again");
-}
-
-/// A view over the changes says what is to look deleted; one that leaves changes out hides that rows are gone.
-#[test]
-fn views_over_changes() {
-    let server = server();
-    let mut client = server.connect();
-    client.run(
-        "CREATE VIEW few AS SELECT changed, id, CASE WHEN (record).n < 5 THEN to_jsonb(record) END AS document FROM items_changes;
-         CREATE VIEW less AS SELECT changed, id, to_jsonb(record) AS document FROM items_changes WHERE (record).n < 5;
-         SELECT sno_create_feed(name, name::regclass, margin => '0') FROM unnest('{few,less}'::text[]) name;
-         UPDATE items SET n = n",
-    );
-    let read = |client: &mut Client, view: &str| {
-        thread::sleep(Duration::from_millis(8));
-        text(
-            client,
-            &format!(
-                "SELECT coalesce(string_agg(concat(id, ':', document ->> 'n'), ' ' ORDER BY changed), '') FROM sno_feed('{view}', NULL::{view})"
-            ),
-        )
-    };
-    assert_eq!(read(&mut client, "few"), "1:1 2:2 3:3 4:4 5: 6: 7: 8: 9: 10:");
-    assert_eq!(read(&mut client, "less"), "1:1 2:2 3:3 4:4");
-    client.run("UPDATE items SET n = 7 WHERE id = 1; DELETE FROM items WHERE id = 2; ALTER TABLE items ADD more text");
-    assert_eq!((read(&mut client, "few").as_str(), read(&mut client, "less").as_str()), ("1: 2:", ""));
-    // A row without values but its key is no deleted one.
-    client.run("UPDATE items SET n = NULL WHERE id = 3");
-    thread::sleep(Duration::from_millis(8));
-    assert!(client.one::<bool>(
-        "SELECT bool_and(NOT record IS NULL) FROM sno_feed('search', NULL::items_changes) WHERE id = 3"
-    ));
 }
 
 /// What all feeds have read, and nothing else, is deleted from the log.
@@ -653,43 +570,6 @@ fn plans() {
         );
         assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
     }
-}
-
-/// Changes that were not read, with the place of the feed; and rows that are loaded into tables that are tracked already.
-#[test]
-fn dumps() {
-    let server = server();
-    let mut client = server.connect();
-    client.run("UPDATE items SET n = 0 WHERE id < 5");
-    ITEMS.check(&mut client, "before the dump");
-    client.run("UPDATE items SET n = 1 WHERE id = 1; DELETE FROM items WHERE id = 2");
-    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
-    give_to_server(folder.path());
-    let file = folder.path().join("dump");
-    let file = file.to_str().unwrap();
-    let run = |program: &str, arguments: &[&str]| {
-        let output = server.command(program).args(arguments).output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
-    };
-    run("pg_dump", &["-d", "postgres", "--format", "custom", "--file", file]);
-    for database in ["all", "parts"] {
-        server.run(&format!("CREATE DATABASE \"{database}\""));
-    }
-    run("pg_restore", &["-d", "all", "--exit-on-error", file]);
-    let mut restored = server.connect_to("all");
-    assert_eq!(restored.one::<i64>("SELECT count(*) FROM items_log"), 6);
-    assert_eq!(ITEMS.wrong(&mut restored), (1, 2));
-    ITEMS.check(&mut restored, "after the restore");
-    restored.run("UPDATE items SET n = 2; TRUNCATE items; INSERT INTO items VALUES (1, 1)");
-    ITEMS.check(&mut restored, "changes after the restore");
-
-    // The objects, then the rows: they are logged, and all come.
-    run("pg_restore", &["-d", "parts", "--exit-on-error", "--schema-only", file]);
-    let mut restored = server.connect_to("parts");
-    run("pg_restore", &["-d", "parts", "--exit-on-error", "--data-only", "--table", "items", file]);
-    restored.run("SELECT sno_create_feed('search', 'items_changes', margin => '0')");
-    ITEMS.check(&mut restored, "rows without their log");
 }
 
 /// Up to where the rows of a table can be deleted: never beyond a feed that reads them, whatever it reads them by.

@@ -1,11 +1,10 @@
 //! Copies of a server, which make its IDs if nobody gives them another prefix: what can be told of them, and what
 //! they may and may not repeat.
 
-use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use sno_tests::{Builder, Ids, Mode, Server, Sql as _, give_to_server, wait_until};
+use sno_tests::{Builder, Ids, Mode, Server, Sql as _};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 5000)";
 const PROMOTED: &str = "LOG:  server was promoted or restored after its last sno was generated";
@@ -134,46 +133,6 @@ fn copies_with_other_numbers_are_nothing_to_tell() {
             assert_eq!((count(&copy, &copied), count(&copy, &hint)), (expected, expected), "{}", copy.log());
         }
     }
-}
-
-/// A base backup of a server that has made IDs, stopped before it becomes a server of its own.
-fn backup(server: &Server) -> Server {
-    let backup = server.standby();
-    server.wait_replayed(&backup);
-    backup.stop(Mode::Fast);
-    fs::remove_file(backup.data().join("standby.signal")).unwrap();
-    backup
-}
-
-#[test]
-fn a_restored_backup_is_told_once() {
-    let server = builder().start();
-    let mut ids = Ids::new();
-    draw(&server, &mut ids);
-
-    // To the end of what the archive has, which begins another timeline.
-    let restored = backup(&server);
-    let signal = restored.data().join("recovery.signal");
-    fs::write(&signal, "").unwrap();
-    give_to_server(&signal);
-    restored.configure("restore_command", "false");
-    restored.start();
-    let mut client = restored.connect();
-    wait_until("the recovery has ended", || !client.one::<bool>("SELECT pg_is_in_recovery()"));
-    draw(&restored, &mut ids);
-    assert_eq!((count(&restored, PROMOTED), count(&restored, COPIED)), (1, 0), "{}", restored.log());
-
-    // As it is, on the timeline of its original.
-    let started = backup(&server);
-    started.start();
-    draw(&started, &mut ids);
-    assert_eq!((count(&started, PROMOTED), count(&started, COPIED)), (0, 1), "{}", started.log());
-    for copy in [restored, started] {
-        copy.restart(Mode::Immediate);
-        draw(&copy, &mut ids);
-        assert_eq!(count(&copy, HINT), 1);
-    }
-    ids.assert_distinct();
 }
 
 /// A server's own marks say all there is to say of its IDs: other commits do not hold it up.

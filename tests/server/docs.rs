@@ -325,32 +325,6 @@ fn queries_for_monitoring_return_their_metrics() {
     }
 }
 
-#[test]
-fn the_comparison_tells_outputs_apart() {
-    let text = "a\n```sql\nSELECT 1;\n```\n\n```text\n n\n---\n 1\n```\n```sql\nSELECT 2;\n```\nb\n```text\nc\n```\n";
-    let blocks = blocks(text, "sql");
-    assert_eq!(blocks[0], Block { sql: "SELECT 1;\n", output: Some(" n\n---\n 1\n"), example: None });
-    assert_eq!(blocks[1], Block { sql: "SELECT 2;\n", output: None, example: None });
-    assert_eq!(words(" id\n----\n 9q7k (1 row)"), " x\n----\n x (x x)");
-
-    let printed = "      id      | n \n--------------+---\n 9q7k4op8 | 17\n (1 row)\n";
-    for (expected, same) in [
-        (" id | n\n----+---\n 9q7k4op8 | 17\n (1 row)", true),
-        (" id | n\n----+---\n … | 17\n (1 row)", true),
-        (" id | n\n----+---\n …7k…op8 | …7\n (1 row)", true),
-        (" id | n\n…\n (1 row)", true),
-        ("…", true),
-        (" id | n\n----+---\n … | 18\n (1 row)", false),
-        (" id | n\n----+---\n …8k… | 17\n (1 row)", false),
-        (" id | n\n--------\n … | 17\n (1 row)", false),
-        (" id | n\n----+---\n … | 17", false),
-        (" id | n\n----+---\n … | 17\n (1 row)\n more", false),
-        ("", false),
-    ] {
-        assert_eq!(matches(&lines(expected), &lines(printed)), same, "{expected}");
-    }
-}
-
 /// `\df` shows the functions to whoever looks for one to call.
 #[test]
 fn functions_are_in_the_reference_or_marked_as_internal() {

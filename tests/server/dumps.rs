@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, give_to_server, plan, text, wait_until};
+use sno_tests::{Server, Sql as _, code, give_to_server, plan, text};
 
 use crate::upgrades::{FILL, content, difference};
 
@@ -70,43 +70,6 @@ pub(crate) fn objects() -> String {
            SELECT sno_create_feed('joined', 'sno_using', key => 'id'), sno_create_feed('plain', 'sno_left');
            SELECT sno_feed('plain', NULL::sno_left)"
 }
-
-/// Functions that are given IDs and compare them, whose bodies are parsed when rows come, with the `search_path` of
-/// then: in PL/pgSQL, and in SQL as a string. They are true for an ID before '9r…'.
-const BODIES: &str = "
-    CREATE TABLE roles (id sno PRIMARY KEY, kind text DEFAULT 'user');
-    INSERT INTO roles SELECT sno_make('2026-01-01Z', 0, 1, n) FROM generate_series(1, 10) n;
-    CREATE FUNCTION in_plpgsql(id sno) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
-        $$BEGIN RETURN id < '9r22222222222222' AND id IS DISTINCT FROM '2222222222222222'; END$$;
-    CREATE FUNCTION in_sql(id sno) RETURNS boolean LANGUAGE sql IMMUTABLE AS
-        $$SELECT id < '9r22222222222222' AND id NOT IN ('2222222222222222', '2222222222222223')$$;
-    CREATE FUNCTION is_user(role sno) RETURNS boolean LANGUAGE plpgsql STABLE AS
-        $$BEGIN RETURN (SELECT kind FROM public.roles WHERE id = role) = 'user'; END$$;
-    CREATE TABLE user_roles (role sno CHECK (is_user(role)));
-    INSERT INTO user_roles SELECT id FROM roles;
-    DO $do$
-    DECLARE
-        f text;
-    BEGIN
-        FOREACH f IN ARRAY '{in_plpgsql,in_sql}'::text[] LOOP
-            EXECUTE format($$
-                CREATE DOMAIN %1$s_domain AS sno CHECK (%1$s(VALUE));
-                CREATE TABLE %1$s_row (id sno PRIMARY KEY, CHECK (%1$s(id)));
-                CREATE TABLE %1$s_with_domain (id %1$s_domain PRIMARY KEY);
-                CREATE TABLE %1$s_part (id sno PRIMARY KEY, CHECK (%1$s(id))) PARTITION BY RANGE (id);
-                CREATE TABLE %1$s_generated (id sno PRIMARY KEY, answer boolean GENERATED ALWAYS AS (%1$s(id)) STORED);
-                CREATE INDEX %1$s_index ON %1$s_row (%1$s(id));
-                CREATE MATERIALIZED VIEW %1$s_materialized AS SELECT id, %1$s(id) FROM %1$s_row;
-            $$, f);
-            PERFORM sno_create_partitions((f || '_part')::regclass, '1 month', '2026-01-01Z', '2026-02-01Z');
-            EXECUTE format($$
-                INSERT INTO %1$s_row SELECT id FROM roles; INSERT INTO %1$s_with_domain SELECT id FROM roles;
-                INSERT INTO %1$s_part SELECT id FROM roles; INSERT INTO %1$s_generated SELECT id FROM roles;
-                REFRESH MATERIALIZED VIEW %1$s_materialized;
-            $$, f);
-        END LOOP;
-    END
-    $do$";
 
 /// All objects of a database that are nobody's members, and how many rows each table has.
 pub(crate) fn inventory(client: &mut Client) -> BTreeSet<String> {
@@ -192,6 +155,9 @@ fn objects_that_name_no_operator_are_restored() {
     for mut copy in restored(&server, &mut source) {
         assert_eq!(content(&mut copy), rows);
         // They do what they did.
+        let logged = "SELECT count(*) || ' ' || count(record) FROM items_changes WHERE id IN (1, 2)";
+        copy.run("UPDATE items SET n = 0 WHERE id = 1; DELETE FROM items WHERE id = 2");
+        assert_eq!(text(&mut copy, logged), "4 2");
         for (of, _, high) in TYPES {
             for (name, _) in expressions("a", "b") {
                 let t = format!("{of}_{name}");
@@ -207,68 +173,6 @@ fn objects_that_name_no_operator_are_restored() {
             }
         }
     }
-}
-
-#[test]
-fn functions_that_compare_ids_are_restored_and_replicated() {
-    let server = Server::builder().conf("wal_level", "logical").start();
-    let mut source = server.connect();
-    source.run(BODIES);
-    let all = inventory(&mut source);
-    for table in
-        ["user_roles", "in_sql_generated", "in_plpgsql_with_domain", "in_sql_part", "in_plpgsql_materialized"]
-    {
-        assert!(all.contains(&format!("{table}: 10 rows")), "{table}");
-    }
-    for mut copy in restored(&server, &mut source) {
-        assert_eq!(code(&mut copy, "INSERT INTO in_sql_row VALUES ('xxxxxxxxxxxxxxxx')"), "23514");
-    }
-
-    // A subscriber copies rows, and applies changes, with an empty search path, too.
-    let subscriber = Server::builder().extension(false).start();
-    let schema = server.command("pg_dump").args(["-s", "-d", "postgres"]).output().unwrap();
-    let loaded = subscriber.psql(str::from_utf8(&schema.stdout).unwrap());
-    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
-    source.run(
-        "CREATE PUBLICATION everything FOR TABLE roles, user_roles, in_plpgsql_row, in_plpgsql_with_domain,
-             in_plpgsql_part, in_plpgsql_generated, in_sql_row, in_sql_with_domain, in_sql_part, in_sql_generated",
-    );
-    let mut copy = subscriber.connect();
-    copy.run(&format!(
-        "CREATE SUBSCRIPTION everything CONNECTION '{}' PUBLICATION everything",
-        server.connection_string()
-    ));
-    let tables = text(&mut source, "SELECT string_agg(tablename, ',') FROM pg_publication_tables");
-    assert!(tables.split(',').count() >= 10, "{tables}");
-    let counts = tables
-        .split(',')
-        .map(|table| format!("SELECT '{table}' AS t, count(*) AS n FROM {table}"))
-        .collect::<Vec<_>>()
-        .join(" UNION ALL ");
-    let counts = format!("SELECT string_agg(concat(t, ' ', n), ', ' ORDER BY t) FROM ({counts}) counts");
-    let mut same = |source: &mut Client| {
-        let expected = text(source, &counts);
-        wait_until(&format!("the subscriber has {expected}"), || text(&mut copy, &counts) == expected);
-    };
-    same(&mut source);
-    source.run(
-        "DO $$
-         DECLARE
-             f text;
-         BEGIN
-             INSERT INTO roles SELECT sno_make('2026-01-02Z', 0, 1, n) FROM generate_series(1, 5) n;
-             FOREACH f IN ARRAY '{in_plpgsql,in_sql}'::text[] LOOP
-                 EXECUTE format('INSERT INTO %1$s_row SELECT id FROM roles WHERE id > ''2026-01-02Z''::timestamptz;
-                     INSERT INTO %1$s_with_domain SELECT id FROM roles WHERE id > ''2026-01-02Z''::timestamptz;
-                     INSERT INTO %1$s_part SELECT id FROM roles WHERE id > ''2026-01-02Z''::timestamptz;
-                     INSERT INTO %1$s_generated SELECT id FROM roles WHERE id > ''2026-01-02Z''::timestamptz;
-                     DELETE FROM %1$s_row WHERE id = (SELECT min(id) FROM roles)', f);
-             END LOOP;
-             INSERT INTO user_roles SELECT id FROM roles WHERE id > '2026-01-02Z'::timestamptz;
-         END $$",
-    );
-    same(&mut source);
-    drop(subscriber);
 }
 
 /// As linters ask of functions that are SECURITY DEFINER; and for sessions whose path lacks the extension's schema.

@@ -19,25 +19,6 @@ fn database(server: &Server, encoding: &str) -> Client {
 }
 
 #[test]
-fn the_extensions_work_in_every_encoding() {
-    let server = Server::builder().extension(false).start();
-    for encoding in ["EUC_JP", "SQL_ASCII"] {
-        let mut client = database(&server, encoding);
-        for create in ["CREATE EXTENSION sno; DROP EXTENSION sno", "CREATE EXTENSION sno_compat CASCADE"] {
-            client.batch_execute(create).unwrap_or_else(|e| panic!("{encoding}: {create}: {e:?}"));
-        }
-        client.run(
-            "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1)) PARTITION BY RANGE (id);
-                 SELECT sno_maintain_partitions('log', '1 day');
-                 INSERT INTO log DEFAULT VALUES;
-                 SELECT uid60_new(), gid_new('volume'), uniqueid_new()",
-        );
-        let query = "SELECT count(*) FROM pg_description WHERE description ~ '[^[:ascii:]]'";
-        assert_eq!(client.one::<i64>(query), 0, "{encoding}");
-    }
-}
-
-#[test]
 fn errors_quote_a_text_so_that_clients_can_read_it() {
     let server = Server::builder().extension(false).start();
     for (encoding, word, shown) in ENCODINGS {

@@ -2,12 +2,11 @@
 //! load is in `../faults/feeds.rs`.
 
 use std::env;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::{Client, SimpleQueryMessage};
-use sno_tests::{Mode, Server, Sql as _, code, error, give_to_server, program, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, give_to_server, program, text, wait_until};
 
 use crate::docs;
 
@@ -184,6 +183,11 @@ fn ends_of_batches() {
         "INSERT INTO items VALUES ('2222222222222222', 1), ('2222222222222223', 2), ('2222222222222224', 3)",
     );
     assert_eq!(read(&mut client), "1 2 3");
+    // Up to a horizon that is given, as of the server that has generated these.
+    client.run("INSERT INTO items VALUES ('4222222222222222', 9); SELECT sno_create_feed('given', 'items', margin => NULL)");
+    let given = READ.replace("feed'", "given'").replace("items)", "items, 9, '3222222222222222')");
+    assert_eq!((text(&mut client, &given), text(&mut client, &given)), ("1 2 3".into(), String::new()));
+    client.run("DELETE FROM items WHERE n = 9; SELECT sno_drop_feed('given')");
     client.run("SELECT sno_seek_feed('feed', '-infinity')");
     for expected in ["1", "2", "3", ""] {
         assert_eq!(text(&mut client, &READ.replace("items)", "items, 1)")), expected);
@@ -1032,112 +1036,4 @@ fn one_name_of_several_roles() {
     );
     client.run("GRANT SELECT (id, n) ON items TO alice");
     alice.run("SELECT sno_create_feed('x', 'items')");
-}
-
-/// A position that is in the database survives what a horizon that is stored elsewhere does not.
-#[test]
-fn promotions_with_a_slow_clock() {
-    let primary = Server::builder().faketime(true).start();
-    primary.run(SETUP);
-    primary.run(&format!("{INSERT} (1), (2)"));
-    let standby = primary.standby();
-    assert_eq!(read(&mut primary.connect()), "1 2");
-    primary.run(&format!("{INSERT} (3)"));
-    primary.wait_replayed(&standby);
-    assert_eq!(code(&mut standby.connect(), READ), "25006");
-    primary.stop(Mode::Immediate);
-    standby.set_clock("-4");
-    standby.promote();
-    let mut client = standby.connect();
-    assert_eq!(read(&mut client), "3");
-    client.run(&format!("{INSERT} (4)"));
-    assert_eq!(read(&mut client), "4");
-    // Without its marks, and with a slow clock, the server does not know where it was.
-    standby.excuse_marks();
-    standby.stop(Mode::Fast);
-    std::fs::remove_file(standby.marks()).unwrap();
-    standby.set_clock("-3600");
-    standby.start();
-    client = standby.connect();
-    let refused = error(&mut client, READ);
-    assert_eq!(refused.code().code(), "55000");
-    assert!(refused.message().contains("not before the horizon"), "{refused:?}");
-    client.run(&format!("{INSERT} (5)"));
-    client.run("SELECT sno_seek_feed('feed', now() - interval '1 min')");
-    assert_eq!(read(&mut client), "5");
-    standby.set_clock("+0");
-    assert_eq!(read(&mut client), "1 2 3 4");
-}
-
-/// Rows of several servers in one table: a feed for those of each server, with that server's horizon.
-#[test]
-fn rows_of_several_servers() {
-    let builder = || Server::builder().conf("wal_level", "logical").conf("track_commit_timestamp", "on");
-    let publisher = builder().conf("sno.partition_prefix", "1").start();
-    let subscriber = builder().conf("sno.partition_prefix", "2").start();
-    for server in [&publisher, &subscriber] {
-        server.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
-    }
-    publisher.run("CREATE PUBLICATION items FOR TABLE items");
-    let mut client = subscriber.connect();
-    client.run(&format!(
-        "CREATE SUBSCRIPTION items CONNECTION '{}' PUBLICATION items",
-        publisher.connection_string()
-    ));
-    for number in [1, 2] {
-        client.run(&format!(
-            "CREATE VIEW items_{number} AS SELECT * FROM items WHERE sno_partition(id) >> 8 = {number};
-             SELECT sno_create_feed('items {number}', 'items_{number}', margin => NULL)"
-        ));
-    }
-    let stop = AtomicBool::new(false);
-    let mut writers = [publisher.connect(), publisher.connect(), subscriber.connect()];
-    thread::scope(|scope| {
-        for (place, writer) in writers.iter_mut().enumerate() {
-            let stop = &stop;
-            scope.spawn(move || {
-                for n in 0.. {
-                    if stop.load(Relaxed) {
-                        break;
-                    }
-                    let sleep = (n * 7 + place * 3) % 40;
-                    writer
-                        .run(&format!("BEGIN; {INSERT} ({place}); SELECT pg_sleep(0.001 * {sleep}); COMMIT"));
-                }
-            });
-        }
-        let _stop = sno_tests::Stop(&stop);
-        client.run("CREATE TABLE copy (id sno, n integer)");
-        let mut source = publisher.connect();
-        for round in 0..60 {
-            if round == 50 {
-                stop.store(true, Relaxed);
-                thread::sleep(Duration::from_millis(200));
-            }
-            // Of another server: its horizon, then what it has written until then.
-            let horizon = text(&mut source, "SELECT sno_horizon('0.05 s')");
-            let lsn = text(&mut source, "SELECT pg_logical_emit_message(true, 'horizon', '')");
-            let arrived = format!(
-                "SELECT EXISTS (SELECT FROM pg_stat_subscription
-                                WHERE subname = 'items' AND relid IS NULL AND latest_end_lsn >= '{lsn}')
-                    AND NOT EXISTS (SELECT FROM pg_subscription_rel WHERE srsubstate <> 'r')"
-            );
-            wait_until("rows of the publisher", || client.one(&arrived));
-            client.run(&format!(
-                "INSERT INTO copy SELECT * FROM sno_feed('items 1', NULL::items_1, 1000, '{horizon}')"
-            ));
-            // Of this server: its own horizon, which the argument asks for before the function reads.
-            client.run("INSERT INTO copy SELECT * FROM sno_feed('items 2', NULL::items_2, 1000, sno_horizon('0.05 s'))");
-            thread::sleep(Duration::from_millis(10));
-        }
-    });
-    let writers = "SELECT string_agg(DISTINCT n::text, ' ' ORDER BY n::text) FROM copy";
-    assert_eq!(text(&mut client, writers), "0 1 2");
-    for (wrong, query) in [
-        ("missing", "SELECT count(*) FROM items WHERE id NOT IN (SELECT id FROM copy)"),
-        ("twice", "SELECT count(*) - count(DISTINCT id) FROM copy"),
-    ] {
-        assert_eq!(client.one::<i64>(query), 0, "{wrong}");
-    }
-    assert!(client.one::<i64>("SELECT count(*) FROM copy") > 50);
 }

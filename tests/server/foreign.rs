@@ -1,7 +1,7 @@
 //! Tables that span servers: `postgres_fdw`, partitions on two servers, and what sharding asks of a type.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, plan, text};
+use sno_tests::{Server, Sql as _, plan};
 
 fn server(prefix: u8) -> Server {
     Server::builder().conf("sno.partition_prefix", &prefix.to_string()).start()
@@ -82,43 +82,4 @@ fn conditions_on_an_id_run_where_the_rows_are() {
     );
     let made_here = "SELECT count(*) FROM defaults.event WHERE n = -1 AND sno_partition(id) >> 8 = 1";
     assert_eq!(number(&mut client, made_here), 1);
-}
-
-/// Expressions that name no operator, which the other server has to find with an empty `search_path`.
-#[test]
-fn comparisons_without_an_operator_run_where_the_rows_are() {
-    let (here, there) = (server(1), server(2));
-    there.run(
-        "CREATE TABLE pair (id sno PRIMARY KEY, parent sno, n integer);
-             INSERT INTO pair SELECT sno_make('2026-01-01Z', 0, 1, n), sno_make('2026-01-01Z', 0, 1, n / 2 * 2), n
-                 FROM generate_series(1, 100) n;
-             ANALYZE pair",
-    );
-    let mut client = here.connect();
-    link(&mut client, "there", &there, true);
-    client.run("IMPORT FOREIGN SCHEMA public LIMIT TO (pair) FROM SERVER there INTO public");
-    let fourth = text(&mut client, "SELECT sno_make('2026-01-01Z', 0, 1, 4)");
-    let cases = format!("CASE parent WHEN '{fourth}' THEN 1 ELSE 2 END = 1");
-    for (condition, rows) in
-        [("parent IS DISTINCT FROM id", 50), ("parent IS NOT DISTINCT FROM id", 50), (&cases, 2)]
-    {
-        let query = format!("SELECT count(*) FROM pair WHERE {condition}");
-        assert_eq!(number(&mut client, &query), rows, "{query}");
-        let plan = plan(&mut client, REMOTE, &format!("SELECT n FROM pair WHERE {condition}"));
-        let remote = plan.lines().find(|line| line.contains("Remote SQL")).unwrap();
-        assert!(remote.contains("WHERE") && !plan.contains("Filter"), "{plan}");
-    }
-    // Not sent, but right.
-    assert_eq!(number(&mut client, "SELECT count(*) FROM pair WHERE NULLIF(parent, id) IS NOT NULL"), 50);
-    assert_eq!(number(&mut client, "SELECT count(*) FROM pair a JOIN pair b USING (id)"), 100);
-    let having = "SELECT parent FROM pair GROUP BY parent HAVING max(id) IS DISTINCT FROM parent";
-    assert_eq!(client.query(having, &[]).unwrap().len(), 50);
-    let plan = plan(&mut client, REMOTE, having);
-    assert!(plan.contains("HAVING ((max(id) IS DISTINCT FROM parent))"), "{plan}");
-    for command in [
-        "UPDATE pair SET n = -n WHERE parent IS DISTINCT FROM id",
-        "DELETE FROM pair WHERE parent IS DISTINCT FROM id",
-    ] {
-        assert_eq!(client.execute(command, &[]).unwrap(), 50, "{command}");
-    }
 }

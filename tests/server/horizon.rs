@@ -146,32 +146,6 @@ fn without_transactions_it_is_the_present_time_less_the_margin() {
     assert!(client.one::<bool>("SELECT a <= b FROM sno_horizon('0') a, sno_horizon('1 day') b"));
 }
 
-/// A statement sees what was committed before it began, and the horizon is of a later time.
-#[track_caller]
-pub(super) fn misses_rows_of_its_statement(server: &Server, horizon: &str) {
-    let (mut reader, mut writer) = (server.connect(), server.connect());
-    let query = format!(
-        "SELECT h::text || ' ' || (SELECT count(*) FROM items WHERE id < h)
-         FROM (SELECT {horizon} AS h FROM pg_sleep(1)) AS horizon"
-    );
-    let trap = thread::scope(|scope| {
-        let trap = scope.spawn(|| text(&mut reader, &query));
-        thread::sleep(Duration::from_millis(300));
-        writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
-        trap.join().unwrap()
-    });
-    let (horizon, count) = trap.split_once(' ').unwrap();
-    assert_eq!(count, "0");
-    assert_eq!(text(&mut reader, &format!("SELECT count(*) FROM items WHERE id < '{horizon}'")), "1");
-}
-
-#[test]
-fn horizon_and_rows_in_one_statement_miss_rows() {
-    let server = Server::builder().start();
-    server.run(TABLE);
-    misses_rows_of_its_statement(&server, "sno_horizon('0')");
-}
-
 /// For parallel workers; `hidden` is loaded only when it is called.
 const SOURCE: &str = "CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source;
     CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'";
@@ -378,35 +352,6 @@ fn the_clock_steps_back() {
     assert_eq!(code(&mut writer, "INSERT INTO items VALUES (DEFAULT, 5)"), "55000");
 }
 
-/// What a transaction holds back is behind no horizon: after a step of the clock that is no further than that, nobody
-/// waits.
-#[test]
-fn a_step_back_that_is_behind_no_horizon() {
-    let server = Server::builder().conf("max_prepared_transactions", "1").faketime(true).start();
-    server.set_clock("-3600");
-    let (mut reader, mut writer) = (server.connect(), server.connect_with("-c sno.max_clock_wait=0"));
-    writer.run(TABLE);
-    writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
-    server.set_clock("+0");
-    for (hold, end) in [
-        ("BEGIN; INSERT INTO items VALUES (DEFAULT, 2)", "COMMIT"),
-        (
-            "BEGIN; INSERT INTO items VALUES (DEFAULT, 2); PREPARE TRANSACTION 'open'",
-            "COMMIT PREPARED 'open'",
-        ),
-    ] {
-        let mut holder = server.connect();
-        holder.run(hold);
-        let before = text(&mut reader, NOW);
-        server.advance_clock(60.0);
-        assert_eq!(text(&mut reader, NOW), before);
-        server.advance_clock(-30.0);
-        writer.run("INSERT INTO items VALUES (DEFAULT, 3)");
-        holder.run(end);
-        server.advance_clock(3600.0);
-    }
-}
-
 /// The lock table is looked at only while a transaction is prepared: with many locks that takes long, and nobody can take
 /// a lock meanwhile.
 #[test]
@@ -462,21 +407,6 @@ fn no_restart_lets_ids_in_below_it() {
     assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon);
 }
 
-/// A mark that is ahead of the clock stays there: the IDs up to it need no other on disk.
-#[test]
-fn it_lowers_no_mark() {
-    let server = Server::builder().faketime(true).start();
-    let mut client = server.connect();
-    let mut ids = server.ids();
-    ids.query(&mut client, "SELECT sno_new(1)").unwrap();
-    client.run(NOW);
-    thread::sleep(Duration::from_millis(100));
-    ids.query(&mut client, "SELECT sno_new(1) FROM generate_series(1, 100)").unwrap();
-    server.restart(Mode::Immediate);
-    ids.query(&mut server.connect(), "SELECT sno_new(1) FROM generate_series(1, 100)").unwrap();
-    ids.assert_distinct();
-}
-
 /// A background worker, such as one that applies what is replicated, has a place of its own among the processes.
 #[test]
 fn a_background_worker_generates_too() {
@@ -517,58 +447,6 @@ fn a_background_worker_generates_too() {
     here.run("ALTER SUBSCRIPTION items DISABLE");
 }
 
-/// Of 64 databases each has a horizon of its own; further ones hold each other back, and nobody else.
-#[test]
-fn more_databases_than_places() {
-    let server = Server::builder().conf("max_prepared_transactions", "1").start();
-    let (mut first, mut template) = (server.connect(), elsewhere(&server, "original"));
-    first.run(NOW);
-    template.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1))");
-    drop(template);
-    let create = |name: &str| {
-        wait_until("nobody in the template", || {
-            let create = format!("CREATE DATABASE {name} TEMPLATE original");
-            server.connect().batch_execute(&create).is_ok()
-        });
-        server.connect_to(name)
-    };
-    // A database keeps its place when it is dropped.
-    for number in 2..=64 {
-        let mut client = create("other");
-        if number % 2 == 0 {
-            client.run(NOW)
-        } else {
-            client.run("INSERT INTO items DEFAULT VALUES")
-        }
-        drop(client);
-        server.run("DROP DATABASE other WITH (FORCE)");
-    }
-    let (mut one, mut other) = (create("one"), create("other"));
-    let one_pid = pid(&mut one);
-    for (begin, end, holder) in [
-        ("BEGIN; INSERT INTO items DEFAULT VALUES", "COMMIT", &*one_pid),
-        (
-            "BEGIN; INSERT INTO items DEFAULT VALUES; PREPARE TRANSACTION 'one'",
-            "COMMIT PREPARED 'one'",
-            "one",
-        ),
-    ] {
-        one.run(begin);
-        thread::sleep(Duration::from_millis(8));
-        let held = text(&mut other, NOW);
-        // The view has the names of transactions that are prepared in any database.
-        assert_eq!(holders(&mut other), [holder]);
-        assert_eq!(holders(&mut one), [holder]);
-        assert_eq!(holders(&mut first), [""; 0]);
-        assert!(text(&mut first, NOW) > held);
-        one.run(end);
-        assert_eq!(holders(&mut other), [""; 0]);
-        assert!(settled(&mut one));
-        thread::sleep(Duration::from_millis(8));
-        assert!(text(&mut other, NOW) > held);
-    }
-}
-
 /// A horizon without a margin takes the tolerance for backward steps from its own database, and from copies of it: they
 /// have the positions of its readers. A database that is moved or renamed stays the same.
 #[test]
@@ -601,43 +479,6 @@ fn a_horizon_of_another_database() {
         assert!(text(&mut client, NOW) >= position, "{database}");
     }
     never_asked.run("SELECT sno_new(1)");
-}
-
-/// What docs/order.md says of keys from another database: their transaction holds nothing back here.
-#[test]
-fn a_key_from_another_database() {
-    let server = Server::builder().start();
-    let (mut there, mut here) = (elsewhere(&server, "other"), server.connect());
-    here.run(TABLE);
-    there.run("BEGIN");
-    let key = text(&mut there, "SELECT sno_new(1)::text");
-    thread::sleep(Duration::from_millis(8));
-    let horizon = text(&mut here, NOW);
-    assert!(horizon > key);
-    assert!(!here.one::<bool>(&format!("SELECT sno_holds_horizon('{key}')")));
-    assert!(there.one::<bool>(&format!("SELECT sno_holds_horizon('{key}')")));
-}
-
-/// Whichever sides have IDs above the horizon: those of none, or of one.
-#[test]
-fn the_marks_of_both_sides_are_at_the_horizon() {
-    for draws in [false, true] {
-        let server = Server::builder().faketime(true).start();
-        server.set_clock("-3600");
-        server.run("SELECT sno_new(1)");
-        server.set_clock("+0");
-        if draws {
-            server.run("SELECT sno_new(1)");
-        }
-        let horizon = text(&mut server.connect(), NOW);
-        server.stop(Mode::Fast);
-        server.set_clock("-60");
-        server.start();
-        let mut client = server.connect_with("-c sno.max_clock_wait=0");
-        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{draws}");
-        server.set_clock("+3");
-        assert!(text(&mut client, "SELECT sno_new(1)::text") > horizon, "{draws}");
-    }
 }
 
 /// The LSN that docs/order.md says to wait for. The place of the next record is not reached while nothing is written.

@@ -181,16 +181,3 @@ fn it_works_from_folders_of_its_own() {
     server.run("CREATE EXTENSION sno_compat CASCADE; SELECT sno_new(), uid60_new()");
     server.run("SELECT uid60_new(), sno_new()");
 }
-
-/// Of a server in the temporary folder, too, such as one that somebody has unpacked there. The one of this test is.
-#[test]
-fn a_private_copy_of_a_server_from_the_temporary_folder() {
-    let output = Command::new(root().join("dev/staged"))
-        .args(["sh", "-c", "\"$SNO_PG_BIN/postgres\" --version && echo 1 >\"$SNO_TMP/file\""])
-        .env("BUILT_FOR", env::var_os("PG_CONFIG").unwrap())
-        .env("PG_CONFIG", sno_tests::program("pg_config"))
-        .env("TMPDIR", env::temp_dir())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}

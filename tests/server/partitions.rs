@@ -11,35 +11,6 @@ fn server() -> Builder {
     Server::builder().conf("statement_timeout", "30s")
 }
 
-/// Two schedulers that fire at the same moment: one makes the partitions, the other finds them there.
-#[test]
-fn calls_at_the_same_time_wait_for_each_other() {
-    let server = server().start();
-    server.run("CREATE TABLE log (id sno) PARTITION BY RANGE (id)");
-    for width in ["1 minute", "10 minutes", "1 hour"] {
-        let made: u64 = thread::scope(|scope| {
-            let callers: Vec<_> = (0..4)
-                .map(|_| {
-                    scope.spawn(|| {
-                        let query =
-                            format!("SELECT * FROM sno_maintain_partitions('log', '{width}', ahead => 20)");
-                        server.connect().query(&query, &[]).unwrap().len() as u64
-                    })
-                })
-                .collect();
-            callers.into_iter().map(|caller| caller.join().unwrap()).sum()
-        });
-        assert!(made >= 15, "{width}: {made}");
-    }
-    let mut client = server.connect();
-    // No time is in two of them, and none between the first and the last is in none.
-    let gaps = "SELECT count(*) FILTER (WHERE since <> last), count(*) FROM (
-        SELECT since, lag(until, 1, since) OVER (ORDER BY since) AS last FROM sno_partitions('log')) s";
-    let row = client.query_one(gaps, &[]).unwrap();
-    assert_eq!(row.get::<_, i64>(0), 0);
-    assert!(row.get::<_, i64>(1) >= 20);
-}
-
 /// A caller that waits sees, once it may go on, what the other has made in a transaction of its own.
 #[test]
 fn a_call_during_a_transaction_that_makes_partitions() {

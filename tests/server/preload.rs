@@ -1,14 +1,10 @@
 //! A server that has not preloaded the library: it reads, stores and restores IDs, and makes none.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use sno_tests::postgres::Client;
-use sno_tests::{
-    Mode, Server, Sql as _, as_server, code, error, give_to_server, major_version, plan, program, text,
-    wait_until,
-};
+use sno_tests::{Mode, Server, Sql as _, as_server, code, error, major_version, plan, program, text};
 
 use super::workers_started;
 
@@ -200,27 +196,6 @@ fn a_dump_goes_from_a_server_with_it_to_one_without_it() {
     assert_eq!(content(dump_of(&warehouse)), content(dump));
 }
 
-#[test]
-fn a_subscriber_needs_no_preloading() {
-    let publisher = Server::builder().conf("wal_level", "logical").start();
-    let subscriber = Server::builder().preload(false).start();
-    let table = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n int)";
-    publisher.run(table);
-    publisher.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
-    publisher.run("CREATE PUBLICATION items FOR TABLE items");
-    subscriber.run(table);
-    subscriber.run(&format!(
-        "CREATE SUBSCRIPTION items CONNECTION '{}' PUBLICATION items",
-        publisher.connection_string()
-    ));
-    publisher.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
-    wait_until("all rows are there", || subscriber.connect().one("SELECT count(*) = 2000 FROM items"));
-    let rows = "SELECT max(id)::text FROM items";
-    assert_eq!(text(&mut subscriber.connect(), rows), text(&mut publisher.connect(), rows));
-    refuses(&mut subscriber.connect(), "INSERT INTO items DEFAULT VALUES");
-    subscriber.run("DROP SUBSCRIPTION items");
-}
-
 /// It is read as any other. Once it is promoted, it needs the line, too, and goes on from there.
 #[test]
 fn a_standby_without_it_generates_once_it_has_it() {
@@ -319,25 +294,4 @@ fn single_user_mode_generates() {
     assert_eq!(output.matches("number = \"5\"").count(), 10, "{output}");
     server.start();
     ids.query(&mut server.connect(), "SELECT sno_new(1)").unwrap();
-}
-
-/// Another file of the library than the one that was preloaded: PostgreSQL refuses to load it, and the first is as it was.
-#[test]
-fn another_file_of_the_library_is_not_loaded() {
-    let server = Server::builder().start();
-    let library = Command::new(program("pg_config")).arg("--pkglibdir").output().unwrap().stdout;
-    let library = Path::new(String::from_utf8(library).unwrap().trim_end()).join("sno.so");
-    let other = server.socket_folder().join("other.so");
-    fs::copy(library, &other).unwrap();
-    give_to_server(&other);
-    let mut client = server.connect();
-    let function = format!(
-        "CREATE FUNCTION other_new(integer) RETURNS sno AS '{}', 'sno_new' LANGUAGE C STRICT",
-        other.display()
-    );
-    for _ in 0..2 {
-        let error = error(&mut client, &function);
-        assert_eq!(error.message(), "attempt to redefine parameter \"sno.enable_time_conditions\"");
-        client.run("SELECT sno_new(1)");
-    }
 }

@@ -35,27 +35,6 @@ fn a_quick_restart_needs_no_wait() {
 }
 
 #[test]
-fn a_second_restart_within_two_seconds_waits_for_what_is_left() {
-    let server = server();
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    // By the server's clock this takes no time.
-    let restarted = || {
-        server.restart(Mode::Immediate);
-        server.connect_with("-c sno.max_clock_wait=0")
-    };
-    // To the other side.
-    ids.query(&mut restarted(), DRAW).unwrap();
-    // Both are ahead of the clock now.
-    let mut client = restarted();
-    assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000");
-    client.run("SET sno.max_clock_wait = '2.5s'");
-    ids.query(&mut client, DRAW).unwrap();
-    assert_eq!(ids.len(), 3 * 5000);
-    ids.assert_distinct();
-}
-
-#[test]
 fn a_clock_outside_the_epoch_is_an_error() {
     let server = server();
     // Of a server that has not generated yet, and of one that has.
@@ -108,21 +87,4 @@ fn many_that_are_the_first_after_a_start_wait_for_nothing() {
             }
         });
     }
-}
-
-/// A claim for the early renewal from before the clock stepped back does not count.
-#[test]
-fn marks_are_renewed_early_after_a_step_back() {
-    let server = server();
-    for (offset, seconds) in [("-90000", 0.0), ("+0", 1.2), ("-3600", 1.2)] {
-        server.set_clock(offset);
-        server.run(DRAW);
-        server.advance_clock(seconds);
-        server.run(DRAW);
-    }
-    let mut ids = server.ids();
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    let last = ids.iter().last().unwrap();
-    let limit = server.record().limits[last.tick_tock() as usize];
-    assert!(last.tick_tock() && limit.get() > last.tick().get() + 300, "{limit:?} {last:?}");
 }

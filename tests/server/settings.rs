@@ -93,50 +93,6 @@ fn a_bad_value_or_an_unknown_name_stops_generation() {
     assert_eq!(partition(&mut server.connect()), 9);
 }
 
-#[test]
-fn a_reload_with_a_bad_value_stops_sessions_that_were_fine() {
-    // Of a server that had no line for any of our settings, too.
-    let server = Server::builder().start();
-    server.run("CREATE EXTENSION sno_compat");
-    let queries = ["sno_new(1)", "sno_new(1, now())", "sno_horizon()", "uid60_new()", "uniqueid_new()"];
-    let queries = queries.map(|query| format!("SELECT {query}"));
-    let mut client = server.connect();
-    for name in ["sno.partition_prefx", "sno_compat.uid60_worker"] {
-        let theirs = |query: &&String| query.contains("sno_") == name.starts_with("sno.");
-        queries.iter().for_each(|query| client.run(query));
-        server.configure(name, "5");
-        server.reload();
-        client.run("SELECT 1");
-        for query in queries.iter().filter(theirs) {
-            assert_eq!(error(&mut client, query).code().code(), "42704", "{name}, {query}");
-        }
-        server.unconfigure(name);
-        server.reload();
-        client.run("SELECT 1");
-    }
-    assert_eq!(partition(&mut client), default_partition(&server));
-    server.configure("sno.partition_prefix", "5");
-    server.reload();
-    let mut client = server.connect();
-    assert_eq!(partition(&mut client), 5);
-    for (name, value, state) in
-        [("sno.partition_prefix", "x", "22023"), ("sno.partition_prefx", "5", "42704")]
-    {
-        server.unconfigure("sno.partition_prefix");
-        server.configure(name, value);
-        server.reload();
-        client.run("SELECT 1");
-        for query in ["SELECT sno_new(1)", "SELECT sno_new(1, now())"] {
-            assert_eq!(error(&mut client, query).code().code(), state, "{name}");
-        }
-        server.unconfigure(name);
-        server.configure("sno.partition_prefix", "6");
-        server.reload();
-        client.run("SELECT 1");
-        assert_eq!(partition(&mut client), 6);
-    }
-}
-
 /// Not at its end, also if no value is another one.
 #[test]
 fn a_reload_counts_within_a_transaction() {
@@ -266,39 +222,6 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
 }
 
 #[test]
-fn what_is_taken_out_of_the_configuration_is_the_default_again() {
-    let server = Server::builder().start();
-    let mut admin = server.connect();
-    // One that has generated before, and one that does at the end.
-    let mut early = server.connect();
-    assert_eq!(partition(&mut early), default_partition(&server));
-    let mut late = server.connect();
-    for round in 0..4 {
-        if round % 2 == 0 {
-            admin.run("ALTER SYSTEM SET sno.partition_prefix = '42'");
-            admin.run("ALTER SYSTEM SET sno.sequence_range = '0-99'");
-        } else {
-            server.configure("sno.partition_prefix", "42");
-            server.configure("sno.sequence_range", "0-99");
-        }
-        server.reload();
-        late.run("SELECT 1");
-        assert_eq!((partition(&mut early), partition(&mut server.connect())), (42, 42));
-        if round % 2 == 0 {
-            admin.run("ALTER SYSTEM RESET sno.partition_prefix");
-            admin.run("ALTER SYSTEM RESET sno.sequence_range");
-        } else {
-            server.unconfigure("sno.partition_prefix");
-            server.unconfigure("sno.sequence_range");
-        }
-        server.reload();
-        let default = default_partition(&server);
-        assert_eq!((partition(&mut early), partition(&mut server.connect())), (default, default));
-    }
-    assert_eq!(partition(&mut late), default_partition(&server));
-}
-
-#[test]
 fn a_value_on_the_server_s_command_line_is_its_own() {
     let server = Server::builder().argument("-csno.partition_prefix=5").start();
     assert_eq!(partition(&mut server.connect()), 5);
@@ -356,20 +279,4 @@ fn preloading_leaves_the_spare_memory_to_others() {
     });
     // The whole is rounded up to pages of 8 kB.
     assert!((without - with).abs() <= 8192, "{without} bytes without, {with} with it");
-}
-
-#[test]
-fn a_reload_counts_for_ids_of_given_times() {
-    let server = Server::builder().conf("sno.partition_prefix", "5").start();
-    let mut client = server.connect();
-    let given = "SELECT sno_partition(sno_new(1, now())) >> 8";
-    assert_eq!(client.one::<i32>(given), 5);
-    for (value, expected) in [("6", Ok(6)), ("x", Err("22023"))] {
-        server.configure("sno.partition_prefix", value);
-        server.reload();
-        client.run("SELECT 1");
-        let result = client.query_one(given, &[]).map(|row| row.get::<_, i32>(0));
-        let code = result.as_ref().map_err(|error| error.code().unwrap().code());
-        assert_eq!(code.copied(), expected);
-    }
 }

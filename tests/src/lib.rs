@@ -18,7 +18,6 @@ mod witness;
 pub use answers::{Sql, code, error, major_version, plan, text};
 pub use catalog::catalog;
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel, wait_until};
-pub use libc::{SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 pub use postgres;
 pub use random::Random;
 pub use server::{Builder, Mode, Server};

@@ -18,8 +18,6 @@ use crate::{Ids, Sql as _, system, wait_until, witness::Witness};
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Waits until the last client has gone.
-    Smart,
     /// Ends sessions, writes a checkpoint.
     Fast,
     /// Drops everything; the next start recovers from the log.
@@ -89,13 +87,7 @@ impl Builder {
     #[must_use]
     pub fn disk(mut self, disk: bool) -> Self {
         self.disk = disk;
-        self.fsync(disk)
-    }
-
-    /// Whether writes must reach the disk. They need not, unless a test says so.
-    #[must_use]
-    pub fn fsync(self, fsync: bool) -> Self {
-        self.conf("fsync", if fsync { "on" } else { "off" })
+        self.conf("fsync", if disk { "on" } else { "off" })
     }
 
     /// Whether the first start is followed by `CREATE EXTENSION sno` in the database `postgres`.
@@ -379,14 +371,6 @@ impl Server {
         }
     }
 
-    /// Waits until the server takes connections, as after a crash of one of its processes.
-    #[track_caller]
-    pub fn wait_ready(&self) {
-        if let Err(error) = self.try_ready() {
-            panic!("{error}");
-        }
-    }
-
     /// Stops the server and waits until it has ended.
     #[track_caller]
     pub fn stop(&self, mode: Mode) {
@@ -394,7 +378,6 @@ impl Server {
         let mut child = postmaster.take().expect("a server that runs");
         let pid = child.id() as i32;
         let signal = match mode {
-            Mode::Smart => libc::SIGTERM,
             Mode::Fast => libc::SIGINT,
             Mode::Immediate => libc::SIGQUIT,
             Mode::Crash => libc::SIGKILL,
@@ -475,8 +458,7 @@ impl Server {
     }
 
     /// The server's processes: with the postmaster, or what it has left behind.
-    #[must_use]
-    pub fn processes(&self) -> Vec<i32> {
+    fn processes(&self) -> Vec<i32> {
         system::processes_in(&self.data)
     }
 
@@ -517,27 +499,15 @@ impl Server {
         wait_until("a reload", || self.connect().one::<String>(query) != before);
     }
 
-    /// The postmaster's process ID.
-    #[must_use]
-    #[track_caller]
-    pub fn postmaster_pid(&self) -> i32 {
-        let postmaster = self.postmaster.lock().unwrap_or_else(|e| e.into_inner());
-        postmaster.as_ref().expect("a server that runs").id() as i32
-    }
-
-    /// Sends a signal to one of the server's processes; whether it was there to get it.
-    pub fn kill_backend(&self, pid: i32, signal: i32) -> bool {
-        // By now it may be another process that got its number.
-        system::works_in(pid, &self.data) && system::send_signal(pid, signal)
-    }
-
     /// Kills at most so many of these processes of the server's with `kill -9`, and waits until the server has
     /// recovered from that; how many of them were there. On a clock that can be moved, the recovery takes no time.
     #[track_caller]
     pub fn crash(&self, most: usize, pids: impl IntoIterator<Item = i32>) -> usize {
         let before = self.recoveries();
         let highest = self.witness.highest();
-        let killed = pids.into_iter().filter(|&pid| self.kill_backend(pid, libc::SIGKILL)).take(most).count();
+        // By now it may be another process that got a number.
+        let kill = |pid: &i32| system::works_in(*pid, &self.data) && system::send_signal(*pid, libc::SIGKILL);
+        let killed = pids.into_iter().filter(kill).take(most).count();
         if killed == 0 {
             return 0;
         }
@@ -546,7 +516,7 @@ impl Server {
         wait_until("the server has noticed", || self.recoveries() > before);
         self.witness.ends(&self.marks(), highest);
         self.witness.starts();
-        self.wait_ready();
+        self.try_ready().unwrap_or_else(|error| panic!("{error}"));
         // For what others draw as soon as they can.
         thread::sleep(Duration::from_millis(20));
         self.release_clock();
