@@ -8,9 +8,10 @@
 use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
-    Bitmapset, CoercionForm, Const, Datum, EquivalenceClass, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
-    HeapTuple, JoinType, Latch, List, Node, NullTestType, Oid, Path, PathKey, PlannerInfo, RegProcedure,
-    RelOptInfo, SortSupport, SpecialJoinInfo, TargetEntry, TypeCacheEntry, oidvector,
+    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, HeapTuple,
+    IndexOptInfo, IndexPath, JoinType, Latch, List, Node, NullTestType, Oid, Path, PlannerInfo, RegProcedure,
+    RelOptInfo, ScanDirection, SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TypeCacheEntry,
+    oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -78,7 +79,6 @@ unsafe extern "C-unwind" {
         format: CoercionForm::Type,
     ) -> *mut FuncExpr;
 
-    pub(crate) fn cstring_to_text(text: *const c_char) -> *mut c_void;
     pub(crate) fn makeBoolConst(value: bool, is_null: bool) -> *mut Node;
     pub(crate) fn makeTargetEntry(
         expression: *mut Expr,
@@ -87,7 +87,8 @@ unsafe extern "C-unwind" {
         junk: bool,
     ) -> *mut TargetEntry;
     pub(crate) fn assignSortGroupRef(entry: *mut TargetEntry, list: *mut List) -> u32;
-    pub(crate) fn list_delete_nth_cell(list: *mut List, place: c_int) -> *mut List;
+    pub(crate) fn tlist_member(expression: *mut Expr, list: *mut List) -> *mut TargetEntry;
+    pub(crate) fn get_sortgroupclause_expr(clause: *const SortGroupClause, list: *mut List) -> *mut Node;
     pub(crate) fn get_op_opfamily_strategy(operator: Oid, family: Oid) -> c_int;
     pub(crate) fn contain_subplans(node: *mut Node) -> bool;
     pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
@@ -97,19 +98,15 @@ unsafe extern "C-unwind" {
     pub(crate) fn heap_copytuple(tuple: HeapTuple) -> HeapTuple;
     pub(crate) fn heap_freetuple(tuple: HeapTuple);
     pub(crate) fn list_copy_head(list: *const List, length: c_int) -> *mut List;
-    pub(crate) fn list_truncate(list: *mut List, length: c_int) -> *mut List;
     pub(crate) fn bms_equal(a: *const Bitmapset, b: *const Bitmapset) -> bool;
-    pub(crate) fn get_mergejoin_opfamilies(operator: Oid) -> *mut List;
-    /// `direction` is of the C type `CompareType` since PostgreSQL 18, with the same numbers.
-    pub(crate) fn make_canonical_pathkey(
-        root: *mut PlannerInfo,
-        class: *mut EquivalenceClass,
-        family: Oid,
-        direction: c_int,
-        nulls_first: bool,
-    ) -> *mut PathKey;
     pub(crate) fn is_dummy_rel(relation: *mut RelOptInfo) -> bool;
     pub(crate) fn create_index_paths(root: *mut PlannerInfo, relation: *mut RelOptInfo);
+    pub(crate) fn build_index_pathkeys(
+        root: *mut PlannerInfo,
+        index: *mut IndexOptInfo,
+        direction: ScanDirection::Type,
+    ) -> *mut List;
+    pub(crate) fn cost_index(path: *mut IndexPath, root: *mut PlannerInfo, loops: f64, partial: bool);
     pub(crate) fn add_path(relation: *mut RelOptInfo, path: *mut Path);
     pub(crate) fn add_partial_path(relation: *mut RelOptInfo, path: *mut Path);
     pub(crate) fn bms_is_member(number: c_int, set: *const Bitmapset) -> bool;

@@ -18,12 +18,11 @@ use std::{
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
-        self, EquivalenceClass, EquivalenceMember, Expr, List, Node, Oid, PGPROC, PathKey, PlannerInfo,
-        RangeTblEntry, RelOptInfo,
+        self, EquivalenceClass, EquivalenceMember, Node, Oid, PGPROC, PlannerInfo, RangeTblEntry, RelOptInfo,
     },
 };
 
-use crate::pg::{nodes::nodes, raw};
+use crate::pg::raw;
 
 /// What is called for a table of a query: with the planner's state, what it knows of the table, and the table's entry
 /// in the query.
@@ -143,7 +142,7 @@ pub(crate) unsafe fn find_member<T>(
     // SAFETY: the class's members, which stay as they are meanwhile.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
-        return nodes((*class).ec_members).iter().find_map(|&member| of(&*member.cast()));
+        return crate::pg::nodes::nodes((*class).ec_members).iter().find_map(|&member| of(&*member.cast()));
 
         #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
         {
@@ -163,112 +162,6 @@ pub(crate) unsafe fn find_member<T>(
             std::iter::from_fn(|| eclass_member_iterator_next(&mut iterator).as_ref()).find_map(of)
         }
     }
-}
-
-/// The equivalence class that an expression is sorted by; null if there is none.
-///
-/// # Safety
-/// An expression of this relation, whose type is `type_`; the operator families that its `=` belongs to.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(crate) unsafe fn find_class(
-    root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    (expression, type_, families): (*mut Expr, Oid, *mut List),
-) -> *mut EquivalenceClass {
-    unsafe extern "C-unwind" {
-        fn get_eclass_for_sort_expr(
-            root: *mut PlannerInfo,
-            expression: *mut Expr,
-            #[cfg(feature = "pg15")] nullable: pg_sys::Relids,
-            families: *mut List,
-            type_: Oid,
-            collation: Oid,
-            reference: u32,
-            relation: pg_sys::Relids,
-            create: bool,
-        ) -> *mut EquivalenceClass;
-    }
-
-    let none = pg_sys::InvalidOid;
-    // SAFETY: the planner's own nodes. It creates nothing.
-    unsafe {
-        get_eclass_for_sort_expr(
-            root,
-            expression,
-            #[cfg(feature = "pg15")]
-            (*root).nullable_baserels,
-            families,
-            type_,
-            none,
-            0,
-            (*relation).relids,
-            false,
-        )
-    }
-}
-
-/// Completes the only member of a new equivalence class.
-///
-/// # Safety
-/// A new member, of a query that is planned.
-pub(crate) unsafe fn complete_member(root: *mut PlannerInfo, member: &mut EquivalenceMember) {
-    #[cfg(feature = "pg15")]
-    let _ = (root, member);
-    // SAFETY: the first domain, which is the whole query's, is always there.
-    #[cfg(not(feature = "pg15"))]
-    unsafe {
-        member.em_jdomain = nodes((*root).join_domains)[0].cast();
-    }
-}
-
-/// The expressions in the indexes of a partitioned table, which the planner doesn't read before PostgreSQL 16; else null.
-///
-/// # Safety
-/// A table of a query that is planned, and its OID.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(crate) unsafe fn partitioned_index_expressions(relation: &RelOptInfo, table: Oid) -> *mut List {
-    let mut all = ptr::null_mut();
-    #[cfg(not(feature = "pg15"))]
-    let _ = (relation, table, &mut all);
-    #[cfg(feature = "pg15")]
-    if !relation.part_scheme.is_null() {
-        use pg_sys::Relation;
-
-        unsafe extern "C-unwind" {
-            fn relation_open(oid: Oid, lock: c_int) -> Relation;
-            fn relation_close(relation: Relation, lock: c_int);
-            fn RelationGetIndexList(table: Relation) -> *mut List;
-            fn RelationGetIndexExpressions(index: Relation) -> *mut List;
-            fn list_concat(list: *mut List, other: *const List) -> *mut List;
-            fn ChangeVarNodes(node: *mut Node, from: c_int, to: c_int, levels: c_int);
-        }
-
-        // SAFETY: PostgreSQL's own calls in `get_relation_info`. The query holds a lock on the table.
-        unsafe {
-            let opened = relation_open(table, pg_sys::NoLock as c_int);
-            let oids = RelationGetIndexList(opened);
-            for place in 0..nodes(oids).len() {
-                let oid = (*(*oids).elements.add(place)).oid_value;
-                let index = relation_open(oid, pg_sys::AccessShareLock as c_int);
-                if (*(*index).rd_index).indisvalid {
-                    all = list_concat(all, RelationGetIndexExpressions(index));
-                }
-                relation_close(index, pg_sys::NoLock as c_int);
-            }
-            relation_close(opened, pg_sys::NoLock as c_int);
-            ChangeVarNodes(all.cast(), 1, relation.relid as c_int, 0);
-        }
-    }
-    all
-}
-
-/// The strategy of a btree, which says whether a sort is ascending or descending.
-pub(crate) fn direction(key: &PathKey) -> c_int {
-    #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
-    return key.pk_strategy;
-    // The numbers are the same.
-    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
-    return key.pk_cmptype as c_int;
 }
 
 /// Whether the user may call a function. If it is to replace another, both have to be allowed.

@@ -1,28 +1,23 @@
 //! A path that is ordered by `id` is ordered by `sno_time(id)`, too.
 //!
-//! PostgreSQL makes a path of an index in an order that the query can use. That is one of its query's path keys: for
-//! ORDER BY, GROUP BY, DISTINCT or a window function. Where one of these keys is `sno_time(column)`, the index paths are
-//! made once more, as if the query wanted the column in its place. What is then ordered by the column is added with the
-//! order that the query wants: by the time, and by the column after it, if that is the next key. Nothing that PostgreSQL
-//! has made is changed.
+//! PostgreSQL makes a path of an index in an order that the query can use: that is one of its query's path keys, for ORDER
+//! BY, GROUP BY, DISTINCT or a window function. Where one of these keys is `sno_time(column)`, PostgreSQL makes the paths of
+//! the indexes on the column once more, while their descriptions say that they are sorted by `sno_time(column)`. If the
+//! next key is the column itself, that is their order, too. Paths are added, and nothing that PostgreSQL has made is changed.
 
-use std::{cell::Cell, ptr};
+use std::ptr;
 
 use pgrx::pg_sys::{
-    EquivalenceClass, EquivalenceMember, IndexOptInfo, List, NodeTag, Path, PathKey, PlannerInfo, RTEKind,
-    RangeTblEntry, RelOptInfo,
+    IndexOptInfo, IndexPath, Node, NodeTag, PathKey, PlannerInfo, RTEKind, RangeTblEntry, RelOptInfo,
 };
 
 use crate::{
     pg::{
-        nodes::{make, nodes},
+        nodes::nodes,
         raw,
-        versions::{complete_member, direction, find_class, find_member, on_paths},
+        versions::{find_member, on_paths},
     },
-    sno::planner::{
-        operators::Operator,
-        rewrite::{Key, Table, is_enabled, time_family},
-    },
+    sno::planner::rewrite::{Key, Table, is_enabled, place, time_family},
 };
 
 /// Installs the hook, when the library is loaded.
@@ -43,109 +38,79 @@ unsafe fn add_paths(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &R
     {
         return;
     }
-    let by_time = Cell::new(None);
-    let table = Table::new(root, relation, &by_time);
-    for (place, &time) in wanted.iter().enumerate() {
-        let time = &*time.cast::<PathKey>();
-        let key = find_member(time.pk_eclass, relation, |expression| table.argument(expression));
-        if let Some(key) = key {
-            if time.pk_opfamily == time_family() {
-                add_ordered(root, relation, key, place);
+    let table = Table::new(root, relation);
+    for &time in wanted {
+        let time: *mut PathKey = time.cast();
+        let of_table = |expression| table.argument(expression).map(|key| (key, expression));
+        if let Some((key, expression)) = find_member((*time).pk_eclass, relation, of_table) {
+            for &index in nodes((*relation).indexlist) {
+                add_ordered(root, relation, &mut *index.cast(), key, (time, expression));
             }
             return;
         }
     }
 }
 
-/// Adds the paths whose order is the one that the query wants up to `sno_time(column)`, its key at this place.
-unsafe fn add_ordered(root: *mut PlannerInfo, relation: *mut RelOptInfo, key: Key, place: usize) {
-    let root_ref = &mut *root;
-    let wanted = root_ref.query_pathkeys;
-    let time: *mut PathKey = nodes(wanted)[place].cast();
-    let (classes, pathkeys) = (nodes(root_ref.eq_classes).len(), nodes(root_ref.canon_pathkeys).len());
-    let families = raw::get_mergejoin_opfamilies(key.operators.oid(Operator::Equal));
-    let mut class = find_class(root, relation, (key.column.cast(), key.operators.sno, families));
-    let is_temporary = class.is_null();
-    if is_temporary {
-        class = make_class(root, relation, key, families);
-        root_ref.eq_classes = raw::lappend(root_ref.eq_classes, class.cast());
+/// Adds the paths of an index that have an order that the query wants, with `sno_time(column)` in it: a path key, and its
+/// expression.
+unsafe fn add_ordered(
+    root: *mut PlannerInfo,
+    relation: *mut RelOptInfo,
+    index: &mut IndexOptInfo,
+    key: Key,
+    (time, expression): (*mut PathKey, *mut Node),
+) {
+    let Some(place) = place(index, key.attno) else { return };
+    if index.sortopfamily.is_null() || *index.sortopfamily.add(place) != key.operators.family {
+        return;
     }
-    let by_id = raw::make_canonical_pathkey(
-        root,
-        class,
-        key.operators.family,
-        direction(&*time),
-        (*time).pk_nulls_first,
-    );
-    let by_id_in_place = raw::lappend(raw::list_copy_head(wanted, place as i32), by_id.cast());
-
+    let saved = (relation.read(), ptr::read(index));
     // What is not about orders is left out: bitmap scans, and scans with parameters.
-    let saved = relation.read();
-    let mut indexes = ptr::null_mut();
-    for &index in nodes(saved.indexlist) {
-        if has_column(&*index.cast(), key.attno) {
-            indexes = raw::lappend(indexes, index.cast());
-        }
-    }
-    (*relation).indexlist = indexes;
+    (*relation).indexlist = raw::lappend(ptr::null_mut(), ptr::from_mut(index).cast());
     (*relation).baserestrictinfo = ptr::null_mut();
     (*relation).joininfo = ptr::null_mut();
     (*relation).has_eclass_joins = false;
     (*relation).pathlist = ptr::null_mut();
     (*relation).partial_pathlist = ptr::null_mut();
-    // From 19 on, an order counts as useful by the list for ORDER BY and those beside it; before, by the query's own.
-    let sort_pathkeys = root_ref.sort_pathkeys;
-    (root_ref.query_pathkeys, root_ref.sort_pathkeys) = (by_id_in_place, by_id_in_place);
+    // The index has no order by what follows the column, since rows of one time are sorted by the column.
+    let column = raw::makeTargetEntry(expression.cast(), 0, ptr::null_mut(), false);
+    index.indextlist = raw::lappend(raw::list_copy_head(index.indextlist, place as i32), column.cast());
+    index.sortopfamily = with(index.sortopfamily, index.nkeycolumns, place, time_family());
+    index.opcintype = with(index.opcintype, index.nkeycolumns, place, raw::exprType(expression));
     raw::create_index_paths(root, relation);
     let found = [(*relation).pathlist, (*relation).partial_pathlist];
-    (root_ref.query_pathkeys, root_ref.sort_pathkeys) = (wanted, sort_pathkeys);
-    relation.write(saved);
+    relation.write(saved.0);
+    ptr::write(index, saved.1);
 
-    let by_time = raw::list_copy_head(wanted, place as i32 + 1);
-    let is_id_next = nodes(wanted).get(place + 1).is_some_and(|&next| next.cast() == by_id);
-    let by_time = if is_id_next { raw::lappend(by_time, by_id.cast()) } else { by_time };
-    for (list, add) in found.into_iter().zip([raw::add_path, raw::add_partial_path]) {
+    for (list, is_partial) in found.into_iter().zip([false, true]) {
         for &node in nodes(list) {
-            let path: *mut Path = node.cast();
-            let ordered = nodes((*path).pathkeys).get(..=place);
-            if (*path).type_ == NodeTag::T_IndexPath
-                && (*path).param_info.is_null()
-                && ordered == Some(nodes(by_id_in_place))
+            let path = &mut *node.cast::<IndexPath>();
+            if path.path.type_ != NodeTag::T_IndexPath
+                || !path.path.param_info.is_null()
+                || nodes(path.path.pathkeys).last() != Some(&time.cast())
             {
-                (*path).pathkeys = by_time;
-                add(relation, path);
+                continue;
             }
+            let count = nodes(path.path.pathkeys).len();
+            let by_id = raw::build_index_pathkeys(root, index, path.indexscandir);
+            if let Some(&next) = nodes((*root).query_pathkeys).get(count)
+                && nodes(by_id).get(count - 1) == Some(&next)
+            {
+                let list = raw::list_copy_head(path.path.pathkeys, count as i32);
+                path.path.pathkeys = raw::lappend(list, next.cast());
+            }
+            // The statistics of the column are for its own type.
+            raw::cost_index(path, root, 1.0, is_partial);
+            let add = if is_partial { raw::add_partial_path } else { raw::add_path };
+            add(relation, &mut path.path);
         }
     }
-    if is_temporary {
-        root_ref.eq_classes = raw::list_truncate(root_ref.eq_classes, classes as i32);
-        root_ref.canon_pathkeys = raw::list_truncate(root_ref.canon_pathkeys, pathkeys as i32);
-    }
 }
 
-/// An equivalence class of a column alone. Without one, an index on the column is not known to have an order. It is made
-/// here, and taken away again, because PostgreSQL makes none for a column of a partition, and because each class that is
-/// there costs time whenever one is looked for.
-unsafe fn make_class(
-    root: *mut PlannerInfo,
-    relation: *mut RelOptInfo,
-    key: Key,
-    families: *mut List,
-) -> *mut EquivalenceClass {
-    let member: *mut EquivalenceMember = make(NodeTag::T_EquivalenceMember);
-    (*member).em_expr = key.column.cast();
-    (*member).em_relids = (*relation).relids;
-    (*member).em_datatype = key.operators.sno;
-    complete_member(root, &mut *member);
-    let class: *mut EquivalenceClass = make(NodeTag::T_EquivalenceClass);
-    (*class).ec_opfamilies = families;
-    (*class).ec_members = raw::lappend(ptr::null_mut(), member.cast());
-    (*class).ec_relids = (*relation).relids;
-    (*class).ec_min_security = u32::MAX;
-    class
-}
-
-/// Whether a column is among the keys of an index.
-unsafe fn has_column(index: &IndexOptInfo, column: i16) -> bool {
-    (0..index.nkeycolumns as usize).any(|place| *index.indexkeys.add(place) == i32::from(column))
+/// A copy of an array with another element at one place.
+unsafe fn with<T: Copy>(array: *const T, length: i32, place: usize, element: T) -> *mut T {
+    let copy: *mut T = raw::palloc(length as usize * size_of::<T>()).cast();
+    copy.copy_from_nonoverlapping(array, length as usize);
+    copy.add(place).write(element);
+    copy
 }

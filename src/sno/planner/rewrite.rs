@@ -20,14 +20,14 @@
 //! the clauses of WHERE and ON, and below AND and OR, that makes no difference. Other places are left alone; PostgreSQL
 //! has already replaced `NOT (a < b)` by `a >= b`.
 
-use std::{cell::Cell, ffi::c_char, ptr};
+use std::{ffi::c_char, ptr};
 
 use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
         NullTest, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RelOptInfo, RowCompareExpr,
-        SortGroupClause, TargetEntry,
+        SortGroupClause,
     },
 };
 use sno_core::Sno;
@@ -36,7 +36,7 @@ use crate::{
     pg::{
         nodes::nodes,
         raw,
-        versions::{may_call, on_table, partitioned_index_expressions},
+        versions::{may_call, on_table},
     },
     sno::{
         id::c::sno_time,
@@ -72,24 +72,18 @@ pub(crate) fn is_enabled() -> bool {
 
 unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
     if is_enabled() {
-        Table::new(root, relation, &Cell::new(None)).rewrite(entry);
+        Table::new(root, relation).rewrite(entry);
         statistics::add(relation);
     }
 }
 
 /// A table of the query.
 #[derive(Clone, Copy)]
-pub(crate) struct Table<'a> {
+pub(crate) struct Table {
     root: *mut PlannerInfo,
     relation: *mut RelOptInfo,
     relid: u32,
-    /// The last answer of [`Table::has_index_by_time`], and to which question. A query may have thousands of conditions on the
-    /// time of one column, and what has become of some of them does not change how the others are treated.
-    by_time: &'a ByTime,
 }
-
-/// A table, one of its columns, whether it is about the time in UTC; and the answer.
-type ByTime = Cell<Option<(u32, i16, bool, bool)>>;
 
 /// A column of type `sno`, as in `sno_time(column)`.
 #[derive(Clone, Copy)]
@@ -99,8 +93,8 @@ pub(crate) struct Key {
     pub(crate) attno: i16,
     /// The OID of `sno_time`.
     sno_time: Oid,
-    /// It is `sno_time(column) AT TIME ZONE 'UTC'`.
-    in_utc: bool,
+    /// The name of UTC in `sno_time(column) AT TIME ZONE 'UTC'`.
+    zone: Option<*mut Node>,
     pub(crate) operators: Operators,
 }
 
@@ -117,9 +111,9 @@ impl Lists {
     const RESTRICTIONS: Self = Self { anded: true, inner: true };
 }
 
-impl<'a> Table<'a> {
-    pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo, by_time: &'a ByTime) -> Self {
-        Self { root, relation, relid: (*relation).relid, by_time }
+impl Table {
+    pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Self {
+        Self { root, relation, relid: (*relation).relid }
     }
 
     unsafe fn rewrite(self, entry: &RangeTblEntry) {
@@ -174,35 +168,6 @@ impl<'a> Table<'a> {
                 self.clauses(join.quals.cast(), Lists { anded: true, inner });
             }
             _ => {}
-        }
-    }
-
-    /// Whether a part of the query has a condition, ANDed with all others there, whose operator and one of whose
-    /// operands `is_it` accepts.
-    unsafe fn compares(self, node: *mut Node, is_it: &dyn Fn(Oid, *mut Node) -> bool) -> bool {
-        if node.is_null() || raw::stack_is_too_deep() {
-            return false;
-        }
-        let any = |list: *mut List| nodes(list).iter().any(|&part| self.compares(part, is_it));
-        match (*node).type_ {
-            NodeTag::T_List => any(node.cast()),
-            NodeTag::T_FromExpr => {
-                let from = &*node.cast::<FromExpr>();
-                any(from.fromlist) || self.compares(from.quals, is_it)
-            }
-            NodeTag::T_JoinExpr => {
-                let join = &*node.cast::<JoinExpr>();
-                [join.larg, join.rarg, join.quals].iter().any(|&part| self.compares(part, is_it))
-            }
-            NodeTag::T_BoolExpr => {
-                let pg_sys::BoolExpr { boolop, args, .. } = *node.cast();
-                boolop == BoolExprType::AND_EXPR && any(args)
-            }
-            NodeTag::T_OpExpr => {
-                let OpExpr { opno, args, .. } = *node.cast();
-                nodes(args).iter().any(|&operand| is_it(opno, operand))
-            }
-            _ => false,
         }
     }
 
@@ -341,7 +306,7 @@ impl<'a> Table<'a> {
 
     /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
     unsafe fn is_time_of_a_later_table(self, time: *mut Node) -> bool {
-        let time = utc::argument(time).unwrap_or(time);
+        let time = utc::arguments(time).map_or(time, |(_, time)| time);
         if (*time).type_ != NodeTag::T_FuncExpr {
             return false;
         }
@@ -370,58 +335,38 @@ impl<'a> Table<'a> {
         {
             return;
         }
+        let list = (*self.root).processed_tlist;
         for (place, &node) in nodes(query.sortClause).iter().enumerate() {
             let sort = &mut *node.cast::<SortGroupClause>();
-            let Some(key) =
-                self.sort_expression(sort.tleSortGroupRef).and_then(|expression| self.key(expression))
-            else {
-                continue;
-            };
+            let Some(key) = self.key(raw::get_sortgroupclause_expr(sort, list)) else { continue };
             let Some(operator) = time_operator(sort.sortop) else { return };
             let by_id = key.operators.oid(operator);
-            match nodes(query.sortClause).get(place + 1) {
-                None => {
-                    sort.tleSortGroupRef = self.sort_reference(key.column);
-                    sort.eqop = key.operators.oid(Operator::Equal);
-                    sort.sortop = by_id;
-                    sort.hashable = true;
-                }
-                Some(next) => {
-                    let next = &*next.cast::<SortGroupClause>();
-                    let is_id = |expression: *mut Node| self.column(expression) == Some(key.attno);
-                    if self.sort_expression(next.tleSortGroupRef).is_some_and(is_id)
-                        && next.sortop == by_id
-                        && next.nulls_first == sort.nulls_first
-                    {
-                        query.sortClause = raw::list_delete_nth_cell(query.sortClause, place as i32);
-                    }
-                }
+            let is_id = |next: &SortGroupClause| {
+                self.column(raw::get_sortgroupclause_expr(next, list)) == Some(key.attno)
+                    && next.sortop == by_id
+                    && next.nulls_first == sort.nulls_first
+            };
+            if nodes(query.sortClause).get(place + 1).is_none_or(|next| is_id(&*next.cast())) {
+                sort.tleSortGroupRef = self.sort_reference(key.column);
+                sort.eqop = key.operators.oid(Operator::Equal);
+                sort.sortop = by_id;
+                sort.hashable = true;
             }
             return;
         }
-    }
-
-    /// The expression that a clause of ORDER BY refers to.
-    unsafe fn sort_expression(self, reference: u32) -> Option<*mut Node> {
-        let mut entries =
-            nodes((*self.root).processed_tlist).iter().map(|entry| &*entry.cast::<TargetEntry>());
-        entries.find(|entry| entry.ressortgroupref == reference).map(|entry| entry.expr.cast())
     }
 
     /// The number by which a clause of ORDER BY can refer to a column, which becomes a part of the target list.
     unsafe fn sort_reference(self, column: *mut Node) -> u32 {
         // The target list is not empty.
         let list = (*self.root).processed_tlist;
-        let is_column =
-            |entry: &*mut Node| raw::equal((*entry.cast::<TargetEntry>()).expr.cast(), column.cast());
-        let entry = nodes(list).iter().copied().find(is_column).unwrap_or_else(|| {
+        let mut entry = raw::tlist_member(column.cast(), list);
+        if entry.is_null() {
             let place = (*list).length as i16 + 1;
-            let column = copy(column).cast();
-            let entry = raw::makeTargetEntry(column, place, ptr::null_mut(), true);
+            entry = raw::makeTargetEntry(copy(column).cast(), place, ptr::null_mut(), true);
             raw::lappend(list, entry.cast());
-            entry.cast()
-        });
-        raw::assignSortGroupRef(entry.cast(), list)
+        }
+        raw::assignSortGroupRef(entry, list)
     }
 
     /// The column in `sno_time(column)`, if it is one of this table; `None` if conditions on it stay as they are, or if
@@ -432,84 +377,34 @@ impl<'a> Table<'a> {
 
     /// Whether conditions on `sno_time` of this column become conditions on the column.
     unsafe fn is_usable(self, key: Key) -> bool {
-        let is_by_time = match self.by_time.get() {
-            Some((relid, attno, in_utc, answer))
-                if (relid, attno, in_utc) == (self.relid, key.attno, key.in_utc) =>
-            {
-                answer
-            }
-            _ => {
-                let answer = self.has_index_by_time(key.attno, key.in_utc);
-                self.by_time.set(Some((self.relid, key.attno, key.in_utc, answer)));
-                answer
-            }
-        };
-        !is_by_time && may_call(key.sno_time)
+        !self.is_by_time(key.attno) && may_call(key.sno_time)
     }
 
-    /// Whether an index or the partitions are by `sno_time` of this column, so that a condition on it has to stay as it is.
-    unsafe fn has_index_by_time(self, attno: i16, in_utc: bool) -> bool {
-        let is_time = |node: *mut Node| {
-            self.argument(node).is_some_and(|other| (other.attno, other.in_utc) == (attno, in_utc))
-        };
+    /// Whether partitions are by `sno_time` of a column, or an index is and none is on the column: then conditions have to
+    /// stay as they are.
+    unsafe fn is_by_time(self, attno: i16) -> bool {
         if let Some(child) = nth_entry((*self.root).append_rel_array, self.relid) {
             // Its conditions are its parent's, so its predicates have to be, too.
             let relid = (*child).parent_relid;
-            let is_column = |&node: &*mut Node| !node.is_null() && self.column(node) == Some(attno);
-            let place = nodes((*child).translated_vars).iter().position(is_column);
-            let parent = nth_entry((*self.root).simple_rel_array, relid).zip(place);
-            return parent.is_some_and(|(relation, place)| {
-                Self { relation, relid, ..self }.has_index_by_time(place as i16 + 1, in_utc)
-            });
+            let attno = *(*child).parent_colnos.add(attno as usize - 1);
+            let parent = nth_entry((*self.root).simple_rel_array, relid);
+            return parent.is_some_and(|relation| Self { relation, relid, ..self }.is_by_time(attno));
         }
         let relation = &*self.relation;
-        let parts = if relation.part_scheme.is_null() { 0 } else { (*relation.part_scheme).partnatts };
-        let table = (**(*self.root).simple_rte_array.add(self.relid as usize)).relid;
-        let of_parts = partitioned_index_expressions(relation, table);
-        (0..parts as usize)
-            .any(|place| nodes(*relation.partexprs.add(place)).iter().any(|&node| is_time(node)))
-            || nodes(of_parts).iter().any(|&node| is_time(node))
-            || nodes(relation.indexlist).iter().any(|index| self.finds(&*index.cast(), &is_time))
-    }
-
-    /// Whether conditions on an expression of an index can be looked for in it: a btree has to have nothing before it,
-    /// or only what the query compares by `=`.
-    unsafe fn finds(self, index: &IndexOptInfo, is_expression: &dyn Fn(*mut Node) -> bool) -> bool {
-        if index.indexprs.is_null() || statistics::is_ours(index) {
-            return false;
-        }
-        let mut expressions = nodes(index.indexprs).iter().copied();
-        for place in 0..index.nkeycolumns as usize {
-            let attno = *index.indexkeys.add(place);
-            let expression = if attno == 0 { expressions.next() } else { None };
-            if expression.is_some_and(is_expression) {
-                return true;
-            }
-            let family = *index.opfamily.add(place);
-            let is_it = |operator, operand: *mut Node| {
-                let is_column = match expression {
-                    Some(expression) => raw::equal(expression.cast(), operand.cast()),
-                    None => self.column(operand).map(i32::from) == Some(attno),
-                };
-                is_column
-                    && raw::get_op_opfamily_strategy(operator, family) == pg_sys::BTEqualStrategyNumber as i32
-            };
-            let security = nth_entry((*self.root).simple_rte_array, self.relid)
-                .map_or(ptr::null_mut(), |entry| (*entry).securityQuals);
-            if index.relam == pg_sys::BTREE_AM_OID
-                && !self.compares((*(*self.root).parse).jointree.cast(), &is_it)
-                && !self.compares(security.cast(), &is_it)
-            {
-                return false;
-            }
-        }
-        false
+        let is_time = |&node: &*mut Node| self.argument(node).is_some_and(|key| key.attno == attno);
+        let is_column = |&node: &*mut Node| self.column(node) == Some(attno);
+        let parts = relation.part_scheme.as_ref().map_or(0, |scheme| scheme.partnatts as usize);
+        let mut parts = (0..parts).flat_map(|place| nodes(*relation.partexprs.add(place)));
+        let mut indexes = nodes(relation.indexlist).iter().map(|index| &*index.cast::<IndexOptInfo>());
+        parts.clone().any(is_time)
+            || indexes.clone().any(|index| nodes(index.indexprs).iter().any(is_time))
+                && !indexes.any(|index| place(index, attno).is_some())
+                && !parts.any(is_column)
     }
 
     /// The column in `sno_time(column)`, or in the same `AT TIME ZONE 'UTC'`, if it is one of this table.
     pub(crate) unsafe fn argument(self, node: *mut Node) -> Option<Key> {
-        let within = utc::argument(node);
-        let node = within.unwrap_or(node);
+        let (zone, node) = utc::arguments(node).map_or((None, node), |(zone, time)| (Some(zone), time));
         if (*node).type_ != NodeTag::T_FuncExpr {
             return None;
         }
@@ -520,13 +415,18 @@ impl<'a> Table<'a> {
             return None;
         }
         let operators = Operators::of(raw::exprType(column))?;
-        Some(Key { column, attno, sno_time: call.funcid, in_utc: within.is_some(), operators })
+        Some(Key { column, attno, sno_time: call.funcid, zone, operators })
     }
 
     /// The number of a column, if the expression is one of this table.
     unsafe fn column(self, node: *mut Node) -> Option<i16> {
         variable(node).filter(|var| var.varno as u32 == self.relid).map(|var| var.varattno)
     }
+}
+
+/// The place of a column among the keys of an index.
+pub(crate) unsafe fn place(index: &IndexOptInfo, attno: i16) -> Option<usize> {
+    (0..index.nkeycolumns as usize).find(|&place| *index.indexkeys.add(place) == i32::from(attno))
 }
 
 /// An expression as a column of the query's tables, if it is one.
@@ -572,7 +472,10 @@ impl Key {
                 (Operator::GreaterEqual, c"sno_first", FIRST, Sno::first)
             };
         // A time without a time zone is compared with another one; with a `timestamptz`, it depends on the session.
-        let time = if self.in_utc { utc::to_timestamptz(time)? } else { time };
+        let time = match self.zone {
+            Some(zone) => utc::to_timestamptz(zone, time)?,
+            None => time,
+        };
         let function = match raw::exprType(time) {
             pg_sys::TIMESTAMPTZOID => of_timestamptz,
             pg_sys::TIMESTAMPOID => of_timestamp,

@@ -38,11 +38,6 @@ pub(crate) fn note(sno_time: Oid, argument: Oid) {
     KNOWN.set(Some((sno_time, argument)));
 }
 
-/// Whether an index is the one of this file.
-pub(crate) fn is_ours(index: &IndexOptInfo) -> bool {
-    index.indexoid == pg_sys::InvalidOid
-}
-
 /// Gives a table its hypothetical index.
 pub(crate) unsafe fn add(relation: *mut RelOptInfo) {
     let Some((sno_time, sno)) = KNOWN.get() else { return };

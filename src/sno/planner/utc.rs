@@ -14,8 +14,8 @@ const FROM_TIMESTAMP: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMP);
 /// Names of the time zone, in any case.
 const NAMES: [&[u8]; 2] = [b"UTC", b"Etc/UTC"];
 
-/// The expression in `expression AT TIME ZONE 'UTC'`, a `timestamptz`.
-pub(crate) unsafe fn argument(node: *mut Node) -> Option<*mut Node> {
+/// The time zone and the expression in `expression AT TIME ZONE 'UTC'`, a `timestamptz`.
+pub(crate) unsafe fn arguments(node: *mut Node) -> Option<(*mut Node, *mut Node)> {
     if (*node).type_ != NodeTag::T_FuncExpr || (*node.cast::<FuncExpr>()).funcid != FROM_TIMESTAMPTZ {
         return None;
     }
@@ -29,44 +29,25 @@ pub(crate) unsafe fn argument(node: *mut Node) -> Option<*mut Node> {
         pgrx::varlena::vardata_any(text).cast::<u8>(),
         pgrx::varlena::varsize_any_exhdr(text),
     );
-    NAMES.iter().any(|name| name.eq_ignore_ascii_case(bytes)).then_some(time)
+    NAMES.iter().any(|name| name.eq_ignore_ascii_case(bytes)).then_some((zone, time))
 }
 
-/// The `timestamptz` of a `timestamp` in UTC; `None` for other types.
-pub(crate) unsafe fn to_timestamptz(time: *mut Node) -> Option<*mut Node> {
+/// The `timestamptz` of a `timestamp` in UTC, whose name is `zone`; `None` for other types.
+pub(crate) unsafe fn to_timestamptz(zone: *mut Node, time: *mut Node) -> Option<*mut Node> {
     if raw::exprType(time) != pg_sys::TIMESTAMPOID {
         return None;
     }
-    if let Some(time) = argument(time) {
+    if let Some((_, time)) = arguments(time) {
         return Some(time);
     }
-    let none = pg_sys::InvalidOid;
     if (*time).type_ == NodeTag::T_Const {
         // Both count the microseconds since 2000 in UTC.
-        let time = &*time.cast::<Const>();
-        let constant = raw::makeConst(
-            pg_sys::TIMESTAMPTZOID,
-            -1,
-            none,
-            time.constlen,
-            time.constvalue,
-            time.constisnull,
-            time.constbyval,
-        );
+        let constant = raw::copyObjectImpl(time.cast()).cast::<Const>();
+        (*constant).consttype = pg_sys::TIMESTAMPTZOID;
         return Some(constant.cast());
     }
-    let name = raw::cstring_to_text(c"UTC".as_ptr());
-    let name = raw::makeConst(
-        pg_sys::TEXTOID,
-        -1,
-        pg_sys::DEFAULT_COLLATION_OID,
-        -1,
-        pg_sys::Datum::from(name),
-        false,
-        false,
-    );
-    let args = raw::lappend(raw::lappend(ptr::null_mut(), name.cast()), time.cast());
+    let args = raw::lappend(raw::lappend(ptr::null_mut(), zone.cast()), time.cast());
     let format = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
-    let collation = pg_sys::DEFAULT_COLLATION_OID;
+    let (none, collation) = (pg_sys::InvalidOid, pg_sys::DEFAULT_COLLATION_OID);
     Some(raw::makeFuncExpr(FROM_TIMESTAMP, pg_sys::TIMESTAMPTZOID, args, none, collation, format).cast())
 }

@@ -3,6 +3,9 @@ CREATE TABLE events (id sno PRIMARY KEY, kind integer);
 INSERT INTO events SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 min', 1, 1, 0), n % 10 FROM generate_series(0, 9999) n;
 VACUUM ANALYZE events;
 CREATE VIEW feed AS SELECT *, sno_time(id) AS created_at FROM events;
+-- Plans without a frame.
+\a
+\t
 
 -- Conditions, with the time on either side.
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' AND created_at < '2026-01-04Z';
@@ -17,22 +20,15 @@ EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > clock_timestamp();
 EXPLAIN (COSTS off) SELECT count(*) FROM feed WHERE created_at < '2026-01-01Z'::timestamptz + kind * interval '1 h';
 -- A time that no ID has.
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at > 'infinity';
-SELECT count(*) FROM feed WHERE created_at > 'infinity' OR created_at < '2010-01-01Z';
 
 -- The expression written out, and the cast.
 EXPLAIN (COSTS off) SELECT * FROM events WHERE sno_time(id) >= '2026-01-07 22:00Z' OR id::timestamptz < '2026-01-01 00:05Z';
 EXPLAIN (COSTS off) DELETE FROM feed WHERE created_at < '2026-01-01 00:05Z';
 
--- Orders: the first page of a list, the newest of all.
-EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC LIMIT 20;
+-- Orders, of which time_orders has the others: the first page of a list.
 EXPLAIN (COSTS off) SELECT kind FROM feed WHERE created_at < '2026-01-03Z' ORDER BY created_at DESC, id DESC LIMIT 20;
 -- The next page.
 EXPLAIN (COSTS off) SELECT kind FROM feed WHERE (created_at, id) < ('2026-01-03Z', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 20;
-SELECT max(created_at), min(created_at) FROM feed;
--- Also where rows of the same time have an order of their own, or count together.
-EXPLAIN (COSTS off) SELECT DISTINCT created_at FROM feed ORDER BY created_at;
-EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at, kind LIMIT 20;
-EXPLAIN (COSTS off) SELECT * FROM feed ORDER BY created_at DESC FETCH FIRST 1 ROW WITH TIES;
 
 -- Joins.
 CREATE TABLE shifts AS SELECT n, '2026-01-02Z'::timestamptz + n * interval '8 h' AS began FROM generate_series(1, 3) n;
@@ -49,11 +45,9 @@ EXPLAIN (COSTS off) SELECT count(*) FROM feed b JOIN feed a ON b.created_at >= a
 EXPLAIN (COSTS off) SELECT * FROM feed a, LATERAL (SELECT id FROM feed b WHERE b.created_at < a.created_at ORDER BY created_at DESC LIMIT 1) b WHERE a.kind = 3 AND a.id < '2026-01-02Z'::timestamptz;
 EXPLAIN (COSTS off) SELECT * FROM feed a WHERE a.id = '2222222222222222' AND NOT EXISTS (SELECT FROM feed b WHERE b.created_at > a.created_at AND b.created_at < a.created_at + interval '1 min' AND b.kind = 3);
 EXPLAIN (COSTS off) SELECT * FROM feed a LEFT JOIN feed b ON b.created_at > a.created_at AND b.created_at < a.created_at + interval '1 min' WHERE a.id = '2222222222222222';
-SELECT count(*) FROM feed a JOIN feed b ON b.created_at > a.created_at OR b.created_at IS NULL WHERE a.kind = 3 AND a.created_at >= '2026-01-07 22:00Z';
 -- The nulls of an outer join are not those of the column.
 EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN feed ON kind = n WHERE created_at IS NULL;
 EXPLAIN (COSTS off) SELECT * FROM feed FULL JOIN shifts ON kind = n WHERE created_at IS NULL OR n = 1;
-SELECT count(*) FROM feed LEFT JOIN shifts ON kind = n WHERE created_at IS NULL;
 
 -- The next page after another table's row.
 EXPLAIN (COSTS off) SELECT count(*) FROM shifts JOIN feed ON (created_at, id) < (began, '9q7k4op822n2g222');
@@ -64,8 +58,6 @@ EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE created_at >= '2026-01-03' A
 EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE created_at = now() AT TIME ZONE 'UTC' - interval '1 hour';
 EXPLAIN (COSTS off) SELECT * FROM feed_utc a JOIN feed_utc b ON b.created_at > a.created_at WHERE a.id = '2222222222222222';
 EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE (created_at, id) < ('2026-01-03', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 20;
-SELECT min(created_at), max(created_at) FROM feed_utc;
-SELECT count(*) FROM feed_utc WHERE created_at >= '2026-01-03' AND created_at < '2026-01-03 01:00' OR created_at < '-infinity' OR created_at IS NULL;
 -- Not compared with a time that depends on the session, and not in another zone.
 EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE created_at >= now();
 EXPLAIN (COSTS off) SELECT kind FROM events WHERE sno_time(id) AT TIME ZONE 'Europe/Berlin' >= '2026-01-03';
@@ -75,17 +67,8 @@ RESET timezone;
 -- Prepared statements, whose plan is used for any value and in any time zone.
 SET plan_cache_mode = force_generic_plan;
 PREPARE since(timestamptz) AS SELECT count(*) FROM feed WHERE created_at >= $1;
-PREPARE since_day(date) AS SELECT count(*) FROM feed WHERE created_at >= $1;
 EXPLAIN (COSTS off) EXECUTE since(now());
-EXECUTE since('2026-01-07 22:00Z');
-EXECUTE since('infinity');
-EXECUTE since(NULL);
-EXECUTE since_day('2026-01-07');
-SET timezone = 'America/New_York';
-EXECUTE since_day('2026-01-07');
-RESET timezone;
 RESET plan_cache_mode;
-DEALLOCATE ALL;
 
 -- Table partitions are pruned, and read in order.
 CREATE TABLE days (id sno PRIMARY KEY) PARTITION BY RANGE (id);
@@ -110,40 +93,24 @@ EXPLAIN (COSTS off) SELECT kind FROM events WHERE sno_time(id) < '2026-01-07 22:
 RESET ROLE;
 ALTER TABLE events DISABLE ROW LEVEL SECURITY;
 
--- Indexes on the expression go on working, and predicates with it.
+-- The predicate of an index is a condition, too. An index on the expression is used if there is none on the ID.
 CREATE TABLE old_style (LIKE events);
 INSERT INTO old_style SELECT * FROM events;
 CREATE INDEX ON old_style (kind) WHERE sno_time(id) >= '2026-01-07Z';
 ANALYZE old_style;
 EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) >= '2026-01-07 12:00Z' AND kind = 3;
-CREATE INDEX ON old_style (sno_time(id));
-EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) = '2026-01-07 12:00Z';
--- One with a column before it helps where that has a value, and is no hindrance elsewhere.
-CREATE TABLE by_customer (id sno PRIMARY KEY, customer integer);
-INSERT INTO by_customer SELECT id, kind FROM events;
-CREATE INDEX ON by_customer (customer, sno_time(id));
-ANALYZE by_customer;
-EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE sno_time(id) >= '2026-01-07 22:00Z';
-EXPLAIN (COSTS off) SELECT * FROM by_customer ORDER BY sno_time(id) DESC LIMIT 5;
-EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE customer = 3 AND sno_time(id) >= '2026-01-07 12:00Z' ORDER BY sno_time(id) DESC LIMIT 5;
-EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE customer > 3 AND sno_time(id) >= '2026-01-07 22:00Z';
-
--- One value of several is none; a condition of row security is as good as one of the query.
-EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE (customer = 3 OR customer IS NULL) AND sno_time(id) >= '2026-01-07 22:00Z';
-ALTER TABLE by_customer ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON by_customer USING (customer = 3);
-GRANT SELECT ON by_customer TO regress_sno_reader;
-SET ROLE regress_sno_reader;
-EXPLAIN (COSTS off) SELECT * FROM by_customer WHERE sno_time(id) >= '2026-01-07 12:00Z';
-RESET ROLE;
-ALTER TABLE by_customer DISABLE ROW LEVEL SECURITY;
--- Of a partitioned table, too.
-CREATE TABLE parts (id sno, n integer) PARTITION BY HASH (n);
-CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 1, REMAINDER 0);
-CREATE INDEX parts_time ON parts (sno_time(id));
-INSERT INTO parts SELECT id, kind FROM events;
-ANALYZE parts;
-EXPLAIN (COSTS off) SELECT * FROM parts WHERE sno_time(id) >= '2026-01-07 22:00Z';
+CREATE INDEX ON old_style (kind, sno_time(id));
+ANALYZE old_style;
+EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE kind = 3 AND sno_time(id) = '2026-01-07 12:00Z';
+ALTER TABLE old_style ADD PRIMARY KEY (id);
+EXPLAIN (COSTS off) SELECT kind FROM old_style WHERE sno_time(id) >= '2026-01-07 22:00Z';
+EXPLAIN (COSTS off) SELECT * FROM old_style WHERE kind = 3 ORDER BY sno_time(id) DESC LIMIT 5;
+-- A key of partitions is as good as an index.
+CREATE TABLE parts (id sno, kind integer) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (sno_lower('2026-01-07Z'));
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (sno_lower('2026-01-07Z')) TO (MAXVALUE);
+CREATE INDEX ON parts (sno_time(id));
+EXPLAIN (COSTS off) SELECT kind FROM parts WHERE sno_time(id) >= '2026-01-07Z';
 
 -- An index on the time of another column is no hindrance.
 CREATE DOMAIN order_id AS sno;
@@ -197,6 +164,6 @@ SET sno.enable_time_conditions = off;
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' ORDER BY created_at LIMIT 20;
 RESET sno.enable_time_conditions;
 
-DROP TABLE events, days, old_style, by_customer, parts, shifts, orders, by_time, by_kind CASCADE;
+DROP TABLE events, days, old_style, parts, shifts, orders, by_time, by_kind CASCADE;
 DROP DOMAIN order_id;
 DROP ROLE regress_sno_reader;

@@ -13,12 +13,13 @@ BEGIN
     END LOOP;
 END $$;
 CREATE TABLE stored AS SELECT *, sno_time(id) AS created_at FROM events;
+-- Results without a frame.
+\a
+\t
 
 -- Another key after the time, also the ID in the other direction.
 SELECT steps($$SELECT * FROM feed ORDER BY created_at DESC, note LIMIT 20$$);
 SELECT steps($$SELECT * FROM feed ORDER BY created_at DESC, id LIMIT 20$$);
-SELECT count(*) FROM (SELECT id FROM feed ORDER BY created_at DESC, id LIMIT 21) a FULL JOIN (SELECT id FROM stored ORDER BY created_at DESC, id LIMIT 21) b USING (id)
-    WHERE a.id IS NULL OR b.id IS NULL;
 SELECT steps($$SELECT * FROM feed ORDER BY created_at, id, note LIMIT 20$$);
 SELECT steps($$SELECT * FROM feed WHERE (created_at, note) < ('2026-01-03Z', 'b') ORDER BY created_at DESC, note DESC LIMIT 20$$);
 -- A key before it; each kind's first.
@@ -27,14 +28,11 @@ SELECT steps($$SELECT * FROM feed WHERE kind = 3 ORDER BY created_at DESC, note 
 SELECT steps($$SELECT DISTINCT ON (kind) * FROM feed WHERE kind IN (3, 4) ORDER BY kind DESC, created_at DESC LIMIT 1$$);
 -- Ties, groups.
 SELECT steps($$SELECT * FROM feed ORDER BY created_at DESC FETCH FIRST 1 ROW WITH TIES$$);
-SELECT kind FROM feed ORDER BY created_at DESC FETCH FIRST 1 ROW WITH TIES;
 SELECT steps($$SELECT created_at, count(*) FROM feed GROUP BY created_at ORDER BY created_at DESC LIMIT 3$$);
-SELECT created_at, count(*) FROM feed GROUP BY created_at ORDER BY created_at DESC LIMIT 3;
 -- Windows.
 SELECT steps($$SELECT * FROM (SELECT kind, row_number() OVER (ORDER BY created_at DESC) AS n FROM feed) f WHERE n <= 3$$);
 SELECT steps($$SELECT * FROM (SELECT note, row_number() OVER (PARTITION BY kind ORDER BY created_at) AS n FROM feed WHERE kind = 3) f WHERE n <= 3$$);
 SELECT steps($$SELECT created_at - lag(created_at) OVER (ORDER BY created_at) FROM feed LIMIT 3$$);
-SELECT rank() OVER (ORDER BY created_at), kind FROM feed LIMIT 5;
 -- An order by the time of rows that are sorted by it already.
 SELECT steps($$SELECT * FROM (SELECT * FROM feed ORDER BY created_at DESC LIMIT 100) f ORDER BY created_at DESC LIMIT 5$$);
 -- A window over rows that are ordered otherwise in the end.
@@ -46,11 +44,7 @@ CREATE VIEW feed_of_all AS SELECT *, sno_time(id) AS created_at FROM (SELECT id,
 SELECT steps($$SELECT created_at, kind FROM feed UNION ALL SELECT created_at, kind FROM feed ORDER BY created_at LIMIT 5$$);
 SELECT steps($$SELECT kind FROM all_feeds ORDER BY created_at DESC, kind LIMIT 5$$);
 SELECT steps($$SELECT kind FROM feed_of_all ORDER BY created_at DESC, kind LIMIT 5$$);
-SELECT kind FROM all_feeds ORDER BY created_at DESC, kind LIMIT 5;
-SELECT kind FROM feed_of_all ORDER BY created_at DESC, kind LIMIT 5;
 SELECT steps($$SELECT max(created_at) FROM feed_of_all$$);
-SELECT min(created_at), max(created_at) FROM all_feeds;
-SELECT min(created_at), max(created_at) FROM feed_of_all WHERE kind > 3;
 -- An arm that is a partitioned table; arms of other arms; an arm without rows.
 CREATE TABLE days (LIKE events, PRIMARY KEY (id)) PARTITION BY RANGE (id);
 SELECT count(*) FROM sno_create_partitions('days', '1 day', '2026-01-01Z', '2026-01-04Z');
@@ -59,13 +53,10 @@ VACUUM ANALYZE days;
 CREATE VIEW day_feed AS SELECT *, sno_time(id) AS created_at FROM days;
 SELECT steps($$SELECT created_at, id FROM day_feed UNION ALL SELECT created_at, id FROM all_feeds UNION ALL SELECT created_at, id FROM feed WHERE false
     ORDER BY created_at DESC, id LIMIT 5$$);
-SELECT kind, created_at FROM (SELECT kind, created_at, id FROM day_feed UNION ALL SELECT kind + 100, created_at, id FROM feed WHERE kind = 3) u
-    WHERE created_at < '2026-01-03Z' ORDER BY created_at DESC, id LIMIT 5;
 
 -- Table partitions.
 SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC, note LIMIT 5$$);
 SELECT steps($$SELECT * FROM (SELECT kind, row_number() OVER (ORDER BY created_at DESC) AS n FROM day_feed) f WHERE n <= 3$$);
-SELECT * FROM (SELECT kind, row_number() OVER (ORDER BY created_at DESC, id) AS n FROM day_feed) f WHERE n <= 3;
 -- (For ORDER BY alone, one partition is read after the other; not above a window.)
 SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC LIMIT 5$$);
 SELECT steps($$SELECT row_number() OVER (ORDER BY kind, id) FROM day_feed WHERE id >= '2026-01-03Z'::timestamptz ORDER BY created_at LIMIT 5$$);
@@ -75,17 +66,9 @@ SELECT * FROM day_feed WHERE created_at > 'infinity' ORDER BY created_at, note;
 SELECT * FROM feed WHERE id < 'xxxxxxxxxxxxxxxx' AND id IS NULL ORDER BY created_at, note LIMIT 1;
 SELECT count(*) FROM (SELECT * FROM feed WHERE kind > 5 AND false ORDER BY created_at, note) f;
 
--- Outer joins: the nulls that they add have their place in the order, too.
+-- The order survives a join.
 CREATE TABLE kinds AS SELECT n AS kind FROM generate_series(8, 11) n;
 ANALYZE kinds;
-SELECT k.kind, created_at FROM kinds k LEFT JOIN feed f ON f.kind = k.kind AND f.created_at < '2026-01-01 00:06Z' ORDER BY created_at DESC, k.kind LIMIT 4;
-SELECT k.kind, created_at FROM feed f RIGHT JOIN kinds k ON f.kind = k.kind AND f.created_at < '2026-01-01 00:06Z' ORDER BY created_at NULLS FIRST, k.kind LIMIT 4;
-SET enable_hashjoin = off;
-SET enable_sort = off;
-SELECT f.kind, created_at FROM feed f FULL JOIN kinds k ON f.kind = k.kind ORDER BY created_at DESC, f.kind LIMIT 3;
-RESET enable_hashjoin;
-RESET enable_sort;
--- The order survives a join.
 SELECT steps($$SELECT * FROM feed f LEFT JOIN kinds k ON k.kind = f.kind ORDER BY f.created_at DESC, f.kind LIMIT 5$$);
 
 -- Two times of a row, a domain, nulls, an index in another order.
@@ -98,7 +81,13 @@ VACUUM ANALYZE replies;
 SELECT steps($$SELECT * FROM replies ORDER BY sno_time(id) NULLS FIRST, n LIMIT 3$$);
 SELECT steps($$SELECT * FROM replies ORDER BY sno_time(parent) DESC NULLS LAST, sno_time(id), n LIMIT 3$$);
 SELECT steps($$SELECT * FROM replies ORDER BY sno_time(parent) DESC, n LIMIT 3$$);
-SELECT n FROM replies ORDER BY sno_time(parent) NULLS FIRST, sno_time(id), n LIMIT 3;
+-- An index that is sorted by other operators has another order.
+CREATE FUNCTION compare_back(sno, sno) RETURNS integer LANGUAGE sql IMMUTABLE RETURN sno_cmp($2, $1);
+CREATE OPERATOR CLASS back FOR TYPE sno USING btree AS
+    OPERATOR 1 >, OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <, FUNCTION 1 compare_back(sno, sno);
+DROP INDEX replies_parent;
+CREATE INDEX replies_back ON replies (parent back);
+SELECT steps($$SELECT * FROM replies ORDER BY sno_time(parent) LIMIT 3$$);
 
 -- Parallel plans keep the order.
 SET parallel_setup_cost = 0;
@@ -145,4 +134,5 @@ RESET sno.enable_time_conditions;
 
 DROP TABLE events, stored, days, kinds, replies CASCADE;
 DROP DOMAIN event_id;
-DROP FUNCTION steps, expected;
+DROP OPERATOR FAMILY back USING btree;
+DROP FUNCTION steps, expected, compare_back;

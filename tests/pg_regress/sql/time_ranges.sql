@@ -25,6 +25,9 @@ INSERT INTO events
     SELECT sno_make('2026-11-01 00:00Z'::timestamptz + n * interval '1 min', n % 4, 42 << 8, 0), n
     FROM generate_series(0, 7 * 24 * 60 - 1) n;
 VACUUM ANALYZE events;
+-- Results without a frame.
+\a
+\pset footer off
 
 -- Functions are index conditions as operators are, of which time_conditions has every form.
 SET enable_seqscan = off;
@@ -32,12 +35,7 @@ SET enable_bitmapscan = off;
 SELECT plan('SELECT id FROM events WHERE sno_between(id, ''2026-11-03 00:00Z'', ''2026-11-04 00:00Z'')');
 SELECT plan('SELECT id FROM events WHERE sno_between(id, now(), ''infinity'')');
 SELECT plan('SELECT id FROM events WHERE id BETWEEN sno_lower(''2026-11-03 00:00Z'') AND sno_upper(''2026-11-04 00:00Z'')');
--- The last ones, and the page after one: as many index entries as rows.
-SELECT plan('SELECT id FROM events ORDER BY id DESC LIMIT 50', 'analyze, costs off, timing off, summary off');
-SELECT plan('SELECT id FROM events WHERE id < sno_lower(''2026-11-03 00:00Z'') ORDER BY id DESC LIMIT 50',
-    'analyze, costs off, timing off, summary off');
-SELECT plan('SELECT max(id) FROM events', 'analyze, costs off, timing off, summary off');
-SELECT plan('SELECT max(id) FROM events WHERE id < ''2026-11-03 00:00Z''::timestamptz', 'analyze, costs off, timing off, summary off');
+SELECT plan('SELECT max(id) FROM events WHERE id < ''2026-11-03 00:00Z''::timestamptz');
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
@@ -116,7 +114,6 @@ SELECT plan('SELECT id FROM events WHERE (id, n) < (''9q7k4op826n2g222'', 5)');
 
 -- Times in windows, groups and buckets.
 SELECT date_trunc('day', sno_time(id)) AS day, count(*) FROM events GROUP BY 1 ORDER BY 1;
-SELECT date_bin('2 days', sno_time(id), '2026-11-01 00:00Z') AS bin, count(*) FROM events GROUP BY 1 ORDER BY 1;
 SELECT sno_time(id), count(*) OVER last, count(*) OVER around, count(*) OVER fixed
 FROM events WHERE id < '2026-11-01 00:05Z'::timestamptz
 WINDOW last AS (ORDER BY id RANGE BETWEEN '2 minutes' PRECEDING AND CURRENT ROW),
@@ -141,9 +138,6 @@ CREATE TABLE log_4 PARTITION OF log FOR VALUES FROM (sno_lower('2026-11-05 00:00
 INSERT INTO log SELECT * FROM events;
 ANALYZE log;
 SELECT tableoid::regclass, count(*) FROM log GROUP BY 1 ORDER BY 1;
-SELECT plan('SELECT * FROM log WHERE id >= ''2026-11-05 00:00Z''::timestamptz');
-SELECT plan('SELECT * FROM log WHERE sno_between(id, ''2026-11-02 00:00Z'', ''2026-11-03 00:00Z'')');
-SELECT plan('SELECT * FROM log WHERE id >= ''2026-11-04 00:00Z''::timestamptz AND id < ''2026-11-05 00:00Z''::timestamptz');
 SELECT plan('SELECT * FROM log WHERE id > ''2026-11-04 23:59:59.995Z''::timestamptz AND id <= ''2026-11-05 00:00Z''::timestamptz');
 -- stable at run time
 CREATE FUNCTION today() RETURNS timestamptz STABLE LANGUAGE plpgsql AS 'BEGIN RETURN ''2026-11-05 12:00Z''; END';
@@ -152,21 +146,6 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE log_hour (timestamptz) AS SELECT * FROM log WHERE sno_between(id, $1, $1 + '1 hour');
 SELECT plan('EXECUTE log_hour (''2026-11-04 00:00Z'')');
 RESET plan_cache_mode;
--- by hash, joined partition by partition
-CREATE TABLE a (id sno) PARTITION BY HASH (id);
-CREATE TABLE a_0 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-CREATE TABLE a_1 PARTITION OF a FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-CREATE TABLE b (id sno) PARTITION BY HASH (id);
-CREATE TABLE b_0 PARTITION OF b FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-CREATE TABLE b_1 PARTITION OF b FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-INSERT INTO a SELECT id FROM events;
-INSERT INTO b SELECT id FROM events WHERE n % 2 = 0;
-ANALYZE a, b;
-SET enable_partitionwise_join = on;
-SELECT plan('SELECT count(*) FROM a JOIN b USING (id)');
-SELECT count(*) FROM a JOIN b USING (id);
-SELECT plan('SELECT * FROM a WHERE id = ''9q7k4op826n2g222''');
-RESET enable_partitionwise_join;
 
 -- Uses of the metabyte: one index on it and the key serves most of them.
 CREATE INDEX events_metabyte ON events (sno_metabyte(id), id);
@@ -176,35 +155,18 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 -- a type of entity, in a range of time
 SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) = 3 AND id >= ''2026-11-07 00:00Z''::timestamptz');
-SELECT count(*) FROM events WHERE sno_metabyte(id) = 3 AND id >= '2026-11-07 00:00Z'::timestamptz;
--- the last ones of a type: as many index entries as rows
-SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) = 3 ORDER BY id DESC LIMIT 50', 'analyze, costs off, timing off, summary off');
--- status codes, from one on
-SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) >= 2');
 -- flags
 SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) & 2 <> 0 AND id >= ''2026-11-07 00:00Z''::timestamptz');
 -- versions: one of them, and all of a row
 SELECT plan('SELECT id FROM events WHERE id = sno_with_metabyte(''9q7k4op826n2g222'', 2)');
 SELECT plan('SELECT id FROM events WHERE id BETWEEN sno_with_metabyte(''9q7k4op826n2g222'', 0) AND sno_with_metabyte(''9q7k4op826n2g222'', 255)
     AND sno_with_metabyte(id, 0) = sno_with_metabyte(''9q7k4op826n2g222'', 0)');
--- origins: how many of each
-SELECT plan('SELECT sno_metabyte(id), count(*) FROM events GROUP BY 1');
--- schema versions of payloads: what is still to be converted
-SELECT plan('SELECT id FROM events WHERE sno_metabyte(id) < 1 LIMIT 10');
 RESET ALL;
--- shards: a partition for each group of them
-CREATE TABLE shards (id sno, n integer) PARTITION BY LIST (sno_metabyte(id));
-CREATE TABLE shards_0 PARTITION OF shards FOR VALUES IN (0, 1);
-CREATE TABLE shards_1 PARTITION OF shards FOR VALUES IN (2, 3);
-INSERT INTO shards SELECT * FROM events;
-SELECT tableoid::regclass, count(*) FROM shards GROUP BY 1 ORDER BY 1;
-SELECT plan('SELECT * FROM shards WHERE sno_metabyte(id) = 3');
 
 -- the time in a sub-select, the newest of all
 SELECT plan('SELECT * FROM log WHERE sno_time(id) > (SELECT max(sno_time(id)) FROM events)');
 
-DROP TABLE shards;
-DROP TABLE events, log, a, b;
+DROP TABLE events, log;
 DROP FUNCTION plan, today;
 
 -- A function that has taken over the name of sno_lower is not called.
