@@ -51,8 +51,8 @@ bench-check: ## fail if a call or a statement takes more instructions than recor
 pg16 pg17 pg18: ## build that server from Debian's source, with assertions, for PG=18
 	@dev/build-server $(@:pg%=%)
 
-test-versions: ## test-servers on PostgreSQL 17 and 18 with assertions; pg_regress under stress
-	@dev/test-versions
+test-versions: ## test-servers on VERSIONS, 17 and 18 unless told, with assertions; pg_regress under stress
+	@dev/test-versions $(VERSIONS)
 
 test-minors: ## a library of one minor release of PostgreSQL on a server of another, and the other way round
 	@dev/test-minors
