@@ -1278,6 +1278,10 @@ COMMENT ON PROCEDURE sno_wait_ids(bigint, timestamptz, boolean, sno) IS 'interna
 CREATE PROCEDURE sno_wait_millis(integer) AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE sno_wait_millis(integer) IS 'internal: wait for so many milliseconds';
 
+CREATE FUNCTION sno_has_row(query text, after sno, before sno) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_has_row(text, sno, sno) IS 'internal: whether a query with two IDs returns a row; its plan is kept';
+
 -- Whether the feed has a row below an ID, and its margin in microseconds. Planned as the statements of sno_feed().
 CREATE FUNCTION sno_look_at_feed(feed text, reach sno, OUT ready boolean, OUT margin bigint)
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET enable_sort = off SET jit = off
@@ -1295,8 +1299,12 @@ BEGIN
     END IF;
     f.source_name := f.source::pg_catalog.text;
     margin := pg_catalog.extract('epoch', f.margin) OPERATOR(pg_catalog.*) 1000000;
-    ready := reach IS NOT NULL
-        AND @extschema@.sno_unseen_key(f, @extschema@.sno_last(@extschema@.sno_time(reach), true), NULL, '') IS NOT NULL;
+    ready := coalesce(@extschema@.sno_has_row(
+        pg_catalog.format(
+            'SELECT FROM %1$s WHERE %2$I OPERATOR(pg_catalog.%3$s) $1 AND %2$I OPERATOR(pg_catalog.<) $2
+             ORDER BY %2$I USING OPERATOR(pg_catalog.<) LIMIT 1',
+            f.source_name, f.key, CASE WHEN f.position IS NULL THEN '>=' ELSE '>' END),
+        coalesce(f.position, @extschema@.sno_lower('-infinity')), reach), false);
 END
 $$;
 COMMENT ON FUNCTION sno_look_at_feed(text, sno) IS 'internal: whether a feed has a row below an ID';

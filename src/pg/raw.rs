@@ -10,8 +10,8 @@ use std::ffi::{c_char, c_int, c_long, c_void};
 use pgrx::pg_sys::{
     Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, HeapTuple,
     IndexOptInfo, IndexPath, JoinType, Latch, List, Node, NullTestType, Oid, Path, PlannerInfo, RegProcedure,
-    RelOptInfo, ScanDirection, SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TypeCacheEntry,
-    oidvector,
+    RelOptInfo, SPIPlanPtr, ScanDirection, SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry,
+    TypeCacheEntry, oidvector, varlena,
 };
 
 unsafe extern "C-unwind" {
@@ -26,6 +26,27 @@ unsafe extern "C-unwind" {
     pub(crate) fn WaitLatch(latch: *mut Latch, events: c_int, millis: c_long, wait_event: u32) -> c_int;
     pub(crate) fn ResetLatch(latch: *mut Latch);
     pub(crate) fn stack_is_too_deep() -> bool;
+
+    pub(crate) fn SPI_connect() -> c_int;
+    pub(crate) fn SPI_finish() -> c_int;
+    pub(crate) fn SPI_prepare_cursor(
+        query: *const c_char,
+        nargs: c_int,
+        types: *mut Oid,
+        options: c_int,
+    ) -> SPIPlanPtr;
+    pub(crate) fn SPI_keepplan(plan: SPIPlanPtr) -> c_int;
+    pub(crate) fn SPI_freeplan(plan: SPIPlanPtr) -> c_int;
+    pub(crate) fn SPI_plan_get_plan_sources(plan: SPIPlanPtr) -> *mut List;
+    pub(crate) fn SPI_execute_plan(
+        plan: SPIPlanPtr,
+        values: *mut Datum,
+        nulls: *const c_char,
+        read_only: bool,
+        count: c_long,
+    ) -> c_int;
+    pub(crate) fn get_fn_expr_argtype(info: *mut FmgrInfo, number: c_int) -> Oid;
+    pub(crate) fn text_to_cstring(text: *const varlena) -> *mut c_char;
 
     pub(crate) fn fmgr_info(function: Oid, info: *mut FmgrInfo);
     pub(crate) fn get_opcode(operator: Oid) -> RegProcedure;

@@ -111,6 +111,41 @@ fn every_kind_of_call() {
              CALL sno_wait_feed('feed', '0', ready); ASSERT NOT ready;
          END $$",
     );
+    // Of another feed in turn, and of a table that is moved meanwhile: the plan of the last look is kept.
+    client.run("SELECT sno_create_feed('other', 'items', margin => '0.1 s')");
+    for (feed, expected) in [("other", true), ("feed", false), ("other", true), ("feed", false)] {
+        assert_eq!(client.one::<bool>(&format!("CALL sno_wait_feed('{feed}', '0')")), expected, "{feed}");
+    }
+    client.run("CREATE SCHEMA elsewhere; ALTER TABLE items SET SCHEMA elsewhere; CREATE TABLE items (LIKE elsewhere.items)");
+    client.run("ALTER TABLE elsewhere.items RENAME TO things; ALTER TABLE elsewhere.things RENAME id TO key");
+    assert_eq!(code(&mut client, "CALL sno_wait_feed('other', '0')"), "42703");
+    client.run("ALTER TABLE elsewhere.things RENAME key TO id");
+    assert!(client.one::<bool>("CALL sno_wait_feed('other', '0')"));
+}
+
+/// What anybody may call: a query without a statement, with several, within itself, and one that fails.
+#[test]
+fn queries_of_looks() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE FUNCTION look(query text) RETURNS boolean LANGUAGE sql
+             AS $$ SELECT sno_has_row(query, sno_lower('-infinity'), sno_upper('infinity')) $$",
+    );
+    for _ in 0..3 {
+        for (query, found) in [
+            ("", false),
+            ("SELECT", true),
+            ("SELECT 1; SELECT WHERE false", false),
+            ("SELECT WHERE look(''SELECT WHERE look(''''SELECT WHERE $1 < $2'''')'')", true),
+            ("SELECT WHERE look(''SELECT WHERE $1 > $2'')", false),
+        ] {
+            for _ in 0..2 {
+                assert_eq!(client.one::<bool>(&format!("SELECT look('{query}')")), found, "{query}");
+            }
+        }
+        assert_eq!(code(&mut client, "SELECT look('SELECT 1 / (1 - count(*)) FROM (SELECT) one')"), "22012");
+    }
 }
 
 /// A transaction that is prepared before a restart, of which no generator knows.
