@@ -1279,7 +1279,7 @@ CREATE PROCEDURE sno_wait_millis(integer) AS 'MODULE_PATHNAME' LANGUAGE C;
 COMMENT ON PROCEDURE sno_wait_millis(integer) IS 'internal: wait for so many milliseconds';
 
 CREATE FUNCTION sno_has_row(query text, after sno, before sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_has_row(text, sno, sno) IS 'internal: whether a query with two IDs returns a row; its plan is kept';
 
 -- Whether the feed has a row below an ID, and its margin in microseconds. Planned as the statements of sno_feed().

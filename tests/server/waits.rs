@@ -144,6 +144,7 @@ fn queries_of_looks() {
                 assert_eq!(client.one::<bool>(&format!("SELECT look('{query}')")), found, "{query}");
             }
         }
+        assert_eq!(code(&mut client, "SELECT look('CREATE TABLE more ()')"), "0A000");
         assert_eq!(code(&mut client, "SELECT look('SELECT 1 / (1 - count(*)) FROM (SELECT) one')"), "22012");
     }
 }

@@ -124,8 +124,8 @@ unsafe fn has_row(fcinfo: FunctionCallInfo) -> Datum {
             let options = pg_sys::CURSOR_OPT_GENERIC_PLAN as _;
             plan = raw::SPI_prepare_cursor(query, 2, types.as_mut_ptr(), options);
         }
-        // Not as a query that only reads, so that it sees what was committed up to now.
-        raw::SPI_execute_plan(plan, ids.as_mut_ptr(), ptr::null(), false, 1);
+        // With the caller's snapshot: PL/pgSQL takes one for each expression.
+        raw::SPI_execute_plan(plan, ids.as_mut_ptr(), ptr::null(), true, 1);
         let found = pg_sys::SPI_processed > 0;
         if !is_kept {
             raw::SPI_keepplan(plan);
