@@ -11,20 +11,13 @@
 
 CREATE TYPE sno;
 
-CREATE FUNCTION sno_in(cstring) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_in(cstring) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_in(cstring) IS 'internal: I/O';
-
-CREATE FUNCTION sno_out(sno) RETURNS cstring
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_out(sno) RETURNS cstring AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_out(sno) IS 'internal: I/O';
-
-CREATE FUNCTION sno_recv(internal) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_recv(internal) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_recv(internal) IS 'internal: I/O';
-
-CREATE FUNCTION sno_send(sno) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_send(sno) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_send(sno) IS 'internal: I/O';
 
 CREATE TYPE sno (
@@ -41,28 +34,17 @@ CREATE TYPE sno (
 -- Comparison
 --
 
-CREATE FUNCTION sno_eq(sno, sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_eq(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_eq(sno, sno) IS 'internal: implementation of = operator';
-
-CREATE FUNCTION sno_ne(sno, sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_ne(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ne(sno, sno) IS 'internal: implementation of <> operator';
-
-CREATE FUNCTION sno_lt(sno, sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_lt(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_lt(sno, sno) IS 'internal: implementation of < operator';
-
-CREATE FUNCTION sno_le(sno, sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_le(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_le(sno, sno) IS 'internal: implementation of <= operator';
-
-CREATE FUNCTION sno_gt(sno, sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_gt(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_gt(sno, sno) IS 'internal: implementation of > operator';
-
-CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ge(sno, sno) IS 'internal: implementation of >= operator';
 
 CREATE OPERATOR pg_catalog.= (
@@ -111,12 +93,9 @@ COMMENT ON OPERATOR pg_catalog.>= (sno, sno) IS 'greater than or equal';
 -- Index support
 --
 
-CREATE FUNCTION sno_cmp(sno, sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_cmp(sno, sno) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_cmp(sno, sno) IS 'internal: less-equal-greater';
-
-CREATE FUNCTION sno_sortsupport(internal) RETURNS void
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_sortsupport(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_sortsupport(internal) IS 'internal: sort support';
 
 CREATE OPERATOR FAMILY sno_ops USING btree;
@@ -131,12 +110,9 @@ CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING btree FAMILY sno_ops AS
     FUNCTION 2 sno_sortsupport(internal),
     FUNCTION 4 btequalimage(oid);
 
-CREATE FUNCTION sno_hash(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_hash(sno) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_hash(sno) IS 'internal: hash';
-
-CREATE FUNCTION sno_hash_extended(sno, bigint) RETURNS bigint
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_hash_extended(sno, bigint) RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_hash_extended(sno, bigint) IS 'internal: hash';
 
 CREATE OPERATOR FAMILY sno_ops USING hash;
@@ -176,12 +152,9 @@ COMMENT ON OPERATOR FAMILY sno_bloom_ops USING brin IS 'Bloom filter of the sno 
 -- Aggregates
 --
 
-CREATE FUNCTION sno_larger(sno, sno) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_larger(sno, sno) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_larger(sno, sno) IS 'internal: larger of two';
-
-CREATE FUNCTION sno_smaller(sno, sno) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_smaller(sno, sno) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_smaller(sno, sno) IS 'internal: smaller of two';
 
 CREATE AGGREGATE pg_catalog.max(sno) (
@@ -198,16 +171,11 @@ COMMENT ON AGGREGATE pg_catalog.min(sno) IS 'minimum of all input sno';
 -- Time and bytes; those to and from text are PostgreSQL's own for every type: explicit, and assignments to text
 --
 
-CREATE FUNCTION sno_time(sno) RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_time(sno) RETURNS timestamptz AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was generated, to 4 ms';
-
-CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_to_bytea(sno) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_bytea(sno) IS 'internal: the bytes of a sno, most significant first';
-
-CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_from_bytea(bytea) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_from_bytea(bytea) IS 'internal: the sno of these bytes';
 
 CREATE CAST (sno AS timestamptz) WITH FUNCTION sno_time(sno);
@@ -225,8 +193,7 @@ COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byt
 COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'by time, then by the other fields';
 COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'by time, then by the other fields';
 
-CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_ineqsel(internal, oid, internal, integer) RETURNS double precision AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ineqsel(internal, oid, internal, integer) IS
     'internal: restriction selectivity of <, <=, > and >= operators on sno';
 
@@ -241,8 +208,7 @@ ALTER OPERATOR pg_catalog.> (sno, sno) SET (RESTRICT = sno_ineqsel, JOIN = sno_i
 ALTER OPERATOR pg_catalog.>= (sno, sno) SET (RESTRICT = sno_ineqsel, JOIN = sno_ineqjoinsel);
 
 -- Stable, since the length of a day depends on the time zone.
-CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_in_range(sno, sno, interval, boolean, boolean) IS 'internal: window RANGE support';
 ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 3 (sno, interval) sno_in_range(sno, sno, interval, boolean, boolean);
 
@@ -260,8 +226,7 @@ BEGIN
 END
 $do$;
 
-CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_brin_distance(sno, sno) RETURNS double precision AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_brin_distance(sno, sno) IS 'internal: BRIN multi minmax distance';
 
 CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS
@@ -283,24 +248,18 @@ COMMENT ON OPERATOR FAMILY sno_minmax_multi_ops USING brin IS 'several spans of 
 -- Generation
 --
 
-CREATE FUNCTION sno_new(metabyte integer DEFAULT 0) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_new(metabyte integer DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_new(integer) IS 'new unique ID with this metabyte';
-
-CREATE FUNCTION sno_new(metabyte integer, at timestamptz) RETURNS sno
-    AS 'MODULE_PATHNAME', 'sno_new_at' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_new(metabyte integer, at timestamptz) RETURNS sno AS 'MODULE_PATHNAME', 'sno_new_at' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_new(integer, timestamptz) IS 'new ID of a given time, for rows from elsewhere';
 
 --
 -- The horizon
 --
 
-CREATE FUNCTION sno_horizon(margin interval DEFAULT '1 s') RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_horizon(margin interval DEFAULT '1 s') RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';
-
-CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID before this transaction ends';
 
 CREATE FUNCTION sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
@@ -354,25 +313,17 @@ COMMENT ON FUNCTION sno_generator() IS 'generator and settings of this session';
 -- The parts of an ID
 --
 
-CREATE FUNCTION sno_time_support(internal) RETURNS internal
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_time_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_time_support(internal) IS 'internal: planner support for the times of sno';
 ALTER FUNCTION sno_time(sno) SUPPORT sno_time_support;
 
-CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_tick_tock(sno) IS 'the bit of the ID that changes when the clock steps back';
-
-CREATE FUNCTION sno_metabyte(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_metabyte(sno) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_metabyte(sno) IS 'the byte of the application';
-
-CREATE FUNCTION sno_partition(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_partition(sno) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_partition(sno) IS 'partition: the server and the generator of the ID';
-
-CREATE FUNCTION sno_sequence(sno) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_sequence(sno) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_sequence(sno) IS 'number of the ID within its tick of 4 ms and its partition';
 
 CREATE FUNCTION sno_inspect(
@@ -388,9 +339,7 @@ CREATE FUNCTION sno_make(
     ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of a time, a metabyte of 0 to 255, a partition and a sequence number of 0 to 65535';
-
-CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another metabyte';
 
 --
@@ -411,18 +360,14 @@ COMMENT ON FUNCTION sno_unmask(text, bytea, text) IS 'the ID that sno_mask has e
 -- Bounds for range scans and partitions
 --
 
-CREATE FUNCTION sno_lower(timestamptz) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_lower(timestamptz) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID at or after a time';
-
-CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_upper(timestamptz) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
 -- The bounds of sno_time(id) < t and the like, for which the planner compares the ID itself: null where no ID has such a time.
 
-CREATE FUNCTION sno_first(timestamptz, exclusive boolean) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_first(timestamptz, exclusive boolean) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_first(timestamptz, boolean) IS 'first ID at or after a time; if exclusive, after it';
 
 CREATE FUNCTION sno_first(timestamp, exclusive boolean) RETURNS sno
@@ -432,17 +377,13 @@ COMMENT ON FUNCTION sno_first(timestamp, boolean) IS 'first ID at or after a tim
 CREATE FUNCTION sno_first(date, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_first_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_first(date, boolean) IS 'first ID at or after a time; if exclusive, after it';
-
-CREATE FUNCTION sno_last(timestamptz, exclusive boolean) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_last(timestamptz, exclusive boolean) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_last(timestamptz, boolean) IS 'last ID at or before a time; if exclusive, before it';
 
 CREATE FUNCTION sno_last(timestamp, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME', 'sno_last_timestamp' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_last(timestamp, boolean) IS 'last ID at or before a time; if exclusive, before it';
-
-CREATE FUNCTION sno_last(date, exclusive boolean) RETURNS sno
-    AS 'MODULE_PATHNAME', 'sno_last_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_last(date, exclusive boolean) RETURNS sno AS 'MODULE_PATHNAME', 'sno_last_date' LANGUAGE C STABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time; if exclusive, before it';
 
 -- Comparisons with a time, which the planner's support function replaces by comparisons with an ID, so that any index can
@@ -1637,20 +1578,13 @@ COMMENT ON FUNCTION sno_untrack_changes(regclass) IS 'drop what sno_track_change
 -- Casts to and from other types, all explicit
 --
 
-CREATE FUNCTION sno_to_uuid(sno) RETURNS uuid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_to_uuid(sno) RETURNS uuid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_uuid(sno) IS 'internal: the characters of an ID as the bytes of a uuid';
-
-CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_from_uuid(uuid) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_from_uuid(uuid) IS 'internal: the ID whose characters are the bytes of a uuid';
-
-CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_uuidv7(sno) IS 'a uuid of version 7 with the fields of an ID';
-
-CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uuidv7_to_sno(uuid) IS 'the ID that sno_to_uuidv7 turned into a uuid';
 
 CREATE CAST (sno AS uuid) WITH FUNCTION sno_to_uuid(sno);

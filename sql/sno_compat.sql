@@ -24,16 +24,11 @@ $$;
 -- this server's settings count
 --
 
-CREATE FUNCTION snowflake_si_base_clock() RETURNS timestamptz
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION snowflake_si_base_clock() RETURNS timestamptz AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_base_clock() IS 'internal: base clock of this server, from its settings';
-
-CREATE FUNCTION snowflake_si_machine_bits() RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION snowflake_si_machine_bits() RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_machine_bits() IS 'internal: number of machine bits of this server, from its settings';
-
-CREATE FUNCTION snowflake_si_new() RETURNS bigint
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION snowflake_si_new() RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_new() IS 'new unique Snowflake-SI ID';
 
 CREATE FUNCTION snowflake_si_time(id bigint, base_clock timestamptz DEFAULT snowflake_si_base_clock()) RETURNS timestamptz
@@ -87,20 +82,13 @@ COMMENT ON TYPE uid60 IS 'unique ID of 60 bits and 10 characters that sorts by t
 COMMENT ON OPERATOR FAMILY uid60_ops USING btree IS 'order of the numbers, and so of time';
 COMMENT ON OPERATOR CLASS uid60_ops USING btree IS 'order of the numbers, and so of time';
 
-CREATE FUNCTION uid60_new() RETURNS uid60
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION uid60_new() RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_new() IS 'new unique uid60';
-
-CREATE FUNCTION uid60_worker(uid60) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_worker(uid60) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_worker(uid60) IS 'worker of the uid60';
-
-CREATE FUNCTION uid60_sequence(uid60) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_sequence(uid60) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_sequence(uid60) IS 'number within second and worker';
-
-CREATE FUNCTION uid60_random(uid60) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_random(uid60) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_random(uid60) IS 'the random bits of the uid60';
 
 CREATE FUNCTION uid60_inspect(
@@ -112,25 +100,15 @@ COMMENT ON FUNCTION uid60_inspect(uid60) IS 'all parts of a uid60';
 CREATE FUNCTION uid60_make(at timestamptz, worker integer, sequence integer, random integer) RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_make(timestamptz, integer, integer, integer) IS 'uid60 of these parts';
-
-CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 at or after a time';
-
-CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
-
-CREATE FUNCTION uid60_to_bigint(uid60) RETURNS bigint
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_to_bigint(uid60) RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_bigint(uid60) IS 'internal: the number of a uid60';
-
-CREATE FUNCTION uid60_from_bigint(bigint) RETURNS uid60
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION uid60_from_bigint(bigint) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
-
-CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_sno(uid60, integer) IS 'the same ID as a sno';
 
 CREATE CAST (uid60 AS bigint) WITH FUNCTION uid60_to_bigint(uid60);
@@ -150,24 +128,15 @@ COMMENT ON TYPE uniqueid IS 'unique ID of 8 bytes and 16 hexadecimal digits';
 COMMENT ON OPERATOR FAMILY uniqueid_ops USING btree IS 'order of the bytes, and so of time for time-sequential IDs';
 COMMENT ON OPERATOR CLASS uniqueid_ops USING btree IS 'order of the bytes, and so of time for time-sequential IDs';
 
-CREATE FUNCTION uniqueid_new() RETURNS uniqueid
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION uniqueid_new() RETURNS uniqueid AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_new() IS 'new unique uniqueid';
-
-CREATE FUNCTION uniqueid_sequence(uniqueid) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_sequence(uniqueid) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_sequence(uniqueid) IS 'number within millisecond and generator';
-
-CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'generator of the uniqueid';
-
-CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_cluster(uniqueid) IS 'where the uniqueid was generated';
-
-CREATE FUNCTION uniqueid_form(uniqueid) RETURNS text
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_form(uniqueid) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_form(uniqueid) IS 'spread or time_sequential';
 
 CREATE FUNCTION uniqueid_inspect(
@@ -182,17 +151,11 @@ CREATE FUNCTION uniqueid_make(
     ) RETURNS uniqueid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_make(timestamptz, integer, integer, integer, text) IS 'uniqueid of these parts';
-
-CREATE FUNCTION uniqueid_lower(timestamptz) RETURNS uniqueid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_lower(timestamptz) RETURNS uniqueid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_lower(timestamptz) IS 'smallest time-sequential uniqueid at or after a time';
-
-CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_upper(timestamptz) IS 'largest time-sequential uniqueid at or before a time';
-
-CREATE FUNCTION uniqueid_to_sno(uniqueid, metabyte integer) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION uniqueid_to_sno(uniqueid, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_to_sno(uniqueid, integer) IS 'the same ID as a sno';
 
 --
@@ -205,16 +168,11 @@ COMMENT ON TYPE gid IS 'unique ID of 16 bytes and 24 characters that sorts by pr
 COMMENT ON OPERATOR FAMILY gid_ops USING btree IS 'order of the bytes, and so of prefix and time';
 COMMENT ON OPERATOR CLASS gid_ops USING btree IS 'order of the bytes, and so of prefix and time';
 
-CREATE FUNCTION gid_new(prefix text) RETURNS gid
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_new(prefix text) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_new(text) IS 'new gid of a prefix: volume, log or segment';
-
-CREATE FUNCTION gid_prefix(gid) RETURNS text
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION gid_prefix(gid) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_prefix(gid) IS 'volume, log or segment';
-
-CREATE FUNCTION gid_tail(gid) RETURNS bytea
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION gid_tail(gid) RETURNS bytea AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_tail(gid) IS 'the last nine bytes of a gid: the random part, and the byte before it';
 
 CREATE FUNCTION gid_inspect(
@@ -222,21 +180,13 @@ CREATE FUNCTION gid_inspect(
     ) RETURNS record
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_inspect(gid) IS 'all parts of a gid';
-
-CREATE FUNCTION gid_make(prefix text, at timestamptz, tail bytea) RETURNS gid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_make(prefix text, at timestamptz, tail bytea) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_make(text, timestamptz, bytea) IS 'gid of these parts';
-
-CREATE FUNCTION gid_lower(prefix text, at timestamptz) RETURNS gid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_lower(prefix text, at timestamptz) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_lower(text, timestamptz) IS 'smallest gid of a prefix at or after a time';
-
-CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at or before a time';
-
-CREATE FUNCTION gid_from_uuid(uuid) RETURNS gid
-    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_from_uuid(uuid) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_from_uuid(uuid) IS 'internal: the gid whose 16 bytes a uuid has';
 
 CREATE CAST (gid AS uuid) WITHOUT FUNCTION;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use sno_tests::{Mode, Server};
+use sno_tests::Server;
 
 use crate::{error, tally, text};
 
@@ -51,25 +51,4 @@ fn back_an_hour_once_and_then_again() {
     step(&server, "+0");
     ids.query(&mut client, DRAW).unwrap();
     tally::prove(ids);
-}
-
-/// The same after a restart, when no ID has been made yet: the error and the view say why, all the same.
-#[test]
-fn a_long_step_back_during_a_restart() {
-    let server = server("3/16");
-    server.run(DRAW);
-    server.stop(Mode::Fast);
-    // Before everything that the server has seen.
-    step(&server, "-400000");
-    server.start();
-    let mut client = server.connect();
-    // Nothing was generated yet.
-    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_generators"), "0");
-    let error = error(&mut client, "SELECT sno_new(1)");
-    assert_eq!(error.code().code(), "55000");
-    assert_eq!(error.message(), "system clock went back further than \"sno.max_clock_wait\" allows");
-    assert!(error.detail().unwrap().contains("s ahead of the clock; \"sno.max_clock_wait\" is 10.000 s."));
-    let row =
-        "SELECT count(*) FROM sno_generators WHERE safe_time > clock_timestamp() + '1 day' AND partition = 3";
-    assert_eq!(text(&mut client, row), "1");
 }

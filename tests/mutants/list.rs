@@ -381,8 +381,8 @@ const BY_FILE: &[(&str, &[Change])] = &[
     ]),
     ("sql/sno.sql", &[
         ("a function is not parallel safe any more", &[REGRESS, UPGRADES],
-            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
-            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;"),
+            "DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
+            "DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;"),
         ("the retention is counted in the time zone of the session", &[PARTITIONS],
             "(today - retention) AT TIME ZONE 'UTC'",
             "now() - retention"),
