@@ -670,12 +670,14 @@ DECLARE
         ("who waits does not see what is prepared", &[WAITING],
             "let prepared = database.prepared().map(|(_, tick)| tick).min();",
             "let prepared = None;"),
-        ("the plan of a look is kept for other feeds", &[WAITING],
-            "let is_kept = !plan.is_null() && CStr::from_ptr(text_of(plan)) == CStr::from_ptr(query);",
-            "let is_kept = !plan.is_null();"),
         ("a wait is allowed in a transaction block", &[WAITING],
             " || (*context).atomic {",
             " {"),
+    ]),
+    ("src/sno/horizon/look.rs", &[
+        ("the plan of a look is kept for other feeds", &[WAITING],
+            "let is_kept = !plan.is_null() && CStr::from_ptr(text_of(plan)) == CStr::from_ptr(query);",
+            "let is_kept = !plan.is_null();"),
     ]),
     ("src/sno/horizon/reader.rs", &[
         ("the lock table is looked at though nothing is prepared", &[HORIZON],

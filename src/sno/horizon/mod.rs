@@ -28,5 +28,6 @@
 
 pub(crate) mod transaction;
 
+mod look;
 mod reader;
 mod wait;

@@ -4,11 +4,7 @@
 //! Each first ends the transaction, which only a procedure can, and this one only in C: PL/pgSQL takes a snapshot for each
 //! expression. Then it sleeps, outside of the guard: a query that is cancelled ends there as in a function of PostgreSQL's own.
 
-use std::{
-    cell::Cell,
-    ffi::{CStr, c_char},
-    ptr,
-};
+use std::{cell::Cell, ffi::CStr};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
@@ -20,11 +16,10 @@ use crate::{
     generator::errors,
     pg::{
         backend_local::BackendLocal,
-        datum::{ByValue as _, Returned as _, Timestamp},
+        datum::{Returned as _, Timestamp},
         errors::{Error, guard},
         fmgr::{Args, IntoResult as _, functions},
         process::own_database,
-        raw,
         server::is_in_recovery,
         versions::wait_event,
         wait::sleep,
@@ -48,14 +43,7 @@ const PREPARED_STEP: u64 = 1000;
 // SAFETY: for a procedure, which SQL calls.
 static WATCH: BackendLocal<Cell<(Watch, u32)>> = unsafe { BackendLocal::new(Cell::new((Watch::new(), 0))) };
 
-/// The plan of the present look, since to plan one takes several times as long as to execute it.
-// SAFETY: for a function, which SQL calls.
-static LOOK: BackendLocal<Cell<pg_sys::SPIPlanPtr>> =
-    unsafe { BackendLocal::new(Cell::new(ptr::null_mut())) };
-
 functions! {
-    /// `sno_has_row(query text, after sno, before sno) → boolean`: whether a query returns a row. Its plan is kept until the next query.
-    sno_has_row: has_row;
     /// Procedure `sno_wait_ids(margin bigint, until timestamptz, is_new boolean, INOUT reach sno)`: waits until there may be rows
     /// that can be read, with a margin in microseconds. `reach` is the ID below which to look, or null after `until`.
     sno_wait_ids: wait_ids;
@@ -102,65 +90,6 @@ unsafe fn wait_millis(fcinfo: FunctionCallInfo) -> Datum {
         });
         sleep(event, millis.max(1) as u64);
         Datum::null()
-    }
-}
-
-/// # Safety
-/// A call of `sno_has_row`.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn has_row(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
-    unsafe {
-        let mut args = Args::new(fcinfo);
-        let query = raw::text_to_cstring(args.next::<Datum>().cast_mut_ptr());
-        let mut ids: [Datum; 2] = [args.next(), args.next()];
-        raw::SPI_connect();
-        // Nobody else's while it is executed: the query may call this function.
-        let mut plan = LOOK.replace(ptr::null_mut());
-        let is_kept = !plan.is_null() && CStr::from_ptr(text_of(plan)) == CStr::from_ptr(query);
-        if !is_kept {
-            free(plan);
-            let mut types = [1, 2].map(|number| raw::get_fn_expr_argtype((*fcinfo).flinfo, number));
-            let options = pg_sys::CURSOR_OPT_GENERIC_PLAN as _;
-            plan = raw::SPI_prepare_cursor(query, 2, types.as_mut_ptr(), options);
-        }
-        // With the caller's snapshot: PL/pgSQL takes one for each expression.
-        raw::SPI_execute_plan(plan, ids.as_mut_ptr(), ptr::null(), true, 1);
-        let found = pg_sys::SPI_processed > 0;
-        if !is_kept {
-            raw::SPI_keepplan(plan);
-        }
-        free(LOOK.replace(plan));
-        raw::SPI_finish();
-        found.datum()
-    }
-}
-
-/// Frees a plan that is not in use.
-///
-/// # Safety
-/// A plan that was kept, or null.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn free(plan: pg_sys::SPIPlanPtr) {
-    if !plan.is_null() {
-        // SAFETY: as promised by the caller.
-        unsafe { raw::SPI_freeplan(plan) };
-    }
-}
-
-/// The text from which a plan was prepared.
-///
-/// # Safety
-/// A plan.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn text_of(plan: pg_sys::SPIPlanPtr) -> *const c_char {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let sources = raw::SPI_plan_get_plan_sources(plan);
-        if sources.is_null() {
-            return c"".as_ptr();
-        }
-        (*(*(*sources).elements).ptr_value.cast::<pg_sys::CachedPlanSource>()).query_string
     }
 }
 
