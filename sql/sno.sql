@@ -47,46 +47,23 @@ COMMENT ON FUNCTION sno_gt(sno, sno) IS 'internal: implementation of > operator'
 CREATE FUNCTION sno_ge(sno, sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_ge(sno, sno) IS 'internal: implementation of >= operator';
 
-CREATE OPERATOR pg_catalog.= (
-    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
-    COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>),
-    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
-);
+CREATE OPERATOR pg_catalog.= (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_eq,
+    COMMUTATOR = OPERATOR(pg_catalog.=), NEGATOR = OPERATOR(pg_catalog.<>), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 COMMENT ON OPERATOR pg_catalog.= (sno, sno) IS 'equal';
-
-CREATE OPERATOR pg_catalog.<> (
-    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ne,
-    COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=),
-    RESTRICT = neqsel, JOIN = neqjoinsel
-);
+CREATE OPERATOR pg_catalog.<> (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ne,
+    COMMUTATOR = OPERATOR(pg_catalog.<>), NEGATOR = OPERATOR(pg_catalog.=), RESTRICT = neqsel, JOIN = neqjoinsel);
 COMMENT ON OPERATOR pg_catalog.<> (sno, sno) IS 'not equal';
-
-CREATE OPERATOR pg_catalog.< (
-    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
-    COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=),
-    RESTRICT = scalarltsel, JOIN = scalarltjoinsel
-);
+CREATE OPERATOR pg_catalog.< (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_lt,
+    COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
 COMMENT ON OPERATOR pg_catalog.< (sno, sno) IS 'less than';
-
-CREATE OPERATOR pg_catalog.<= (
-    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
-    COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>),
-    RESTRICT = scalarlesel, JOIN = scalarlejoinsel
-);
+CREATE OPERATOR pg_catalog.<= (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_le,
+    COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>), RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
 COMMENT ON OPERATOR pg_catalog.<= (sno, sno) IS 'less than or equal';
-
-CREATE OPERATOR pg_catalog.> (
-    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
-    COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=),
-    RESTRICT = scalargtsel, JOIN = scalargtjoinsel
-);
+CREATE OPERATOR pg_catalog.> (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_gt,
+    COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
 COMMENT ON OPERATOR pg_catalog.> (sno, sno) IS 'greater than';
-
-CREATE OPERATOR pg_catalog.>= (
-    LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
-    COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<),
-    RESTRICT = scalargesel, JOIN = scalargejoinsel
-);
+CREATE OPERATOR pg_catalog.>= (LEFTARG = sno, RIGHTARG = sno, FUNCTION = sno_ge,
+    COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<), RESTRICT = scalargesel, JOIN = scalargejoinsel);
 COMMENT ON OPERATOR pg_catalog.>= (sno, sno) IS 'greater than or equal';
 
 --
@@ -117,13 +94,11 @@ COMMENT ON FUNCTION sno_hash_extended(sno, bigint) IS 'internal: hash';
 
 CREATE OPERATOR FAMILY sno_ops USING hash;
 COMMENT ON OPERATOR FAMILY sno_ops USING hash IS 'equality of sno';
-
 CREATE OPERATOR CLASS sno_ops DEFAULT FOR TYPE sno USING hash FAMILY sno_ops AS
     OPERATOR 1 =,
     FUNCTION 1 sno_hash(sno),
     FUNCTION 2 sno_hash_extended(sno, bigint);
 COMMENT ON OPERATOR CLASS sno_ops USING hash IS 'equality of sno';
-
 CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
     OPERATOR 1 <,
     OPERATOR 2 <=,
@@ -136,7 +111,6 @@ CREATE OPERATOR CLASS sno_minmax_ops DEFAULT FOR TYPE sno USING brin AS
     FUNCTION 4 brin_minmax_union(internal, internal, internal);
 COMMENT ON OPERATOR CLASS sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
 COMMENT ON OPERATOR FAMILY sno_minmax_ops USING brin IS 'first and last sno of each range of pages';
-
 CREATE OPERATOR CLASS sno_bloom_ops FOR TYPE sno USING brin AS
     OPERATOR 1 =,
     FUNCTION 1 brin_bloom_opcinfo(internal),
@@ -422,44 +396,29 @@ CREATE FUNCTION time_lt_sno(timestamptz, sno) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_time_support;
 COMMENT ON FUNCTION time_lt_sno(timestamptz, sno) IS 'internal: implementation of < operator';
 
-CREATE OPERATOR pg_catalog.< (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time, COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=)
-);
+CREATE OPERATOR pg_catalog.< (LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_lt_time,
+    COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=));
 COMMENT ON OPERATOR pg_catalog.< (sno, timestamptz) IS 'generated before';
-
-CREATE OPERATOR pg_catalog.>= (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time, COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<)
-);
+CREATE OPERATOR pg_catalog.>= (LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_ge_time,
+    COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<));
 COMMENT ON OPERATOR pg_catalog.>= (sno, timestamptz) IS 'generated then or later';
-
-CREATE OPERATOR pg_catalog.> (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno, COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=)
-);
+CREATE OPERATOR pg_catalog.> (LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_gt_sno,
+    COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=));
 COMMENT ON OPERATOR pg_catalog.> (timestamptz, sno) IS 'after it was generated';
-
-CREATE OPERATOR pg_catalog.<= (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno, COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>)
-);
+CREATE OPERATOR pg_catalog.<= (LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_le_sno,
+    COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>));
 COMMENT ON OPERATOR pg_catalog.<= (timestamptz, sno) IS 'not after it was generated';
-
-CREATE OPERATOR pg_catalog.<= (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_le_time, COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>)
-);
+CREATE OPERATOR pg_catalog.<= (LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_le_time,
+    COMMUTATOR = OPERATOR(pg_catalog.>=), NEGATOR = OPERATOR(pg_catalog.>));
 COMMENT ON OPERATOR pg_catalog.<= (sno, timestamptz) IS 'generated then or earlier';
-
-CREATE OPERATOR pg_catalog.> (
-    LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_gt_time, COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=)
-);
+CREATE OPERATOR pg_catalog.> (LEFTARG = sno, RIGHTARG = timestamptz, FUNCTION = sno_gt_time,
+    COMMUTATOR = OPERATOR(pg_catalog.<), NEGATOR = OPERATOR(pg_catalog.<=));
 COMMENT ON OPERATOR pg_catalog.> (sno, timestamptz) IS 'generated after';
-
-CREATE OPERATOR pg_catalog.>= (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_ge_sno, COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<)
-);
+CREATE OPERATOR pg_catalog.>= (LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_ge_sno,
+    COMMUTATOR = OPERATOR(pg_catalog.<=), NEGATOR = OPERATOR(pg_catalog.<));
 COMMENT ON OPERATOR pg_catalog.>= (timestamptz, sno) IS 'not before it was generated';
-
-CREATE OPERATOR pg_catalog.< (
-    LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_lt_sno, COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=)
-);
+CREATE OPERATOR pg_catalog.< (LEFTARG = timestamptz, RIGHTARG = sno, FUNCTION = time_lt_sno,
+    COMMUTATOR = OPERATOR(pg_catalog.>), NEGATOR = OPERATOR(pg_catalog.>=));
 COMMENT ON OPERATOR pg_catalog.< (timestamptz, sno) IS 'before it was generated';
 
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean

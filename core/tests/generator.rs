@@ -205,6 +205,8 @@ fn no_tick_before_the_first_of_the_caller() {
     assert_eq!(claim(1001), too_early);
     assert_eq!(claim(1000), Ok(0));
     assert_eq!(claim(1001), too_early);
+    let in_tick = |low| slot.claim_in_tick(tick(low), &clock, range).map(|stamp| stamp.sequence());
+    assert_eq!([1001, 1000].map(in_tick), [None, Some(1)]);
 }
 
 #[test]
