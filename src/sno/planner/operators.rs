@@ -15,7 +15,7 @@ use crate::{
         versions::may_call,
     },
     sno::{
-        id::lt,
+        id::cmp,
         time::{sno_first, sno_first_date, sno_first_timestamp, sno_last, sno_last_date, sno_last_timestamp},
     },
 };
@@ -67,9 +67,11 @@ pub(crate) struct Operators {
 impl Operators {
     /// The operators for values of a type; `None` if it is not `sno`.
     pub(crate) unsafe fn of(type_: Oid) -> Option<Self> {
-        let cached = &*raw::lookup_type_cache(type_, pg_sys::TYPECACHE_BTREE_OPFAMILY as i32);
+        let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_CMP_PROC_FINFO;
+        let cached = &*raw::lookup_type_cache(type_, flags as i32);
+        let comparison = cached.cmp_proc_finfo.fn_addr.map(|address| address as usize);
         let found = Self { sno: cached.btree_opintype, family: cached.btree_opf };
-        is_function(raw::get_opcode(found.oid(Operator::Less)), lt).then_some(found)
+        (comparison == Some(cmp as Function as usize)).then_some(found)
     }
 
     /// The operator in the catalogs.

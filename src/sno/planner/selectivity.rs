@@ -95,10 +95,10 @@ impl Comparison {
         let operators = Operators::of(raw::exprType(column))?;
         let operator = operators.inequality(oid)?;
         let is_upper = operator.is_less() != commuted;
-        if has_mark(operands, Mark::Equal) {
-            let oid = operators.oid(Operator::Equal);
-            return Some(Self { operator: Operator::Equal, oid, operands, column, is_upper });
-        }
+        let (operator, oid) = match has_mark(operands, Mark::Equal) {
+            true => (Operator::Equal, operators.oid(Operator::Equal)),
+            false => (operator, oid),
+        };
         Some(Self { operator, oid, operands, column, is_upper })
     }
 
@@ -123,13 +123,14 @@ impl Query {
         if comparison.operator == Operator::Equal {
             return own;
         }
-        let siblings = self.list_of(comparison).iter().filter_map(|&node| comparison.sibling(node));
+        let sibling = |&node: &*mut Node| comparison.sibling(node).map(|sibling| (node, sibling));
+        let siblings = self.list_of(comparison).iter().filter_map(sibling);
         let mut lower = None::<f64>;
         let mut is_earlier = true;
         if siblings.clone().take(MAX_COMPARISONS + 1).count() > MAX_COMPARISONS {
             return own;
         }
-        for other in siblings {
+        for (node, other) in siblings {
             if other.operands == comparison.operands {
                 is_earlier = false;
             } else if other.is_upper == comparison.is_upper {
@@ -138,7 +139,8 @@ impl Query {
                     return 1.0;
                 }
             } else if comparison.is_upper {
-                let selectivity = self.alone(other);
+                // To estimate it again would take as long as to estimate a range of times.
+                let selectivity = estimated(node).unwrap_or_else(|| self.alone(other));
                 lower = Some(lower.map_or(selectivity, |lower| lower.min(selectivity)));
             }
         }
@@ -236,6 +238,15 @@ unsafe fn find(list: &[*mut Node], operands: *mut List, depth: usize) -> Option<
         }
         Some(found)
     })
+}
+
+/// What PostgreSQL keeps of an estimate: of a lower bound, its own, or 1 if there is a tighter one.
+unsafe fn estimated(node: *mut Node) -> Option<f64> {
+    if (*node).type_ != NodeTag::T_RestrictInfo {
+        return None;
+    }
+    let known = (*node.cast::<pg_sys::RestrictInfo>()).norm_selec;
+    (0.0..=1.0).contains(&known).then_some(known)
 }
 
 /// The expression of a condition; of an OR, the one whose parts are `RestrictInfo` nodes, too.

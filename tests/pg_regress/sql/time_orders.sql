@@ -20,6 +20,8 @@ CREATE TABLE stored AS SELECT *, sno_time(id) AS created_at FROM events;
 -- Another key after the time, also the ID in the other direction.
 SELECT steps($$SELECT * FROM feed ORDER BY created_at DESC, note LIMIT 20$$);
 SELECT steps($$SELECT * FROM feed ORDER BY created_at DESC, id LIMIT 20$$);
+-- Of all rows, since they are stored in this order.
+SELECT steps($$SELECT * FROM feed ORDER BY created_at, note$$);
 SELECT steps($$SELECT * FROM feed ORDER BY created_at, id, note LIMIT 20$$);
 SELECT steps($$SELECT * FROM feed WHERE (created_at, note) < ('2026-01-03Z', 'b') ORDER BY created_at DESC, note DESC LIMIT 20$$);
 -- A key before it; each kind's first.
