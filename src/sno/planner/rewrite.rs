@@ -380,8 +380,8 @@ impl Table {
         !self.is_by_time(key.attno) && may_call(key.sno_time)
     }
 
-    /// Whether partitions are by `sno_time` of a column, or an index is and none is on the column: then conditions have to
-    /// stay as they are.
+    /// Whether partitions are by `sno_time` of a column, or it is in an index and none begins with the column: then
+    /// conditions have to stay as they are.
     unsafe fn is_by_time(self, attno: i16) -> bool {
         if let Some(child) = nth_entry((*self.root).append_rel_array, self.relid) {
             // Its conditions are its parent's, so its predicates have to be, too.
@@ -398,8 +398,8 @@ impl Table {
         let mut indexes = nodes(relation.indexlist).iter().map(|index| &*index.cast::<IndexOptInfo>());
         parts.clone().any(is_time)
             || indexes.clone().any(|index| nodes(index.indexprs).iter().any(is_time))
-                && !indexes.any(|index| place(index, attno).is_some())
-                && !parts.any(is_column)
+                && !indexes.any(|index| place(index, attno) == Some(0))
+                && !parts.next().is_some_and(is_column)
     }
 
     /// The column in `sno_time(column)`, or in the same `AT TIME ZONE 'UTC'`, if it is one of this table.
