@@ -8,6 +8,8 @@ const { consume } = require('sno/consumer')
 
 async function connect () {
   const client = new Client()
+  // The server can end the session before the consumer listens.
+  client.on('error', () => {})
   await client.connect()
   return client
 }

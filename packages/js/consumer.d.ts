@@ -25,9 +25,9 @@ export interface Options<Row, C> {
 /**
  * Calls `handler(row, client)` for each new row of a feed. The promise is fulfilled after the signal, and else rejected.
  *
- * `connect()` returns a new client that is connected, which the consumer ends. `source` is the table or the view of the feed, as SQL
- * writes it. What the handler writes with the client is committed together with the feed's position, after it has returned,
- * once for up to `batchSize` rows. With `batches`, `handler(rows, client)` gets them together.
+ * `connect()` returns a new client that is connected and has a listener for errors; the consumer ends it. `source` is the table
+ * or the view of the feed, as SQL writes it. What the handler writes with the client is committed together with the feed's
+ * position, after it has returned, once for up to `batchSize` rows. With `batches`, `handler(rows, client)` gets them together.
  */
 export function consume<Row = any, C extends Client = any> (
   connect: () => Promise<C>, feed: string, source: string,

@@ -97,7 +97,7 @@ function previous (id) {
 export async function consume (connect, feed, source, handler, {
   key = 'id', batchSize = 100, batches = false, attempts = 5, onPoison, timeout = 30, signal, logger = console
 } = {}) {
-  if (!(batchSize >= 1 && attempts >= 1)) throw new RangeError('a consumer needs a batch size and a number of attempts of at least 1')
+  if (!(batchSize >= 1 && attempts >= 1 && timeout > 0)) throw new RangeError('batch size, attempts and timeout must be positive')
   let session = null
   let hasConnected = false
   let hasRetried = false
@@ -129,10 +129,10 @@ export async function consume (connect, feed, source, handler, {
         break
       }
       if (last !== start) before = index
-      const place = `${start} ${index - before}`
+      const place = `${start} ${end} ${index - before}`
       let failure = null
       try {
-        if (place === failed && failures >= attempts && start === end) {
+        if (place === failed && failures >= attempts) {
           for (const row of piece) await onPoison(row, poison, session.client)
         } else {
           await handler(batches ? piece : piece[0], session.client)
@@ -177,8 +177,6 @@ export async function consume (connect, feed, source, handler, {
           hasRetried = false
           if (last === null) {
             await session.stoppable(signal, timeout + 10, 'CALL sno_wait_feed($1, $2::interval)', feed, `${timeout} s`)
-            // A wait that ends too early would make a loop without any pause.
-            await sleep(0.01, signal)
             continue
           }
           if (failed !== null && failed.slice(0, 16) <= last) [failed, failures] = [null, 0]
@@ -192,7 +190,7 @@ export async function consume (connect, feed, source, handler, {
         const isLost = session?.lost ?? !/^\d/.test(error?.code)
         if (!isLost && !TRY_AGAIN.test(error?.code) && error?.code !== '57014') {
           // Once it can be the session's, whose plans do not fit after DDL.
-          if (hasRetried || !error?.code) throw error
+          if (hasRetried) throw error
           hasRetried = true
         }
         warn(session?.reason ?? error)

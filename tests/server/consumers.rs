@@ -169,16 +169,18 @@ impl Consumer<'_> {
     }
 
     #[track_caller]
-    fn assert_fails(mut self, with: &str) {
+    fn assert_fails(mut self, with: &str) -> String {
         let status = self.wait();
         let errors = self.errors();
         assert!(!status.success() && errors.contains(with), "{status}\n{errors}");
+        errors
     }
 
     /// Stops it, and returns how long that took.
     #[track_caller]
     fn stop(mut self) -> Duration {
         let begun = Instant::now();
+        assert!(self.child.try_wait().unwrap().is_none(), "it has ended before\n{}", self.errors());
         self.signal(libc::SIGTERM);
         let status = self.wait();
         assert!(status.success(), "{status}\n{}", self.errors());
@@ -327,11 +329,16 @@ cases! {
 fn a_handler_that_fails(language: Language) {
     let case = Case::new(language);
     for options in [&[][..], &["batches"]] {
-        case.insert(&["fail 2", "plain", "fail 1"]);
+        case.insert(&["flaky", "fail 2", "plain", "fail 1"]);
         let consumer = case.start(options);
         case.assert_equal();
         // It says so each time.
         assert!(consumer.errors().matches("failure ").count() >= 3, "{}", consumer.errors());
+        // Later rows are read in whole batches again.
+        case.insert(&[]);
+        case.assert_equal();
+        let last = "SELECT count(DISTINCT xmin::text)::text FROM (SELECT xmin FROM copy ORDER BY place DESC LIMIT 60) last";
+        assert!(text(&mut case.client(), last).parse::<i32>().unwrap() < 20);
         consumer.stop();
     }
 }
@@ -339,19 +346,26 @@ fn a_handler_that_fails(language: Language) {
 fn poison(language: Language) {
     for options in [&[][..], &["batches"]] {
         let case = Case::new(language);
-        case.insert(&["poison", "plain", "poison"]);
-        case.start(options).assert_fails("poison");
-        assert_eq!(
-            text(&mut case.client(), "SELECT count(*)::text FROM copy"),
-            "30",
-            "rows before the poison"
-        );
+        case.insert(&["poison", "plain", "poison late"]);
+        // After a single failure, and after three.
+        for (more, failures) in [("once", 1..=2), ("", 3..=4)] {
+            let errors = case.start(&[options, &[more]].concat()).assert_fails("poison");
+            let count = "SELECT count(*)::text FROM copy";
+            assert_eq!(text(&mut case.client(), count), "30", "rows before the poison");
+            assert!(failures.contains(&errors.matches("failure ").count()), "{errors}");
+        }
         let consumer = case.start(&[options, &["on_poison"]].concat());
         wait_until("all are read", || text(&mut case.client(), "SELECT count(*)::text FROM copy") == "61");
         assert_eq!(case.difference(), "2 0 0");
         let passed =
-            "SELECT string_agg(error, ' ') FROM failures JOIN events USING (id) WHERE payload = 'poison'";
-        assert_eq!(text(&mut case.client(), passed), "poison poison");
+            "SELECT count(*)::text FROM failures JOIN events USING (id) WHERE payload LIKE 'poison%'";
+        assert_eq!(text(&mut case.client(), passed), "2");
+        // Read once more, it is no poison any more.
+        case.server.run(
+            "BEGIN; UPDATE events SET payload = 'plain'; TRUNCATE copy;
+             SELECT sno_seek_feed('feed', since => now() - interval '1 day'); COMMIT",
+        );
+        case.assert_equal();
         consumer.stop();
     }
 }
@@ -360,6 +374,12 @@ fn errors_to_try_again_after(language: Language) {
     let case = Case::new(language);
     let consumer = case.start(&[]);
     case.insert(&["sqlstate 40001", "sqlstate 40P01", "sqlstate 55P03", "sqlstate 57014"]);
+    case.assert_equal();
+    // Of the consumer's own statements.
+    case.server.configure("statement_timeout", "1s");
+    case.server.reload();
+    wait_until("waits end", || consumer.errors().matches("statement timeout").count() >= 3);
+    case.insert(&[]);
     case.assert_equal();
     consumer.stop();
 }
@@ -448,6 +468,17 @@ fn ddl(language: Language) {
         case.insert(&[]);
         case.assert_equal();
     }
+    // While it waits for another one, so that its statement does not fit any more.
+    for change in ["ADD COLUMN more int", "DROP COLUMN more"] {
+        let mut other = case.client();
+        other.run("BEGIN; SELECT sno_seek_feed('feed', after => position) FROM sno_feeds");
+        case.insert(&[]);
+        let waits = "SELECT count(*)::text FROM pg_locks WHERE NOT granted";
+        wait_until("it waits for the other one", || text(&mut case.client(), waits) == "1");
+        other.run(&format!("ALTER TABLE events {change}; COMMIT"));
+        case.assert_equal();
+    }
+    assert!(consumer.errors().contains("connecting again"), "{}", consumer.errors());
     case.server.run("ALTER TABLE events RENAME id TO key");
     case.insert(&[]);
     consumer.assert_fails("id");
@@ -462,7 +493,11 @@ fn what_cannot_get_better(language: Language) {
     case.insert(&[]);
     case.server.run(&format!("CREATE ROLE nobody LOGIN PASSWORD '{PASSWORD}'"));
     case.start_with(&[], &[("PGDATABASE", "missing")]).assert_fails("missing");
+    case.start_with(&[], &[("PGPORT", "1")]).assert_fails("");
     case.start_with(&[], &[("PGUSER", "nobody")]).assert_fails("");
+    case.server.run("ALTER TABLE copy ADD UNIQUE (payload) DEFERRABLE INITIALLY DEFERRED");
+    case.start(&[]).assert_fails("unique");
+    case.server.run("ALTER TABLE copy DROP CONSTRAINT copy_payload_key");
     // What fails later.
     let consumer = case.start(&[]);
     case.assert_equal();
@@ -552,11 +587,13 @@ fn left_in_another_way(language: Language) {
 
 fn a_transaction_that_the_handler_ends(language: Language) {
     let case = Case::new(language);
-    for payload in ["commit", "rollback"] {
+    for (payload, before) in [("commit", 2), ("rollback", 2), ("commit fail", 0)] {
         case.server.run(&format!(
-            "INSERT INTO events (payload) VALUES ('plain'), ('plain'), ('{payload}'), ('plain'), ('plain')"
+            "INSERT INTO events (payload) SELECT CASE n WHEN {before} THEN '{payload}' ELSE 'plain' END
+             FROM generate_series(0, 4) n"
         ));
         case.start(&[]).assert_fails("transaction");
+        case.server.run("DELETE FROM copy WHERE payload = 'commit fail'");
         case.server.run(&format!("UPDATE events SET payload = 'plain' WHERE payload = '{payload}'"));
         case.server.run(&format!("UPDATE copy SET payload = 'plain' WHERE payload = '{payload}'"));
         let consumer = case.start(&[]);
@@ -631,6 +668,29 @@ fn nothing_to_read(language: Language) {
     let before = commits();
     let made = commits() - before;
     assert!(made < 100, "{made} transactions in 1.2 s");
+    // Nor while rows wait for an open transaction.
+    let mut writer = case.client();
+    writer.run("BEGIN; INSERT INTO events (payload) VALUES ('plain')");
+    case.insert(&[]);
+    let before = commits();
+    let made = commits() - before;
+    assert!(made < 100, "{made} transactions in 1.2 s");
+    writer.run("COMMIT");
+    case.assert_equal();
+    consumer.stop();
+    // A wait, which ends when it should.
+    let consumer = case.start(&["brief"]);
+    let waits = "SELECT coalesce(max(query_start)::text, '') FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CALL sno_wait%'";
+    let mut started = String::new();
+    wait_until("it waits", || {
+        started = text(&mut case.client(), waits);
+        !started.is_empty()
+    });
+    let begun = Instant::now();
+    wait_until("it waits again", || {
+        ![String::new(), started.clone()].contains(&text(&mut case.client(), waits))
+    });
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     consumer.stop();
 }
 

@@ -65,17 +65,16 @@ type keyed[T any] struct {
 	row T
 }
 
-// place is which row of a key it is: of a view, several rows can have one.
+// place is which rows the handler had: those of the keys from start to end, or one of those with a key, as a view can have them.
 type place struct {
-	key   string
-	index int
+	start, end string
+	index      int
 }
 
 // failure is an error of the handler, and where in the batch it was.
 type failure struct {
 	cause   error
 	place   place
-	end     string
 	before  int
 	isAlone bool
 }
@@ -147,8 +146,6 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 			hasRetried, pause = false, 100*time.Millisecond
 			if last == "" {
 				err = c.wait(ctx)
-				// A wait that ends too early would make a loop without any pause.
-				sleep(ctx, 10*time.Millisecond)
 			}
 			return err
 		}()
@@ -168,7 +165,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 		} else {
 			if !c.isTransient(err) && state(err) != "57014" {
 				// Once it can be the session's, whose plans do not fit after DDL.
-				if hasRetried || state(err) == "" {
+				if hasRetried {
 					return err
 				}
 				hasRetried = true
@@ -233,9 +230,9 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 		if last != start {
 			before = index
 		}
-		here := place{start, index - before}
+		here := place{start, end, index - before}
 		var cause error
-		if here == c.failed && c.failures >= c.Attempts && start == end {
+		if here == c.failed && c.failures >= c.Attempts {
 			for _, row := range piece {
 				if cause == nil {
 					cause = c.OnPoison(work, tx, row.row, c.poison)
@@ -263,14 +260,14 @@ func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
 			}
 			return "", errors.Join(&ended{cause}, c.seek(work, after, rows[len(rows)-1].key))
 		} else if cause != nil {
-			return "", &failure{cause, here, end, before, rows[0].key == start && start == end}
+			return "", &failure{cause, here, before, rows[0].key == start && start == end}
 		}
 		index += len(piece)
 	}
 	if err = tx.Commit(work); err != nil || last == "" {
 		return "", err
 	}
-	if c.failed.key <= last {
+	if c.failed.start <= last {
 		c.failed, c.failures = place{}, 0
 	}
 	if c.limit = 1; c.carefulUntil <= last {
@@ -290,12 +287,12 @@ func (c *consumer[T]) note(failed *failure, pause time.Duration) error {
 	}
 	c.failures++
 	c.poison = failed.cause
-	c.Logger.Warn(fmt.Sprintf("failure %d at %s", c.failures, failed.place.key), "feed", c.feed, "error", failed.cause)
+	c.Logger.Warn(fmt.Sprintf("failure %d at %s", c.failures, failed.place.start), "feed", c.feed, "error", failed.cause)
 	if c.failures >= c.Attempts && failed.isAlone && c.OnPoison == nil {
 		return failed.cause
 	}
 	// What is before it is committed by itself, then it is tried alone.
-	c.carefulUntil, c.limit = max(c.carefulUntil, failed.end), max(failed.before, 1)
+	c.carefulUntil, c.limit = max(c.carefulUntil, failed.place.end), max(failed.before, 1)
 	return nil
 }
 

@@ -115,8 +115,8 @@ def _steps(
     timeout: float, stop: Any, logger: logging.Logger,
 ) -> Generator[_Step, Any, None]:  # fmt: skip
     """The life of a consumer, for `consume` and `consume_async`, which take the steps."""
-    if batch_size < 1 or attempts < 1:
-        raise ValueError("a consumer needs a batch size and a number of attempts of at least 1")
+    if batch_size < 1 or attempts < 1 or timeout <= 0:
+        raise ValueError("batch size, attempts and timeout must be positive")
     connection: Any = None
     has_connected, has_retried, pause = False, False, 0.1
     # After a failure: how often which row has failed in a row; smaller batches up to a row.
@@ -163,9 +163,9 @@ def _steps(
                         break
                     if last != start:
                         before = index
-                    place = start, index - before
+                    place = start, end, index - before
                     try:
-                        if place == failed and failures >= attempts and start == end:
+                        if place == failed and failures >= attempts:
                             for _, row in piece:
                                 yield _Step(lambda: on_poison(row, poison, connection))
                         else:
@@ -195,8 +195,6 @@ def _steps(
                     if last is None:
                         query = "CALL sno_wait_feed(%s, %s::interval)"
                         yield _Step(lambda: connection.execute(query, [feed, f"{timeout} s"]), connection, True, timeout + 10)
-                        # A wait that ends too early would make a loop without any pause.
-                        yield _Step(None, None, True, 0.01)
                         continue
                     if failed and failed[0] <= last:
                         failed, failures = None, 0

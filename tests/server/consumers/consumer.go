@@ -54,17 +54,19 @@ func act(ctx context.Context, tx snopgx.Tx, row event) error {
 	number, _ := strconv.ParseFloat(argument, 64)
 	var err error
 	switch first := seen[row.ID] == 1; {
-	case what == "fail" && seen[row.ID] <= int(number), what == "poison":
+	case what == "fail" && seen[row.ID] <= int(number), what == "flaky" && (seen[row.ID] == 2 || seen[row.ID] == 3), what == "poison":
 		err = errors.New(row.Payload)
 	case what == "slow", what == "idle" && first:
 		fmt.Println("slow")
 		time.Sleep(time.Duration(number * float64(time.Second)))
 	case what == "exit":
 		panic("exit")
-	case what == "sqlstate" && first:
+	case what == "sqlstate" && (first || argument == "40001" && seen[row.ID] <= 3):
 		_, err = tx.Exec(ctx, "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '"+argument+"'; END $$")
 	case what == "commit", what == "rollback":
-		_, err = tx.Exec(ctx, what)
+		if _, err = tx.Exec(ctx, what); err == nil && argument == "fail" {
+			err = errors.New(row.Payload)
+		}
 	case what == "swallow" && first:
 		tx.Exec(ctx, "SELECT 1/0")
 	}
@@ -94,11 +96,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	options := snopgx.Options[event]{Attempts: 3, BatchSize: 20, Timeout: 20 * time.Second}
+	if has("once") {
+		options.Attempts = 1
+	}
 	if has("brief") {
 		options.Timeout = time.Second
 	}
 	if has("on_poison") {
 		options.OnPoison = func(ctx context.Context, tx snopgx.Tx, row event, err error) error {
+			if seen[row.Payload]++; row.Payload == "poison late" && seen[row.Payload] == 1 {
+				return errors.New("late")
+			}
 			_, failed := tx.Exec(ctx, "INSERT INTO failures VALUES ($1::text::sno, $2)", row.ID, err.Error())
 			return failed
 		}

@@ -14,14 +14,15 @@ async function act ({ id, payload }, client) {
   const times = (seen.get(id) ?? 0) + 1
   seen.set(id, times)
   const [what, argument] = payload.split(' ')
-  if ((what === 'fail' && times <= Number(argument)) || what === 'poison') throw new Error(payload)
+  if ((what === 'fail' && times <= Number(argument)) || what === 'poison' || (what === 'flaky' && [2, 3].includes(times))) throw new Error(payload)
   if (what === 'slow' || (what === 'idle' && times === 1)) {
     console.log('slow')
     await sleep(Number(argument) * 1000)
   }
   if (what === 'exit') process.exit(1)
-  if (what === 'sqlstate' && times === 1) await client.query(`DO $$ BEGIN RAISE EXCEPTION SQLSTATE '${argument}'; END $$`)
+  if (what === 'sqlstate' && times <= (argument === '40001' ? 3 : 1)) await client.query(`DO $$ BEGIN RAISE EXCEPTION SQLSTATE '${argument}'; END $$`)
   if (what === 'commit' || what === 'rollback') await client.query(what)
+  if (payload === 'commit fail') throw new Error(payload)
   if (what === 'unawaited') client.query('SELECT 1/0').catch(() => {})
   if (what === 'swallow' && times === 1) await client.query('SELECT 1/0').catch(() => {})
 }
@@ -34,6 +35,8 @@ async function follow ({ id, record }, client) {
 
 async function connect () {
   const client = new Client()
+  // The server can end the session before the consumer listens.
+  client.on('error', () => {})
   await client.connect()
   if (has('open')) await client.query('BEGIN')
   return client
@@ -45,11 +48,17 @@ const batches = has('batches')
 const handler = batches
   ? async (rows, client) => { for (const row of rows) await act(row, client) }
   : act
-const onPoison = (row, error, client) => client.query('INSERT INTO failures VALUES ($1, $2)', [row.id, error.message])
+async function onPoison ({ id, payload }, error, client) {
+  if (payload === 'poison late' && !seen.has(payload)) {
+    seen.set(payload, 1)
+    throw new Error('late')
+  }
+  await client.query('INSERT INTO failures VALUES ($1, $2)', [id, error.message])
+}
 const source = has('changes') ? ['changes', 'items_changes', follow] : ['feed', 'events', handler]
 consume(connect, ...source, {
   key: has('changes') ? 'changed' : 'id',
-  attempts: 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
+  attempts: has('once') ? 1 : 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
 }).catch(error => {
   console.error(error)
   process.exit(1)

@@ -33,11 +33,11 @@ def act(id, payload):
     """What to do with the connection: statements, one after the other; or an error."""
     seen[id] = seen.get(id, 0) + 1
     what, _, argument = payload.partition(" ")
-    if what == "fail" and seen[id] <= int(argument) or what == "poison":
+    if what == "fail" and seen[id] <= int(argument) or what == "flaky" and seen[id] in (2, 3) or what == "poison":
         raise Failure(payload)
     if what == "exit":
         raise SystemExit(3)
-    if what == "sqlstate" and seen[id] == 1:
+    if what == "sqlstate" and seen[id] <= (3 if argument == "40001" else 1):
         return f"DO $$ BEGIN RAISE EXCEPTION SQLSTATE '{argument}'; END $$"
     return {"commit": "COMMIT", "rollback": "ROLLBACK"}.get(what)
 
@@ -54,6 +54,8 @@ def handle(rows, connection):
         time.sleep(pause(*row[:2]))
         if statement := act(*row[:2]):
             connection.execute(statement)
+        if row[1] == "commit fail":
+            raise Failure(row[1])
         if row[1] == "swallow" and seen[row[0]] == 1:
             try:
                 connection.execute("SELECT 1/0")
@@ -69,6 +71,8 @@ async def handle_async(rows, connection):
         await asyncio.sleep(pause(*row[:2]))
         if statement := act(*row[:2]):
             await connection.execute(statement)
+        if row[1] == "commit fail":
+            raise Failure(row[1])
         if row[1] == "swallow" and seen[row[0]] == 1:
             try:
                 await connection.execute("SELECT 1/0")
@@ -93,6 +97,9 @@ async def follow_async(row, connection):
 
 
 def pass_poison(row, error, connection):
+    if row[1] == "poison late" and row[1] not in seen:
+        seen[row[1]] = 1
+        raise Failure("late")
     # A cursor, or what the asynchronous library waits for.
     return connection.execute(FAILURE, [row[0], str(error)])
 
@@ -118,7 +125,7 @@ async def main(arguments):
 
 
 logging.basicConfig(format="%(message)s")
-arguments = {"attempts": 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options}
+arguments = {"attempts": 1 if "once" in options else 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options}
 is_of_changes = "changes" in options
 source = ("changes", "items_changes") if is_of_changes else ("feed", "events")
 if is_of_changes:
