@@ -2,8 +2,8 @@
 import { connect as connectSocket } from 'node:net'
 import { fromBytes, toBytes } from './index.js'
 
-// The SQLSTATEs, or their classes, of errors that do not come again for ever: lost connections, lack of memory or space, conflicts.
-const TRY_AGAIN = /^(08|25P03|25P04|40|53|55P03|57P)/
+// The SQLSTATEs, or their classes, of errors that do not come again for ever: lost connections, standbys, lack of space, conflicts.
+const TRY_AGAIN = /^(08|25006|25P03|25P04|40|53|55P03|57P)/
 
 const STOPPED = new Error('the consumer was stopped')
 
@@ -100,7 +100,6 @@ export async function consume (connect, feed, source, handler, {
   if (!(batchSize >= 1 && attempts >= 1 && timeout > 0)) throw new RangeError('batch size, attempts and timeout must be positive')
   let session = null
   let hasConnected = false
-  let hasRetried = false
   let pause = 0.1
   // After a failure: how often which row has failed in a row; smaller batches up to a row.
   let failed = null
@@ -174,7 +173,6 @@ export async function consume (connect, feed, source, handler, {
           const { command } = await session.query('COMMIT')
           if (command !== 'COMMIT') throw new Error('the server rolled back: a statement of the handler failed')
           pause = 0.1
-          hasRetried = false
           if (last === null) {
             await session.stoppable(signal, timeout + 10, 'CALL sno_wait_feed($1, $2::interval)', feed, `${timeout} s`)
             continue
@@ -188,11 +186,7 @@ export async function consume (connect, feed, source, handler, {
       } catch (error) {
         if (error === STOPPED || !hasConnected) throw error
         const isLost = session?.lost ?? !/^\d/.test(error?.code)
-        if (!isLost && !TRY_AGAIN.test(error?.code) && error?.code !== '57014') {
-          // Once it can be the session's, whose plans do not fit after DDL.
-          if (hasRetried) throw error
-          hasRetried = true
-        }
+        if (!isLost && !TRY_AGAIN.test(error?.code) && error?.code !== '57014') throw error
         warn(session?.reason ?? error)
       }
       const { failure, ended } = outcome

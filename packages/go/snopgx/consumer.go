@@ -126,7 +126,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 		limit: options.BatchSize}
 	// The end of the connection rolls back an open transaction, also if the handler panics.
 	defer c.close()
-	hasConnected, hasRetried, pause := false, false, 100*time.Millisecond
+	hasConnected, pause := false, 100*time.Millisecond
 	for ctx.Err() == nil {
 		err := func() (err error) {
 			if c.conn == nil {
@@ -143,7 +143,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 			if err != nil {
 				return err
 			}
-			hasRetried, pause = false, 100*time.Millisecond
+			pause = 100 * time.Millisecond
 			if last == "" {
 				err = c.wait(ctx)
 			}
@@ -164,11 +164,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 			break
 		} else {
 			if !c.isTransient(err) && state(err) != "57014" {
-				// Once it can be the session's, whose plans do not fit after DDL.
-				if hasRetried {
-					return err
-				}
-				hasRetried = true
+				return err
 			}
 			c.warn(err, pause)
 		}
@@ -179,10 +175,10 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 	return nil
 }
 
-// isTransient is whether an error does not come again for ever: a lost connection, lack of memory or space, a conflict.
+// isTransient is whether an error does not come again for ever: a lost connection, a standby, lack of space, a conflict.
 func (c *consumer[T]) isTransient(err error) bool {
 	isLost := c.conn == nil && state(err) == "" || c.conn != nil && c.conn.IsClosed()
-	return isLost || has(state(err), "08", "25P03", "25P04", "40", "53", "55P03", "57P")
+	return isLost || has(state(err), "08", "25006", "25P03", "25P04", "40", "53", "55P03", "57P")
 }
 
 func (c *consumer[T]) warn(err error, pause time.Duration) {

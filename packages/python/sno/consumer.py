@@ -20,8 +20,8 @@ from sno import Sno
 
 __all__ = ["consume", "consume_async"]
 
-# The SQLSTATEs, or their classes, of errors that do not come again for ever: lost connections, lack of memory or space, conflicts.
-_TRY_AGAIN = ("08", "25P03", "25P04", "40", "53", "55P03", "57P")
+# The SQLSTATEs, or their classes, of errors that do not come again for ever: lost connections, standbys, lack of space, conflicts.
+_TRY_AGAIN = ("08", "25006", "25P03", "25P04", "40", "53", "55P03", "57P")
 
 
 class _Stopped(BaseException):
@@ -118,7 +118,7 @@ def _steps(
     if batch_size < 1 or attempts < 1 or timeout <= 0:
         raise ValueError("batch size, attempts and timeout must be positive")
     connection: Any = None
-    has_connected, has_retried, pause = False, False, 0.1
+    has_connected, pause = False, 0.1
     # After a failure: how often which row has failed in a row; smaller batches up to a row.
     failed, failures, careful_until, limit = None, 0, "", batch_size
     poison: Any = None
@@ -191,7 +191,7 @@ def _steps(
                     committed = yield own("COMMIT")
                     if committed.statusmessage != "COMMIT":
                         raise RuntimeError("the server rolled back: a statement of the handler failed")
-                    pause, has_retried = 0.1, False
+                    pause = 0.1
                     if last is None:
                         query = "CALL sno_wait_feed(%s, %s::interval)"
                         yield _Step(lambda: connection.execute(query, [feed, f"{timeout} s"]), connection, True, timeout + 10)
@@ -205,14 +205,9 @@ def _steps(
                         return
                     continue
             except Exception as error:
-                if not has_connected or connection is not None and not isinstance(error, psycopg.Error):
-                    raise
                 state = getattr(error, "sqlstate", None) or ("08" if isinstance(error, psycopg.OperationalError) else "")
-                if connection is not None and not state.startswith((*_TRY_AGAIN, "57014")):
-                    # Once it can be the session's, whose plans do not fit after DDL.
-                    if has_retried:
-                        raise
-                    has_retried = True
+                if not has_connected or connection is not None and not state.startswith((*_TRY_AGAIN, "57014")):
+                    raise
                 warn(error)
             if failure is not None and (connection.closed or (getattr(failure, "sqlstate", None) or "").startswith(_TRY_AGAIN)):
                 warn(failure)
