@@ -328,6 +328,11 @@ func (c *consumer[T]) close() {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		c.conn.Close(ctx)
+		// A statement that was given up is cancelled in the background, unless the process ends before.
+		select {
+		case <-c.conn.PgConn().CleanupDone():
+		case <-ctx.Done():
+		}
 		c.conn = nil
 	}
 }
