@@ -568,8 +568,9 @@ DECLARE
     ]),
     ("src/sno/horizon/look.rs", &[
         ("the plan of a look is kept for other feeds", &[WAITING],
-            "let is_kept = !plan.is_null() && CStr::from_ptr(text_of(plan)) == CStr::from_ptr(query);",
-            "let is_kept = !plan.is_null();"),
+            "id_type && CStr::from_ptr((*source).query_string) == CStr::from_ptr(query)", "id_type && !query.is_null()"),
+        ("the plan of a look is kept when the extension was created again", &[WAITING],
+            "*(*source).param_types == id_type &&", "id_type != Oid::INVALID &&"),
     ]),
     ("src/sno/horizon/reader.rs", &[
         ("the lock table is looked at though nothing is prepared", &[HORIZON],

@@ -149,6 +149,18 @@ fn queries_of_looks() {
     }
 }
 
+/// A session goes on when the extension was dropped and created: the type of its IDs is another one, the query is the same.
+#[test]
+fn another_type_of_the_same_name() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    for _ in 0..2 {
+        client.run(SETUP);
+        assert!(!wait(&mut client, "CALL sno_wait_feed('feed', '0 s')").0);
+        client.run("DROP EXTENSION sno CASCADE; DROP TABLE items; CREATE EXTENSION sno");
+    }
+}
+
 /// A transaction that is prepared before a restart, of which no generator knows.
 #[test]
 fn a_prepared_transaction() {

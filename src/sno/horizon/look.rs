@@ -6,7 +6,7 @@ use std::{
     ptr,
 };
 
-use pgrx::pg_sys::{self, Datum, FunctionCallInfo, SPIPlanPtr};
+use pgrx::pg_sys::{self, Datum, FunctionCallInfo, Oid, SPIPlanPtr};
 
 use crate::pg::{
     backend_local::BackendLocal,
@@ -37,10 +37,10 @@ unsafe fn has_row(fcinfo: FunctionCallInfo) -> Datum {
         raw::SPI_connect();
         // Nobody else may free it while it is executed: the query may call this function. After an error it stays in memory.
         let mut plan = LOOK.replace(ptr::null_mut());
-        let is_kept = !plan.is_null() && CStr::from_ptr(text_of(plan)) == CStr::from_ptr(query);
+        let mut types = [1, 2].map(|number| raw::get_fn_expr_argtype((*fcinfo).flinfo, number));
+        let is_kept = is_of(plan, query, types[0]);
         if !is_kept {
             free(plan);
-            let mut types = [1, 2].map(|number| raw::get_fn_expr_argtype((*fcinfo).flinfo, number));
             let options = pg_sys::CURSOR_OPT_GENERIC_PLAN as _;
             plan = raw::SPI_prepare_cursor(query, 2, types.as_mut_ptr(), options);
         }
@@ -68,18 +68,19 @@ unsafe fn free(plan: SPIPlanPtr) {
     }
 }
 
-/// The text from which a plan was prepared.
+/// Whether a plan was prepared from a text, with IDs of this type: it is another one after the extension was created again.
 ///
 /// # Safety
-/// A plan.
+/// A plan, or null, and a text.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn text_of(plan: SPIPlanPtr) -> *const c_char {
-    // SAFETY: as promised by the caller.
+unsafe fn is_of(plan: SPIPlanPtr, query: *const c_char, id_type: Oid) -> bool {
+    // SAFETY: as promised by the caller. The plan has two parameters.
     unsafe {
-        let sources = raw::SPI_plan_get_plan_sources(plan);
+        let sources = if plan.is_null() { ptr::null_mut() } else { raw::SPI_plan_get_plan_sources(plan) };
         if sources.is_null() {
-            return c"".as_ptr();
+            return false;
         }
-        (*(*(*sources).elements).ptr_value.cast::<pg_sys::CachedPlanSource>()).query_string
+        let source = (*(*sources).elements).ptr_value.cast::<pg_sys::CachedPlanSource>();
+        *(*source).param_types == id_type && CStr::from_ptr((*source).query_string) == CStr::from_ptr(query)
     }
 }
