@@ -1,9 +1,10 @@
 //! A server that has not preloaded the library: it reads, stores and restores IDs, and makes none.
 
+use std::path::Path;
 use std::process::Command;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, error, major_version, plan, program, text};
+use sno_tests::{Mode, Server, Sql as _, as_server, code, error, major_version, plan, program, text};
 
 use super::workers_started;
 
@@ -273,4 +274,24 @@ fn an_upgrade_goes_to_a_server_with_it_and_to_one_without_it() {
             client.run("INSERT INTO items DEFAULT VALUES");
         }
     }
+}
+
+/// A server in single-user mode, which repairs are made with, sets all of it up as well.
+#[test]
+fn single_user_mode_generates() {
+    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    let mut ids = server.ids();
+    ids.query(&mut server.connect(), "SELECT sno_new(1)").unwrap();
+    server.stop(Mode::Fast);
+    let data = server.data().display();
+    let script = format!(
+        "echo 'SELECT sno_partition(sno_new(1)) >> 8 AS number, 1 FROM generate_series(1, 10)' |
+         '{}' --single -D '{data}' postgres",
+        program("postgres").display()
+    );
+    let output = as_server(Path::new("sh")).arg("-c").arg(script).output();
+    let output = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert_eq!(output.matches("number = \"5\"").count(), 10, "{output}");
+    server.start();
+    ids.query(&mut server.connect(), "SELECT sno_new(1)").unwrap();
 }
