@@ -892,7 +892,7 @@ BEGIN
         UNION
         SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
     )
-    SELECT array_agg(a.attname) INTO keys
+    SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
     WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT o.oid FROM own_type o)
         AND a.attname = coalesce(sno_create_feed.key, a.attname)
@@ -908,8 +908,8 @@ BEGIN
     END IF;
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
-            HINT = CASE WHEN sno_create_feed.key IS NULL THEN 'Name the column: key => ''id''.'
-                ELSE 'The key of a table is a column of its primary key.' END;
+            HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])
+                ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such column.' END;
     END IF;
     IF NOT EXISTS (
         SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
@@ -1195,7 +1195,8 @@ BEGIN
     END IF;
     f.source := coalesce(f.source, pg_catalog.to_regclass(f.source_name));
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) f.source) THEN
-        RAISE EXCEPTION 'source of feed "%" does not exist', feed USING ERRCODE = 'undefined_table';
+        RAISE EXCEPTION 'source of feed "%" does not exist', feed USING ERRCODE = 'undefined_table',
+            HINT = 'Restore it, or use sno_drop_feed() and sno_create_feed().';
     END IF;
     f.source_name := f.source::pg_catalog.text;
     margin := pg_catalog.extract('epoch', f.margin) OPERATOR(pg_catalog.*) 1000000;

@@ -31,6 +31,7 @@ RESET ROLE;
 DROP ROLE regress_sno_somebody;
 
 -- Refused
+SELECT sno_create_feed('none', 'pg_am');
 SELECT sno_horizon('-1 ms');
 SELECT * FROM sno_feed('later', NULL::odd);
 SELECT * FROM sno_feed('later', NULL);
