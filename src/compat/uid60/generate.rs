@@ -6,17 +6,19 @@ use sno_core::{
         Uid60,
         uid60::{EPOCH, Lease, Seconds, Workers},
     },
+    server::Host as _,
 };
 
 use crate::{
     compat::settings::WORKERS,
     generator::{
+        backend::Backend,
         backend_session::{self, SessionCell},
         errors,
         scheme::Scheme,
         shared::Memory,
     },
-    pg::{datum::Timestamp, errors::Error, fmgr::export, server::random},
+    pg::{errors::Error, fmgr::export, server::random},
 };
 
 export! { uid60_new }
@@ -63,10 +65,7 @@ impl Session {
     fn start() -> Result<Self, Error> {
         let workers = WORKERS.get()?;
         let generator = backend_session::start(Uid60Scheme, &MEMORY, workers.numbers(), 0, Uid60::POOL)?;
-        let now = Uid60Scheme
-            .epoch()
-            .floor(Timestamp::now().unix_micros())
-            .map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
+        let now = Backend(Uid60Scheme).now().map_err(errors::clock_outside_epoch::<Uid60Scheme>)?;
         Ok(Self::lease(generator, workers, now))
     }
 
