@@ -12,7 +12,7 @@ fn number_at_the_next_start(server: &Server) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// IDs of a second, some in each tick, while the server's clock shows what follows a Unix time.
+/// Sets the server's clock to a Unix time, and collects IDs for about a second from then on: some in each tick.
 fn draw(server: &Server, ids: &mut Ids, from: f64) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     server.set_clock(&format!("{:+.6}", from - now.as_secs_f64()));
@@ -21,7 +21,8 @@ fn draw(server: &Server, ids: &mut Ids, from: f64) {
     ids.query(&mut server.connect(), each_tick).unwrap();
 }
 
-/// In the order of the page; and if the server is stopped before it has the new number, which is not there at the start then.
+/// The steps in the order of the page repeat no ID. If the server is stopped before the new number is configured, it starts with the
+/// old one, and IDs repeat.
 #[test]
 fn another_number_when_the_marks_are_ahead() {
     for is_reloaded in [true, false] {

@@ -1,4 +1,4 @@
-//! The look whether a feed has rows: a query whose plan is kept, since to plan it takes several times as long as to execute it.
+//! Looks whether a feed has rows, by a query whose plan is kept: planning takes several times as long as executing it.
 
 use std::{
     cell::Cell,
