@@ -1,5 +1,7 @@
 //! `CALL sno_wait_feed(…)` and `CALL sno_wait_read(…)`: they return in time, and hold nothing up meanwhile.
 
+use std::cell::Cell;
+use std::fs;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -172,6 +174,33 @@ fn a_prepared_transaction() {
     thread::sleep(Duration::from_secs(3));
     let (ready, took) = during(&server, WAIT, |other| other.run("COMMIT PREPARED 'one'"));
     assert!(ready && took < SOON, "{took:?}");
+}
+
+/// While something is prepared, each step of a wait copies the server's lock table, also if what is prepared has no IDs.
+#[test]
+fn a_prepared_transaction_without_ids() {
+    let server = Server::builder().conf("max_prepared_transactions", "2").start();
+    server.run(SETUP);
+    let mut holder = server.connect();
+    holder.run(&format!("BEGIN; {INSERT}"));
+    server.run("BEGIN; CREATE TABLE other (); PREPARE TRANSACTION 'two'");
+    let steps = Cell::new(0);
+    let (ready, _) = during(&server, WAIT, |other| {
+        let pid: i32 = other.one("SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL sno_wait%'");
+        let began = voluntary_switches(pid);
+        thread::sleep(Duration::from_secs(4));
+        steps.set(voluntary_switches(pid) - began);
+        holder.run("COMMIT");
+    });
+    assert!(ready);
+    assert!(steps.get() <= 8, "{} steps in 4 s", steps.get());
+}
+
+/// How often a process has gone to sleep.
+fn voluntary_switches(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.unwrap().trim().parse().unwrap()
 }
 
 /// The clock goes back, and later to where it was; and keys that no generator of this server has made.

@@ -49,7 +49,7 @@ fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let session = session()?;
     let database = Database::new(session.horizon_of(own_database()))?;
     let open = || database.open().map(|(_, tick)| tick).min();
-    let prepared = || database.prepared().map(|(_, tick)| tick).min();
+    let prepared = || database.prepared().ticks().min();
     let tick = session
         .horizon(&database.horizon, margin.div_ceil(Tick::MICROS), open, prepared)
         .map_err(errors::generation::<SnoScheme>)?;
@@ -82,25 +82,44 @@ impl Database {
         })
     }
 
-    /// The numbers and the ticks of transactions that are prepared, or about to be.
-    pub(crate) fn prepared(&self) -> impl Iterator<Item = (u32, Tick)> {
+    /// The transactions that are prepared, or about to be. If there are any, with or without IDs, this copies the lock table of
+    /// the server, and meanwhile nobody can take a lock.
+    pub(crate) fn prepared(&self) -> PreparedTransactions {
         let databases: Vec<_> = all_prepared().collect();
         let counts = |database| self.horizon.counts(database);
+        let has_copied_locks = databases.iter().any(|(_, database)| counts(*database));
         let mut locks: &[pg_sys::LockInstanceData] = &[];
-        // The whole lock table is copied, while nobody can take a lock.
-        if databases.iter().any(|(_, database)| counts(*database)) {
+        if has_copied_locks {
             // SAFETY: PostgreSQL copies its locks into the memory context of the call.
             locks = unsafe {
                 let data = &*pg_sys::GetLockStatusData();
                 slice::from_raw_parts(data.locks, data.nelements as usize)
             };
         }
-        let locks = locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag));
         // A transaction whose announcement has ended by now is listed with its database. One that is not listed, or not any
         // more, counts for all.
-        locks.filter(move |(number, _)| {
-            databases.iter().find(|(other, _)| other == number).is_none_or(|(_, database)| counts(*database))
-        })
+        let counts = |number| {
+            databases.iter().find(|(other, _)| *other == number).is_none_or(|(_, database)| counts(*database))
+        };
+        let locks = locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag));
+        PreparedTransactions {
+            has_copied_locks,
+            with_ids: locks.filter(|(number, _)| counts(*number)).collect(),
+        }
+    }
+}
+
+/// Prepared transactions that hold the horizon of a database.
+pub(crate) struct PreparedTransactions {
+    /// Whether the lock table was copied to find them.
+    pub(crate) has_copied_locks: bool,
+    /// The numbers of those with IDs, and since when.
+    with_ids: Vec<(u32, Tick)>,
+}
+
+impl PreparedTransactions {
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = Tick> {
+        self.with_ids.iter().map(|(_, tick)| *tick)
     }
 }
 
@@ -112,6 +131,7 @@ fn sno_horizon_holders() -> Result<Vec<Row<3>>, Error> {
     };
     let database = Database::new(MEMORY.generators()?.horizons.find(own_database()))?;
     let processes = database.open().map(|(process, tick)| row(Some(process.id()), None, tick));
-    let prepared = database.prepared().map(|(transaction, tick)| row(None, Some(transaction), tick));
+    let prepared = database.prepared().with_ids;
+    let prepared = prepared.into_iter().map(|(transaction, tick)| row(None, Some(transaction), tick));
     Ok(processes.chain(prepared).collect())
 }

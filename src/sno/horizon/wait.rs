@@ -130,13 +130,13 @@ fn step(margin_micros: u64, until: Timestamp) -> Result<Step, Error> {
     }
     let session = session()?;
     let database = Database::new(session.horizon_of(own_database()))?;
-    let is_prepared = Cell::new(false);
+    let has_copied_locks = Cell::new(false);
     let held = || {
         // In this order, as for a horizon.
         let open = database.open().map(|(_, tick)| tick).min();
-        let prepared = database.prepared().map(|(_, tick)| tick).min();
-        is_prepared.set(prepared.is_some());
-        [open, prepared].into_iter().flatten().min()
+        let prepared = database.prepared();
+        has_copied_locks.set(prepared.has_copied_locks);
+        open.into_iter().chain(prepared.ticks()).min()
     };
     let (mut watch, vain) = WATCH.get();
     let look = session
@@ -148,7 +148,7 @@ fn step(margin_micros: u64, until: Timestamp) -> Result<Step, Error> {
         return Ok(Step::Return(look));
     }
     // A look in vain found other rows than those of this feed, so there can be many more.
-    let millis = if is_prepared.get() {
+    let millis = if has_copied_locks.get() {
         PREPARED_STEP
     } else {
         ((margin_micros / 10_000).clamp(STEP.0, STEP.1) << vain.min(5)).min(STEP.1)
