@@ -1,4 +1,4 @@
--- The SQL objects of the extension sno_compat. "@type NAME LIKE UNIT" stands for what sno.sql has for every type: dev/install puts it there.
+-- The SQL objects of the extension sno_compat. "@type NAME LIKE UNIT" stands for what sno/type.sql has for every type: dev/install puts it there.
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION sno_compat" to load this file. \quit
@@ -24,50 +24,50 @@ $$;
 -- this server's settings count
 --
 
-CREATE FUNCTION snowflake_si_base_clock() RETURNS timestamptz AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_base_clock() IS 'internal: base clock of this server, from its settings';
-CREATE FUNCTION snowflake_si_machine_bits() RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_machine_bits() IS 'internal: number of machine bits of this server, from its settings';
+CREATE FUNCTION sno_internal.snowflake_si_base_clock() RETURNS timestamptz AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.snowflake_si_base_clock() IS 'internal: base clock of this server, from its settings';
+CREATE FUNCTION sno_internal.snowflake_si_machine_bits() RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.snowflake_si_machine_bits() IS 'internal: number of machine bits of this server, from its settings';
 CREATE FUNCTION snowflake_si_new() RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_new() IS 'new unique Snowflake-SI ID';
 
-CREATE FUNCTION snowflake_si_time(id bigint, base_clock timestamptz DEFAULT snowflake_si_base_clock()) RETURNS timestamptz
+CREATE FUNCTION snowflake_si_time(id bigint, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_time(bigint, timestamptz) IS 'when the Snowflake-SI ID was generated, to the millisecond';
 
-CREATE FUNCTION snowflake_si_machine(id bigint, machine_bits integer DEFAULT snowflake_si_machine_bits()) RETURNS integer
+CREATE FUNCTION snowflake_si_machine(id bigint, machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits()) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_machine(bigint, integer) IS 'machine of the Snowflake-SI ID';
 
-CREATE FUNCTION snowflake_si_index(id bigint, machine_bits integer DEFAULT snowflake_si_machine_bits()) RETURNS integer
+CREATE FUNCTION snowflake_si_index(id bigint, machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits()) RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_index(bigint, integer) IS 'number within millisecond and machine';
 
 CREATE FUNCTION snowflake_si_inspect(
-        id bigint, base_clock timestamptz DEFAULT snowflake_si_base_clock(),
-        machine_bits integer DEFAULT snowflake_si_machine_bits(),
+        id bigint, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock(),
+        machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits(),
         OUT "time" timestamptz, OUT machine integer, OUT index integer
     ) RETURNS record
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_inspect(bigint, timestamptz, integer) IS 'all parts of a Snowflake-SI ID';
 
 CREATE FUNCTION snowflake_si_make(
-        at timestamptz, machine integer, index integer, base_clock timestamptz DEFAULT snowflake_si_base_clock(),
-        machine_bits integer DEFAULT snowflake_si_machine_bits()
+        at timestamptz, machine integer, index integer, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock(),
+        machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits()
     ) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) IS 'Snowflake-SI ID of these parts';
 
-CREATE FUNCTION snowflake_si_lower(at timestamptz, base_clock timestamptz DEFAULT snowflake_si_base_clock()) RETURNS bigint
+CREATE FUNCTION snowflake_si_lower(at timestamptz, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_lower(timestamptz, timestamptz) IS 'smallest Snowflake-SI ID at or after a time';
 
-CREATE FUNCTION snowflake_si_upper(at timestamptz, base_clock timestamptz DEFAULT snowflake_si_base_clock()) RETURNS bigint
+CREATE FUNCTION snowflake_si_upper(at timestamptz, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_upper(timestamptz, timestamptz) IS 'largest Snowflake-SI ID at or before a time';
 
 CREATE FUNCTION snowflake_si_to_sno(
-        id bigint, metabyte integer, base_clock timestamptz DEFAULT snowflake_si_base_clock()
+        id bigint, metabyte integer, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()
     ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_to_sno(bigint, integer, timestamptz) IS 'the same ID as a sno';
@@ -104,16 +104,16 @@ CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANG
 COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 at or after a time';
 CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
-CREATE FUNCTION uid60_to_bigint(uid60) RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_to_bigint(uid60) IS 'internal: the number of a uid60';
-CREATE FUNCTION uid60_from_bigint(bigint) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
+CREATE FUNCTION sno_internal.uid60_to_bigint(uid60) RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.uid60_to_bigint(uid60) IS 'internal: the number of a uid60';
+CREATE FUNCTION sno_internal.uid60_from_bigint(bigint) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
 CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_sno(uid60, integer) IS 'the same ID as a sno';
 
-CREATE CAST (uid60 AS bigint) WITH FUNCTION uid60_to_bigint(uid60);
+CREATE CAST (uid60 AS bigint) WITH FUNCTION sno_internal.uid60_to_bigint(uid60);
 COMMENT ON CAST (uid60 AS bigint) IS 'the number';
-CREATE CAST (bigint AS uid60) WITH FUNCTION uid60_from_bigint(bigint);
+CREATE CAST (bigint AS uid60) WITH FUNCTION sno_internal.uid60_from_bigint(bigint);
 COMMENT ON CAST (bigint AS uid60) IS 'from a number of 60 bits';
 
 --
@@ -186,27 +186,27 @@ CREATE FUNCTION gid_lower(prefix text, at timestamptz) RETURNS gid AS 'MODULE_PA
 COMMENT ON FUNCTION gid_lower(text, timestamptz) IS 'smallest gid of a prefix at or after a time';
 CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at or before a time';
-CREATE FUNCTION gid_from_uuid(uuid) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION gid_from_uuid(uuid) IS 'internal: the gid whose 16 bytes a uuid has';
+CREATE FUNCTION sno_internal.gid_from_uuid(uuid) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.gid_from_uuid(uuid) IS 'internal: the gid whose 16 bytes a uuid has';
 
 CREATE CAST (gid AS uuid) WITHOUT FUNCTION;
 COMMENT ON CAST (gid AS uuid) IS 'the 16 bytes, in the same order';
-CREATE CAST (uuid AS gid) WITH FUNCTION gid_from_uuid(uuid);
+CREATE CAST (uuid AS gid) WITH FUNCTION sno_internal.gid_from_uuid(uuid);
 COMMENT ON CAST (uuid AS gid) IS 'from a uuid that was converted from a gid';
 
 --
 -- What the generators show
 --
 
-CREATE FUNCTION sno_compat_generators(
+CREATE FUNCTION sno_internal.sno_compat_generators(
         OUT scheme text, OUT generator integer, OUT number integer, OUT last_time timestamptz, OUT sequence integer,
         OUT safe_time timestamptz, OUT overflows bigint, OUT waited interval
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
-COMMENT ON FUNCTION sno_compat_generators() IS 'internal: generators in use since the server started';
+COMMENT ON FUNCTION sno_internal.sno_compat_generators() IS 'internal: generators in use since the server started';
 
 CREATE VIEW sno_compat_generators AS
-    SELECT scheme, generator, number, last_time, sequence, safe_time, overflows, waited FROM sno_compat_generators();
+    SELECT scheme, generator, number, last_time, sequence, safe_time, overflows, waited FROM sno_internal.sno_compat_generators();
 GRANT SELECT ON sno_compat_generators TO PUBLIC;
 COMMENT ON VIEW sno_compat_generators IS 'generators in use since the server started';
 COMMENT ON COLUMN sno_compat_generators.scheme IS 'which of the ID schemes';

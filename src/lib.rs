@@ -2,7 +2,7 @@
 //! server without repeats.
 //!
 //! It connects PostgreSQL with [`sno_core`], which has the IDs and their generators. The SQL that declares its
-//! functions is in `sql/`. A module imports only from those before it here:
+//! functions is in `sql/sno/`. A module imports only from those before it here:
 
 // An error of PostgreSQL's jumps over the frames of such a call. Each module or function that allows it says why it
 // may.
@@ -34,8 +34,25 @@ compile_error!("a panic becomes an ERROR by unwinding: build with panic = \"unwi
 
 pgrx::pg_module_magic!(name, version);
 
-// cargo pgrx writes the extension's script from this; `make install` installs the file itself.
-pgrx::extension_sql_file!("../sql/sno.sql", name = "sno", finalize);
+// The extension's script, in the order in which it creates its objects: `dev/install` takes the order from here, cargo pgrx from
+// what each file requires.
+pgrx::extension_sql_file!("../sql/sno/type.sql", name = "type", bootstrap);
+pgrx::extension_sql_file!("../sql/sno/index_support.sql", name = "index_support", requires = ["type"]);
+pgrx::extension_sql_file!("../sql/sno/generation.sql", name = "generation", requires = ["index_support"]);
+pgrx::extension_sql_file!("../sql/sno/horizon.sql", name = "horizon", requires = ["generation"]);
+pgrx::extension_sql_file!("../sql/sno/monitoring.sql", name = "monitoring", requires = ["horizon"]);
+pgrx::extension_sql_file!("../sql/sno/fields.sql", name = "fields", requires = ["monitoring"]);
+pgrx::extension_sql_file!("../sql/sno/masks.sql", name = "masks", requires = ["fields"]);
+pgrx::extension_sql_file!("../sql/sno/time.sql", name = "time", requires = ["masks"]);
+pgrx::extension_sql_file!("../sql/sno/internal.sql", name = "internal", requires = ["time"]);
+pgrx::extension_sql_file!("../sql/sno/partitions.sql", name = "partitions", requires = ["internal"]);
+pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["partitions"]);
+pgrx::extension_sql_file!("../sql/sno/reading.sql", name = "reading", requires = ["feeds"]);
+pgrx::extension_sql_file!("../sql/sno/waits.sql", name = "waits", requires = ["reading"]);
+pgrx::extension_sql_file!("../sql/sno/read_by_all.sql", name = "read_by_all", requires = ["waits"]);
+pgrx::extension_sql_file!("../sql/sno/changes.sql", name = "changes", requires = ["read_by_all"]);
+pgrx::extension_sql_file!("../sql/sno/casts.sql", name = "casts", requires = ["changes"]);
+pgrx::extension_sql_file!("../sql/sno/preload.sql", name = "preload", requires = ["casts"]);
 
 /// The shared memory of all generators.
 static MEMORY: [&dyn generator::shared::Reserve; 4] = [

@@ -38,12 +38,12 @@ const COUNTED: &str = "
 /// type.
 const CALLS: [(&str, &str, &[&str]); 10] = [
     ("A new key", "{f}", &["sno_new(1)", "gen_random_uuid()", "nextval_oid()", "clock_timestamp()"]),
-    ("Comparison", "{f}({k}, {k}_2)", &["sno_cmp", "uuid_cmp", "btint8cmp"]),
+    ("Comparison", "{f}({k}, {k}_2)", &["sno_internal.sno_cmp", "uuid_cmp", "btint8cmp"]),
     ("Less than", "{k} < {k}_2", &["sno_lt", "uuid_lt", "int8lt"]),
     ("Text to key", "{k}_text::{k}", &["sno_in", "uuid_in", "int8in"]),
     ("Key to text", "{k}::text", &["sno_out", "uuid_out", "int8out"]),
-    ("Hash", "{f}({k})", &["sno_hash", "uuid_hash", "hashint8"]),
-    ("Key to binary", "{f}({k})", &["sno_send", "uuid_send", "int8send"]),
+    ("Hash", "{f}({k})", &["sno_internal.sno_hash", "uuid_hash", "hashint8"]),
+    ("Key to binary", "{f}({k})", &["sno_internal.sno_send", "uuid_send", "int8send"]),
     ("Time of a key", "{f}({k})", &["sno_time"]),
     ("Least key of a time", "{f}(at)", &["sno_lower"]),
     // The last, as it adds rows.
@@ -134,7 +134,7 @@ fn count_rows(rows: usize) -> Result<Run, Box<dyn Error>> {
                 "" => all.fill(&format!("COPY counted ({key}) FROM '{{data}}/{key}' (FORMAT binary)")),
                 call => format!("SELECT count({call}) FROM counted"),
             });
-            functions.push(function.trim_end_matches(['(', '1', ')']));
+            functions.push(function.trim_start_matches("sno_internal.").trim_end_matches(['(', '1', ')']));
             run.series.push(series(["calls", title, key], 0.0));
         }
     }

@@ -3,7 +3,7 @@
 //! # Safety
 //!
 //! PostgreSQL calls the unsafe functions, as the functions that `type_functions!` declares, with the arguments of their
-//! SQL declarations in `sql/sno.sql`. So the arguments are of these types, and no frame above has anything to drop.
+//! SQL declarations in `sql/sno/type.sql`. So the arguments are of these types, and no frame above has anything to drop.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "their bodies follow the rule above")]
 

@@ -67,7 +67,6 @@ unsafe extern "C-unwind" {
         key4: Datum,
     ) -> Oid;
     pub(crate) fn buildoidvector(oids: *const Oid, length: c_int) -> *mut oidvector;
-    pub(crate) fn get_func_namespace(function: Oid) -> Oid;
     pub(crate) fn GetUserId() -> Oid;
 
     pub(crate) fn lappend(list: *mut List, datum: *mut c_void) -> *mut List;

@@ -21,11 +21,11 @@ fn millions_of_calls_leave_nothing_behind() {
         ("count(sno_inspect(sno_new(1)))", 1),
         ("count(sno_new(1)::text::sno)", 1),
         ("count(sno_new(1)::bytea::sno::uuid::sno)", 1),
-        ("count(sno_send(sno_new(1)))", 1),
+        ("count(sno_internal.sno_send(sno_new(1)))", 1),
         ("min(sno_new(1)), max(sno_new(1))", 1),
         ("count(sno_make(now(), 1, 2, 3) < sno_with_metabyte(sno_lower(now()), n % 256))", 1),
         (
-            "count(hashtext(sno_new(1)::text)::bigint + sno_hash(sno_new(2))), sum(sno_hash_extended(sno_new(3), n) % 2)",
+            "count(hashtext(sno_new(1)::text)::bigint + sno_internal.sno_hash(sno_new(2))), sum(sno_internal.sno_hash_extended(sno_new(3), n) % 2)",
             1,
         ),
         ("count(sno_generator())", 10),

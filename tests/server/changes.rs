@@ -476,6 +476,7 @@ fn rights() {
         let mut tracker = server.connect_as(who);
         tracker.run("SELECT sno_track_changes('items')");
         bob.run("INSERT INTO items VALUES (1, 1), (2, 2)");
+        thread::sleep(Duration::from_millis(8));
         alice.run("DELETE FROM items WHERE id = 2");
         assert_eq!(
             text(

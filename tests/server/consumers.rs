@@ -545,7 +545,7 @@ fn stops(language: Language) {
     assert_eq!(text(&mut case.client(), "SELECT count(*)::text FROM copy"), "5");
     // In one transaction with the work, or another consumer could read on from the wrong place.
     let same = "SELECT ((SELECT xmin::text FROM copy ORDER BY place DESC LIMIT 1) =
-        (SELECT xmin::text FROM sno_feed_positions))::text";
+        (SELECT xmin::text FROM sno_internal.feed_positions))::text";
     assert_eq!(text(&mut case.client(), same), "true");
     let consumer = case.start(&[]);
     case.assert_equal();

@@ -235,7 +235,7 @@ fn transactions() {
     let got = meanwhile(&server, &one, || client.run("COMMIT PREPARED 'two'"));
     assert_eq!((got.as_deref(), text(&mut client, &one)), (Ok(""), "3".into()));
     // A call that finds nothing waits for nobody.
-    client.run("BEGIN; SELECT FROM sno_feed_positions WHERE feed = 'feed' FOR UPDATE");
+    client.run("BEGIN; SELECT FROM sno_internal.feed_positions WHERE feed = 'feed' FOR UPDATE");
     assert_eq!(read(&mut other), "");
     client.run("ROLLBACK");
 }
@@ -421,7 +421,7 @@ fn refusals() {
     client.run("ALTER TABLE items RENAME id TO key");
     refused("postgres", feed, "42703", "column \"id\" does not exist");
     // A position that is not before the horizon, as after marks were removed and with a clock that is slow.
-    client.run("ALTER TABLE items RENAME key TO id; UPDATE sno_own_feeds SET position = 'xxxxxxxxxxxxxxxx' WHERE feed = 'feed'");
+    client.run("ALTER TABLE items RENAME key TO id; UPDATE sno_internal.own_feeds SET position = 'xxxxxxxxxxxxxxxx' WHERE feed = 'feed'");
     let error = error(&mut client, feed);
     assert_eq!(error.code().code(), "55000");
     assert!(
@@ -481,7 +481,7 @@ fn two_at_once() {
          SELECT sno_create_feed('slow', 'slow', now(), margin => '0')",
     );
     let read_slow = READ.replace("feed'", "slow'").replace("items", "slow");
-    first.run("UPDATE sno_feed_positions SET moved = moved - interval '1 min' WHERE feed = 'slow'; SELECT pg_advisory_lock(1)");
+    first.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min' WHERE feed = 'slow'; SELECT pg_advisory_lock(1)");
     let nothing = meanwhile(&server, &read_slow, || {
         other.run("SELECT sno_seek_feed('slow', '-infinity')");
         first.run("SELECT pg_advisory_unlock(1)");
@@ -493,7 +493,8 @@ fn two_at_once() {
 /// Where a batch ends, if the statement does not see all rows below the horizon: before the first such row.
 #[test]
 fn batches_that_are_not_all_visible() {
-    const POSITION_IS_STORED: &str = "UPDATE sno_feed_positions SET moved = moved - interval '1 min'";
+    const POSITION_IS_STORED: &str =
+        "UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'";
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(
@@ -517,12 +518,20 @@ fn batches_that_are_not_all_visible() {
         ("items", 10, &[1, 2, 3], "", one, "", "2 3"),
         ("items", 10, &[1, 2, 3], "", again, "", "1 2 3"),
         ("items", 10, &[1, 2, 3], "", &there_and_back, "", "1 2 3"),
-        ("items", 10, &[1, 2, 3], "", "UPDATE sno_own_feeds SET position = '2222222222222222'", "", "1 2 3"),
+        (
+            "items",
+            10,
+            &[1, 2, 3],
+            "",
+            "UPDATE sno_internal.own_feeds SET position = '2222222222222222'",
+            "",
+            "1 2 3",
+        ),
         ("tagged", 3, &[1, 2, -3, 4], "", "", "1 1 2 2", "3 3 4 4"),
         ("tagged", 10, &[1, -2, 3], "", "", "1 1", "2 2 3 3"),
     ] {
         client.run(&format!(
-            "TRUNCATE items, tags; DELETE FROM sno_feed_positions; SELECT sno_create_feed('feed', '{source}', key => 'id', margin => '0')"
+            "TRUNCATE items, tags; DELETE FROM sno_internal.feed_positions; SELECT sno_create_feed('feed', '{source}', key => 'id', margin => '0')"
         ));
         let mut writer = server.connect();
         writer.run("BEGIN");
@@ -600,8 +609,8 @@ fn what_is_written() {
     assert!((0..5).any(|_| idle(&mut client)), "an idle call writes");
     let position = "SELECT position::text FROM sno_feeds";
     let (before, mut other) = (text(&mut client, position), server.connect());
-    client.run("UPDATE sno_feed_positions SET moved = moved - interval '11 s'");
-    other.run("BEGIN; SELECT FROM sno_feed_positions FOR UPDATE");
+    client.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '11 s'");
+    other.run("BEGIN; SELECT FROM sno_internal.feed_positions FOR UPDATE");
     client.run("SET lock_timeout = '10 s'");
     assert_eq!((read(&mut client), text(&mut client, position)), (String::new(), before.clone()));
     other.run("ROLLBACK");
@@ -611,14 +620,14 @@ fn what_is_written() {
     assert_eq!((read(&mut client), text(&mut client, position)), (String::new(), after));
 
     client.run(&format!("{INSERT} (2); SELECT pg_stat_force_next_flush()"));
-    client.run("SELECT pg_stat_reset_single_table_counters('sno_feed_positions'::regclass)");
+    client.run("SELECT pg_stat_reset_single_table_counters('sno_internal.feed_positions'::regclass)");
     client.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
     next_tick();
     let one = READ.replace("items)", "items, 1)");
     (0..1001).for_each(|_| assert_ne!(text(&mut client, &one), ""));
     client.run("SELECT pg_stat_force_next_flush()");
     let updates = "SELECT n_tup_upd || ' ' || n_tup_hot_upd || ' ' || pg_relation_size(relid)
-                   FROM pg_stat_user_tables WHERE relname = 'sno_feed_positions'";
+                   FROM pg_stat_user_tables WHERE relname = 'feed_positions'";
     assert_eq!(text(&mut client, updates), "1001 1001 8192");
 }
 
@@ -710,47 +719,48 @@ fn rights() {
     // Everybody sees where feeds are, and nobody else can move, lock or drop them.
     assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds WHERE lag < '1 min'"), "1");
     for sql in [
-        "UPDATE sno_feed_positions SET position = NULL",
-        "DELETE FROM sno_feed_positions",
-        "INSERT INTO sno_feed_positions (feed, source, key) VALUES ('x', 'items', 'id')",
-        "INSERT INTO sno_own_feeds (feed, source, key, owner) VALUES ('x', 'items', 'id', 'alice')",
-        "INSERT INTO sno_own_feeds (feed, source, key) VALUES ('x', 'items', 'id')",
+        "UPDATE sno_internal.feed_positions SET position = NULL",
+        "DELETE FROM sno_internal.feed_positions",
+        "INSERT INTO sno_internal.feed_positions (feed, source, key) VALUES ('x', 'items', 'id')",
+        "INSERT INTO sno_internal.own_feeds (feed, source, key, owner) VALUES ('x', 'items', 'id', 'alice')",
+        "INSERT INTO sno_internal.own_feeds (feed, source, key) VALUES ('x', 'items', 'id')",
         // Would lock the row of another's feed.
-        "INSERT INTO sno_own_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
+        "INSERT INTO sno_internal.own_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
              ON CONFLICT (feed, owner) DO UPDATE SET position = NULL WHERE false",
-        "UPDATE sno_own_feeds SET owner = 'bob'",
-        "DELETE FROM sno_own_feeds",
-        "DELETE FROM sno_dropped_feeds",
-        "SELECT FROM sno_feed_positions FOR UPDATE",
-        "LOCK sno_feed_positions IN ROW EXCLUSIVE MODE",
-        "LOCK sno_own_feeds IN ROW EXCLUSIVE MODE",
-        "LOCK sno_new_feeds IN ROW EXCLUSIVE MODE",
-        "LOCK sno_dropped_feeds IN ROW EXCLUSIVE MODE",
+        "UPDATE sno_internal.own_feeds SET owner = 'bob'",
+        "DELETE FROM sno_internal.own_feeds",
+        "DELETE FROM sno_internal.dropped_feeds",
+        "SELECT FROM sno_internal.feed_positions FOR UPDATE",
+        "LOCK sno_internal.feed_positions IN ROW EXCLUSIVE MODE",
+        "LOCK sno_internal.own_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_internal.new_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_internal.dropped_feeds IN ROW EXCLUSIVE MODE",
         "LOCK sno_feeds IN ROW EXCLUSIVE MODE",
-        "TRUNCATE sno_feed_positions",
+        "TRUNCATE sno_internal.feed_positions",
     ] {
         assert_eq!(code(&mut bob, &format!("BEGIN; {sql}")), "42501", "{sql}");
         bob.run("ROLLBACK");
     }
     for sql in [
-        "UPDATE sno_own_feeds SET position = NULL",
-        "UPDATE sno_dropped_feeds SET feed = feed",
-        "UPDATE sno_own_feeds SET moved = now() WHERE feed = 'feed'",
-        "SELECT FROM sno_own_feeds FOR UPDATE",
+        "UPDATE sno_internal.own_feeds SET position = NULL",
+        "UPDATE sno_internal.dropped_feeds SET feed = feed",
+        "UPDATE sno_internal.own_feeds SET moved = now() WHERE feed = 'feed'",
+        "SELECT FROM sno_internal.own_feeds FOR UPDATE",
     ] {
         assert_eq!(bob.execute(sql, &[]).unwrap(), 0, "{sql}");
     }
     // A feed of a table that the role may not read.
-    let insert = "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '1 s')";
+    let insert =
+        "INSERT INTO sno_internal.new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '1 s')";
     assert_eq!(code(&mut bob, insert), "44000");
     alice.run("INSERT INTO items (n) VALUES (8)");
     assert_eq!(read(&mut alice), "8");
     // What would make the times of all feeds an error.
     for (sql, expected) in [
-        ("UPDATE sno_own_feeds SET moved = 'infinity'", "23514"),
+        ("UPDATE sno_internal.own_feeds SET moved = 'infinity'", "23514"),
         ("SELECT sno_create_feed('wide', 'items', margin => '170000000 years')", "22023"),
         (
-            "INSERT INTO sno_new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '-170000000 years')",
+            "INSERT INTO sno_internal.new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '-170000000 years')",
             "23514",
         ),
     ] {
@@ -799,7 +809,7 @@ fn names_and_paths() {
     client.run(&create);
     next_tick();
     assert_eq!(text(&mut client, &call), "1 2");
-    client.run(r#"UPDATE "Ex t%s".sno_feed_positions SET moved = moved - interval '1 min'"#);
+    client.run(r#"UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'"#);
     client.run(&call);
     assert!(
         client.one::<bool>(
@@ -836,7 +846,7 @@ fn dumps() {
     alice.run(
         "CREATE TABLE gone (id sno PRIMARY KEY); SELECT sno_create_feed('gone', 'gone'); DROP TABLE gone;
          CREATE TEMP TABLE passing (id sno PRIMARY KEY);
-         INSERT INTO sno_new_feeds (feed, source, key, margin)
+         INSERT INTO sno_internal.new_feeds (feed, source, key, margin)
              VALUES ('passing', 'passing', 'id', '1 s'), ('index', 'items_pkey', 'id', '1 s')",
     );
     alice.run(&format!("{INSERT} (1), (2)"));
@@ -1013,21 +1023,29 @@ fn one_name_of_several_roles() {
     let many = "SELECT sno_create_feed('feed ' || n, 'items') FROM generate_series(1, 1000) n";
     let refused = error(&mut bob, many);
     assert_eq!((refused.code().code(), refused.message()), ("53400", "role \"bob\" has too many feeds"));
-    let many =
-        "INSERT INTO sno_new_feeds SELECT 'feed ' || n, 'items', 'id', NULL FROM generate_series(1, 1000) n";
+    let many = "INSERT INTO sno_internal.new_feeds SELECT 'feed ' || n, 'items', 'id', NULL FROM generate_series(1, 1000) n";
     assert_eq!(code(&mut bob, many), "53400");
     bob.run(&many.replace("1000", "999"));
     assert_eq!(code(&mut bob, "SELECT sno_create_feed('another', 'items')"), "53400");
     alice.run("SELECT sno_create_feed('another', 'items')");
     // The function that a restore needs is of no use to others.
-    bob.run("CREATE TEMP TABLE trap (LIKE sno_feed_positions)");
+    bob.run("CREATE TEMP TABLE trap (LIKE sno_internal.feed_positions)");
     assert_eq!(
-        code(&mut bob, "CREATE TRIGGER t BEFORE INSERT ON trap FOR EACH ROW EXECUTE FUNCTION sno_add_feed()"),
+        code(
+            &mut bob,
+            "CREATE TRIGGER t BEFORE INSERT ON trap FOR EACH ROW EXECUTE FUNCTION sno_internal.add_feed()"
+        ),
         "42501"
     );
-    assert_eq!(code(&mut bob, "INSERT INTO sno_new_feeds (feed, key) VALUES ('feed', 'id')"), "23514");
+    assert_eq!(
+        code(&mut bob, "INSERT INTO sno_internal.new_feeds (feed, key) VALUES ('feed', 'id')"),
+        "23514"
+    );
     // A row that is no feed; columns that the role may not read.
-    assert_eq!(code(&mut alice, "INSERT INTO sno_new_feeds VALUES ('x', 'items', 'none', NULL)"), "44000");
+    assert_eq!(
+        code(&mut alice, "INSERT INTO sno_internal.new_feeds VALUES ('x', 'items', 'none', NULL)"),
+        "44000"
+    );
     client.run("REVOKE SELECT ON items FROM PUBLIC; GRANT SELECT (id) ON items TO alice");
     let refused = error(&mut alice, "SELECT sno_create_feed('x', 'items')");
     assert_eq!(

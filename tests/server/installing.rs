@@ -127,7 +127,10 @@ fn a_release_has_the_address_of_the_project() {
 #[test]
 fn scripts_are_ascii() {
     let mut scripts = vec![root().join("sno.control"), root().join("sno_compat.control")];
-    scripts.extend(fs::read_dir(root().join("sql")).unwrap().map(|entry| entry.unwrap().path()));
+    for folder in ["sql", "sql/sno"] {
+        scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    scripts.retain(|path| path.is_file());
     for script in scripts {
         for (number, line) in fs::read_to_string(&script).unwrap().lines().enumerate() {
             assert!(line.is_ascii(), "{}:{}: {line}", script.display(), number + 1);

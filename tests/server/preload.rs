@@ -22,7 +22,7 @@ const GENERATORS: [&str; 20] = [
     "(SELECT count(*) FROM sno_feeds)",
     "sno_seek_feed('kept', after => '2222222222222222')",
     "snowflake_si_new()",
-    "snowflake_si_base_clock()",
+    "sno_internal.snowflake_si_base_clock()",
     "snowflake_si_time(1)",
     "snowflake_si_machine(1)",
     "uid60_new()",

@@ -96,7 +96,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     });
     let read = "SELECT trap.sno_feed('export', NULL::public.log)";
     for sql in [
-        "UPDATE trap.sno_feed_positions SET moved = '2026-01-01Z'",
+        "UPDATE sno_internal.feed_positions SET moved = '2026-01-01Z'",
         read,
         read,
         "SELECT trap.sno_seek_feed('export', '-infinity')",

@@ -132,7 +132,7 @@ fn queries_of_looks() {
     let mut client = server.connect();
     client.run(
         "CREATE FUNCTION look(query text) RETURNS boolean LANGUAGE sql
-             AS $$ SELECT sno_has_row(query, sno_lower('-infinity'), sno_upper('infinity')) $$",
+             AS $$ SELECT sno_internal.has_row(query, sno_lower('-infinity'), sno_upper('infinity')) $$",
     );
     for _ in 0..3 {
         for (query, found) in [

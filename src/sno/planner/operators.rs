@@ -103,12 +103,11 @@ impl Operators {
         Some(node.cast())
     }
 
-    /// The ID that a function of the library has for a time, in an expression that replaces a call of another one, in
-    /// whose schema it is found by its name and its arguments. `None` if it is not this function of the library any
-    /// more, or if the user may not call it. If the time is a constant, so is the result.
+    /// The ID that a function of the library has for a time. The function is found in the schema of the type, by its
+    /// name and its arguments. `None` if it is not this function of the library any more, or if the user may not call
+    /// it. If the time is a constant, so is the result.
     pub(crate) unsafe fn bound(
         self,
-        replaced: Oid,
         Bound { name, function, of }: Bound<impl Fn(i64) -> Option<Sno>>,
         time: *mut Node,
         exclusive: Option<bool>,
@@ -135,7 +134,15 @@ impl Operators {
             pg_sys::Anum_pg_proc_oid as _,
             name.as_ptr().into(),
             raw::buildoidvector(types.as_ptr(), (*args).length).into(),
-            raw::get_func_namespace(replaced).into(),
+            raw::GetSysCacheOid(
+                pg_sys::SysCacheIdentifier::TYPEOID as _,
+                pg_sys::Anum_pg_type_typnamespace as _,
+                self.sno.into(),
+                Datum::null(),
+                Datum::null(),
+                Datum::null(),
+            )
+            .into(),
             Datum::null(),
         );
         let explicit = CoercionForm::COERCE_EXPLICIT_CALL;

@@ -483,7 +483,7 @@ impl Key {
             _ => return None,
         };
         let bound = Bound { name, function, of: |micros| value(micros, exclusive) };
-        let bound = self.operators.bound(self.sno_time, bound, time, Some(exclusive))?;
+        let bound = self.operators.bound(bound, time, Some(exclusive))?;
         self.operators.clause(operator, self.column, bound)
     }
 }

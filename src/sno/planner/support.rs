@@ -55,7 +55,7 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
             None
         }
         [left, right] => compare(call, left, right),
-        [id, since, until] => between(call, id, since, until),
+        [id, since, until] => between(id, since, until),
         _ => None,
     };
     simplified.map_or(Datum::null(), Datum::from)
@@ -67,30 +67,30 @@ unsafe fn compare(call: &FuncExpr, left: *mut Node, right: *mut Node) -> Option<
     let is_this = |known: &Function| *known as usize == function;
     let &([first, _], operator) = COMPARISONS.iter().find(|(functions, _)| functions.iter().any(is_this))?;
     let (id, time) = if is_this(&first) { (left, right) } else { (right, left) };
-    clause(call, operator, id, time)
+    clause(operator, id, time)
 }
 
 /// `id >= sno_lower(since) AND id < sno_lower(until)` for `sno_between(id, since, until)`.
-unsafe fn between(call: &FuncExpr, id: *mut Node, since: *mut Node, until: *mut Node) -> Option<*mut Node> {
+unsafe fn between(id: *mut Node, since: *mut Node, until: *mut Node) -> Option<*mut Node> {
     // The ID is evaluated twice, so it has to be cheap and without side effects.
     if !matches!((*id).type_, NodeTag::T_Var | NodeTag::T_Param | NodeTag::T_Const) {
         return None;
     }
     let copy = raw::copyObjectImpl(id.cast()).cast();
-    let since = clause(call, Operator::GreaterEqual, id, since)?;
-    let until = clause(call, Operator::Less, copy, until)?;
+    let since = clause(Operator::GreaterEqual, id, since)?;
+    let until = clause(Operator::Less, copy, until)?;
     let both = raw::lappend(raw::lappend(ptr::null_mut(), since.cast()), until.cast());
     Some(raw::make_andclause(both).cast())
 }
 
 /// `id operator sno_lower(time)`, or `sno_upper(time)` where the IDs of that time are less than or equal to it.
-unsafe fn clause(call: &FuncExpr, operator: Operator, id: *mut Node, time: *mut Node) -> Option<*mut Node> {
+unsafe fn clause(operator: Operator, id: *mut Node, time: *mut Node) -> Option<*mut Node> {
     let (name, function, value): (_, Function, fn(i64) -> Sno) = match operator {
         Operator::LessEqual | Operator::Greater => (c"sno_upper", sno_upper, Sno::upper_bound),
         _ => (c"sno_lower", sno_lower, Sno::lower_bound),
     };
     let operators = Operators::of(raw::exprType(id))?;
     let bound = Bound { name, function, of: |micros| Some(value(micros)) };
-    let bound = operators.bound(call.funcid, bound, time, None)?;
+    let bound = operators.bound(bound, time, None)?;
     operators.clause(operator, id, bound)
 }

@@ -20,7 +20,7 @@ DROP TABLE numbers;
 -- Without a base clock there is nothing to go by.
 SELECT command, answer('SELECT ' || command)
 FROM unnest(ARRAY[
-    'snowflake_si_base_clock()', 'snowflake_si_machine_bits()', 'snowflake_si_new()', 'snowflake_si_time(1)',
+    'sno_internal.snowflake_si_base_clock()', 'sno_internal.snowflake_si_machine_bits()', 'snowflake_si_new()', 'snowflake_si_time(1)',
     $q$snowflake_si_time(-1, '2020-01-01Z')$q$, $q$snowflake_si_time(9007199254740992, '2020-01-01Z')$q$,
     $q$snowflake_si_time(1, '2003-03-18 07:20:19.224Z')$q$, $q$snowflake_si_time(1, '2020-01-01 00:00:00.0001Z')$q$,
     $q$snowflake_si_time(1, 'infinity')$q$, 'snowflake_si_machine(1, 13)', 'snowflake_si_index(1, -1)',

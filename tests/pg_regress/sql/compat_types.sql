@@ -106,9 +106,9 @@ SELECT current_setting('data_directory') || '/sno_compat_copy' AS file \gset
 COPY others TO :'file' (FORMAT binary);
 COPY others_parts FROM :'file' (FORMAT binary);
 SELECT tableoid::regclass, count(*), (SELECT count(*) FROM (TABLE others INTERSECT TABLE others_parts) s) AS same FROM others_parts GROUP BY 1 ORDER BY 1;
-SELECT uid60_hash('AZI9gACAQD'), uid60_hash_extended('AZI9gACAQD', 1), uniqueid_hash('cb54ecf2840a0015'),
-       uniqueid_hash_extended('cb54ecf2840a0015', 1), gid_hash('5rMH4TvfXM-4FzkJ37568tQv'),
-       gid_hash_extended('5rMH4TvfXM-4FzkJ37568tQv', 1);
+SELECT sno_internal.uid60_hash('AZI9gACAQD'), sno_internal.uid60_hash_extended('AZI9gACAQD', 1), sno_internal.uniqueid_hash('cb54ecf2840a0015'),
+       sno_internal.uniqueid_hash_extended('cb54ecf2840a0015', 1), sno_internal.gid_hash('5rMH4TvfXM-4FzkJ37568tQv'),
+       sno_internal.gid_hash_extended('5rMH4TvfXM-4FzkJ37568tQv', 1);
 -- Sorts with many equal keys, and with more than memory holds.
 SET work_mem = '64kB';
 SELECT count(*), count(DISTINCT g), count(DISTINCT q), count(DISTINCT u) FROM others, generate_series(1, 100);

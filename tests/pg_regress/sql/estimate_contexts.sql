@@ -147,8 +147,8 @@ SELECT condition, rows, cost FROM queries, beside('SELECT FROM e WHERE ' || cond
 WHERE (rows <> 'good' OR cost <> 'good') AND condition !~ 'clock|CASE|COALESCE|OR n = 3' ORDER BY number;
 RESET ROLE;
 BEGIN;
-ALTER FUNCTION sno_lt NOT LEAKPROOF;
-ALTER FUNCTION sno_ge NOT LEAKPROOF;
+ALTER FUNCTION sno_internal.sno_lt NOT LEAKPROOF;
+ALTER FUNCTION sno_internal.sno_ge NOT LEAKPROOF;
 ALTER FUNCTION timestamptz_lt NOT LEAKPROOF;
 ALTER FUNCTION timestamptz_ge NOT LEAKPROOF;
 SET LOCAL ROLE regress_sno_some;

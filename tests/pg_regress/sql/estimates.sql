@@ -112,7 +112,7 @@ ALTER TABLE t DISABLE ROW LEVEL SECURITY;
 
 -- An operator with one operand that has this estimator, too.
 CREATE FUNCTION odd(sno) RETURNS boolean LANGUAGE SQL IMMUTABLE RETURN sno_metabyte($1) % 2 = 1;
-CREATE OPERATOR !!! (FUNCTION = odd, RIGHTARG = sno, RESTRICT = sno_ineqsel);
+CREATE OPERATOR !!! (FUNCTION = odd, RIGHTARG = sno, RESTRICT = sno_internal.sno_ineqsel);
 SELECT estimate($$SELECT FROM s WHERE !!! id AND id < '2026-01-02 00:00Z'::timestamptz$$) > 0 AS one_operand;
 DROP FUNCTION odd CASCADE;
 

@@ -45,6 +45,6 @@ BEGIN READ ONLY;
 SELECT * FROM sno_feed('later', NULL::items);
 ROLLBACK;
 DO $$ BEGIN PERFORM sno_drop_feed(feed) FROM sno_feeds; END $$;
-SELECT count(*) FROM sno_feed_positions;
+SELECT count(*) FROM sno_internal.feed_positions;
 DROP VIEW odd;
 DROP TABLE items;

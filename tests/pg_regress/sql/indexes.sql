@@ -94,10 +94,10 @@ SELECT index, compare(index, VARIADIC scans::text[]) FROM (VALUES
     ('USING brin (id sno_bloom_ops) WITH (pages_per_range = 2)', '{bitmapscan}')) v(index, scans);
 
 -- Distances are in ticks.
-SELECT sno_brin_distance(sno_lower('2026-01-01 00:00Z'), sno_lower('2026-01-01 00:00:01Z')) AS second,
-       sno_brin_distance(sno_lower('2026-01-01 00:00:01Z'), sno_lower('2026-01-01 00:00Z')) AS back,
-       sno_brin_distance('2222222222222222', '2222222222222222') AS none,
-       round(sno_brin_distance('2222222222222222', 'xxxxxxxxxxxxxxxx')::numeric) AS all;
+SELECT sno_internal.sno_brin_distance(sno_lower('2026-01-01 00:00Z'), sno_lower('2026-01-01 00:00:01Z')) AS second,
+       sno_internal.sno_brin_distance(sno_lower('2026-01-01 00:00:01Z'), sno_lower('2026-01-01 00:00Z')) AS back,
+       sno_internal.sno_brin_distance('2222222222222222', '2222222222222222') AS none,
+       round(sno_internal.sno_brin_distance('2222222222222222', 'xxxxxxxxxxxxxxxx')::numeric) AS all;
 
 -- Equal IDs share their place in a btree.
 CREATE TABLE refs AS SELECT '9q7k4op826n2g222'::sno AS id FROM generate_series(1, 20000);

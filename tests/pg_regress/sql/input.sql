@@ -3,7 +3,7 @@
 SELECT '2222222222222222'::sno AS first, 'xxxxxxxxxxxxxxxx'::sno AS last;
 
 -- \x and the ten bytes in hexadecimal, what drivers send for raw bytes; and in binary.
-SELECT '\x3e0b215ae6012a070000'::sno, '\x3E0B215AE6012A070000'::sno, sno_send('9q7k4op826n2g222');
+SELECT '\x3e0b215ae6012a070000'::sno, '\x3E0B215AE6012A070000'::sno, sno_internal.sno_send('9q7k4op826n2g222');
 
 -- Out and in again, text and binary, over random values and the ends.
 CREATE TABLE sample AS

@@ -23,9 +23,9 @@ SELECT count(*) AS pairs,
        bool_and((a = b) = (a::bytea = b::bytea)) AS eq, bool_and((a <> b) = (a::bytea <> b::bytea)) AS ne,
        bool_and((a < b) = (a::bytea < b::bytea)) AS lt, bool_and((a <= b) = (a::bytea <= b::bytea)) AS le,
        bool_and((a > b) = (a::bytea > b::bytea)) AS gt, bool_and((a >= b) = (a::bytea >= b::bytea)) AS ge,
-       bool_and(sign(sno_cmp(a, b)) = CASE WHEN a::bytea < b::bytea THEN -1 WHEN a::bytea > b::bytea THEN 1 ELSE 0 END) AS cmp,
-       bool_and(sno_larger(a, b) = CASE WHEN a::bytea > b::bytea THEN a ELSE b END) AS larger,
-       bool_and(sno_smaller(a, b) = CASE WHEN a::bytea < b::bytea THEN a ELSE b END) AS smaller
+       bool_and(sign(sno_internal.sno_cmp(a, b)) = CASE WHEN a::bytea < b::bytea THEN -1 WHEN a::bytea > b::bytea THEN 1 ELSE 0 END) AS cmp,
+       bool_and(sno_internal.sno_larger(a, b) = CASE WHEN a::bytea > b::bytea THEN a ELSE b END) AS larger,
+       bool_and(sno_internal.sno_smaller(a, b) = CASE WHEN a::bytea < b::bytea THEN a ELSE b END) AS smaller
 FROM (SELECT id AS a FROM ids ORDER BY id LIMIT 200) x, (SELECT id AS b FROM ids ORDER BY id LIMIT 200) y;
 
 SELECT min(id) = (SELECT id FROM ids ORDER BY id LIMIT 1) AS min,
@@ -34,10 +34,10 @@ FROM ids;
 SELECT min(id), max(id) FROM ids WHERE false;
 
 -- Hash values: hash partitions are built on them, so these may never change.
-SELECT id, sno_hash(id), sno_hash_extended(id, 0), sno_hash_extended(id, 42)
+SELECT id, sno_internal.sno_hash(id), sno_internal.sno_hash_extended(id, 0), sno_internal.sno_hash_extended(id, 42)
 FROM (VALUES ('2222222222222222'::sno), ('9q7k4op826n2g222'), ('xxxxxxxxxxxxxxxx')) v(id);
 -- The extended hash with seed 0 has the plain one as its low half.
-SELECT count(*) FROM ids WHERE sno_hash(id) <> (sno_hash_extended(id, 0)::bit(64)::bit(64) << 32)::bit(32)::int;
+SELECT count(*) FROM ids WHERE sno_internal.sno_hash(id) <> (sno_internal.sno_hash_extended(id, 0)::bit(64)::bit(64) << 32)::bit(32)::int;
 
 -- Plans: primary key and ORDER BY from the index; hash and merge joins.
 CREATE TABLE keys (id sno PRIMARY KEY, n integer);

@@ -84,7 +84,7 @@ SELECT steps($$SELECT * FROM replies ORDER BY sno_time(id) NULLS FIRST, n LIMIT 
 SELECT steps($$SELECT * FROM replies ORDER BY sno_time(parent) DESC NULLS LAST, sno_time(id), n LIMIT 3$$);
 SELECT steps($$SELECT * FROM replies ORDER BY sno_time(parent) DESC, n LIMIT 3$$);
 -- An index that is sorted by other operators has another order.
-CREATE FUNCTION compare_back(sno, sno) RETURNS integer LANGUAGE sql IMMUTABLE RETURN sno_cmp($2, $1);
+CREATE FUNCTION compare_back(sno, sno) RETURNS integer LANGUAGE sql IMMUTABLE RETURN sno_internal.sno_cmp($2, $1);
 CREATE OPERATOR CLASS back FOR TYPE sno USING btree AS
     OPERATOR 1 >, OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <, FUNCTION 1 compare_back(sno, sno);
 DROP INDEX replies_parent;

@@ -1,0 +1,299 @@
+--
+-- Partitions by time
+--
+
+-- The functions in plpgsql see only pg_catalog, so that nobody can slip in a function of the same name. What they need of the
+-- extension, they name with its schema.
+
+CREATE FUNCTION sno_internal.partition_bounds(
+        parent regclass, OUT partition regclass, OUT lower sno, OUT upper sno, OUT since timestamptz, OUT until timestamptz
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+    SELECT c.oid::regclass, i.lower, i.upper, coalesce(sno_time(i.lower), '-infinity'::timestamptz),
+           -- With a bound in the middle of a tick, not all of the tick is before it.
+           coalesce(sno_time(i.upper) + CASE WHEN i.upper > sno_lower(sno_time(i.upper)) THEN '4 ms'::interval ELSE '0'::interval END,
+               'infinity'::timestamptz)
+    FROM pg_partitioned_table p
+    JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] AND a.atttypid = 'sno'::regtype::oid
+    JOIN pg_inherits h ON h.inhparent = p.partrelid
+    JOIN pg_class c ON c.oid = h.inhrelid,
+    regexp_match(pg_get_expr(c.relpartbound, c.oid),
+        $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts),
+    LATERAL (SELECT b.parts[1]::sno, b.parts[2]::sno) i(lower, upper)
+    WHERE p.partrelid = parent::oid AND b.parts IS NOT NULL
+    -- As text, which has the same order: pg_upgrade restores this before it knows how to sort a sno.
+    ORDER BY b.parts[1] COLLATE pg_catalog."C" NULLS FIRST;
+END;
+COMMENT ON FUNCTION sno_internal.partition_bounds(regclass) IS
+    'internal: partitions of a table that is partitioned by sno, with their bounds as IDs and as times, except the default one';
+
+CREATE FUNCTION sno_partitions(
+        parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+    SELECT b.partition, b.since, b.until FROM sno_internal.partition_bounds(parent) b;
+END;
+COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
+
+CREATE FUNCTION sno_internal.partition_gaps(
+        parent regclass, start timestamp, stop timestamp, width interval, OUT lower sno, OUT upper sno
+    ) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT g.lower, g.upper
+    FROM generate_series(start, stop, width) span(start), (
+        SELECT lag(b.upper, 1, sno_lower('-infinity'::timestamptz)) OVER (ORDER BY b.lower::text COLLATE pg_catalog."C"), b.lower
+        FROM (
+            SELECT coalesce(p.lower, sno_lower('-infinity'::timestamptz)) AS lower, coalesce(p.upper, sno_lower('infinity'::timestamptz)) AS upper
+            FROM sno_internal.partition_bounds(parent) p
+            UNION ALL SELECT sno_lower('infinity'::timestamptz) AS lower, NULL::sno AS upper
+        ) b
+    ) free(lower, upper),
+    LATERAL (SELECT greatest(free.lower, sno_lower(span.start AT TIME ZONE 'UTC'::text)),
+                    least(free.upper, sno_lower((span.start + width) AT TIME ZONE 'UTC'::text))) g(lower, upper)
+    WHERE span.start < stop AND free.lower < free.upper AND g.lower < g.upper
+    ORDER BY g.lower::text COLLATE pg_catalog."C";
+END;
+COMMENT ON FUNCTION sno_internal.partition_gaps(regclass, timestamp, timestamp, interval) IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
+
+-- What each change of partitions begins with: calls for one table take turns.
+CREATE FUNCTION sno_internal.lock_partitioned(parent regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF parent IS NULL THEN
+        RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF NOT EXISTS (
+        SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
+        WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = sno_internal.id_type()
+    ) THEN
+        RAISE EXCEPTION 'table "%" is not partitioned by range of a single column of type sno',
+            coalesce((SELECT relname FROM pg_class WHERE oid = parent), parent::text)
+            USING ERRCODE = 'wrong_object_type', HINT = 'Create it with PARTITION BY RANGE (id).';
+    END IF;
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot change partitions in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
+                DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
+    END IF;
+    -- Neither readers nor writers wait for this lock.
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.lock_partitioned(regclass) IS 'internal: lock a table that is partitioned by sno, for a change of its partitions';
+
+-- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's lock_timeout says, or
+-- half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
+CREATE FUNCTION sno_internal.alter_partitions(command text) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    timeout text := current_setting('lock_timeout');
+BEGIN
+    IF timeout = '0' THEN
+        PERFORM set_config('lock_timeout', '500ms', true);
+    END IF;
+    EXECUTE command;
+    PERFORM set_config('lock_timeout', timeout, true);
+EXCEPTION
+    WHEN lock_not_available THEN
+        RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'lock_not_available', DETAIL = format('Others use a table that "%s" needs.', command),
+            HINT = 'Nothing was changed. Call it again later, or with a longer "lock_timeout".';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.alter_partitions(text) IS 'internal: run a statement that changes partitions, with a limit for its waits';
+
+CREATE FUNCTION sno_internal.create_partitions(
+        parent regclass, width interval, since timestamptz, until timestamptz
+    ) RETURNS SETOF regclass
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    start timestamp := since AT TIME ZONE 'UTC';
+    stop timestamp := until AT TIME ZONE 'UTC';
+    months integer;
+    info record;
+    gap record;
+    name text;
+    child text;
+    identity text;
+BEGIN
+    IF width IS NULL OR since IS NULL OR until IS NULL THEN
+        RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF width BETWEEN '1 second' AND '100 years' THEN
+        months := extract(year FROM width) * 12 + extract(month FROM width);
+    END IF;
+    IF months IS NULL OR months <> 0 AND width <> make_interval(months => months) THEN
+        RAISE EXCEPTION 'invalid width of partitions: "%"', width USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'A width is a number of months, or of days, hours, minutes and seconds, of 1 second to 100 years.';
+    END IF;
+    IF since >= until THEN
+        RAISE EXCEPTION 'partitions must start before they end: "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN
+        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since ELSE until END
+            USING ERRCODE = 'datetime_field_overflow',
+                DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
+    END IF;
+    IF stop > start + width * 1000 THEN
+        RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Use a larger width, or a shorter range of time.';
+    END IF;
+    -- Spans start at midnight UTC, on a Monday, or with the month.
+    IF months > 0 THEN
+        start := '2010-01-01'::timestamp
+            + width * (((extract(year FROM start) - 2010) * 12 + extract(month FROM start) - 1)::integer / months);
+    ELSE
+        start := date_bin(width, start, '2001-01-01');
+    END IF;
+
+    PERFORM sno_internal.lock_partitioned(parent);
+    SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner, c.relreplident AS identity,
+        coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
+    INTO info
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
+    LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
+    WHERE c.oid = parent;
+    FOR gap IN
+        SELECT lower, upper, lower::timestamptz AS since, upper::timestamptz AS until
+        FROM sno_internal.partition_gaps(parent, start, stop, width)
+    LOOP
+        IF octet_length(info.name) > 43 THEN
+            RAISE EXCEPTION 'name of table "%" is too long for the names of its partitions', info.name
+                USING ERRCODE = 'name_too_long', DETAIL = 'Each name is the name of the table and a time.';
+        END IF;
+        -- After its time, or, if it is within one tick, after its first ID.
+        name := info.name || CASE
+            WHEN gap.since = gap.until THEN '_' || gap.lower::text
+            ELSE to_char(gap.since AT TIME ZONE 'UTC', CASE
+                WHEN width >= '1 day' AND gap.since = date_trunc('day', gap.since, 'UTC') THEN '_YYYYMMDD'
+                WHEN gap.since = date_trunc('minute', gap.since) THEN '_YYYYMMDD_HH24MI'
+                ELSE '_YYYYMMDD_HH24MISSMS' END)
+        END;
+        child := format('%I.%I', info.schema, name);
+        IF to_regclass(child) IS NOT NULL THEN
+            RAISE EXCEPTION 'relation "%" already exists', name
+                USING ERRCODE = 'duplicate_table',
+                    DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, gap.since, gap.until),
+                    HINT = 'It may have been detached: attach it again, rename it, or drop it.';
+        END IF;
+        -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
+        EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
+            'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
+        IF info.owner <> current_user THEN
+            EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
+        END IF;
+        PERFORM sno_internal.alter_partitions(
+            format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, gap.lower, gap.upper));
+        -- Which ATTACH does not pass on: the index is the one that ATTACH has found or made for the table's.
+        identity := CASE info.identity WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN 'USING INDEX ' || (
+            SELECT quote_ident(c.relname)
+            FROM pg_index x JOIN pg_inherits i ON i.inhparent = x.indexrelid
+            JOIN pg_index y ON y.indexrelid = i.inhrelid JOIN pg_class c ON c.oid = y.indexrelid
+            WHERE x.indrelid = parent AND x.indisreplident AND y.indrelid = child::regclass) END;
+        IF identity IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
+        END IF;
+        RETURN NEXT child::regclass;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.create_partitions(regclass, interval, timestamptz, timestamptz) IS 'internal: sno_create_partitions()';
+
+CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz) RETURNS SETOF regclass
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT c FROM sno_internal.create_partitions(parent, width, since, until) c;
+END;
+COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
+
+CREATE FUNCTION sno_internal.expire_partitions(
+        parent regclass, before timestamptz, drop_expired boolean, read_by_all boolean
+    ) RETURNS SETOF text
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    child record;
+    all_read timestamptz;
+BEGIN
+    IF num_nulls(before, drop_expired, read_by_all) > 0 THEN
+        RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    IF before > now() THEN
+        RAISE EXCEPTION 'cannot expire partitions before "%"', before
+            USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
+    END IF;
+    PERFORM sno_internal.lock_partitioned(parent);
+    IF read_by_all THEN
+        all_read := sno_internal.read_by_all(parent)::timestamptz;
+        -- Null if one feed has read nothing: no partition ends before that.
+        before := CASE WHEN all_read IS NOT NULL THEN least(before, all_read) END;
+    END IF;
+    FOR child IN
+        SELECT p.partition, c.relkind
+        FROM sno_internal.partition_bounds(parent) p JOIN pg_class c ON c.oid = p.partition
+        WHERE p.until <= before
+    LOOP
+        RETURN NEXT child.partition;
+        PERFORM sno_internal.alter_partitions(format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
+        IF drop_expired THEN
+            PERFORM sno_internal.alter_partitions(
+                format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition));
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.expire_partitions(regclass, timestamptz, boolean, boolean) IS 'internal: sno_expire_partitions()';
+
+CREATE FUNCTION sno_expire_partitions(
+        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false
+    ) RETURNS SETOF text
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT e FROM sno_internal.expire_partitions(parent, before, drop_expired, read_by_all) e;
+END;
+COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean, boolean) IS
+    'detach the partitions that end before a time, and drop them only if drop_expired is true; with read_by_all, only those that all feeds have read';
+
+CREATE FUNCTION sno_maintain_partitions(
+        parent regclass, width interval, ahead integer DEFAULT 3,
+        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false,
+        OUT action text, OUT partition text
+    ) RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- Days and months are in UTC, as the partitions are.
+    today timestamp := now() AT TIME ZONE 'UTC';
+    before timestamptz := (today - retention) AT TIME ZONE 'UTC';
+BEGIN
+    IF ahead IS NULL OR ahead < 0 THEN
+        RAISE EXCEPTION 'invalid number of partitions ahead: %', coalesce(ahead::text, 'null')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF retention <= '0' THEN
+        RAISE EXCEPTION 'retention must be greater than zero: "%"', retention
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (drop_expired OR read_by_all) AND retention IS NULL THEN
+        RAISE EXCEPTION 'cannot expire partitions without a retention' USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Give a retention, or leave out drop_expired and read_by_all.';
+    END IF;
+    -- First, since it needs the stronger lock on the table.
+    IF before IS NOT NULL THEN
+        RETURN QUERY SELECT CASE WHEN drop_expired THEN 'dropped' ELSE 'detached' END, p
+            FROM sno_internal.expire_partitions(parent, before, drop_expired, read_by_all) p;
+    END IF;
+    RETURN QUERY SELECT 'created', p::text
+        FROM sno_internal.create_partitions(parent, width, now(),
+            -- No partition ends later.
+            least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z')) p;
+END
+$$;
+COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
+    'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention; with read_by_all, only those that all feeds have read';
