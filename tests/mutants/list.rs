@@ -635,7 +635,7 @@ DECLARE
     ]),
     ("src/sno/horizon/reader.rs", &[
         ("the lock table is looked at though nothing is prepared", &[HORIZON],
-            "        if databases.iter().any(|(_, database)| counts(*database)) {", "        if true {"),
+            "        if has_copied_locks {", "        if true {"),
         ("all prepared transactions are of this database", &[HORIZON],
             "is_none_or(|(_, database)| counts(*database))", "is_none_or(|_| true)"),
     ]),
