@@ -2,9 +2,7 @@
 
 use std::slice;
 
-use pgrx::pg_sys::{List, Node, NodeTag};
-
-use crate::pg::raw;
+use pgrx::pg_sys::{List, Node};
 
 /// The nodes of a list.
 ///
@@ -16,18 +14,4 @@ pub(crate) unsafe fn nodes<'a>(list: *const List) -> &'a [*mut Node] {
     }
     // SAFETY: the cells are an array of that length, and the cells of a list of nodes are pointers to nodes.
     unsafe { slice::from_raw_parts((*list).elements.cast(), (*list).length as usize) }
-}
-
-/// A new node of a type, with zeros in it.
-///
-/// # Safety
-/// The type that belongs to the tag.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(crate) unsafe fn make<T>(tag: NodeTag) -> *mut T {
-    // SAFETY: a node begins with its tag.
-    unsafe {
-        let node = raw::palloc0(size_of::<T>());
-        node.cast::<NodeTag>().write(tag);
-        node.cast()
-    }
 }

@@ -8,15 +8,14 @@
 use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
-    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, HeapTuple,
-    IndexOptInfo, IndexPath, JoinType, Latch, List, Node, NullTestType, Oid, Path, PlannerInfo, RegProcedure,
-    RelOptInfo, SPIPlanPtr, ScanDirection, SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry,
-    TypeCacheEntry, oidvector, varlena,
+    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, IndexOptInfo,
+    IndexPath, JoinType, Latch, List, Node, NullTestType, Oid, Path, PlannerInfo, RegProcedure, RelOptInfo,
+    SPIPlanPtr, ScanDirection, SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TypeCacheEntry,
+    oidvector, varlena,
 };
 
 unsafe extern "C-unwind" {
     pub(crate) fn palloc(size: usize) -> *mut c_void;
-    pub(crate) fn palloc0(size: usize) -> *mut c_void;
 
     // Only their addresses are used: PostgreSQL calls them.
     pub(crate) fn ssup_datum_unsigned_cmp(x: Datum, y: Datum, ssup: SortSupport) -> c_int;
@@ -113,10 +112,6 @@ unsafe extern "C-unwind" {
     pub(crate) fn contain_subplans(node: *mut Node) -> bool;
     pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
     pub(crate) fn canonicalize_ec_expression(expression: *mut Expr, type_: Oid, collation: Oid) -> *mut Expr;
-    pub(crate) fn SearchSysCache3(cache: c_int, key1: Datum, key2: Datum, key3: Datum) -> HeapTuple;
-    pub(crate) fn ReleaseSysCache(tuple: HeapTuple);
-    pub(crate) fn heap_copytuple(tuple: HeapTuple) -> HeapTuple;
-    pub(crate) fn heap_freetuple(tuple: HeapTuple);
     pub(crate) fn list_copy_head(list: *const List, length: c_int) -> *mut List;
     pub(crate) fn bms_equal(a: *const Bitmapset, b: *const Bitmapset) -> bool;
     pub(crate) fn is_dummy_rel(relation: *mut RelOptInfo) -> bool;

@@ -21,7 +21,6 @@ use crate::generator;
 
 /// What needs no preloading, when the library is loaded.
 pub(crate) fn load() {
-    planner::statistics::install();
     planner::rewrite::install();
     planner::orders::install();
 }

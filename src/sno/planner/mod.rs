@@ -17,8 +17,6 @@
 
 mod operators;
 
-pub(crate) mod statistics;
-
 mod selectivity;
 mod support;
 

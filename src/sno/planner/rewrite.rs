@@ -43,7 +43,7 @@ use crate::{
         planner::{
             check_for_interrupts, nth_entry,
             operators::{Bound, FIRST, LAST, Mark, Operator, Operators, is_function, mark},
-            statistics, utc,
+            utc,
         },
     },
 };
@@ -73,7 +73,6 @@ pub(crate) fn is_enabled() -> bool {
 unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
     if is_enabled() {
         Table::new(root, relation).rewrite(entry);
-        statistics::add(relation);
     }
 }
 

@@ -13,10 +13,7 @@ use crate::{
         versions::may_call,
     },
     sno::{
-        planner::{
-            operators::{Bound, Function, Operator, Operators, address},
-            statistics,
-        },
+        planner::operators::{Bound, Function, Operator, Operators, address},
         time::c::{
             sno_ge_time, sno_gt_time, sno_le_time, sno_lower, sno_lt_time, sno_upper, time_ge_sno,
             time_gt_sno, time_le_sno, time_lt_sno,
@@ -34,8 +31,7 @@ const COMPARISONS: [([Function; 2], Operator); 4] = [
 
 functions! {
     /// `sno_time_support(internal) → internal`: planner support for comparisons with a time. For `sno_time` it only
-    /// loads this library, whose hooks then rewrite the conditions of the same query ([`super::rewrite`]), and notes that
-    /// the query has it.
+    /// loads this library, whose hooks then rewrite the conditions of the same query ([`super::rewrite`]).
     sno_time_support: simplify;
 }
 
@@ -50,10 +46,6 @@ unsafe fn simplify(fcinfo: pg_sys::FunctionCallInfo) -> Datum {
         return Datum::null();
     }
     let simplified = match *nodes(call.args) {
-        [id] => {
-            statistics::note(call.funcid, raw::exprType(id));
-            None
-        }
         [left, right] => compare(call, left, right),
         [id, since, until] => between(id, since, until),
         _ => None,
