@@ -3,7 +3,7 @@
 #   PG=15                       the server's major version (that of the only server unless told)
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY DEBFULLNAME DEBEMAIL DRAFT
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY DEBFULLNAME DEBEMAIL DRAFT SAMPLE SEED SHARD
 
 .DEFAULT_GOAL := all
 .PHONY: $(shell sed -n 's/^\([a-z0-9 -]*\):.*\#\#.*/\1/p' $(MAKEFILE_LIST))
@@ -62,7 +62,7 @@ sim: ## simulate lives of servers, from seeds: SEED=7 STEPS=100000, DURATION=360
 
 test-faults: ## the fault suite in its long form: hundreds of millions of IDs
 	@dev/prerequisites
-	@PROPTEST_CASES=1024 cargo tests --test one_side
+	@PROPTEST_CASES=1024 cargo tests --test generator
 	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=4
 
 test-index: ## check btree indexes of ten million rows, entry by entry
@@ -71,10 +71,10 @@ test-index: ## check btree indexes of ten million rows, entry by entry
 test-drivers: ## test the libraries, and run the examples of every driver and ORM, which it installs
 	@dev/test-drivers
 
-test-mutants: ## break the extension in one place at a time; fail if the tests do not notice
+test-mutants: ## break the extension in one place at a time; fail if the tests do not notice: SAMPLE=10 SEED=7 for some of them
 	@dev/test-mutants
 
-test-mutants-core: ## the same for each function of the core that the guarantee rests on, by cargo-mutants
+test-mutants-core: ## the same for each function of the core that the guarantee rests on, by cargo-mutants: SHARD=3/20
 	@dev/test-mutants-core
 
 test-upgrade: ## run pg_upgrade from PG=15 to TO=18

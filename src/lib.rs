@@ -12,7 +12,7 @@
 #[cfg(feature = "pg19")]
 extern crate pgrx_19 as pgrx;
 
-/// Interfaces of PostgreSQL: calls, datums, errors, settings, waits, caches. It does not depend on IDs.
+/// Interfaces of PostgreSQL: calls, datums, errors, settings, waits. It does not depend on IDs.
 mod pg;
 
 /// Functions of all types of fixed length: input and output, comparison, hashing, sorts.

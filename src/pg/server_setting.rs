@@ -112,7 +112,7 @@ unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
     _extra: *mut *mut c_void,
     _source: GucSource::Type,
 ) -> bool {
-    // SAFETY: PostgreSQL passes a text, and frees the copy of the detail.
+    // SAFETY: PostgreSQL passes a text; the copy of the detail goes with the memory context of the command.
     unsafe {
         let text = CStr::from_ptr(*value).to_string_lossy();
         let Err(error) = text.parse::<T>() else { return true };

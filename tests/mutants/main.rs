@@ -4,14 +4,15 @@
 //! library is built there, and the tests of the unchanged sources run on a server that has it. A mutant that they don't
 //! notice is a failure, and so is one whose place in the sources is not there any more.
 //!
-//! With arguments, only the mutants whose names contain one of them are made.
+//! With arguments, only the mutants whose names contain one of them are made; with `SAMPLE=10`, ten of them, which `SEED`
+//! chooses.
 
 mod list;
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio, exit},
+    process::{self, Command, Output, Stdio, exit},
     time::Instant,
 };
 
@@ -25,7 +26,8 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned();
     let is_chosen =
         |mutant: &Mutant| chosen.is_empty() || chosen.iter().any(|part| mutant.name.contains(part.as_str()));
-    let mutants: Vec<Mutant> = mutants().filter(is_chosen).collect();
+    let mut mutants: Vec<Mutant> = mutants().filter(is_chosen).collect();
+    sample(&mut mutants);
     let tests = Tests::build(&root);
     let copy = Copy::new(&root);
 
@@ -70,6 +72,24 @@ fn main() {
     if !survivors.is_empty() {
         fail(&format!("Not noticed: {}", survivors.join("; ")));
     }
+}
+
+/// Leaves as many mutants as the environment wants.
+fn sample(mutants: &mut Vec<Mutant>) {
+    let number = |name| -> Option<u64> {
+        env::var(name).ok().filter(|text| !text.is_empty()).map(|text| text.parse().expect(name))
+    };
+    let Some(count) = number("SAMPLE") else { return };
+    let seed = number("SEED").unwrap_or_else(|| process::id().into());
+    println!("SAMPLE={count} SEED={seed} of {} mutants", mutants.len());
+    // By FNV-1a: whether one is chosen hardly changes when others are added.
+    mutants.sort_by_cached_key(|mutant| {
+        let bytes = seed.to_le_bytes().into_iter().chain(mutant.name.bytes());
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    });
+    mutants.truncate(count as usize);
 }
 
 /// The tests that failed: all if there are few.

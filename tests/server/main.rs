@@ -10,6 +10,7 @@ mod alone;
 mod changes;
 mod citus;
 mod clones;
+mod commands;
 mod compat;
 mod consumers;
 mod created_at;
