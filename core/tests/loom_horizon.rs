@@ -389,6 +389,28 @@ fn a_key_of_an_earlier_time() {
     Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
 }
 
+/// What a parallel worker has announced counts for its leader only if no reader was told a later tick, even if the leader learns
+/// of that reader in no other way.
+#[test]
+fn whether_an_announcement_of_another_process_holds() {
+    loom::model(|| {
+        let tick = |number| Tick::new(number).unwrap();
+        let shared = Arc::new((Horizon::default(), Announcement::default()));
+        // As in a scene, who only loads is last.
+        let reader = thread::spawn({
+            let shared = shared.clone();
+            move || shared.0.advance(tick(110), || shared.1.of(|| 7), || None).get()
+        });
+        let leader = thread::spawn({
+            let shared = shared.clone();
+            move || shared.0.is_held(&shared.1, || 7, tick(100))
+        });
+        shared.0.announce(&shared.1, 7, tick(100), Tick::MAX);
+        let (horizon, is_held) = (reader.join().unwrap(), leader.join().unwrap());
+        assert!(!is_held || horizon <= 100, "held at 100, and a reader was told {horizon}");
+    });
+}
+
 /// A leader whose parallel worker takes the first ID, and has ended before the leader inserts the row.
 #[test]
 fn a_worker_announces_for_its_leader() {

@@ -1,5 +1,6 @@
-//! The file of the marks, on a disk in memory: what a start makes of it, and what its writers leave to each other. Under
-//! loom also processes that start at the same time, in the orders that loom tries, weak memory included:
+//! Sessions of a server, with the file of the marks on a disk in memory: what a start makes of it, what its writers leave to
+//! each other, and when who waits for rows looks for them. Under loom also processes that start at the same time, and one that waits
+//! beside one that writes, in the orders that loom tries, weak memory included:
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg loom" cargo test -p sno-core --features marks --release --test marks_file
@@ -21,15 +22,19 @@ use std::{
 };
 
 use sno_core::{
-    Epoch, Prefix, SequenceRange, Tick,
+    Epoch, Prefix, SequenceRange, Tick, Watch,
     record::{LENGTH, Origin, Record},
     server::{Disk, Host, MarksFile, Notice, Session, Shared, Wait},
 };
 
-#[cfg(not(loom))]
-use std::sync::atomic::AtomicBool as Lock;
 #[cfg(loom)]
-use {loom::sync::atomic::AtomicBool as Lock, sno_core::Marks, std::sync::Arc};
+use {
+    loom::sync::atomic::{AtomicBool as Lock, AtomicU32},
+    sno_core::{Announcement, Marks, Member, Transaction},
+    std::sync::Arc,
+};
+#[cfg(not(loom))]
+use {sno_core::Marks, std::sync::atomic::AtomicBool as Lock};
 
 /// A server, its disk and its clock.
 struct Server {
@@ -42,8 +47,11 @@ struct Server {
     syncs_fail: AtomicBool,
     /// The tick of the last commit that was replayed before a promotion.
     replayed: Option<u64>,
-    /// What others do before a process gets the lock.
+    /// What others do before a process gets the lock, and before it reads the clock.
     meanwhile: fn(&Self),
+    before_reading: fn(&Self),
+    /// The longest that a process has waited for the lock, in microseconds.
+    longest_nap: AtomicU64,
 }
 
 const RANGE: SequenceRange = match SequenceRange::new(0, 3) {
@@ -74,6 +82,8 @@ impl Server {
             syncs_fail: AtomicBool::new(false),
             replayed: None,
             meanwhile: |_| (),
+            before_reading: |_| (),
+            longest_nap: AtomicU64::new(0),
         }
     }
 
@@ -118,6 +128,7 @@ impl Host<Tick> for Process<'_> {
     }
 
     fn unix_micros(&self) -> i64 {
+        (self.0.before_reading)(self.0);
         tick(self.0.now.load(Relaxed)).unix_micros()
     }
 
@@ -129,8 +140,9 @@ impl Host<Tick> for Process<'_> {
         0
     }
 
-    fn nap(&self, wait: Wait, _: u64) {
+    fn nap(&self, wait: Wait, micros: u64) {
         assert_eq!(wait, Wait::Marks);
+        self.0.longest_nap.fetch_max(micros, Relaxed);
         #[cfg(loom)]
         loom::thread::yield_now();
     }
@@ -218,6 +230,54 @@ fn processes_start_at_the_same_time() {
         builder.preemption_bound = builder.preemption_bound.or(Some(3));
         builder.check(move || start(now));
     }
+}
+
+/// A process that waits, beside one whose row has a key of the same time: in whatever order their loads and stores are seen, it
+/// has looked by the first step after the writer's end.
+#[cfg(loom)]
+#[test]
+fn a_wait_beside_a_writer() {
+    let wait = || {
+        let server = Arc::new(Server::new(1000, 8, [900, 950]));
+        // The writer's announcement, the number of its transaction, and whether its row is visible.
+        let of_writer = Arc::new((Announcement::default(), AtomicU32::new(0), Lock::new(false)));
+        let session = server.start();
+        let steps = |of_writer: Arc<(Announcement, AtomicU32, Lock)>, server: Arc<Server>| {
+            move |mut watch: Watch, times: &[u64]| {
+                let (announcement, number, visible) = &*of_writer;
+                let session = server.start();
+                let look = |now: &u64| {
+                    server.now.store(*now, Relaxed);
+                    let held = || announcement.of(|| number.load(Acquire));
+                    let look = session.step(&mut watch, 0, held).unwrap();
+                    look.map(|reach| (reach, visible.load(Acquire)))
+                };
+                let looks: Vec<_> = times.iter().map(look).collect();
+                (watch, looks)
+            }
+        };
+        let steps = steps(of_writer.clone(), server.clone());
+        // Who only loads runs last at first: of two operations, loom tries the other order if the second is the load.
+        let waiter = loom::thread::spawn({
+            let steps = steps.clone();
+            move || steps(Watch::new(), &[1000, 1001])
+        });
+        let (announcement, number, visible) = &*of_writer;
+        let (transaction, horizon) = (Transaction::new(), session.horizon_of(1));
+        number.store(7, Release);
+        let member = Member { horizon: &horizon, announcement, number: 7, is_shared: false };
+        let tick = session.next_of(&transaction, &member).unwrap().tick();
+        visible.store(true, Release);
+        number.store(0, Release);
+        let (watch, looks) = waiter.join().unwrap();
+        let (_, last) = steps(watch, &[1002]);
+        let looks = [looks, last].concat();
+        let finds = |&(reach, visible): &(Tick, bool)| visible && tick < reach;
+        assert!(looks.iter().flatten().any(finds), "a row of {tick:?}, and looks {looks:?}");
+    };
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.check(wait);
 }
 
 #[cfg(not(loom))]
@@ -324,5 +384,88 @@ mod one_process {
             }
             assert_eq!(server.marks(), [if early { 1500 } else { 1000 }, 3000]);
         }
+    }
+    fn step(
+        session: &Session<'_, Tick, 1, Process<'_>>,
+        watch: &mut Watch,
+        held: Option<u64>,
+    ) -> Option<u64> {
+        session.step(watch, 0, || held.map(tick)).unwrap().map(Tick::get)
+    }
+
+    /// What has been looked for is not looked for again, as long as nobody generates or holds anything back.
+    #[test]
+    fn a_wait_looks_no_more_often_than_it_has_to() {
+        let server = Server::new(1000, 8, [900; 2]);
+        let (session, mut watch) = (server.start(), Watch::new());
+        let mut looks = |held: fn(u64) -> Option<u64>| -> Vec<u64> {
+            let at = |now| {
+                server.now.store(now, Relaxed);
+                step(&session, &mut watch, held(now))
+            };
+            let first = server.now.load(Relaxed) + 1;
+            (first..first + 1000).filter_map(at).collect()
+        };
+        assert_eq!(looks(|_| None), [1001]);
+        session.next().unwrap();
+        assert_eq!(looks(|_| None), [2001]);
+        // That of a transaction which is open for a while.
+        session.next().unwrap();
+        assert_eq!(looks(|now| Some(3000).filter(|_| now < 3200)), [3200]);
+    }
+
+    /// An ID that another process takes while this one reads the clock.
+    #[test]
+    fn a_wait_misses_no_id_that_is_taken_meanwhile() {
+        let mut server = Server::new(1000, 8, [900; 2]);
+        server.before_reading = |server| {
+            if server.now.load(Relaxed) == 1001 {
+                server.now.store(1002, Relaxed);
+                server.shared.slots[0]
+                    .claim_from(tick(1001), &|| Ok(tick(1001)), RANGE, &Marks::unlimited())
+                    .unwrap();
+            }
+        };
+        let (session, mut watch) = (server.start(), Watch::new());
+        let steps = [(1000, None), (1001, Some(1001)), (1002, Some(1002))].map(|(now, held)| {
+            server.now.store(now, Relaxed);
+            step(&session, &mut watch, held)
+        });
+        // When its transaction has ended, another one is open, which may be so for long.
+        assert_eq!(steps[2], Some(1002), "{steps:?}");
+    }
+
+    /// IDs of before a step back are ahead of the clock: they are looked for when it has come to them again.
+    #[test]
+    fn a_wait_looks_for_ids_of_the_side_that_was_left() {
+        let server = Server::new(1000, 8, [900, 100]);
+        let (session, mut watch) = (server.start(), Watch::new());
+        let at = |now| server.now.store(now, Relaxed);
+        session.next().unwrap();
+        at(700);
+        assert!(session.next().unwrap().tick_tock());
+        assert_eq!(step(&session, &mut watch, None), Some(700));
+        at(800);
+        assert_eq!(step(&session, &mut watch, None), Some(800));
+        at(1001);
+        assert_eq!(step(&session, &mut watch, None), Some(1001));
+        at(1002);
+        assert_eq!(step(&session, &mut watch, None), None);
+    }
+
+    /// While another process writes, which takes long.
+    #[test]
+    fn waits_for_a_writer_are_short() {
+        let mut server = Server::new(1000, 8, [900; 2]);
+        server.lock.store(true, Relaxed);
+        server.meanwhile = |server| {
+            if server.serials.lock().unwrap().len() > 100 {
+                server.lock.store(false, Relaxed);
+            }
+            server.serials.lock().unwrap().push(0);
+        };
+        server.start();
+        let longest = server.longest_nap.load(Relaxed);
+        assert!((1_000..=100_000).contains(&longest), "{longest} us");
     }
 }

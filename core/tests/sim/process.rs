@@ -569,6 +569,7 @@ impl<'a> Process<'a> {
         let mut readable: HashMap<_, u32> = HashMap::new();
         let (mut last, mut dip) = ((i64::MAX, 0), 0);
         for _ in 0..3 + world.below(60) {
+            let began = world.time.get();
             let visible = machine.visible.borrow().clone();
             let clock = Tick::floor(machine.clock(world)).unwrap().get();
             // A step back between two steps that is over by the second one: the IDs of that time are before what was due.
@@ -597,7 +598,8 @@ impl<'a> Process<'a> {
                 })
             });
             let Some(Ok(look)) = look else { return };
-            last = (world.time.get(), Tick::floor(machine.clock(world)).unwrap().get());
+            // The clock can also step back within a step, after that has read it.
+            last = (began, Tick::floor(machine.clock(world)).unwrap().get());
             if let Some(tick) = held.get() {
                 visible.iter().filter(|row| row.at >= tick.get()).for_each(|row| {
                     readable.insert(row.id, 0);
