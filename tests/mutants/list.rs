@@ -1,4 +1,5 @@
-//! The mutants.
+//! The mutants: a sample of the faults that the tests are to notice, at least one of each kind that a test was once missing for. That
+//! all of them are noticed says that these tests still see, and no more: whoever changes a room tries faults that are not here.
 
 /// A program of tests, and the start of the names of its tests: `Suite("faults", "restarts::")`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +129,9 @@ const BY_FILE: &[(&str, &[Change])] = &[
     ("core/src/server/session.rs", &[
         ("generators are in the memory of their backends", &[SIM, UNIQUENESS],
             "        Ok(Self { slot: marks.shared.slot(number),", "        Ok(Self { slot: Box::leak(Box::default()),"),
+        ("who waits loads the generators before the clock", &[CORE],
+            "        let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;\n        let (seen, newest) = self.shared().newest();",
+            "        let (seen, newest) = self.shared().newest();\n        let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;"),
     ]),
     ("src/generator/backend_session.rs", &[
         ("a standby generates", &[STANDBY],
@@ -140,6 +144,8 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "matches!(byte, 0 | b' ' | b'\\n')", "matches!(byte, 0 | b' ')"),
     ]),
     ("core/src/slot.rs", &[
+        ("the newest ID is that of the present side", &[CORE],
+            "word.tick().max(self.departed(false)).max(self.departed(true))", "word.tick()"),
         ("a claim is not one atomic step", &[LOOM, UNIQUENESS],
             "        self.word.compare_exchange(old.0, new.0, AcqRel, Relaxed).is_ok()",
             "        self.word.load(Acquire) == old.0 && {\n            self.word.store(new.0, Release);\n            true\n        }"),
@@ -564,6 +570,8 @@ DECLARE
             "= (SELECT o.source FROM sno_internal.origin(source, key) o), true)"),
     ]),
     ("core/src/horizon.rs", &[
+        ("whether an announcement holds is asked without a fence", &[LOOM_HORIZON],
+            "        // As after an announcement: readers that have not seen it have raised the floor.\n        fence(SeqCst);\n", ""),
         ("a transaction passes no fence after its announcement", &[LOOM_HORIZON],
             "        announcement.lower(transaction, tick);\n        fence(SeqCst);", "        announcement.lower(transaction, tick);"),
         ("a reader passes no fence after it has raised the floor", &[LOOM_HORIZON],
