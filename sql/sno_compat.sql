@@ -9,9 +9,11 @@
 DO $$
 BEGIN
     IF NOT EXISTS (
-        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
-        WHERE d.classid = 'pg_catalog.pg_type'::regclass::oid AND d.objid = 'sno'::regtype::oid
-            AND d.refclassid = 'pg_catalog.pg_extension'::regclass::oid AND d.deptype = 'e'::"char" AND e.extname = 'sno'::name
+        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid OPERATOR(pg_catalog.=) d.refobjid
+        WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid
+            AND d.objid OPERATOR(pg_catalog.=) 'sno'::pg_catalog.regtype::pg_catalog.oid
+            AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid
+            AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char" AND e.extname OPERATOR(pg_catalog.=) 'sno'::pg_catalog.name
     ) THEN
         RAISE EXCEPTION 'type "sno" of the chosen schema does not belong to the extension sno'
             USING ERRCODE = 'duplicate_object', HINT = 'Create the extension in another schema.';

@@ -13,7 +13,7 @@ CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transactio
 COMMENT ON FUNCTION sno_internal.sno_horizon_holders() IS 'internal: open transactions that have IDs';
 
 CREATE VIEW sno_horizon_holders AS
-    SELECT pid, gid, since FROM sno_internal.sno_horizon_holders() LEFT JOIN pg_prepared_xacts USING (transaction);
+    SELECT pid, gid, since FROM sno_internal.sno_horizon_holders() LEFT JOIN pg_catalog.pg_prepared_xacts USING (transaction);
 GRANT SELECT ON sno_horizon_holders TO PUBLIC;
 COMMENT ON VIEW sno_horizon_holders IS 'open transactions that have IDs: sno_horizon() is before them';
 COMMENT ON COLUMN sno_horizon_holders.pid IS 'process of the transaction; null if it is prepared';

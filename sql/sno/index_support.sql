@@ -28,7 +28,7 @@ ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 3 (sno, interval) sno_int
 -- Skip scans came with PostgreSQL 18.
 DO $do$
 BEGIN
-    IF current_setting('server_version_num')::integer >= 180000 THEN
+    IF pg_catalog.current_setting('server_version_num')::pg_catalog.int4 OPERATOR(pg_catalog.>=) 180000 THEN
         EXECUTE $sql$
             CREATE FUNCTION sno_internal.sno_skipsupport(internal) RETURNS void
                 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE

@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     WHILE EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v') LOOP
         SELECT array_agg(DISTINCT o) INTO origins
-        FROM pg_rewrite r, regexp_matches(r.ev_action::text, ' :resname (\S+) \S+ \d+ :resorigtbl (\d+) :resorigcol (\d+) ', 'g') o
+        FROM pg_rewrite r, regexp_matches(r.ev_action::text, ' :resname ([^ ]+) [^ ]+ [0-9]+ :resorigtbl ([0-9]+) :resorigcol ([0-9]+) ', 'g') o
         WHERE r.ev_class = source AND r.ev_type = '1' AND o[1] = key;
         SELECT attrelid, attname INTO source, key FROM pg_attribute
         WHERE cardinality(origins) = 3 AND attrelid = origins[1][2]::oid AND attnum = origins[1][3]::smallint AND attnum > 0;

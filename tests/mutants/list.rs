@@ -504,6 +504,8 @@ DECLARE
             "IF EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = f.source) THEN"),
     ]),
     ("sql/sno/waits.sql", &[
+        ("a wait calls a function of the schema of the extension", &[SCHEMAS],
+            "coalesce(f.position, '2222222222222222')", "coalesce(f.position, @extschema@.sno_lower('-infinity'))"),
         ("a wait that found nothing says that there is something", &[WAITING],
             "        EXIT WHEN reach IS NULL;\n",
             "        ready := true;\n        EXIT WHEN reach IS NULL;\n"),

@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use sno_tests::{Server, Sql as _, error, plan, text, wait_until};
 
+/// Types that could be written instead of another one.
+const TYPES_INSTEAD: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,timestamptz,timestamp,date,interval,time,
+    int8,int4,int2,numeric,float8,bool}"#;
+
 /// Puts into a schema a better match than PostgreSQL's own for every function and operator of the scripts, wherever the
 /// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time. And
 /// the same as PostgreSQL's own, for paths in which the schema comes first.
@@ -47,8 +51,44 @@ const TRAPS: &str = r#"
     END
     $do$;
     -- What exists for any types.
-    CREATE FUNCTION trap.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';
-    CREATE FUNCTION trap.sno_lower(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';"#;
+    CREATE FUNCTION trap.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';"#;
+
+/// Once the extensions are there: for each of their functions, whatever its schema, one of its name in the schema of the extensions, with
+/// another type for one argument at a time. Returns how many there are.
+const OWN_TRAPS: &str = r#"
+    DO $do$
+    DECLARE
+        trap record;
+        planted integer := 0;
+    BEGIN
+        FOR trap IN
+            SELECT DISTINCT format('%s trap.%I(%s)%s', CASE prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, proname, new,
+                CASE WHEN prokind <> 'p' THEN ' RETURNS ' || CASE WHEN t.typtype = 'p' THEN 'integer' ELSE t.oid::regtype::text END END) AS head
+            FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+                JOIN pg_type t ON t.oid = p.prorettype,
+                generate_subscripts(proargtypes, 1) place, types instead,
+                LATERAL (SELECT string_agg(CASE WHEN i = place THEN instead.type ELSE a.t END::regtype::text, ', ' ORDER BY i) AS new
+                         FROM unnest(proargtypes) WITH ORDINALITY a(t, n), LATERAL (SELECT n - 1 AS i) i) changed
+            WHERE prokind IN ('f', 'p') AND pronamespace IN ('trap'::regnamespace, 'sno_internal'::regnamespace)
+                AND NOT proargtypes::oid[] && '{internal, cstring}'::regtype[]::oid[]
+        LOOP
+            BEGIN
+                EXECUTE 'CREATE ' || trap.head || ' LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$';
+                planted := planted + 1;
+            EXCEPTION WHEN duplicate_function OR invalid_function_definition THEN
+                -- It is the function itself, or another one of its name.
+            END;
+        END LOOP;
+        PERFORM set_config('test.planted', planted::text, false);
+    END
+    $do$"#;
+
+/// Which functions in PL/pgSQL of the extension no call has entered.
+const NOT_ENTERED: &str = "
+    SELECT coalesce(pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ' '), '')
+    FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e'
+    JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'
+    WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_stat_user_functions f WHERE f.funcid = p.oid)";
 
 /// Types instead of PostgreSQL's.
 const TYPES: &str = r#"
@@ -118,6 +158,59 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     assert_eq!(text(&mut client, changes), "8 0");
     assert_eq!(client.one::<i64>("SELECT trap.sno_forget_changes('public.items')"), 8);
     client.run("SELECT trap.sno_drop_feed('changes'), trap.sno_track_changes('public.items'), trap.sno_untrack_changes('public.items')");
+}
+
+/// Who owns the schema of the extension can put functions there that match a call better than the extension's own. Whatever a superuser
+/// calls, with exact types, the extension calls none of them.
+#[test]
+fn functions_of_others_are_not_called() {
+    let server = Server::builder().extension(false).conf("track_functions", "pl").start();
+    let mut client = server.connect();
+    client.run(&format!(
+        "CREATE SCHEMA trap; CREATE TEMP TABLE types AS SELECT unnest('{TYPES_INSTEAD}'::regtype[]) AS type;
+         CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap; {OWN_TRAPS}"
+    ));
+    let planted: i32 = text(&mut client, "SELECT current_setting('test.planted')").parse().unwrap();
+    assert!(planted > 2500, "{planted}");
+    client.run(
+        "CREATE TABLE log (id trap.sno PRIMARY KEY DEFAULT trap.sno_new(1::integer), n integer) PARTITION BY RANGE (id);
+         CREATE TABLE items (id varchar(9), n integer, PRIMARY KEY (id, n));
+         CREATE VIEW twice AS SELECT log.* FROM log, generate_series(1, 2);
+         SET search_path = trap, pg_catalog",
+    );
+    // Each once: all functions for users that are not operators or conversions.
+    for call in [
+        "SELECT trap.sno_create_partitions('public.log'::regclass, '1 day'::interval, '2026-01-01Z'::timestamptz, '2026-01-03Z'::timestamptz)",
+        "SELECT trap.sno_maintain_partitions('public.log'::regclass, '1 day'::interval, 1::integer, '1 day'::interval, true::boolean, false::boolean)",
+        "SELECT trap.sno_partitions('public.log'::regclass)",
+        "SELECT trap.sno_create_feed('log'::text, 'public.log'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval)",
+        "SELECT trap.sno_create_feed('twice'::text, 'public.twice'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval)",
+        "INSERT INTO public.log (n) SELECT generate_series(1::integer, 3::integer)",
+        "CALL trap.sno_wait_feed('log'::text, '5 s'::interval, NULL::boolean)",
+        "SELECT n FROM trap.sno_feed('log'::text, NULL::public.log, 2::integer, NULL::trap.sno)",
+        "CALL trap.sno_wait_feed('twice'::text, '5 s'::interval, NULL::boolean)",
+        "BEGIN; SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer, NULL::trap.sno);
+         SELECT trap.sno_seek_feed('twice'::text, NULL::timestamptz, '2222222222222222'::trap.sno); COMMIT",
+        "CALL trap.sno_wait_read('log'::text, '2222222222222222'::trap.sno, '1 s'::interval, NULL::boolean)",
+        "CALL trap.sno_wait_read('log'::text, 'xxxxxxxxxxxxxxxx'::trap.sno, '10 ms'::interval, NULL::boolean)",
+        "SELECT trap.sno_seek_feed('log'::text, '-infinity'::timestamptz, NULL::trap.sno)",
+        "SELECT trap.sno_read_by_all('public.log'::regclass)",
+        "SELECT trap.sno_expire_partitions('public.log'::regclass, '2026-01-02Z'::timestamptz, false::boolean, true::boolean)",
+        "SELECT trap.sno_track_changes('public.items'::regclass, 7::integer)",
+        "INSERT INTO public.items VALUES ('a'::varchar, 1::integer); UPDATE public.items SET n = 2::integer; TRUNCATE public.items",
+        "SELECT trap.sno_create_feed('changes'::text, 'public.items_changes'::regclass, '-infinity'::timestamptz, 'changed'::name, '0'::interval)",
+        "SELECT pg_sleep(0.02::float8)",
+        "SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno)",
+        "SELECT trap.sno_forget_changes('public.items'::regclass)",
+        "SELECT trap.sno_drop_feed('changes'::text)",
+        "SELECT trap.sno_untrack_changes('public.items'::regclass)",
+        "SELECT trap.sno_horizon('0'::interval), trap.sno_holds_horizon('xxxxxxxxxxxxxxxx'::trap.sno), trap.sno_generator()",
+        "TABLE trap.sno_feeds; TABLE trap.sno_horizon_holders; TABLE trap.sno_generators; TABLE trap.sno_compat_generators",
+        "SELECT pg_stat_force_next_flush()",
+    ] {
+        client.run(call);
+    }
+    assert_eq!(text(&mut client, NOT_ENTERED), "");
 }
 
 /// Functions that return another type than the library makes would hand out its memory.

@@ -130,6 +130,13 @@ mod without {
         );
         let read = r#"SELECT sum(n) FROM "Ev""il; --".uuidv7_feed('f', NULL::"Ev""il; --"."It's %I")"#;
         assert_eq!(text(&mut client, read), "3");
+        // The functions of feeds look into the schema by its name; the file gives them the new one.
+        client.run(r#"ALTER SCHEMA "Ev""il; --" RENAME TO renamed; SET search_path = renamed"#);
+        let read = r#"SELECT sum(n) FROM uuidv7_feed('f', NULL::"It's %I")"#;
+        assert_eq!(code(&mut client, read), "42P01");
+        client.run(&sql_file("uuidv7.sql"));
+        client.run(r#"INSERT INTO "It's %I" (n) VALUES (4); SELECT pg_sleep(0.01)"#);
+        assert_eq!(text(&mut client, read), "4");
     }
 
     /// In whole milliseconds; before 1970 and for ever they are within the first and the last one. Against those of the extension: `beside`.
