@@ -1,4 +1,4 @@
-//! The SQL under "Citus" in docs/neighbours.md, on a coordinator and two workers: `make test-citus`, where Citus is at
+//! The SQL under "Citus" in docs/tools.md, on a coordinator and two workers: `make test-citus`, where Citus is at
 //! hand.
 
 use std::fs;
@@ -44,7 +44,7 @@ fn the_page_about_citus() {
     }
     client.run("CREATE EXTENSION sno");
 
-    let page = page("neighbours.md");
+    let page = page("tools.md");
     let mut count = 0;
     for Block { sql, .. } in blocks(section(&page, "Citus"), "postgresql") {
         let printed = psql(&coordinator, sql);

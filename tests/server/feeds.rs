@@ -674,7 +674,7 @@ fn plans() {
     }
 }
 
-/// The line for a shell in docs/order.md.
+/// The line for a shell in docs/feeds.md.
 #[test]
 fn lines_of_json() {
     let server = Server::builder().start();
@@ -683,7 +683,7 @@ fn lines_of_json() {
          SELECT sno_create_feed('export', 'events', margin => '0');
          INSERT INTO events VALUES ('2222222222222222', 'a \"b\"'), ('2222222222222223', E'c\nd')",
     );
-    let page = docs::page("order.md");
+    let page = docs::page("feeds.md");
     let [line] = &docs::blocks(docs::section(&page, "Feeds"), "sh")[..] else { panic!("one line") };
     let print = || {
         let mut path = vec![program("")];

@@ -481,7 +481,7 @@ fn a_horizon_of_another_database() {
     never_asked.run("SELECT sno_new(1)");
 }
 
-/// The LSN that docs/order.md says to wait for. The place of the next record is not reached while nothing is written.
+/// The LSN that docs/feeds.md says to wait for. The place of the next record is not reached while nothing is written.
 #[test]
 fn an_idle_primary_with_a_new_wal_segment() {
     let server = Server::builder().start();
@@ -493,7 +493,7 @@ fn an_idle_primary_with_a_new_wal_segment() {
     writer.run("SELECT pg_switch_wal()");
     let horizon = text(&mut writer, NOW);
     let call = "pg_logical_emit_message(true, 'sno', '')";
-    assert!(super::docs::page("order.md").contains(call));
+    assert!(super::docs::page("feeds.md").contains(call));
     let lsn = text(&mut writer, &format!("SELECT {call}"));
     let reached = format!("SELECT pg_last_wal_replay_lsn() >= '{lsn}'");
     let began = Instant::now();
@@ -504,7 +504,7 @@ fn an_idle_primary_with_a_new_wal_segment() {
     assert!(reader.one::<bool>(&format!("SELECT count(*) = 1 FROM items WHERE id < '{horizon}'")));
 }
 
-/// As docs/order.md says: the horizon of the primary counts on a standby that has replayed as much.
+/// As docs/feeds.md says: the horizon of the primary counts on a standby that has replayed as much.
 #[test]
 fn on_a_standby_and_after_its_promotion() {
     let server = Server::builder().conf("max_prepared_transactions", "9").start();

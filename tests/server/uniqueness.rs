@@ -106,7 +106,7 @@ fn without_a_partition_of_their_own_there_are_no_ids_of_given_times() {
     }
 }
 
-/// What docs/order.md says IDs are sorted by.
+/// What docs/feeds.md says IDs are sorted by.
 #[test]
 fn within_a_session_ids_of_one_metabyte_are_in_the_order_of_their_calls() {
     let server = Server::builder().start();
