@@ -75,6 +75,29 @@ fn alerts(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<String> {
     fired
 }
 
+/// Who is woken by an alert finds its name on the page, and the page by the alert.
+#[test]
+fn each_alert_has_its_row_and_its_page() {
+    let docs = format!("{}/../docs", env!("CARGO_MANIFEST_DIR"));
+    let operation = fs::read_to_string(format!("{docs}/operation.md")).unwrap();
+    let rules = file("alerts.yaml");
+    let mut alerts = 0;
+    for rule in rules.split("- alert: ").skip(1) {
+        let name = rule.lines().next().unwrap();
+        let rows =
+            operation.lines().filter(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));
+        assert_eq!(rows.count(), 1, "rows of operation.md for {name}");
+        let address = rule.split_once("runbook_url: https://HOST/OWNER/NAME/blob/main/docs/").expect(name).1;
+        let (page, anchor) = address.lines().next().unwrap().split_once('#').unwrap();
+        let page = fs::read_to_string(format!("{docs}/{page}")).unwrap();
+        let headings = page.lines().filter_map(|line| line.strip_prefix("## ").or(line.strip_prefix("### ")));
+        let mut anchors = headings.map(|heading| heading.to_lowercase().replace(' ', "-").replace('`', ""));
+        assert!(anchors.any(|other| other == anchor), "{name}: {anchor}");
+        alerts += 1;
+    }
+    assert!(alerts >= 12);
+}
+
 #[test]
 fn each_alert_fires_on_a_server_in_its_state() {
     let check = Command::new("promtool")
