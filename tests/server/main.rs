@@ -28,6 +28,7 @@ mod hostile;
 mod imports;
 mod indexes;
 mod installing;
+mod leaving;
 mod masks;
 mod monitoring;
 mod moving;
