@@ -4,11 +4,13 @@
 
 -- Up to which ID the rows of each feed were read. The key has the owner, so that no role can take a name from another.
 CREATE TABLE sno_internal.feed_positions (
+    -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of all feeds. The first
+    -- column, so that each row of a dump begins with \N: where this table is missing, psql takes the rows of COPY for commands, and it
+    -- discards a line that begins with a command that it does not know. Otherwise it would skip what follows, up to the next semicolon.
+    source regclass,
     feed text NOT NULL,
     -- A name, since a dump must load where the role does not exist.
     owner name NOT NULL DEFAULT current_user,
-    -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of all feeds.
-    source regclass,
     source_name text,
     key name NOT NULL,
     -- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles.
@@ -28,7 +30,7 @@ GRANT INSERT ON sno_internal.feed_positions TO @extowner@;
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
-    SELECT p.feed, p.owner, NULL, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved
+    SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -61,7 +63,7 @@ COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions IS 'internal: finds t
 -- Every role may change its own feeds, through these views. Row security would make pg_dump fail. Rights are on columns only, because a
 -- right to update or delete in the whole table would also allow LOCK TABLE; so a feed is dropped by an UPDATE that a rule turns into a DELETE.
 CREATE VIEW sno_internal.own_feeds AS
-    SELECT feed, owner, source, source_name, key, margin, position, moved
+    SELECT source, feed, owner, source_name, key, margin, position, moved
     FROM sno_internal.feed_positions
     -- A dump may be restored without its roles.
     WHERE pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text);
