@@ -122,6 +122,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
              SELECT sno_create_partitions('events', '1 hour', now(), now() + interval '48 hours');
              INSERT INTO events DEFAULT VALUES;
              SELECT sno_create_feed('export', 'events', margin => '0');
+             CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items');
              SELECT uid60_new()",
         );
         server.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
@@ -134,7 +135,21 @@ fn each_alert_fires_on_a_server_in_its_state() {
         metrics
     };
     let well = both(&one, &other);
-    assert_eq!(well.len(), 2 * 11, "{well:?}");
+    assert_eq!(well.len(), 2 * 12, "{well:?}");
+    // What the dashboard draws is measured.
+    let dashboard = file("dashboard.json");
+    let drawn: Vec<&str> = dashboard
+        .split("\"expr\": \"")
+        .skip(1)
+        .map(|rest| {
+            let name = &rest[rest.find("sno_").expect("a metric")..];
+            &name[..name.find('{').expect("its labels")]
+        })
+        .collect();
+    assert!(drawn.len() >= 10);
+    for metric in drawn {
+        assert!(well.iter().any(|(name, _)| name.starts_with(&format!("{metric}{{"))), "{metric}");
+    }
     assert_eq!(alerts(&well, &well), Vec::<String>::new());
 
     // Two with one number; one without, beside another.
