@@ -141,7 +141,7 @@ pub use tick::{Epoch, OutOfEpoch, Tick};
 pub use tick_type::TickType;
 #[cfg(target_has_atomic = "64")]
 pub use transaction::{Member, Transaction};
-pub use watch::Watch;
+pub use watch::{Reach, Step, Watch};
 
 /// The examples of the README, which need several features.
 #[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]

@@ -1,77 +1,204 @@
-//! When to look for rows that readers can read by now, without a signal from those who write them.
+//! When to look for rows that readers can read by now, without a signal from those who write them; and when to stop waiting.
+
+use core::time::Duration;
 
 use crate::Tick;
 
-/// How often it is looked for rows whose keys no generator of this server has made: 5 seconds.
+/// How often all unread rows are looked through, for those whose keys no generator of this server has generated.
 const UNSEEN: u64 = 5 * Tick::PER_SECOND;
+
+/// The time between two steps of an idle wait, by the margin; and the longest, after looks in vain.
+const PAUSES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(100)];
+
+/// The time between two steps if each is dear.
+const DEAR_PAUSE: Duration = Duration::from_secs(1);
 
 /// Someone who waits for rows below a [horizon](crate::Horizon), in steps. Writers do not know of it: it knows of new IDs by the
 /// generators, and of those that are not settled by what transactions have announced.
 ///
 /// A step tells whether to look at the table. It only says that rows may be there, and promises nothing; but a row that can be
-/// read is looked for at the next step, except if its key is not from a generator of this server.
+/// read is looked for at the next step that is no pause, with these exceptions, which are looked for within five seconds:
+///
+/// * a key that is not from a generator of this server,
+/// * a key that was later than the clock when the clock stepped back,
+/// * a key that is older than rows that were looked for before, since the clock stepped back and forth between two steps.
+///
+/// Rows are looked for once: a look begins where the look before it ended, but for one look in five seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
-    /// The generators at the last step.
+    /// How many ticks old a row has to be.
+    margin: u64,
+    /// When to stop waiting, by a clock that is never set, as the next four.
+    until: Duration,
+    /// The last step.
+    time: Duration,
+    /// The beginning of the look that the last step has asked for.
+    look: Option<Duration>,
+    /// The next step that is no pause.
+    pause: Duration,
+    /// The last step was dear.
+    is_dear: bool,
+    /// How many looks for new IDs were in vain in these five seconds.
+    vain: u32,
+    /// The generators at the last step, whether they had new IDs, and a time of the clock before which all new IDs came.
     seen: u64,
+    is_new: bool,
+    changed: Tick,
     /// The clock at the last step.
     at: Tick,
-    /// The clock at the last look.
+    /// The clock at the last look at all unread rows.
     looked: Tick,
-    /// There is something to look for when rows can be read beyond this tick.
+    /// Rows below this tick were looked for.
+    passed: Tick,
+    /// There is something to look for when rows can be read beyond this tick; at once, at all unread rows, if it is the first.
     due: Option<Tick>,
+    /// The latest of the IDs that made it due: if nothing holds them back, all are looked for at once.
+    latest: Tick,
 }
 
-impl Default for Watch {
-    fn default() -> Self {
-        Self::new()
-    }
+/// What someone who waits does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Look for rows from the first tick up to the second one, exclusive. If there is one, the wait is over.
+    Look(Tick, Tick),
+    /// Sleep for so long.
+    Sleep(Duration),
+    /// Stop waiting.
+    End,
+}
+
+/// Below which tick rows can be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reach {
+    /// The tick.
+    pub below: Tick,
+    /// Whether a transaction holds it back.
+    pub is_held: bool,
+    /// Whether it took so long to find that it should not be asked for often.
+    pub is_dear: bool,
 }
 
 impl Watch {
-    /// One that looks at the first step.
-    pub const fn new() -> Self {
-        Self { seen: 0, at: Tick::MIN, looked: Tick::MIN, due: Some(Tick::MIN) }
+    /// One that looks at the first step, for rows that are so many ticks old, and stops at a time by a clock that is never set.
+    pub const fn new(margin: u64, until: Duration) -> Self {
+        Self {
+            margin,
+            until,
+            time: Duration::ZERO,
+            look: None,
+            pause: Duration::ZERO,
+            is_dear: false,
+            vain: 0,
+            seen: 0,
+            is_new: false,
+            changed: Tick::MIN,
+            at: Tick::MIN,
+            looked: Tick::MIN,
+            passed: Tick::MIN,
+            due: Some(Tick::MIN),
+            latest: Tick::MIN,
+        }
     }
 
-    /// Whether to look now, and below which tick.
+    /// How many ticks old a row has to be.
+    pub const fn margin(&self) -> u64 {
+        self.margin
+    }
+
+    /// The first part of a step, which begins at a time by a clock that is never set: whether to pause or to stop, without asking for
+    /// anything. A pause is as long as the look before it took, at least.
+    pub fn rest(&mut self, time: Duration) -> Option<Step> {
+        self.time = time;
+        if let Some(began) = self.look.take() {
+            if time >= self.until {
+                return Some(Step::End);
+            }
+            self.pause = time + self.interval().max(time.saturating_sub(began));
+        }
+        let pause = self.pause.min(self.until);
+        (time < pause).then(|| Step::Sleep(pause.saturating_sub(time)))
+    }
+
+    /// The second part.
     ///
     /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read `now`.
-    /// `reach` returns below which tick rows can be read, and whether a transaction holds that back.
     ///
     /// An ID that is taken after these loads is seen at the next step, and is not before `now`. One that was taken before was announced before: either
     /// its transaction holds the reach back, or it has ended, and its rows are visible to the look.
-    pub fn step(
-        &mut self,
-        now: Tick,
-        seen: u64,
-        newest: Tick,
-        reach: impl FnOnce() -> (Tick, bool),
-    ) -> Option<Tick> {
+    pub fn step(&mut self, now: Tick, seen: u64, newest: Tick, reach: impl FnOnce() -> Reach) -> Step {
+        let is_new = seen != self.seen || self.at == Tick::MIN;
+        if is_new || self.is_new {
+            // Some of them may have come after the clock was read.
+            self.changed = now;
+        }
         if now < self.at {
             // What the clock said before says nothing now.
-            self.due = Some(Tick::MIN);
-        } else if seen != self.seen {
+            (self.due, self.passed, self.changed) = (Some(Tick::MIN), Tick::MIN, now);
+        } else if is_new {
+            if self.due.is_none() {
+                self.latest = if newest <= now { newest } else { self.at };
+            }
             self.due = Some(self.due.map_or(self.at, |due| due.min(self.at)));
         }
-        (self.seen, self.at) = (seen, now);
+        (self.seen, self.is_new, self.at) = (seen, is_new, now);
         let is_old = now.get().saturating_sub(self.looked.get()) >= UNSEEN;
-        let due = match self.due {
-            _ if is_old => Tick::MIN,
-            Some(due) => due,
-            None => return None,
-        };
-        let (reach, is_held) = reach();
-        if reach <= due && due > Tick::MIN {
-            if is_held {
-                // What holds it back can have older IDs than those that are due.
-                self.due = Some(reach);
+        match self.due {
+            None if !is_old => {
+                self.is_dear = false;
+                self.sleep(self.interval())
             }
-            return None;
+            due => self.look(if is_old { Tick::MIN } else { due.unwrap_or_default() }, newest, reach()),
         }
-        self.looked = now;
-        self.due = (is_held || newest >= reach).then_some(reach);
-        Some(reach)
+    }
+
+    /// Looks, if that is due.
+    fn look(&mut self, due: Tick, newest: Tick, reach: Reach) -> Step {
+        let (is_all, below) = (due == Tick::MIN, reach.below);
+        self.is_dear = reach.is_dear;
+        let (due, latest) = (due.max(self.passed), due.max(self.latest));
+        if !is_all && below <= due && (reach.is_held || reach.is_dear) {
+            if reach.is_held {
+                // What holds it back can have older IDs than those that are due.
+                self.due = Some(below);
+            }
+            return self.sleep(self.interval());
+        }
+        if !is_all && below <= latest && !reach.is_held {
+            // Once, since the clock may stand still.
+            if below > due {
+                self.latest = Tick::MIN;
+            }
+            let ticks = (latest.get().saturating_add(self.margin) + 1).saturating_sub(self.at.get());
+            return self.sleep(Duration::from_micros(ticks * Tick::MICROS).clamp(PAUSES[0], PAUSES[1]));
+        }
+        let from = if is_all { Tick::MIN } else { self.passed };
+        if is_all {
+            (self.looked, self.vain) = (self.at, 0);
+        } else {
+            self.vain += 1;
+        }
+        self.passed = below.max(self.passed);
+        self.due = (reach.is_held || newest.min(self.changed) >= below).then_some(below);
+        self.latest = Tick::MIN;
+        self.look = Some(self.time);
+        Step::Look(from, below)
+    }
+
+    fn sleep(&self, pause: Duration) -> Step {
+        match self.until.saturating_sub(self.time) {
+            Duration::ZERO => Step::End,
+            left => Step::Sleep(pause.min(left)),
+        }
+    }
+
+    /// The time between two steps: a tenth of the margin, but twice as long after each look in vain, which found other rows than those
+    /// that are waited for, so that there can be many more.
+    fn interval(&self) -> Duration {
+        if self.is_dear {
+            return DEAR_PAUSE;
+        }
+        let tenth = Duration::from_micros(self.margin.min(1 << 32) * Tick::MICROS / 10);
+        (tenth.clamp(PAUSES[0], PAUSES[1]) * (1 << self.vain.min(5))).min(PAUSES[1])
     }
 }
 
@@ -83,65 +210,110 @@ mod tests {
         Tick::new(number).unwrap()
     }
 
-    /// A watch that has looked at tick 1000, when nothing was there.
-    fn idle() -> Watch {
-        let mut watch = Watch::new();
-        assert_eq!(watch.step(tick(1000), 1, tick(500), || (tick(750), false)), Some(tick(750)));
-        watch
+    const fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn reach(below: u64, is_held: bool) -> Reach {
+        Reach { below: tick(below), is_held, is_dear: false }
+    }
+
+    /// A wait of an hour for rows of a second ago, on a clock of which so many ticks have passed.
+    struct Wait(Watch);
+
+    impl Wait {
+        fn new() -> Self {
+            Self(Watch::new(250, Duration::from_secs(3600)))
+        }
+
+        /// One that has looked at tick 1000, when nothing was there.
+        fn idle() -> Self {
+            let mut wait = Self::new();
+            assert_eq!(wait.free(1000, 1, 500), Step::Look(Tick::MIN, tick(750)));
+            wait
+        }
+
+        /// A step that is no pause.
+        fn at(&mut self, now: u64, seen: u64, newest: u64, reach: Reach) -> Step {
+            let time = Duration::from_micros(now * Tick::MICROS);
+            match self.0.rest(time) {
+                Some(Step::Sleep(_)) => {
+                    self.0.pause = Duration::ZERO;
+                    self.0.step(tick(now), seen, tick(newest), || reach)
+                }
+                Some(step) => step,
+                None => self.0.step(tick(now), seen, tick(newest), || reach),
+            }
+        }
+
+        /// The same, while nothing is held back.
+        fn free(&mut self, now: u64, seen: u64, newest: u64) -> Step {
+            self.at(now, seen, newest, reach(now - 250, false))
+        }
+
+        /// The same, if transactions hold back what can be read at a tick.
+        fn held(&mut self, now: u64, seen: u64, newest: u64, below: u64) -> Step {
+            self.at(now, seen, newest, reach(below, below < now - 250))
+        }
+    }
+
+    fn sleeps(step: Step) -> u64 {
+        match step {
+            Step::Sleep(pause) => pause.as_millis() as u64,
+            step => panic!("{step:?}"),
+        }
     }
 
     #[test]
     fn it_looks_when_new_ids_come_within_reach() {
-        let mut watch = idle();
-        let mut step =
-            |now, seen, newest| watch.step(tick(now), seen, tick(newest), || (tick(now - 250), false));
-        assert_eq!(step(1025, 1, 500), None);
-        // An ID of tick 1030.
-        assert_eq!([1050, 1200, 1275].map(|now| step(now, 2, 1030)), [None; 3]);
-        assert_eq!(step(1276, 2, 1030), Some(tick(1026)));
-        assert_eq!(step(1280, 2, 1030), Some(tick(1030)));
-        assert_eq!(step(1281, 2, 1030), Some(tick(1031)));
-        assert_eq!(step(1282, 2, 1030), None);
+        let mut wait = Wait::idle();
+        assert_eq!(sleeps(wait.free(1025, 1, 500)), 100);
+        // An ID of tick 1030, that is due at 1281.
+        assert_eq!([1050, 1200, 1275, 1280].map(|now| sleeps(wait.free(now, 2, 1030))), [100, 100, 24, 4]);
+        assert_eq!(wait.free(1281, 2, 1030), Step::Look(tick(750), tick(1031)));
+        assert_eq!(sleeps(wait.free(1310, 2, 1030)), 100);
     }
 
-    /// Each ID is looked for, however many come meanwhile.
+    /// Each ID is looked for, however many come meanwhile, and each once.
     #[test]
     fn it_looks_for_the_first_of_many_ids() {
-        let mut watch = idle();
-        let mut looks = Vec::new();
-        for now in 1001..1300 {
-            looks.extend(watch.step(tick(now), now, tick(now), || (tick(now - 250), false)));
-        }
-        assert_eq!(looks[..2], [1001, 1002].map(tick));
+        let mut wait = Wait::idle();
+        let looks = (1001..1300).map(|now| wait.free(now, now, now));
+        let looks: Vec<_> = looks.filter(|step| matches!(step, Step::Look(..))).collect();
+        let expected = [(750, 1002), (1002, 1003)].map(|(from, below)| Step::Look(tick(from), tick(below)));
+        assert_eq!(looks[..2], expected);
     }
 
     #[test]
     fn a_transaction_that_ends_lets_it_look() {
-        let mut watch = Watch::new();
-        let mut step = |now, reach| watch.step(tick(now), 1, tick(500), || (tick(reach), reach < now - 250));
-        assert_eq!(step(1000, 500), Some(tick(500)));
-        assert_eq!([1025, 1050].map(|now| step(now, 500)), [None; 2]);
-        assert_eq!(step(1075, 700), Some(tick(700)));
-        assert_eq!(step(1100, 850), Some(tick(850)));
-        assert_eq!(step(1125, 875), None);
+        let mut wait = Wait::new();
+        let look = |from, below| Step::Look(tick(from), tick(below));
+        assert_eq!(wait.held(1000, 1, 500, 500), look(0, 500));
+        assert_eq!([1025, 1050].map(|now| sleeps(wait.held(now, 1, 500, 500))), [100; 2]);
+        assert_eq!(wait.held(1075, 1, 500, 700), look(500, 700));
+        assert_eq!(wait.held(1100, 1, 500, 850), look(700, 850));
+        assert_eq!(sleeps(wait.held(1125, 1, 500, 875)), 100);
     }
 
     /// Its ID was taken before the step at 1050, and handed out after it.
     #[test]
     fn an_id_of_before_the_last_step() {
-        let mut watch = idle();
-        let mut step =
-            |now, seen, reach| watch.step(tick(now), seen, tick(1030), || (tick(reach), reach < now - 25));
-        assert_eq!([step(1050, 1, 1025), step(1060, 2, 1030)], [None; 2]);
-        assert_eq!(step(1061, 2, 1036), Some(tick(1036)));
+        let mut wait = Wait(Watch::new(25, Duration::from_secs(3600)));
+        let mut at = |now, seen, newest, below| wait.at(now, seen, newest, reach(below, below < now - 25));
+        assert_eq!(at(1000, 1, 500, 975), Step::Look(tick(0), tick(975)));
+        assert_eq!([at(1050, 1, 500, 1025), at(1060, 2, 1030, 1030)].map(sleeps), [10, 10]);
+        assert_eq!(at(1061, 2, 1030, 1036), Step::Look(tick(975), tick(1036)));
     }
 
     #[test]
-    fn after_a_step_back_it_looks_at_once() {
-        let mut watch = idle();
-        let mut step = |now, reach| watch.step(tick(now), 1, tick(500), || (tick(reach), false));
-        assert_eq!(step(900, 750), Some(tick(750)));
-        assert_eq!(step(901, 750), None);
+    fn after_a_step_back_it_looks_at_all_rows_at_once() {
+        let mut wait = Wait::idle();
+        assert_eq!(sleeps(wait.free(1300, 2, 1200)), 100);
+        assert_eq!(wait.free(1451, 2, 1200), Step::Look(tick(750), tick(1201)));
+        assert_eq!(wait.free(1400, 2, 5000), Step::Look(tick(0), tick(1150)));
+        // What was later than the clock is nothing new for as long as the clock was ahead.
+        assert_eq!(wait.free(1651, 2, 5000), Step::Look(tick(1150), tick(1401)));
+        assert_eq!(sleeps(wait.free(1652, 2, 5000)), 100);
     }
 
     /// Also as long as a transaction holds back what is due.
@@ -155,9 +327,89 @@ mod tests {
 
     #[test]
     fn keys_that_no_generator_made_are_looked_for_every_five_seconds() {
-        let mut watch = idle();
-        let looks = (1000..4000)
-            .filter(|now| watch.step(tick(*now), 1, tick(500), || (tick(now - 250), false)).is_some());
-        assert_eq!(looks.collect::<Vec<_>>(), [2250, 3500]);
+        let mut wait = Wait::idle();
+        let looks = (1000..4000).filter_map(|now| match wait.free(now, 1, 500) {
+            Step::Look(from, _) => Some((now, from.get())),
+            _ => None,
+        });
+        assert_eq!(looks.collect::<Vec<_>>(), [(2250, 0), (3500, 0)]);
+    }
+
+    /// Also as long as a transaction holds back what is due.
+    #[test]
+    fn keys_that_no_generator_made_do_not_wait_for_transactions() {
+        let mut wait = Wait::new();
+        let looks = (1000..4000).filter(|&now| matches!(wait.held(now, now, now, 700), Step::Look(..)));
+        assert_eq!(looks.collect::<Vec<_>>(), [1000, 2250, 3500]);
+    }
+
+    /// The pauses, of a tenth of the margin at first.
+    #[test]
+    fn looks_in_vain_slow_it_down() {
+        let mut watch = Watch::new(25, Duration::from_secs(3600));
+        let (mut time, mut pauses) = (millis(0), Vec::new());
+        for number in 1..130 {
+            let now = 1000 + time.as_millis() as u64 / 4;
+            match watch
+                .rest(time)
+                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || reach(now - 25, false)))
+            {
+                Step::Sleep(pause) => {
+                    time += pause;
+                    pauses.push(pause.as_millis());
+                }
+                // A look takes a millisecond.
+                Step::Look(..) => time += millis(1),
+                Step::End => panic!(),
+            }
+        }
+        assert_eq!(pauses[..6], [10, 20, 40, 80, 100, 100]);
+        // After five seconds it begins anew.
+        assert!(pauses[6..].iter().filter(|pause| **pause == 10).count() == 1, "{pauses:?}");
+    }
+
+    /// Neither looks that take long nor IDs that come without end make it longer.
+    #[test]
+    fn it_ends_in_time() {
+        let mut watch = Watch::new(25, millis(1000));
+        let (mut time, mut looked, mut paused) = (millis(0), millis(0), millis(0));
+        for number in 1.. {
+            let now = 1000 + time.as_millis() as u64 / 4;
+            match watch
+                .rest(time)
+                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || reach(now - 25, false)))
+            {
+                Step::Sleep(pause) => (time, paused) = (time + pause, paused + pause),
+                Step::Look(..) => (time, looked) = (time + millis(150), looked + millis(150)),
+                Step::End => break,
+            }
+        }
+        assert!(time >= millis(1000) && time <= millis(1150), "{time:?}");
+        // It pauses as long as it looks.
+        assert!(looked <= paused + millis(150), "{looked:?} and {paused:?}");
+    }
+
+    #[test]
+    fn a_wait_of_no_time_looks_once() {
+        let mut watch = Watch::new(25, millis(0));
+        assert_eq!(watch.rest(millis(7)), None);
+        let step = watch.step(tick(1000), 1, tick(500), || reach(975, false));
+        assert_eq!(step, Step::Look(tick(0), tick(975)));
+        assert_eq!(watch.rest(millis(8)), Some(Step::End));
+    }
+
+    #[test]
+    fn what_is_dear_is_asked_for_once_a_second() {
+        let mut watch = Watch::new(25, Duration::from_secs(3600));
+        let dear = |below| Reach { below: tick(below), is_held: below < 975, is_dear: true };
+        for (millis, now, below) in [(0, 1000, 900), (1000, 1250, 900), (2000, 1500, 901)] {
+            assert_eq!(watch.rest(Duration::from_millis(millis)), None);
+            match watch.step(tick(now), 1, tick(500), || dear(below)) {
+                Step::Look(..) => {
+                    assert_eq!(sleeps(watch.rest(Duration::from_millis(millis)).unwrap()), 1000)
+                }
+                step => assert_eq!(sleeps(step), 1000),
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ use std::{
 };
 
 use sno_core::{
-    Epoch, Prefix, SequenceRange, Tick, Watch,
+    Epoch, Prefix, SequenceRange, Step, Tick, Watch,
     record::{LENGTH, Origin, Record},
     server::{Disk, Host, MarksFile, Notice, Session, Shared, Wait},
 };
@@ -132,8 +132,9 @@ impl Host<Tick> for Process<'_> {
         tick(self.0.now.load(Relaxed)).unix_micros()
     }
 
+    /// A tick is a second, so that each pause of a wait is over at the next one.
     fn monotonic(&self) -> Duration {
-        Duration::ZERO
+        Duration::from_secs(self.0.now.load(Relaxed))
     }
 
     fn max_clock_wait(&self) -> u64 {
@@ -232,6 +233,25 @@ fn processes_start_at_the_same_time() {
     }
 }
 
+/// A step of a wait without a margin: below which tick it looks.
+fn step(
+    session: &Session<'_, Tick, 1, Process<'_>>,
+    watch: &mut Watch,
+    held: impl FnOnce() -> Option<Tick>,
+) -> Option<Tick> {
+    match session.step(watch, held, || (None, false)).unwrap() {
+        Step::Look(_, below) => {
+            // The look takes no time.
+            watch.rest(Duration::from_secs(below.get()));
+            Some(below)
+        }
+        _ => None,
+    }
+}
+
+/// A wait without a margin and an end.
+const WATCH: Watch = Watch::new(0, Duration::MAX);
+
 /// A process that waits, beside one whose row has a key of the same time: in whatever order their loads and stores are seen, it
 /// has looked by the first step after the writer's end.
 #[cfg(loom)]
@@ -249,8 +269,7 @@ fn a_wait_beside_a_writer() {
                 let look = |now: &u64| {
                     server.now.store(*now, Relaxed);
                     let held = || announcement.of(|| number.load(Acquire));
-                    let look = session.step(&mut watch, 0, held).unwrap();
-                    look.map(|reach| (reach, visible.load(Acquire)))
+                    step(&session, &mut watch, held).map(|reach| (reach, visible.load(Acquire)))
                 };
                 let looks: Vec<_> = times.iter().map(look).collect();
                 (watch, looks)
@@ -260,7 +279,7 @@ fn a_wait_beside_a_writer() {
         // Who only loads runs last at first: of two operations, loom tries the other order if the second is the load.
         let waiter = loom::thread::spawn({
             let steps = steps.clone();
-            move || steps(Watch::new(), &[1000, 1001])
+            move || steps(WATCH, &[1000, 1001])
         });
         let (announcement, number, visible) = &*of_writer;
         let (transaction, horizon) = (Transaction::new(), session.horizon_of(1));
@@ -385,19 +404,20 @@ mod one_process {
             assert_eq!(server.marks(), [if early { 1500 } else { 1000 }, 3000]);
         }
     }
+
     fn step(
         session: &Session<'_, Tick, 1, Process<'_>>,
         watch: &mut Watch,
         held: Option<u64>,
     ) -> Option<u64> {
-        session.step(watch, 0, || held.map(tick)).unwrap().map(Tick::get)
+        super::step(session, watch, || held.map(tick)).map(Tick::get)
     }
 
     /// What has been looked for is not looked for again, as long as nobody generates or holds anything back.
     #[test]
     fn a_wait_looks_no_more_often_than_it_has_to() {
         let server = Server::new(1000, 8, [900; 2]);
-        let (session, mut watch) = (server.start(), Watch::new());
+        let (session, mut watch) = (server.start(), WATCH);
         let mut looks = |held: fn(u64) -> Option<u64>| -> Vec<u64> {
             let at = |now| {
                 server.now.store(now, Relaxed);
@@ -426,7 +446,7 @@ mod one_process {
                     .unwrap();
             }
         };
-        let (session, mut watch) = (server.start(), Watch::new());
+        let (session, mut watch) = (server.start(), WATCH);
         let steps = [(1000, None), (1001, Some(1001)), (1002, Some(1002))].map(|(now, held)| {
             server.now.store(now, Relaxed);
             step(&session, &mut watch, held)
@@ -439,7 +459,7 @@ mod one_process {
     #[test]
     fn a_wait_looks_for_ids_of_the_side_that_was_left() {
         let server = Server::new(1000, 8, [900, 100]);
-        let (session, mut watch) = (server.start(), Watch::new());
+        let (session, mut watch) = (server.start(), WATCH);
         let at = |now| server.now.store(now, Relaxed);
         session.next().unwrap();
         at(700);

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use crate::{
-    ClaimError, DatabaseHorizon, Horizon, Member, Slot, Stamp, Tick, TickType, Transaction, Watch,
+    ClaimError, DatabaseHorizon, Horizon, Member, Reach, Slot, Stamp, Step, Tick, TickType, Transaction,
+    Watch,
     server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
 };
 
@@ -177,9 +178,8 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         Ok(horizon)
     }
 
-    /// A step of someone who waits for rows that are so many ticks old: whether to look for them now, and below which tick.
-    /// `held` returns the least tick that transactions have announced, of those that are prepared after all others. It
-    /// changes nothing that is shared.
+    /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have announced, and
+    /// `prepared` that of prepared ones, and whether this was dear to find. It changes nothing that is shared.
     ///
     /// # Errors
     ///
@@ -187,16 +187,22 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     pub fn step(
         &self,
         watch: &mut Watch,
-        margin: u64,
-        held: impl FnOnce() -> Option<Tick>,
-    ) -> Result<Option<Tick>, Error> {
+        open: impl FnOnce() -> Option<Tick>,
+        prepared: impl FnOnce() -> (Option<Tick>, bool),
+    ) -> Result<Step, Error> {
+        if let Some(step) = watch.rest(self.marks.host.monotonic()) {
+            return Ok(step);
+        }
         // In this order: an ID that is not seen here is not before this reading of the clock.
         let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
         let (seen, newest) = self.shared().newest();
+        let to = Tick::new(now.get().saturating_sub(watch.margin())).unwrap_or_default();
         let reach = || {
-            let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
-            let least = held().map_or(to, |tick| tick.min(to));
-            (least, least < to)
+            // In this order, as for a horizon.
+            let open = open();
+            let (prepared, is_dear) = prepared();
+            let below = [open, prepared].into_iter().flatten().fold(to, Tick::min);
+            Reach { below, is_held: below < to, is_dear }
         };
         Ok(watch.step(now, seen, newest, reach))
     }

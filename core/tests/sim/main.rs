@@ -18,6 +18,7 @@
 
 mod disk;
 mod process;
+mod wait;
 mod world;
 
 use std::{
@@ -69,6 +70,9 @@ const EVENTS: &[&str] = &[
     "looks that find rows",
     "looks in vain",
     "steps without a look",
+    "looks at all unread rows",
+    "waits that end in time",
+    "rows of a clock that was ahead",
     "backward steps between two steps of a wait",
     "copies of a database",
     "horizons above open transactions of another database",

@@ -2,14 +2,13 @@
 
 use std::{
     cell::Cell,
-    collections::{HashMap, HashSet},
     io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::Duration,
 };
 
 use sno_core::{
-    DatabaseHorizon, Epoch, Member, Stamp, Tick, Transaction, Watch,
+    DatabaseHorizon, Epoch, Member, Stamp, Tick, Transaction,
     server::{Disk, Error, Host, MarksFile, Notice, Session, Shared, Wait},
 };
 
@@ -21,9 +20,9 @@ use crate::{
 /// A process, in the place that its machine has for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Process<'a> {
-    world: &'a World,
-    machine: &'a Machine,
-    place: usize,
+    pub(crate) world: &'a World,
+    pub(crate) machine: &'a Machine,
+    pub(crate) place: usize,
     own: &'a Own,
 }
 
@@ -208,7 +207,7 @@ impl Disk for Process<'_> {
     }
 }
 
-type Generator<'a> = Session<'a, Tick, SLOTS, Process<'a>>;
+pub(crate) type Generator<'a> = Session<'a, Tick, SLOTS, Process<'a>>;
 
 /// Lives in a place, one session after another.
 pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
@@ -303,7 +302,7 @@ impl<'a> Process<'a> {
     }
 
     /// Runs a statement, which can be cancelled.
-    fn statement<R>(&self, run: impl FnOnce() -> R) -> Option<R> {
+    pub(crate) fn statement<R>(&self, run: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(result) => Some(result),
             Err(payload) if payload.is::<Cancelled>() => None,
@@ -528,7 +527,7 @@ impl<'a> Process<'a> {
     }
 
     /// The least tick that open transactions have announced.
-    fn open(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
+    pub(crate) fn open(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
         let all = (0..).zip(&self.machine.announcements).zip(&self.machine.numbers);
         let ticks = all.filter_map(|((place, announcement), number)| {
             let tick = announcement.of(|| {
@@ -541,7 +540,7 @@ impl<'a> Process<'a> {
     }
 
     /// That of transactions that are prepared, or about to be.
-    fn prepared(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
+    pub(crate) fn prepared(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
         self.world.pause();
         let prepared: Vec<_> =
             self.machine.prepared.borrow().iter().map(|each| (each.database, each.tick)).collect();
@@ -549,75 +548,6 @@ impl<'a> Process<'a> {
         // A lock that is not listed yet counts for all.
         let preparing = self.machine.preparing.iter().filter_map(Cell::get);
         prepared.filter_map(|(_, tick)| tick).chain(preparing).min()
-    }
-
-    /// The least tick of both.
-    fn held(&self, horizon: DatabaseHorizon<'_>) -> Option<Tick> {
-        // In this order, as for a horizon.
-        let open = self.open(horizon);
-        [open, self.prepared(horizon)].into_iter().flatten().min()
-    }
-
-    /// Waits for rows. Whatever can be read is looked for at one of the next two steps.
-    fn wait(&self, session: &Generator<'a>) {
-        let (world, machine) = (self.world, self.machine);
-        let margin = [0, 10, 250][world.below(3) as usize];
-        let database = machine.database(self.place);
-        let horizon = session.horizon_of(database);
-        let mut watch = Watch::new();
-        let mut found = HashSet::new();
-        let mut readable: HashMap<_, u32> = HashMap::new();
-        let (mut last, mut dip) = ((i64::MAX, 0), 0);
-        for _ in 0..3 + world.below(60) {
-            let began = world.time.get();
-            let visible = machine.visible.borrow().clone();
-            let clock = Tick::floor(machine.clock(world)).unwrap().get();
-            // A step back between two steps that is over by the second one: the IDs of that time are before what was due.
-            if machine.stepped_back_at.get() >= last.0 {
-                world.count("backward steps between two steps of a wait");
-                dip = last.1 + 1;
-            }
-            let to = clock.saturating_sub(margin);
-            let reach = self.held(horizon).map_or(to, |tick| tick.get().min(to));
-            let rows = visible
-                .iter()
-                .filter(|row| row.database == database && row.at >= dip && !found.contains(&row.id));
-            for row in rows {
-                let steps = readable.entry(row.id).or_default();
-                *steps = if row.at < reach { *steps + 1 } else { 0 };
-                if *steps > 2 {
-                    world.fail(format!("a row of {} can be read below {reach}, and nobody looks", row.tick));
-                }
-            }
-            // A transaction can announce a tick from before the step, when it has read the clock and was interrupted.
-            let held = Cell::new(None);
-            let look = self.statement(|| {
-                session.step(&mut watch, margin, || {
-                    held.set(self.held(horizon));
-                    held.get()
-                })
-            });
-            let Some(Ok(look)) = look else { return };
-            // The clock can also step back within a step, after that has read it.
-            last = (began, Tick::floor(machine.clock(world)).unwrap().get());
-            if let Some(tick) = held.get() {
-                visible.iter().filter(|row| row.at >= tick.get()).for_each(|row| {
-                    readable.insert(row.id, 0);
-                });
-            }
-            world.say(machine, || {
-                format!("p{} waits with {margin} for rows below {reach}: {look:?}, {watch:?}", self.place)
-            });
-            if let Some(reach) = look {
-                let visible = machine.visible.borrow();
-                let rows =
-                    visible.iter().filter(|row| row.tick < reach.get() && found.insert(row.id)).count();
-                world.count(if rows > 0 { "looks that find rows" } else { "looks in vain" });
-            } else {
-                world.count("steps without a look");
-            }
-            world.nap(machine, self.place, (400 * margin as i64).clamp(4000, 100_000));
-        }
     }
 
     /// The horizon and the margin.

@@ -118,6 +118,8 @@ pub(crate) struct Machine {
     /// When the clock stepped, and when it stepped back; 0 if never.
     pub(crate) stepped_at: Cell<i64>,
     pub(crate) stepped_back_at: Cell<i64>,
+    /// When it stepped back, and what it read before.
+    pub(crate) steps_back: RefCell<Vec<(i64, i64)>>,
     /// The clock must not be set back before this time; and whether this ends when the generators have resumed.
     not_before: Cell<i64>,
     is_unsettled: Cell<bool>,
@@ -474,6 +476,7 @@ impl World {
                 return;
             }
             machine.stepped_back_at.set(self.time.get());
+            machine.steps_back.borrow_mut().push((self.time.get(), machine.clock(self)));
             self.count("backward steps of a clock");
         }
         machine.stepped_at.set(self.time.get());
