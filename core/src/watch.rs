@@ -316,15 +316,6 @@ mod tests {
         assert_eq!(sleeps(wait.free(1652, 2, 5000)), 100);
     }
 
-    /// Also as long as a transaction holds back what is due.
-    #[test]
-    fn keys_that_no_generator_made_do_not_wait_for_transactions() {
-        let mut watch = Watch::new();
-        let looks = (1000..4000)
-            .filter(|now| watch.step(tick(*now), *now, tick(*now), || (tick(900), true)).is_some());
-        assert_eq!(looks.collect::<Vec<_>>(), [1000, 2250, 3500]);
-    }
-
     #[test]
     fn keys_that_no_generator_made_are_looked_for_every_five_seconds() {
         let mut wait = Wait::idle();

@@ -2,6 +2,11 @@
 -- Feeds
 --
 
+-- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles. A domain, and a trigger for what only an
+-- INSERT can set, since each UPDATE parses the conditions of CHECKs again, which takes as long as the rest of it.
+CREATE DOMAIN sno_internal.feed_time AS timestamptz CHECK (VALUE BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z');
+COMMENT ON DOMAIN sno_internal.feed_time IS 'internal: when a position was stored';
+
 -- Up to which ID the rows of each feed were read. The key has the owner, so that no role can take a name from another.
 CREATE TABLE sno_internal.feed_positions (
     -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of all feeds. The first
@@ -13,13 +18,10 @@ CREATE TABLE sno_internal.feed_positions (
     owner name NOT NULL DEFAULT current_user,
     source_name text,
     key name NOT NULL,
-    -- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles.
-    margin interval CHECK (margin BETWEEN '-100 years' AND '100 years'),
+    margin interval,
     position sno,
-    moved timestamptz NOT NULL DEFAULT clock_timestamp() CHECK (moved BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z'),
-    PRIMARY KEY (feed, owner),
-    -- By operators with these very types: the owner of the schema could have a better match for a function.
-    CHECK ((source IS NULL) <> (source_name IS NULL))
+    moved sno_internal.feed_time NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
 -- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
@@ -41,7 +43,11 @@ CREATE FUNCTION sno_internal.add_feed() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF NEW.source IS NULL THEN
+    IF NEW.margin NOT BETWEEN '-100 years' AND '100 years' THEN
+        RAISE EXCEPTION 'margin of feed "%" out of range: "%"', NEW.feed, NEW.margin USING ERRCODE = 'check_violation';
+    ELSIF num_nonnulls(NEW.source, NEW.source_name) <> 1 THEN
+        RAISE EXCEPTION 'feed "%" must have either a source or its name', NEW.feed USING ERRCODE = 'check_violation';
+    ELSIF NEW.source IS NULL THEN
         -- From a dump: it takes the place of a feed that migrations may have created.
         DELETE FROM sno_internal.feed_positions p WHERE p.feed = NEW.feed AND p.owner = NEW.owner;
         NEW.source := to_regclass(NEW.source_name);
@@ -58,7 +64,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.add_feed() IS 'internal: trigger function of sno_internal.feed_positions';
 REVOKE EXECUTE ON FUNCTION sno_internal.add_feed() FROM PUBLIC;
 CREATE TRIGGER add_feed BEFORE INSERT ON sno_internal.feed_positions FOR EACH ROW EXECUTE FUNCTION sno_internal.add_feed();
-COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions IS 'internal: finds the sources of restored feeds, limits the number of new ones';
+COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions IS 'internal: checks new feeds, finds the sources of restored ones';
 
 -- Every role may change its own feeds, through these views. Row security would make pg_dump fail. Rights are on columns only, because a
 -- right to update or delete in the whole table would also allow LOCK TABLE; so a feed is dropped by an UPDATE that a rule turns into a DELETE.
@@ -66,7 +72,7 @@ CREATE VIEW sno_internal.own_feeds AS
     SELECT source, feed, owner, source_name, key, margin, position, moved
     FROM sno_internal.feed_positions
     -- A dump may be restored without its roles.
-    WHERE pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text);
+    WHERE owner = current_user OR pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text);
 GRANT SELECT, UPDATE (position, moved) ON sno_internal.own_feeds TO PUBLIC;
 COMMENT ON VIEW sno_internal.own_feeds IS 'internal: feeds that the role may use';
 
@@ -90,7 +96,7 @@ GRANT SELECT, UPDATE (feed) ON sno_internal.dropped_feeds TO PUBLIC;
 COMMENT ON VIEW sno_internal.dropped_feeds IS 'internal: an update drops a feed';
 
 CREATE VIEW sno_feeds AS
-    SELECT feed, source, owner, margin, position, clock_timestamp() - sno_time(position) AS lag, moved, held_by, held_since
+    SELECT feed, source, owner, margin, position, clock_timestamp() - sno_time(position) AS lag, moved::timestamptz, held_by, held_since
     FROM sno_internal.feed_positions
     LEFT JOIN (
         SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders ORDER BY since LIMIT 1
@@ -164,6 +170,24 @@ AS $$
     FROM base JOIN pg_class c USING (oid)
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
+
+-- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "g" for one that must be given, since other
+-- servers commit its rows; "n" for nobody's, if it has rows of a foreign table.
+CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, OUT whose "char", OUT relation regclass)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Hardly any database has such rows.
+    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table) THEN
+        SELECT CASE b.kind WHEN 'foreign' THEN 'n' ELSE 'g' END, b.relation INTO whose, relation
+        FROM sno_internal.base_relations(source) b
+        WHERE b.kind = 'foreign' OR b.kind = 'subscribed' AND NOT sno_internal.is_logged(b.relation, source, key)
+        ORDER BY b.kind LIMIT 1;
+    END IF;
+    whose := coalesce(whose, 'o');
+END
+$$;
+COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name) IS 'internal: whose horizon counts for the rows of a table or view';
 
 -- At the horizon at most, since rows can still come above it.
 CREATE FUNCTION sno_internal.set_position(feed text, owner name, since timestamptz, after sno) RETURNS void
@@ -248,19 +272,19 @@ $$;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
 
 -- Of the row's present version: only one's own transaction can be in progress.
-CREATE FUNCTION sno_internal.moved_by_this_transaction(f sno_internal.feed_positions) RETURNS boolean
+CREATE FUNCTION sno_internal.moved_by_this_transaction(feed text, owner name) RETURNS boolean
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     -- The full number of its transaction or subtransaction: the latest with its 32 bits.
     RETURN pg_current_xact_id_if_assigned() IS NOT NULL AND EXISTS (
         SELECT FROM sno_internal.feed_positions p, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
-        WHERE p.feed = f.feed AND p.owner = f.owner
+        WHERE p.feed = moved_by_this_transaction.feed AND p.owner = moved_by_this_transaction.owner
             AND pg_xact_status((n - ((n - p.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'
     );
 END
 $$;
-COMMENT ON FUNCTION sno_internal.moved_by_this_transaction(sno_internal.feed_positions) IS 'internal: whether this transaction has moved a feed';
+COMMENT ON FUNCTION sno_internal.moved_by_this_transaction(text, name) IS 'internal: whether this transaction has moved a feed';
 
 -- Without a path of its own, as in sno_feed().
 CREATE FUNCTION sno_internal.has_several_rows(f sno_internal.feed_positions, id sno) RETURNS boolean
@@ -287,7 +311,7 @@ BEGIN
     END IF;
     -- A consumer that gives back the rest of its batch may have got some of the rows of this ID only.
     IF after IS NOT NULL AND EXISTS (SELECT FROM pg_class c WHERE c.oid = f.source AND c.relkind = 'v')
-        AND sno_internal.moved_by_this_transaction(f) AND sno_internal.has_several_rows(f, after) THEN
+        AND sno_internal.moved_by_this_transaction(f.feed, f.owner) AND sno_internal.has_several_rows(f, after) THEN
         RAISE EXCEPTION 'cannot give back rows of feed "%" after "%"', feed, after USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'The view has several rows with this ID.', HINT = 'Give back all of them: use the ID before it.';
     END IF;

@@ -9,8 +9,7 @@ use std::{
         fd::AsRawFd as _,
         unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
-    sync::OnceLock,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use pgrx::pg_sys;
@@ -21,7 +20,11 @@ use sno_core::{
 
 use crate::{
     generator::{errors, max_clock_wait::max_clock_wait, scheme::Scheme},
-    pg::{datum::Timestamp, server::system_identifier, wait::nap},
+    pg::{
+        datum::Timestamp,
+        server::{monotonic, system_identifier},
+        wait::nap,
+    },
 };
 
 /// The file of a scheme's marks, for a backend and its settings.
@@ -44,9 +47,7 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
     }
 
     fn monotonic(&self) -> Duration {
-        // The first call of a process begins to count.
-        static START: OnceLock<Instant> = OnceLock::new();
-        START.get_or_init(Instant::now).elapsed()
+        monotonic()
     }
 
     fn max_clock_wait(&self) -> u64 {

@@ -8,10 +8,12 @@
 use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
-    Bitmapset, CoercionForm, Const, Datum, Expr, FmgrInfo, FuncExpr, FunctionCallInfo, IndexOptInfo,
-    IndexPath, JoinType, Latch, List, Node, NullTestType, Oid, Path, PlannerInfo, RegProcedure, RelOptInfo,
-    SPIPlanPtr, ScanDirection, SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TypeCacheEntry,
-    oidvector, varlena,
+    self, Bitmapset, CoercionForm, Const, Datum, DestReceiver, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
+    GucAction, GucContext, GucSource, HeapTuple, IndexOptInfo, IndexPath, JoinType, Latch, List,
+    MemoryContext, MemoryContextCallback, Node, NullTestType, Oid, ParamListInfo, Path, PlannerInfo,
+    RegProcedure, RelOptInfo, SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot, SortGroupClause,
+    SortSupport, SpecialJoinInfo, TargetEntry, TupleDesc, TupleTableSlot, Tuplestorestate, TypeCacheEntry,
+    oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -44,8 +46,73 @@ unsafe extern "C-unwind" {
         read_only: bool,
         count: c_long,
     ) -> c_int;
+    pub(crate) fn SPI_execute_plan_extended(plan: SPIPlanPtr, options: *const SPIExecuteOptions) -> c_int;
+    pub(crate) fn SPI_getbinval(
+        row: HeapTuple,
+        columns: TupleDesc,
+        column: c_int,
+        is_null: *mut bool,
+    ) -> Datum;
+    pub(crate) fn SPI_gettypeid(columns: TupleDesc, column: c_int) -> Oid;
+    pub(crate) fn SPI_fnumber(columns: TupleDesc, name: *const c_char) -> c_int;
+    pub(crate) fn makeParamList(count: c_int) -> ParamListInfo;
+    pub(crate) fn NewGUCNestLevel() -> c_int;
+    pub(crate) fn set_config_option(
+        name: *const c_char,
+        value: *const c_char,
+        context: GucContext::Type,
+        source: GucSource::Type,
+        action: GucAction::Type,
+        changes: bool,
+        level: c_int,
+        is_reload: bool,
+    ) -> c_int;
+    pub(crate) fn AtEOXact_GUC(is_commit: bool, level: c_int);
+    pub(crate) fn GetActiveSnapshot() -> Snapshot;
+    pub(crate) fn GetTransactionSnapshot() -> Snapshot;
+    pub(crate) fn slot_getsomeattrs_int(slot: *mut TupleTableSlot, count: c_int);
+    pub(crate) fn MakeSingleTupleTableSlot(
+        columns: TupleDesc,
+        kind: *const pg_sys::TupleTableSlotOps,
+    ) -> *mut TupleTableSlot;
+    pub(crate) fn InitMaterializedSRF(fcinfo: FunctionCallInfo, flags: u32);
+    pub(crate) fn CreateTuplestoreDestReceiver() -> *mut DestReceiver;
+    pub(crate) fn SetTuplestoreDestReceiverParams(
+        receiver: *mut DestReceiver,
+        rows: *mut Tuplestorestate,
+        memory: MemoryContext,
+        detoasts: bool,
+        columns: TupleDesc,
+        message: *const c_char,
+    );
+    pub(crate) fn tuplestore_gettupleslot(
+        rows: *mut Tuplestorestate,
+        forward: bool,
+        copies: bool,
+        slot: *mut TupleTableSlot,
+    ) -> bool;
+    pub(crate) fn tuplestore_rescan(rows: *mut Tuplestorestate);
+    pub(crate) fn tuplestore_clear(rows: *mut Tuplestorestate);
+    pub(crate) fn MemoryContextRegisterResetCallback(
+        context: MemoryContext,
+        callback: *mut MemoryContextCallback,
+    );
+    pub(crate) fn CacheRegisterSyscacheCallback(
+        cache: c_int,
+        callback: pg_sys::SyscacheCallbackFunction,
+        arg: Datum,
+    );
+    pub(crate) fn CacheRegisterRelcacheCallback(callback: pg_sys::RelcacheCallbackFunction, arg: Datum);
+    pub(crate) fn find_all_inheritors(parent: Oid, lock: c_int, counts: *mut *mut List) -> *mut List;
+    pub(crate) fn psprintf(format: *const c_char, ...) -> *mut c_char;
+    pub(crate) fn quote_identifier(name: *const c_char) -> *const c_char;
+    pub(crate) fn quote_qualified_identifier(schema: *const c_char, name: *const c_char) -> *mut c_char;
+    pub(crate) fn get_namespace_name(schema: Oid) -> *mut c_char;
+    pub(crate) fn get_rel_name(relation: Oid) -> *mut c_char;
+    pub(crate) fn get_rel_namespace(relation: Oid) -> Oid;
+    pub(crate) fn get_relname_relid(name: *const c_char, schema: Oid) -> Oid;
+    pub(crate) fn get_typ_typrelid(type_: Oid) -> Oid;
     pub(crate) fn get_fn_expr_argtype(info: *mut FmgrInfo, number: c_int) -> Oid;
-    pub(crate) fn text_to_cstring(text: *const varlena) -> *mut c_char;
 
     pub(crate) fn fmgr_info(function: Oid, info: *mut FmgrInfo);
     pub(crate) fn get_opcode(operator: Oid) -> RegProcedure;

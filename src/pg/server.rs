@@ -1,6 +1,12 @@
 //! What a backend asks of its server.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
 
 use pgrx::{PgSqlErrorCode as SqlState, pg_sys};
 
@@ -54,6 +60,12 @@ pub(crate) fn is_in_recovery() -> bool {
 pub(crate) fn process_id() -> u32 {
     // SAFETY: set when the process started.
     unsafe { pg_sys::MyProcPid as u32 }
+}
+
+/// The time since the first call of this process, by a clock that is never set.
+pub(crate) fn monotonic() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }
 
 /// Cryptographically strong random bytes.

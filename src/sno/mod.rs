@@ -13,6 +13,8 @@ pub(crate) mod generators;
 
 pub(crate) mod horizon;
 
+mod feed;
+
 mod generate;
 
 mod views;

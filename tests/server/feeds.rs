@@ -377,9 +377,15 @@ fn refusals() {
          ALTER TABLE changed ALTER id TYPE uuid USING id::uuid",
     );
     assert_eq!(code(&mut client, "SELECT * FROM sno_feed('changed', NULL::changed)"), "42883");
-    let dropped: String = client.one("SELECT source::oid::text FROM sno_feeds WHERE feed = 'dropped'");
-    let message = format!("feed \"dropped\" returns rows of \"{dropped}\", not of \"public.dropped\"");
-    refused("postgres", "SELECT sno_feed('dropped', NULL::dropped)", "42804", &message);
+    // Whatever asks for it: one state has one answer.
+    let message = "source of feed \"dropped\" does not exist";
+    for call in [
+        "SELECT sno_feed('dropped', NULL::dropped)",
+        "CALL sno_wait_feed('dropped', '0')",
+        "CALL sno_wait_read('dropped', sno_upper('infinity'), '0')",
+    ] {
+        refused("postgres", call, "42P01", message);
+    }
     client.run("SELECT sno_drop_feed('dropped')");
     // What belongs to another role.
     refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
@@ -665,9 +671,11 @@ fn plans() {
             let call = format!("SELECT count(*) FROM sno_feed('{name}', NULL::{name})");
             assert_eq!(client.one::<i64>(&call), rows, "{name}");
             let log = server.log()[before..].to_owned();
-            let indexed = log.matches("Index Cond: (").count() >= 5;
+            // By the first ID that was not read.
+            let is_range = |line: &&str| line.contains("Index Cond: ((") && line.contains(" >= ");
+            let indexed = log.lines().filter(is_range).count();
             assert!(
-                indexed && !log.contains(&format!("Seq Scan on {tables}")) && !log.contains("Sort  ("),
+                indexed > 0 && !log.contains(&format!("Seq Scan on {tables}")) && !log.contains("Sort  ("),
                 "{log}"
             );
         }

@@ -28,6 +28,4 @@
 
 pub(crate) mod transaction;
 
-mod look;
-mod reader;
-mod wait;
+pub(crate) mod reader;

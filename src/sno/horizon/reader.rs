@@ -26,7 +26,7 @@ use crate::{
 export! { sno_horizon, sno_horizon_holders }
 
 /// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come.
-fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
+pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     if is_in_recovery() {
         return Err(Error::new(
             SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,

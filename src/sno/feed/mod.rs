@@ -1,0 +1,31 @@
+//! Feeds: `sno_feed`, and the waits for it. Their positions are in SQL, in `sql/sno/feeds.sql`.
+//!
+//! A feed returns each row once, if the calling transaction commits: its position moves in that transaction, under the rows' own rules.
+//! That rests on what each step sees, locks and stores:
+//!
+//! | step of `sno_feed` | sees | locks | stores |
+//! |---|---|---|---|
+//! | [opening](open): the feed's position, its source, [whose horizon](whose) counts | what the calling statement sees; catalogs as they are | | |
+//! | the horizon | later than that: below it, all rows are committed, or will be never | | marks, if they are not as far |
+//! | the [rows](rows) from the position to the horizon, a batch of them, into the result | what the calling statement sees, as for the position: so a position that the statement sees goes with all that its consumer wrote | the source, as each SELECT | |
+//! | if a transaction has ended since: the same rows once more, up to the first that is not in the result, where the result is cut | all that is committed up to now, which is all below the horizon | | |
+//! | [move](read) to the last row, or to the horizon if the batch is not full, unless the feed was moved meanwhile | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for nobody | the position: with rows at once, without rows if it is ten seconds old |
+//!
+//! So two consumers take turns, and the second returns nothing: its statement does not see what the first one did. If it was the same
+//! transaction, that is an error.
+//!
+//! A [wait](wait) ends its transaction and sleeps, without a snapshot or a lock. [`sno_core::Watch`] says when to look, and where. A look
+//! is a transaction of its own: the same opening and the same rows, but the first one is enough, each query sees all that is committed by
+//! then, and it stores a position only if that is ten seconds old and there are no rows.
+//!
+//! Queries have [plans](plans) that are kept. A file imports only from those before it here.
+
+mod plans;
+mod query;
+mod whose;
+
+mod open;
+mod rows;
+
+mod read;
+mod wait;

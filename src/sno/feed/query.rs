@@ -1,0 +1,79 @@
+//! Queries of the extension's own, by SPI.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use pgrx::pg_sys::{self, Datum, HeapTuple, Oid, TupleDesc};
+
+use crate::{pg::raw, sno::feed::plans::plan};
+
+/// Executes a query with a plan that is kept, under the snapshot of the calling statement or a fresh one. A parameter that is null has
+/// no value.
+///
+/// # Safety
+/// After `SPI_connect`, and as for the functions of [`raw`]: parameters of these types.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn query<const N: usize>(
+    text: &CStr,
+    params: [(Oid, Option<Datum>); N],
+    is_fresh: bool,
+) -> Rows {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
+        let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
+        let plan = plan(text.as_ptr(), params.map(|(type_, _)| type_), false);
+        raw::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh, 0);
+        Rows { count: pg_sys::SPI_processed as usize }
+    }
+}
+
+/// The rows of the last query.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) count: usize,
+}
+
+impl Rows {
+    /// One of them, which lives until `SPI_finish`.
+    ///
+    /// # Safety
+    /// The last query, which had as many rows.
+    pub(super) unsafe fn row(self, number: usize) -> Row {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let table = pg_sys::SPI_tuptable;
+            Row { row: *(*table).vals.add(number), columns: (*table).tupdesc }
+        }
+    }
+}
+
+/// A row of a query.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    row: HeapTuple,
+    columns: TupleDesc,
+}
+
+impl Row {
+    /// The value of a column, counted from one.
+    ///
+    /// # Safety
+    /// The row has this column.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn value(self, column: c_int) -> Option<Datum> {
+        let mut is_null = false;
+        // SAFETY: as promised by the caller.
+        let value = unsafe { raw::SPI_getbinval(self.row, self.columns, column, &mut is_null) };
+        (!is_null).then_some(value)
+    }
+
+    /// The type of a column.
+    ///
+    /// # Safety
+    /// The row has this column.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn type_of(self, column: c_int) -> Oid {
+        // SAFETY: as promised by the caller.
+        unsafe { raw::SPI_gettypeid(self.columns, column) }
+    }
+}

@@ -1,0 +1,347 @@
+//! The rows of a source: read once, into the result of the call.
+
+use std::{
+    ffi::{c_char, c_int},
+    ptr, slice,
+};
+
+use pgrx::pg_sys::{
+    self, Datum, DestReceiver, FunctionCallInfo, MemoryContext, Oid, ParamExternData, ReturnSetInfo,
+    SPIExecuteOptions, SPIPlanPtr, TupleDesc, TupleTableSlot,
+};
+use sno_core::Sno;
+
+use crate::{
+    pg::{datum::Argument as _, raw},
+    sno::feed::{open::Source, plans::plan},
+};
+
+/// The query of a source's rows between two IDs, in their order, the first inclusive and the second exclusive.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    plan: SPIPlanPtr,
+    id_type: Oid,
+}
+
+impl Range {
+    /// # Safety
+    /// After `SPI_connect`, and as for the functions of [`raw`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn of(source: Source, id_type: Oid) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let text = raw::psprintf(
+                c"SELECT * FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<) $2 \
+                  ORDER BY %s USING OPERATOR(pg_catalog.<)"
+                    .as_ptr(),
+                source.quoted,
+                source.key,
+                source.key,
+                source.key,
+            );
+            Self { plan: plan(text, [id_type; 2], false), id_type }
+        }
+    }
+
+    /// Hands the rows to a receiver, as they are under the snapshot of the calling statement or a fresh one.
+    ///
+    /// Without sorts: a scan of an index in the order of the keys reads only the batch. With bad statistics the planner would read and
+    /// sort all rows that are left.
+    ///
+    /// # Safety
+    /// As for [`Range::of`]. A receiver begins with a `DestReceiver`.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn read<R>(self, mut from: Sno, mut below: Sno, receiver: &mut R, is_fresh: bool) {
+        // SAFETY: as promised by the caller. After an error PostgreSQL resets the settings.
+        unsafe {
+            let values: [Datum; 2] = [(&raw mut from).into(), (&raw mut below).into()];
+            let params = raw::makeParamList(values.len() as _);
+            for (number, value) in values.into_iter().enumerate() {
+                let pflags = pg_sys::PARAM_FLAG_CONST as _;
+                let param = ParamExternData { value, isnull: false, pflags, ptype: self.id_type };
+                (*params).params.as_mut_ptr().add(number).write(param);
+            }
+            let level = raw::NewGUCNestLevel();
+            for setting in [c"enable_sort", c"jit"] {
+                raw::set_config_option(
+                    setting.as_ptr(),
+                    c"off".as_ptr(),
+                    pg_sys::GucContext::PGC_USERSET,
+                    pg_sys::GucSource::PGC_S_SESSION,
+                    pg_sys::GucAction::GUC_ACTION_SAVE,
+                    true,
+                    0,
+                    false,
+                );
+            }
+            let dest = ptr::from_mut(receiver).cast();
+            let options = SPIExecuteOptions { params, read_only: !is_fresh, dest, ..Default::default() };
+            raw::SPI_execute_plan_extended(self.plan, &options);
+            raw::AtEOXact_GUC(true, level);
+        }
+    }
+}
+
+/// Whether a transaction has ended since the snapshot of the calling statement was taken.
+///
+/// # Safety
+/// As for the functions of [`raw`], in a statement.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn snapshot_has_changed() -> bool {
+    // SAFETY: two snapshots, of which nothing is kept.
+    unsafe {
+        let (a, b) = (&*raw::GetActiveSnapshot(), &*raw::GetTransactionSnapshot());
+        let open =
+            |s: &pg_sys::SnapshotData| (s.xcnt > 0).then(|| slice::from_raw_parts(s.xip, s.xcnt as usize));
+        (a.xmin, a.xmax, open(a)) != (b.xmin, b.xmax, open(b))
+    }
+}
+
+type Receive = unsafe extern "C-unwind" fn(*mut TupleTableSlot, *mut DestReceiver) -> bool;
+type Start = unsafe extern "C-unwind" fn(*mut DestReceiver, c_int, TupleDesc);
+
+fn receiver(receive: Receive, start: Start) -> DestReceiver {
+    DestReceiver {
+        receiveSlot: Some(receive),
+        rStartup: Some(start),
+        rShutdown: Some(nothing),
+        rDestroy: Some(nothing),
+        mydest: pg_sys::CommandDest::DestNone,
+    }
+}
+
+unsafe extern "C-unwind" fn nothing(_: *mut DestReceiver) {}
+
+unsafe extern "C-unwind" fn start_nothing(_: *mut DestReceiver, _: c_int, _: TupleDesc) {}
+
+/// The ID in a column, which is not null, since it was compared.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if c_int::from((*slot).tts_nvalid) < column {
+            raw::slot_getsomeattrs_int(slot, column);
+        }
+        Sno::from_datum(*(*slot).tts_values.add(column as usize - 1))
+    }
+}
+
+/// Receives the first row, and ends the query.
+#[repr(C)]
+pub(super) struct First {
+    base: DestReceiver,
+    pub(super) is_there: bool,
+}
+
+impl First {
+    pub(super) fn new() -> Self {
+        Self { base: receiver(receive_first, start_nothing), is_there: false }
+    }
+}
+
+unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
+    // SAFETY: PostgreSQL's call for a receiver of this kind.
+    unsafe { (*this.cast::<First>()).is_there = true };
+    false
+}
+
+/// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which a view can have
+/// several.
+#[repr(C)]
+pub(super) struct Batch {
+    base: DestReceiver,
+    call: FunctionCallInfo,
+    key: *const c_char,
+    column: c_int,
+    /// The receiver of the result, which PostgreSQL has for its own functions, once there is a row.
+    result: *mut DestReceiver,
+    memory: MemoryContext,
+    enough: usize,
+    pub(super) count: usize,
+    last: Sno,
+}
+
+impl Batch {
+    /// For a call for a set, after `SPI_connect`.
+    pub(super) fn new(call: FunctionCallInfo, key: *const c_char, enough: usize) -> Self {
+        Self {
+            base: receiver(receive_batch, start_batch),
+            call,
+            key,
+            column: 0,
+            result: ptr::null_mut(),
+            // SAFETY: SPI's, which lives until `SPI_finish`.
+            memory: unsafe { pg_sys::CurrentMemoryContext },
+            enough,
+            count: 0,
+            last: Sno::MIN,
+        }
+    }
+
+    /// The last ID, if there are no more rows than enough.
+    pub(super) fn end(&self) -> Option<Sno> {
+        (self.count >= self.enough).then_some(self.last)
+    }
+
+    fn set(&self) -> *mut ReturnSetInfo {
+        // SAFETY: a call for a set.
+        unsafe { (*self.call).resultinfo.cast() }
+    }
+
+    /// Forgets the rows.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn clear(&mut self) {
+        // SAFETY: the tuplestore of the result, if there is one.
+        unsafe {
+            if !(*self.set()).setResult.is_null() {
+                raw::tuplestore_clear((*self.set()).setResult);
+            }
+        }
+        self.count = 0;
+    }
+
+    /// Begins the result with the first row.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn begin(&mut self, slot: *mut TupleTableSlot) {
+        // SAFETY: the call's set, which PostgreSQL checks.
+        unsafe {
+            let set = self.set();
+            if (*set).setResult.is_null() {
+                raw::InitMaterializedSRF(self.call, pg_sys::MAT_SRF_USE_EXPECTED_DESC);
+            }
+            let before = pg_sys::CurrentMemoryContext;
+            pg_sys::CurrentMemoryContext = self.memory;
+            self.result = raw::CreateTuplestoreDestReceiver();
+            let message = c"rows of the feed's source have another type than the call".as_ptr();
+            let (rows, columns) = ((*set).setResult, (*set).setDesc);
+            raw::SetTuplestoreDestReceiverParams(self.result, rows, self.memory, false, columns, message);
+            if let Some(start) = (*self.result).rStartup {
+                start(self.result, pg_sys::CmdType::CMD_SELECT as _, (*slot).tts_tupleDescriptor);
+            }
+            pg_sys::CurrentMemoryContext = before;
+        }
+    }
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe extern "C-unwind" fn start_batch(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
+    // SAFETY: PostgreSQL's call for a receiver of this kind. The result's may need another map of columns.
+    unsafe {
+        let this = &mut *this.cast::<Batch>();
+        this.column = raw::SPI_fnumber(columns, this.key);
+        this.result = ptr::null_mut();
+    }
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
+    // SAFETY: PostgreSQL's call for a receiver of this kind.
+    unsafe {
+        let this = &mut *this.cast::<Batch>();
+        if this.count + 1 >= this.enough {
+            let id = id(slot, this.column);
+            if this.count >= this.enough && id != this.last {
+                return false;
+            }
+            this.last = id;
+        }
+        this.count += 1;
+        if this.result.is_null() {
+            this.begin(slot);
+        }
+        match (*this.result).receiveSlot {
+            Some(receive) => receive(slot, this.result),
+            None => false,
+        }
+    }
+}
+
+/// Receives rows until one has an ID that is not in a batch, whose rows it goes through in the same order.
+#[repr(C)]
+pub(super) struct Unseen {
+    base: DestReceiver,
+    set: *mut ReturnSetInfo,
+    key: *const c_char,
+    column: c_int,
+    /// A slot for a row of the batch, its ID, and the last ID before it.
+    row: *mut TupleTableSlot,
+    seen: Option<Sno>,
+    passed: Option<Sno>,
+    is_found: bool,
+}
+
+impl Unseen {
+    /// # Safety
+    /// As for the functions of [`raw`].
+    pub(super) unsafe fn new(batch: &Batch) -> Self {
+        let mut this = Self {
+            base: receiver(receive_unseen, start_unseen),
+            set: batch.set(),
+            key: batch.key,
+            column: 0,
+            row: ptr::null_mut(),
+            seen: None,
+            passed: None,
+            is_found: false,
+        };
+        // SAFETY: as promised by the caller.
+        this.seen = unsafe { this.next() };
+        this
+    }
+
+    /// If one was found: the last ID of the batch before it.
+    ///
+    /// # Safety
+    /// As for the functions of [`raw`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn found(self) -> Option<Option<Sno>> {
+        // SAFETY: the result, which the caller reads from its start.
+        unsafe {
+            if !self.row.is_null() {
+                raw::tuplestore_rescan((*self.set).setResult);
+            }
+        }
+        self.is_found.then_some(self.passed)
+    }
+
+    /// Goes on to the next row of the batch, and returns its ID.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn next(&mut self) -> Option<Sno> {
+        // SAFETY: the result, if there is one, has a column of this name.
+        unsafe {
+            let set = self.set;
+            if (*set).setResult.is_null() {
+                return None;
+            }
+            if self.row.is_null() {
+                self.row =
+                    raw::MakeSingleTupleTableSlot((*set).setDesc, &raw const pg_sys::TTSOpsMinimalTuple);
+            }
+            let is_there = raw::tuplestore_gettupleslot((*set).setResult, true, false, self.row);
+            is_there.then(|| id(self.row, raw::SPI_fnumber((*set).setDesc, self.key)))
+        }
+    }
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe extern "C-unwind" fn start_unseen(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
+    // SAFETY: PostgreSQL's call for a receiver of this kind.
+    unsafe {
+        let this = &mut *this.cast::<Unseen>();
+        this.column = raw::SPI_fnumber(columns, this.key);
+    }
+}
+
+unsafe extern "C-unwind" fn receive_unseen(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
+    // SAFETY: PostgreSQL's call for a receiver of this kind.
+    unsafe {
+        let this = &mut *this.cast::<Unseen>();
+        let found = id(slot, this.column);
+        while let Some(id) = this.seen.filter(|&id| id < found) {
+            this.passed = Some(id);
+            this.seen = this.next();
+        }
+        this.is_found = this.seen != Some(found);
+        !this.is_found
+    }
+}

@@ -1,0 +1,197 @@
+//! Waits for a feed, without a snapshot, a lock, or a signal from writers: `sno_wait_feed` and `sno_wait_read`.
+//!
+//! Each ends the transaction before it sleeps, which only a procedure can, and this one only in C: PL/pgSQL takes a snapshot for each
+//! expression. It sleeps outside of the guard: a query that is cancelled ends there as in a function of PostgreSQL's own.
+
+use std::{ffi::CStr, slice, time::Duration};
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Datum, FunctionCallInfo},
+};
+use sno_core::{Sno, Step, Tick, Watch};
+
+use crate::{
+    generator::errors,
+    pg::{
+        datum::{Argument as _, Interval},
+        errors::{Error, guard},
+        fmgr::{IntoResult as _, functions},
+        process::own_database,
+        server::{is_in_recovery, monotonic},
+        versions::wait_event,
+        wait::sleep,
+    },
+    sno::{
+        feed::read::{has_read, look},
+        generators::{SnoScheme, session},
+        horizon::reader::{Database, first_id},
+    },
+};
+
+/// The name of these waits.
+const EVENT: &CStr = c"SnoFeed";
+
+/// The longest step of a wait for an ID that is read.
+const LONGEST_STEP: Duration = Duration::from_millis(50);
+
+functions! {
+    /// Procedure `sno_wait_feed(feed text, timeout interval, INOUT ready boolean)`
+    sno_wait_feed: wait_feed;
+    /// Procedure `sno_wait_read(feed text, id sno, timeout interval, INOUT read boolean)`
+    sno_wait_read: wait_read;
+}
+
+/// # Safety
+/// A call of `sno_wait_feed`.
+unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with these arguments. Neither this frame nor one above has anything to drop.
+    unsafe {
+        let [name, timeout] = arguments(fcinfo);
+        let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
+        wait.end_transaction(fcinfo);
+        let margin = look(name, None).margin;
+        let mut watch = Watch::new(margin.div_ceil(Tick::MICROS), wait.until);
+        loop {
+            match guard(|| step(&mut watch)) {
+                Step::Sleep(pause) => wait.sleep(fcinfo, pause),
+                Step::Look(from, below) => {
+                    let is_ready = look(name, Some((first_id(from), first_id(below)))).is_ready;
+                    wait.end_transaction(fcinfo);
+                    if is_ready {
+                        return guard(|| [true.into()].into_result(fcinfo));
+                    }
+                }
+                Step::End => return guard(|| [false.into()].into_result(fcinfo)),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// A call of `sno_wait_read`.
+unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with these arguments. Neither this frame nor one above has anything to drop.
+    unsafe {
+        let [name, id, timeout] = arguments(fcinfo);
+        let timeout = timeout.filter(|_| id.is_some());
+        let mut wait = guard(|| Wait::begin(timeout, "ID and timeout must not be null"));
+        let id = id.map_or(Sno::MIN, |id| Sno::from_datum(id));
+        wait.end_transaction(fcinfo);
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let is_read = has_read(name, id);
+            wait.end_transaction(fcinfo);
+            let left = wait.until.saturating_sub(monotonic());
+            if is_read || left.is_zero() {
+                return guard(|| [is_read.into()].into_result(fcinfo));
+            }
+            wait.sleep(fcinfo, pause.min(left));
+            pause = (pause * 2).min(LONGEST_STEP);
+        }
+    }
+}
+
+/// The first arguments of a call, of which each can be null.
+unsafe fn arguments<const N: usize>(fcinfo: FunctionCallInfo) -> [Option<Datum>; N] {
+    // SAFETY: declared in SQL with as many.
+    unsafe {
+        let args = slice::from_raw_parts((*fcinfo).args.as_ptr(), N);
+        std::array::from_fn(|number| (!args[number].isnull).then_some(args[number].value))
+    }
+}
+
+/// A call that waits.
+#[derive(Clone, Copy)]
+struct Wait {
+    /// When it ends, by a clock that is never set, as the next two.
+    until: Duration,
+    /// When the present transaction began, and how old it may get: half of `transaction_timeout`, which PostgreSQL 17 has.
+    began: Duration,
+    longest: Duration,
+    event: u32,
+}
+
+impl Wait {
+    fn begin(timeout: Option<Datum>, message: &str) -> Result<Self, Error> {
+        let Some(timeout) = timeout else {
+            return Err(Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, message));
+        };
+        // SAFETY: an argument of this type.
+        let micros = unsafe { Interval::from_datum(timeout) }.micros().max(0) as u64;
+        let millis =
+            setting(c"transaction_timeout").and_then(|value| value.parse().ok()).filter(|&ms| ms > 0);
+        Ok(Self {
+            until: monotonic().saturating_add(Duration::from_micros(micros)),
+            began: monotonic(),
+            longest: millis.map_or(Duration::MAX, |millis: u64| Duration::from_millis(millis) / 2),
+            event: wait_event(EVENT),
+        })
+    }
+
+    /// Ends the transaction of a procedure that is called outside of transaction blocks and functions. Another one has begun, which has
+    /// no snapshot.
+    unsafe fn end_transaction(&mut self, fcinfo: FunctionCallInfo) {
+        // SAFETY: a call of a procedure; no frame has anything to drop.
+        unsafe { guard(|| end_transaction(fcinfo)) };
+        self.began = monotonic();
+    }
+
+    /// Sleeps. The transaction does not get too old meanwhile.
+    unsafe fn sleep(&mut self, fcinfo: FunctionCallInfo, pause: Duration) {
+        // SAFETY: as above.
+        unsafe {
+            let pause = pause.min(self.longest).max(Duration::from_millis(1));
+            if monotonic() + pause > self.began.saturating_add(self.longest) {
+                self.end_transaction(fcinfo);
+            }
+            sleep(self.event, pause.as_micros().div_ceil(1000) as u64);
+        }
+    }
+}
+
+/// The value of a setting in its unit, if this server has it.
+fn setting(name: &CStr) -> Option<String> {
+    // SAFETY: PostgreSQL returns null or a text, which is copied.
+    unsafe {
+        let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
+    }
+}
+
+fn end_transaction(fcinfo: FunctionCallInfo) -> Result<(), Error> {
+    // SAFETY: the context of a call by CALL; other calls have none, or that of another node.
+    unsafe {
+        let context = (*fcinfo).context.cast::<pg_sys::CallContext>();
+        if context.is_null() || (*context).type_ != pg_sys::NodeTag::T_CallContext || (*context).atomic {
+            return Err(Error::new(
+                SqlState::ERRCODE_ACTIVE_SQL_TRANSACTION,
+                "cannot wait in a transaction block or a function",
+            )
+            .detail("The wait ends the transaction, so that it holds no snapshot and no lock.")
+            .hint("Call it as a statement of its own, with autocommit."));
+        }
+        pg_sys::SPI_connect_ext(pg_sys::SPI_OPT_NONATOMIC as _);
+        pg_sys::SPI_commit();
+        pg_sys::SPI_finish();
+    }
+    Ok(())
+}
+
+/// What to do next.
+fn step(watch: &mut Watch) -> Result<Step, Error> {
+    if is_in_recovery() {
+        return Err(Error::new(
+            SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            "cannot execute sno_wait_feed() during recovery",
+        ));
+    }
+    let session = session()?;
+    let database = Database::new(session.horizon_of(own_database()))?;
+    let open = || database.open().map(|(_, tick)| tick).min();
+    let prepared = || {
+        let prepared = database.prepared();
+        (prepared.ticks().min(), prepared.has_copied_locks)
+    };
+    session.step(watch, open, prepared).map_err(errors::generation::<SnoScheme>)
+}

@@ -1,0 +1,80 @@
+//! Whose horizon counts for the rows of a source. A horizon speaks for the transactions of one server; rows that other servers commit
+//! can come below it.
+
+use std::{cell::Cell, ffi::c_int};
+
+use pgrx::pg_sys::{self, Datum, NameData, Oid, SysCacheIdentifier};
+
+use crate::{
+    pg::{backend_local::BackendLocal, raw},
+    sno::feed::query::query,
+};
+
+/// Whose horizon counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// This server's.
+    Own,
+    /// That of other servers, which is given in the call.
+    Given,
+    /// Nobody's: rows of a foreign table, the one of this OID.
+    Nobody(Oid),
+}
+
+/// How often what the answer depends on has changed, as far as this session has noticed; 0 until it is watched.
+// SAFETY: for a function, which SQL calls.
+static CHANGES: BackendLocal<Cell<u64>> = unsafe { BackendLocal::new(Cell::new(0)) };
+
+/// What this server's horizon counts for, by source and key, and after how many changes. Each source has one place.
+// SAFETY: as above.
+static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
+    unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, NameData { data: [0; 64] }, 0)) }; 32]) };
+
+/// Asks `sno_internal.whose_horizon()`, which decides it. It is asked at each call, but not while nothing has changed since it said
+/// that this server's horizon counts.
+///
+/// # Safety
+/// After `SPI_connect`, and as for the functions of [`raw`]. The key is a `name`.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn whose_horizon(source: Oid, key: Datum) -> Whose {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if CHANGES.get() == 0 {
+            for cache in [SysCacheIdentifier::SUBSCRIPTIONRELMAP, SysCacheIdentifier::FOREIGNTABLEREL] {
+                raw::CacheRegisterSyscacheCallback(cache as c_int, Some(catalog_changed), Datum::null());
+            }
+            raw::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
+            CHANGES.set(1);
+        }
+        let name = *key.cast_mut_ptr::<NameData>();
+        let known = &OWN[source.to_u32() as usize % OWN.len()];
+        let changes = CHANGES.get();
+        let (of, with, at) = known.get();
+        if at == changes && of == source && with.data == name.data {
+            return Whose::Own;
+        }
+        // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
+        let rows = query(
+            c"SELECT w.whose, w.relation FROM sno_internal.whose_horizon($1, $2) w",
+            [(pg_sys::REGCLASSOID, Some(source.into())), (pg_sys::NAMEOID, Some(key))],
+            true,
+        );
+        let row = rows.row(0);
+        match row.value(1).map(|whose| whose.value() as u8) {
+            Some(b'o') => {
+                known.set((source, name, changes));
+                Whose::Own
+            }
+            Some(b'g') => Whose::Given,
+            _ => Whose::Nobody(row.value(2).map_or(Oid::INVALID, |oid| Oid::from(oid.value() as u32))),
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn catalog_changed(_: Datum, _: c_int, _: u32) {
+    CHANGES.set(CHANGES.get() + 1);
+}
+
+unsafe extern "C-unwind" fn relation_changed(_: Datum, _: Oid) {
+    CHANGES.set(CHANGES.get() + 1);
+}
