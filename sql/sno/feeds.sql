@@ -64,15 +64,19 @@ $$;
 COMMENT ON FUNCTION sno_internal.add_feed() IS 'internal: trigger function of sno_internal.feed_positions';
 REVOKE EXECUTE ON FUNCTION sno_internal.add_feed() FROM PUBLIC;
 CREATE TRIGGER add_feed BEFORE INSERT ON sno_internal.feed_positions FOR EACH ROW EXECUTE FUNCTION sno_internal.add_feed();
+ALTER TABLE sno_internal.feed_positions ENABLE ALWAYS TRIGGER add_feed;
 COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions IS 'internal: checks new feeds, finds the sources of restored ones';
 
--- Every role may change its own feeds, through these views. Row security would make pg_dump fail. Rights are on columns only, because a
--- right to update or delete in the whole table would also allow LOCK TABLE; so a feed is dropped by an UPDATE that a rule turns into a DELETE.
+-- Who may use a feed: the role that created it, and its members; and, since names of roles do not follow what happens to roles and objects, also
+-- who owns its source, and who owns the extension. So a restore with --no-owner, REASSIGN OWNED, a renamed or a dropped role leave no feed to
+-- nobody. Each role changes its feeds through these views. Row security would make pg_dump fail. Rights are on columns only, because a right to
+-- update or delete in the whole table would also allow LOCK TABLE; so a feed is dropped by an UPDATE that a rule turns into a DELETE.
 CREATE VIEW sno_internal.own_feeds AS
     SELECT source, feed, owner, source_name, key, margin, position, moved
     FROM sno_internal.feed_positions
-    -- A dump may be restored without its roles.
-    WHERE owner = current_user OR pg_has_role(coalesce(to_regrole(quote_ident(owner::text))::oid, (SELECT extowner FROM pg_extension WHERE extname = 'sno')), 'USAGE'::text);
+    WHERE owner = current_user OR pg_has_role(to_regrole(quote_ident(owner::text))::oid, 'USAGE'::text)
+        OR pg_has_role((SELECT c.relowner FROM pg_class c WHERE c.oid = source::oid), 'USAGE'::text)
+        OR pg_has_role((SELECT e.extowner FROM pg_extension e WHERE e.extname = 'sno'), 'USAGE'::text);
 GRANT SELECT, UPDATE (position, moved) ON sno_internal.own_feeds TO PUBLIC;
 COMMENT ON VIEW sno_internal.own_feeds IS 'internal: feeds that the role may use';
 
@@ -88,12 +92,6 @@ CREATE VIEW sno_internal.new_feeds AS
     WITH CHECK OPTION;
 GRANT SELECT, INSERT (feed, source, key, margin) ON sno_internal.new_feeds TO PUBLIC;
 COMMENT ON VIEW sno_internal.new_feeds IS 'internal: feeds that the role may create';
-
-CREATE VIEW sno_internal.dropped_feeds AS SELECT feed, owner FROM sno_internal.own_feeds;
-CREATE RULE drop_feed AS ON UPDATE TO sno_internal.dropped_feeds
-    DO INSTEAD DELETE FROM sno_internal.feed_positions p WHERE p.feed = OLD.feed AND p.owner = OLD.owner;
-GRANT SELECT, UPDATE (feed) ON sno_internal.dropped_feeds TO PUBLIC;
-COMMENT ON VIEW sno_internal.dropped_feeds IS 'internal: an update drops a feed';
 
 CREATE VIEW sno_feeds AS
     SELECT feed, source, owner, margin, position, clock_timestamp() - sno_time(position) AS lag, moved::timestamptz, held_by, held_since
@@ -113,35 +111,39 @@ COMMENT ON COLUMN sno_feeds.moved IS 'when the position was stored: every 10 sec
 COMMENT ON COLUMN sno_feeds.held_by IS 'oldest transaction that holds it back: its process ID, or its identifier if it is prepared';
 COMMENT ON COLUMN sno_feeds.held_since IS 'time of the first ID of this transaction';
 
--- The feed that a role means by a name: its own, or else that of a role whose member it is. Everything that is given a feed's name begins here.
+-- The feed that a role means by a name: its own, or else that of a role whose member it is, or else one that it may use for another reason.
+-- Everything that is given a feed's name begins here.
 CREATE FUNCTION sno_internal.find_feed(feed text) RETURNS sno_internal.feed_positions
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     found_feed sno_internal.feed_positions;
-    other_owner name;
+    owners name[];
 BEGIN
     IF feed IS NULL THEN
         RAISE EXCEPTION 'name of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    SELECT * INTO found_feed FROM sno_internal.feed_positions p WHERE p.feed = find_feed.feed AND p.owner = current_user;
+    SELECT * INTO found_feed FROM sno_internal.own_feeds o WHERE o.feed = find_feed.feed AND o.owner = current_user;
     IF FOUND THEN
         RETURN found_feed;
     END IF;
-    SELECT * INTO found_feed FROM sno_internal.own_feeds o WHERE o.feed = find_feed.feed;
-    IF NOT FOUND THEN
-        SELECT min(p.owner::text) INTO other_owner FROM sno_internal.feed_positions p WHERE p.feed = find_feed.feed;
-        IF other_owner IS NOT NULL THEN
-            RAISE EXCEPTION 'must be a member of role "%" to use feed "%"', other_owner, feed USING ERRCODE = 'insufficient_privilege';
+    SELECT array_agg(o.owner) FILTER (WHERE pg_has_role(to_regrole(quote_ident(o.owner)), 'USAGE')) INTO owners
+    FROM sno_internal.own_feeds o WHERE o.feed = find_feed.feed;
+    IF owners IS NULL THEN
+        SELECT array_agg(o.owner) INTO owners FROM sno_internal.own_feeds o WHERE o.feed = find_feed.feed;
+    END IF;
+    IF owners IS NULL THEN
+        SELECT array_agg(p.owner) INTO owners FROM sno_internal.feed_positions p WHERE p.feed = find_feed.feed;
+        IF owners IS NOT NULL THEN
+            RAISE EXCEPTION 'must be a member of role "%" to use feed "%"', owners[1], feed USING ERRCODE = 'insufficient_privilege';
         END IF;
         RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
-    END IF;
-    SELECT o.owner INTO other_owner FROM sno_internal.own_feeds o WHERE o.feed = find_feed.feed AND o.owner <> found_feed.owner LIMIT 1;
-    IF FOUND THEN
+    ELSIF cardinality(owners) > 1 THEN
         RAISE EXCEPTION 'several roles have a feed "%"', feed USING ERRCODE = 'ambiguous_alias',
-            DETAIL = format('Role "%s" has one, and role "%s" has one.', least(found_feed.owner, other_owner), greatest(found_feed.owner, other_owner)),
-            HINT = 'Use SET ROLE to select one.';
+            DETAIL = format('Role "%s" has one, and role "%s" has one.', least(owners[1], owners[2]), greatest(owners[1], owners[2])),
+            HINT = 'Use SET ROLE to select one, or drop one by sno_drop_feed(feed, owner).';
     END IF;
+    SELECT * INTO found_feed FROM sno_internal.own_feeds o WHERE o.feed = find_feed.feed AND o.owner = owners[1];
     RETURN found_feed;
 END
 $$;
@@ -189,6 +191,19 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name) IS 'internal: whose horizon counts for the rows of a table or view';
 
+-- Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
+CREATE VIEW sno_internal.dropped_feeds AS
+    SELECT feed, owner
+    FROM sno_internal.feed_positions p
+    WHERE EXISTS (SELECT FROM sno_internal.own_feeds o WHERE o.feed = p.feed AND o.owner = p.owner)
+        OR EXISTS (
+            SELECT FROM sno_internal.base_relations(p.source) b JOIN pg_class c ON c.oid = b.relation::oid WHERE pg_has_role(c.relowner, 'USAGE'::text)
+        );
+CREATE RULE drop_feed AS ON UPDATE TO sno_internal.dropped_feeds
+    DO INSTEAD DELETE FROM sno_internal.feed_positions p WHERE p.feed = OLD.feed AND p.owner = OLD.owner;
+GRANT SELECT, UPDATE (feed) ON sno_internal.dropped_feeds TO PUBLIC;
+COMMENT ON VIEW sno_internal.dropped_feeds IS 'internal: feeds that the role may drop; an update drops one';
+
 -- At the horizon at most, since rows can still come above it.
 CREATE FUNCTION sno_internal.set_position(feed text, owner name, since timestamptz, after sno) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -207,6 +222,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sno_internal.set_position(text, name, timestamptz, sno) IS 'internal: continue a feed with the rows since a time, or after an ID';
+
+-- The executor checks the rights on all tables below a view. Without a path of its own, as in sno_feed().
+CREATE FUNCTION sno_internal.check_read(source regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+BEGIN
+    EXECUTE pg_catalog.format('SELECT FROM %s LIMIT 0', source);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.check_read(regclass) IS 'internal: fails if the role cannot read a table or view';
 
 CREATE FUNCTION sno_create_feed(
         feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '1 s'
@@ -266,6 +291,7 @@ BEGIN
             RAISE EXCEPTION 'permission denied for "%"', source USING ERRCODE = 'insufficient_privilege',
                 DETAIL = 'A feed returns all columns.';
     END;
+    PERFORM sno_internal.check_read(source);
     PERFORM sno_internal.set_position(feed, current_user, since, NULL);
 END
 $$;
@@ -320,17 +346,26 @@ END
 $$;
 COMMENT ON FUNCTION sno_seek_feed(text, timestamptz, sno) IS 'continue a feed with the rows since a time, or after an ID';
 
-CREATE FUNCTION sno_drop_feed(feed text) RETURNS void
+CREATE FUNCTION sno_drop_feed(feed text, owner name DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    f sno_internal.feed_positions := sno_internal.find_feed(feed);
 BEGIN
-    PERFORM FROM sno_internal.own_feeds o WHERE o.feed = f.feed AND o.owner = f.owner FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    IF owner IS NULL AND NOT EXISTS (SELECT FROM sno_internal.own_feeds o WHERE o.feed = sno_drop_feed.feed) THEN
+        SELECT min(d.owner::text) INTO owner FROM sno_internal.dropped_feeds d WHERE d.feed = sno_drop_feed.feed HAVING count(*) = 1;
     END IF;
-    UPDATE sno_internal.dropped_feeds d SET feed = d.feed WHERE d.feed = f.feed AND d.owner = f.owner;
+    owner := coalesce(owner, (sno_internal.find_feed(feed)).owner);
+    PERFORM FROM sno_internal.dropped_feeds d WHERE d.feed = sno_drop_feed.feed AND d.owner = sno_drop_feed.owner FOR UPDATE;
+    IF NOT FOUND THEN
+        IF EXISTS (SELECT FROM sno_internal.feed_positions p WHERE p.feed = sno_drop_feed.feed AND p.owner = sno_drop_feed.owner) THEN
+            RAISE EXCEPTION 'must be a member of role "%" to drop feed "%"', owner, feed USING ERRCODE = 'insufficient_privilege',
+                HINT = 'Who owns its source, a table below it, or the extension can also drop it.';
+        END IF;
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    ELSIF current_setting('session_replication_role') = 'replica' THEN
+        RAISE EXCEPTION 'cannot drop a feed while "session_replication_role" is "replica"' USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'The rule that drops it would not fire.';
+    END IF;
+    UPDATE sno_internal.dropped_feeds d SET feed = d.feed WHERE d.feed = sno_drop_feed.feed AND d.owner = sno_drop_feed.owner;
 END
 $$;
-COMMENT ON FUNCTION sno_drop_feed(text) IS 'drop a feed';
+COMMENT ON FUNCTION sno_drop_feed(text, name) IS 'drop a feed; with an owner, that of another role over a table of one''s own';

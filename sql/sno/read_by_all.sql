@@ -17,35 +17,67 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name) IS 'internal: the column of a table that a column of a view shows';
 
-CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+-- Whether a role can read a table or view now: the tables below a view are read with the rights of its owner, unless it has security_invoker.
+CREATE FUNCTION sno_internal.can_read(role oid, source regclass) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-BEGIN
-    RETURN (
-        WITH RECURSIVE own_type(oid) AS (
-            SELECT sno_internal.id_type()
-            UNION
-            SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
-        ), own_key AS (
-            SELECT min(a.attname::text) AS name
-            FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-            WHERE i.indrelid = read_by_all.source AND i.indisprimary AND a.atttypid IN (SELECT o.oid FROM own_type o)
-            HAVING count(*) = 1
-        )
-        -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's.
-        SELECT CASE WHEN bool_and(coalesce(f.position IS NOT NULL AND o.key = (SELECT k.name FROM own_key k) AND (
-            o.source IN (SELECT b.relation FROM sno_internal.base_relations(read_by_all.source) b)
-            OR read_by_all.source IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
-        ), false)) THEN min(f.position) END
-        FROM sno_internal.feed_positions f
-        CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
-        CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
-        WHERE EXISTS (
-            SELECT b.relation FROM sno_internal.base_relations(s.source) b
-            INTERSECT SELECT b.relation FROM sno_internal.base_relations(read_by_all.source) b
-        )
-    );
-END
+    WITH RECURSIVE base(oid, role) AS (
+        SELECT source::oid, role
+        UNION
+        SELECT d.refobjid, CASE WHEN (SELECT o.option_value::boolean FROM pg_options_to_table(c.reloptions) o WHERE o.option_name = 'security_invoker')
+            THEN b.role ELSE c.relowner END
+        FROM base b JOIN pg_class c USING (oid) JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
+        JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> c.oid
+        WHERE c.relkind = 'v'
+    )
+    SELECT bool_and(has_any_column_privilege(b.role, b.oid, 'SELECT')) FROM base b
+$$;
+COMMENT ON FUNCTION sno_internal.can_read(oid, regclass) IS 'internal: whether a role can read a table or view';
+
+CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE own_type(oid) AS (
+        SELECT sno_internal.id_type()
+        UNION
+        SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
+    ), own_key AS (
+        SELECT min(a.attname::text) AS name
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+        WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT o.oid FROM own_type o)
+        HAVING count(*) = 1
+    )
+    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's.
+    SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
+            o.source IN (SELECT b.relation FROM sno_internal.base_relations(of_table) b)
+            OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
+        ) THEN f.position END
+    FROM sno_internal.feed_positions f
+    CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
+    CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
+    WHERE EXISTS (
+        SELECT b.relation FROM sno_internal.base_relations(s.source) b
+        INTERSECT SELECT b.relation FROM sno_internal.base_relations(of_table) b
+    -- A feed that neither its role nor the owner of its source can read is not waited for.
+    ) AND EXISTS (
+        SELECT FROM unnest(ARRAY[to_regrole(quote_ident(f.owner))::oid, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source)]) role
+        WHERE sno_internal.can_read(role, s.source)
+    )
+$$;
+COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';
+
+CREATE FUNCTION sno_readers(of_table regclass, OUT feed text, OUT owner name, OUT source regclass, OUT read sno) RETURNS SETOF record
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT r.feed, r.owner, r.source, r.read FROM sno_internal.readers(of_table) r;
+END;
+COMMENT ON FUNCTION sno_readers(regclass) IS
+    'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing or has another key';
+
+CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END FROM sno_internal.readers(source) r
 $$;
 COMMENT ON FUNCTION sno_internal.read_by_all(regclass) IS 'internal: ID up to which all feeds of a table have read its rows';
 
