@@ -63,13 +63,12 @@ static MEMORY: [&dyn generator::shared::Reserve; 4] = [
 ];
 
 /// Runs when a process loads the library: in the postmaster if it is preloaded, else in a backend, where types, operators
-/// and pure functions work, and generators do not.
+/// and pure functions work. Generators, settings and hooks are for preloaded libraries.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _PG_init() {
     // SAFETY: PostgreSQL calls it, and there is nothing to drop.
     unsafe {
         pg::errors::guard(|| {
-            sno::load();
             if pg::server::is_being_preloaded() {
                 sno::preload();
                 compat::settings::define();

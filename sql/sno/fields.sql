@@ -2,10 +2,6 @@
 -- The parts of an ID
 --
 
-CREATE FUNCTION sno_internal.sno_time_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_internal.sno_time_support(internal) IS 'internal: planner support for the times of sno';
-ALTER FUNCTION sno_time(sno) SUPPORT sno_internal.sno_time_support;
-
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_tick_tock(sno) IS 'the bit of the ID that changes when the clock steps back';
 CREATE FUNCTION sno_metabyte(sno) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;

@@ -32,6 +32,9 @@ COMMENT ON FUNCTION sno_last(date, boolean) IS 'last ID at or before a time; if 
 -- be used. The operators are in no operator family, since no index knows an order between an ID and a time. There is no =
 -- with a time: that would be a range of IDs, too.
 
+CREATE FUNCTION sno_internal.sno_time_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_time_support(internal) IS 'internal: planner support for comparisons with a time';
+
 CREATE FUNCTION sno_internal.sno_lt_time(sno, timestamptz) RETURNS boolean
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE SUPPORT sno_internal.sno_time_support;
 COMMENT ON FUNCTION sno_internal.sno_lt_time(sno, timestamptz) IS 'internal: implementation of < operator';

@@ -11,9 +11,9 @@ use pgrx::pg_sys::{
     self, Bitmapset, CoercionForm, Const, Datum, DestReceiver, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
     GucAction, GucContext, GucSource, HeapTuple, IndexOptInfo, IndexPath, JoinType, Latch, List,
     MemoryContext, MemoryContextCallback, Node, NullTestType, Oid, ParamListInfo, Path, PlannerInfo,
-    RegProcedure, RelOptInfo, SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot, SortGroupClause,
-    SortSupport, SpecialJoinInfo, TargetEntry, TupleDesc, TupleTableSlot, Tuplestorestate, TypeCacheEntry,
-    oidvector,
+    RegProcedure, RelOptInfo, Relation, SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot,
+    SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TupleDesc, TupleTableSlot, Tuplestorestate,
+    TypeCacheEntry, oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -179,6 +179,13 @@ unsafe extern "C-unwind" {
     pub(crate) fn contain_subplans(node: *mut Node) -> bool;
     pub(crate) fn pull_varnos(root: *mut PlannerInfo, node: *mut Node) -> *mut Bitmapset;
     pub(crate) fn canonicalize_ec_expression(expression: *mut Expr, type_: Oid, collation: Oid) -> *mut Expr;
+    pub(crate) fn table_open(table: Oid, lock: c_int) -> Relation;
+    pub(crate) fn table_close(table: Relation, lock: c_int);
+    pub(crate) fn index_open(index: Oid, lock: c_int) -> Relation;
+    pub(crate) fn index_close(index: Relation, lock: c_int);
+    pub(crate) fn RelationGetIndexList(table: Relation) -> *mut List;
+    pub(crate) fn RelationGetIndexExpressions(index: Relation) -> *mut List;
+    pub(crate) fn ChangeVarNodes(node: *mut Node, from: c_int, to: c_int, levels_up: c_int);
     pub(crate) fn list_copy_head(list: *const List, length: c_int) -> *mut List;
     pub(crate) fn bms_equal(a: *const Bitmapset, b: *const Bitmapset) -> bool;
     pub(crate) fn is_dummy_rel(relation: *mut RelOptInfo) -> bool;
@@ -221,4 +228,15 @@ unsafe extern "C" {
 
     /// Reads the system's clock, and raises no error.
     pub(crate) fn GetCurrentTimestamp() -> i64;
+}
+
+/// In loops that a query may keep long. The error of a cancelled query passes through.
+#[allow(ffi_unwind_calls, reason = "by the rule of this module")]
+pub(crate) unsafe fn check_for_interrupts() {
+    // SAFETY: a variable of this process, which a signal sets.
+    unsafe {
+        if pg_sys::InterruptPending != 0 {
+            ProcessInterrupts();
+        }
+    }
 }

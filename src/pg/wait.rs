@@ -45,8 +45,6 @@ pub(crate) unsafe fn sleep(event: u32, millis: u64) {
     unsafe {
         raw::WaitLatch(pg_sys::MyLatch, wake as _, millis as _, event);
         raw::ResetLatch(pg_sys::MyLatch);
-        if pg_sys::InterruptPending != 0 {
-            raw::ProcessInterrupts();
-        }
+        raw::check_for_interrupts();
     }
 }

@@ -21,14 +21,9 @@ mod views;
 
 use crate::generator;
 
-/// What needs no preloading, when the library is loaded.
-pub(crate) fn load() {
-    planner::rewrite::install();
-    planner::orders::install();
-}
-
-/// Defines the settings and notices the ends of transactions, when the library is preloaded.
+/// Defines the settings, installs the hooks of the planner and notices the ends of transactions, when the library is preloaded.
 pub(crate) fn preload() {
+    planner::install();
     generator::max_clock_wait::define();
     horizon::transaction::register();
     settings::define();

@@ -37,12 +37,13 @@ impl Conditions {
     }
 
     fn condition(&mut self, depth: usize) -> String {
-        match self.below(10 - 3 * depth) {
+        match self.below(11 - 3 * depth) {
             0 => format!("n < {}", self.below(100)),
             1..=3 => self.comparison(),
             4 => format!("id BETWEEN {} AND {}", self.time(), self.time()),
             5..=7 => self.list("AND", depth + 1),
             8 => self.list("OR", depth + 1),
+            9 => format!("{} IS TRUE", self.list("AND", depth + 1)),
             _ => format!("NOT {}", self.list("AND", depth + 1)),
         }
     }

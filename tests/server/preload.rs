@@ -130,10 +130,35 @@ fn create_extension_says_which_line_is_missing() {
     assert_eq!(told("DROP EXTENSION sno_compat; DROP EXTENSION sno; CREATE EXTENSION sno"), "");
 }
 
+/// A backend that loads the library late gets no hook and no setting, so the order of all hooks is that of
+/// `shared_preload_libraries`.
+#[test]
+fn conditions_on_sno_time_need_it_and_comparisons_with_a_time_do_not() {
+    let server = Server::builder().preload(false).start();
+    server.run(
+        "CREATE TABLE items (id sno PRIMARY KEY);
+         INSERT INTO items SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 s', 0, 0, 0)
+         FROM generate_series(1, 10000) n; ANALYZE items",
+    );
+    let mut client = server.connect();
+    client.run("LOAD 'sno'");
+    assert_eq!(code(&mut client, "SHOW sno.enable_time_conditions"), "42704");
+    let by_time = "SELECT count(*) FROM items WHERE sno_time(id) < '2026-01-01 00:01Z'";
+    let by_id = "SELECT count(*) FROM items WHERE id < '2026-01-01 00:01Z'::timestamptz";
+    for (query, uses_index) in [(by_time, false), (by_id, true)] {
+        assert_eq!(text(&mut client, query), "59");
+        assert_eq!(plan(&mut client, "COSTS off", query).contains("Index Cond"), uses_index, "{query}");
+    }
+    server.configure("shared_preload_libraries", "sno");
+    server.restart(Mode::Fast);
+    let mut client = server.connect();
+    assert!(plan(&mut client, "COSTS off", by_time).contains("Index Cond"));
+}
+
 /// In a session whose first statement this is, and in a parallel worker, too.
 #[test]
 fn conditions_on_time_use_the_index() {
-    let server = Server::builder().preload(false).conf("log_min_messages", "debug1").start();
+    let server = Server::builder().conf("log_min_messages", "debug1").start();
     server.run(
         "CREATE TABLE items (id sno PRIMARY KEY, n int) WITH (parallel_workers = 2);
          INSERT INTO items SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 s', 0, 0, 0), n
@@ -207,7 +232,7 @@ fn a_standby_without_it_generates_once_it_has_it() {
     standby.configure("shared_preload_libraries", "");
     standby.restart(Mode::Fast);
     let mut client = standby.connect();
-    let hour = "SELECT count(*) FROM items WHERE sno_time(id) >= now() - interval '1 h'";
+    let hour = "SELECT count(*) FROM items WHERE id >= now() - interval '1 h'";
     assert_eq!(text(&mut client, hour), "1000");
     client.run("SET enable_seqscan = off");
     assert!(plan(&mut client, "COSTS off", hour).contains("Index Cond"));

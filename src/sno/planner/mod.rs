@@ -1,4 +1,32 @@
-//! Planner support: comparisons with a time as comparisons that indexes can use, and their selectivity.
+//! Planner support: conditions and orders by time become ones by the ID, which indexes and partitions know, with
+//! estimates.
+//!
+//! # The way of a query
+//!
+//! PostgreSQL enters at five places, here in the order in which one planning of `… WHERE sno_time(id) >= t ORDER BY
+//! sno_time(id)` passes them. The hooks are installed by a preloaded library only; the others belong to functions and
+//! operators of the catalogs, and work in each backend.
+//!
+//! | place | PostgreSQL calls it | what it does, and leaves in the query |
+//! |---|---|---|
+//! | [`support`] | when it simplifies expressions, for each comparison of an ID with a time | returns the comparison with an ID instead |
+//! | hook in [`rewrite`] | for each table, when it knows the indexes and has distributed no condition yet | conditions on `id` in the place of those on `sno_time(id)`; of a partitioned table, ORDER BY, too |
+//! | `sno_ineqsel` in [`selectivity`] | for each comparison with a bound | returns the estimate, which PostgreSQL keeps with the condition |
+//! | `sno_ineqjoinsel` there | for each comparison of two tables' IDs | the same |
+//! | hook in [`orders`] | for each table, when it has the paths | more paths, ordered by `sno_time(id)` |
+//!
+//! What [`rewrite`] tells [`selectivity`] is an [`operators::Mark`] in the condition. `pg::versions` knows the hooks.
+//!
+//! # Beside other libraries
+//!
+//! **What is handed to PostgreSQL is complete, or is not handed to it.** Other libraries have these hooks, too, and walk all
+//! that they find: each index, path and condition has everything that PostgreSQL's own have, at any moment. Conditions are
+//! replaced whole. Paths are added, with the real descriptions of table and index. What is needed for a moment is a copy.
+//! `tests/server/neighbours/reader.c` reads all of it.
+//!
+//! A hook of ours first calls that of the library before `sno` in `shared_preload_libraries`; those after it see our work.
+//! If one of them replaces a condition, or plans a table anew without the paths that were added, the query reads or sorts
+//! more, and its rows are the same.
 //!
 //! # Safety
 //!
@@ -14,30 +42,24 @@
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "their bodies follow the rule above")]
 #![allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`, which all functions here follow")]
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "no frame panics"
+)]
 
 mod operators;
-
 mod selectivity;
 mod support;
 
-mod utc;
+mod rewrite;
 
-pub(crate) mod rewrite;
+mod orders;
 
-pub(crate) mod orders;
-
-/// For each condition, since a query may have thousands. An error of a cancelled query passes through.
-unsafe fn check_for_interrupts() {
-    if pgrx::pg_sys::InterruptPending != 0 {
-        crate::pg::raw::ProcessInterrupts();
-    }
-}
-
-/// An element of one of the planner's arrays, which have a place for each table of the query.
-unsafe fn nth_entry<T>(array: *mut *mut T, relid: u32) -> Option<*mut T> {
-    if array.is_null() {
-        return None;
-    }
-    let found = *array.add(relid as usize);
-    (!found.is_null()).then_some(found)
+/// Installs the hooks and their setting, when the library is preloaded.
+pub(crate) fn install() {
+    rewrite::install();
+    orders::install();
 }

@@ -1,9 +1,9 @@
-//! The type's operators and functions in the catalogs, and expressions of them.
+//! The type's operators and functions in the catalogs, and expressions of them; times as expressions.
 
-use std::{ffi::CStr, ptr};
+use std::{ffi::CStr, ptr, slice};
 
 use pgrx::pg_sys::{
-    self, CoercionForm, Datum, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, NodeTag, Oid,
+    self, CoercionForm, Const, Datum, FmgrInfo, FuncExpr, FunctionCallInfo, List, Node, NodeTag, Oid,
 };
 use sno_core::Sno;
 
@@ -40,14 +40,9 @@ impl Operator {
         matches!(self, Self::LessEqual | Self::Equal | Self::GreaterEqual)
     }
 
-    pub(crate) fn commutator(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessEqual => Self::GreaterEqual,
-            Self::Equal => Self::Equal,
-            Self::GreaterEqual => Self::LessEqual,
-            Self::Greater => Self::Less,
-        }
+    /// The comparison with its operands the other way round: the strategies of both add up to 6.
+    pub(crate) fn commutator(self) -> Option<Self> {
+        Self::of(6 - self as i32)
     }
 
     /// The comparison with this btree strategy; `None` for a number that is no strategy.
@@ -77,12 +72,6 @@ impl Operators {
     /// The operator in the catalogs.
     pub(crate) unsafe fn oid(self, operator: Operator) -> Oid {
         raw::get_opfamily_member(self.family, self.sno, self.sno, operator as i16)
-    }
-
-    /// The operator of the catalogs that is `<`, `<=`, `>=` or `>`.
-    pub(crate) unsafe fn inequality(self, oid: Oid) -> Option<Operator> {
-        let found = Operator::of(raw::get_op_opfamily_strategy(oid, self.family));
-        found.filter(|operator| *operator != Operator::Equal)
     }
 
     /// `left operator right`; `None` if the user may not call the operator's function.
@@ -115,7 +104,7 @@ impl Operators {
         let none = pg_sys::InvalidOid;
         let type_ = raw::exprType(time);
         if (*time).type_ == NodeTag::T_Const && type_ == pg_sys::TIMESTAMPTZOID {
-            let time = &*time.cast::<pg_sys::Const>();
+            let time = &*time.cast::<Const>();
             let micros = (!time.constisnull).then(|| Timestamp::from_datum(time.constvalue).unix_micros());
             let id = micros.and_then(of);
             let datum = id.map_or(Datum::null(), |id| id.into_datum());
@@ -206,4 +195,62 @@ pub(crate) unsafe fn has_mark(operands: *mut List, mark: Mark) -> bool {
     nodes(operands).iter().any(|&operand| {
         (*operand).type_ == NodeTag::T_FuncExpr && (*operand.cast::<FuncExpr>()).location == mark as i32
     })
+}
+
+/// The operator family of the order of times.
+pub(crate) unsafe fn time_family() -> Oid {
+    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
+    (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf
+}
+
+/// A comparison of two times, of which one is a `timestamptz`.
+pub(crate) unsafe fn time_operator(operator: Oid) -> Option<Operator> {
+    Operator::of(raw::get_op_opfamily_strategy(operator, time_family()))
+}
+
+/// `timezone(text, timestamptz)` and `timezone(text, timestamp)`, which `AT TIME ZONE` calls.
+const TIMESTAMPTZ_AT_ZONE: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMPTZ);
+const TIMESTAMP_AT_ZONE: Oid = Oid::from_u32(pg_sys::F_TIMEZONE_TEXT_TIMESTAMP);
+
+/// Names of the time zone, in any case.
+const NAMES: [&[u8]; 2] = [b"UTC", b"Etc/UTC"];
+
+/// The time zone and the expression in `expression AT TIME ZONE 'UTC'`, where that is a `timestamptz`. The result is a
+/// `timestamp` that has the order of the expression and does not depend on the session's time zone; in other zones neither is
+/// true.
+pub(crate) unsafe fn at_utc(node: *mut Node) -> Option<(*mut Node, *mut Node)> {
+    if (*node).type_ != NodeTag::T_FuncExpr || (*node.cast::<FuncExpr>()).funcid != TIMESTAMPTZ_AT_ZONE {
+        return None;
+    }
+    let &[zone, time] = nodes((*node.cast::<FuncExpr>()).args) else { return None };
+    if (*zone).type_ != NodeTag::T_Const || (*zone.cast::<Const>()).constisnull {
+        return None;
+    }
+    // The text of a constant in a query is not compressed.
+    let text = (*zone.cast::<Const>()).constvalue.cast_mut_ptr::<pg_sys::varlena>();
+    let bytes = slice::from_raw_parts(
+        pgrx::varlena::vardata_any(text).cast::<u8>(),
+        pgrx::varlena::varsize_any_exhdr(text),
+    );
+    NAMES.iter().any(|name| name.eq_ignore_ascii_case(bytes)).then_some((zone, time))
+}
+
+/// The `timestamptz` of a `timestamp` in UTC, whose name is `zone`; `None` for other types.
+pub(crate) unsafe fn of_utc(zone: *mut Node, time: *mut Node) -> Option<*mut Node> {
+    if raw::exprType(time) != pg_sys::TIMESTAMPOID {
+        return None;
+    }
+    if let Some((_, time)) = at_utc(time) {
+        return Some(time);
+    }
+    if (*time).type_ == NodeTag::T_Const {
+        // Both count the microseconds since 2000 in UTC.
+        let constant = raw::copyObjectImpl(time.cast()).cast::<Const>();
+        (*constant).consttype = pg_sys::TIMESTAMPTZOID;
+        return Some(constant.cast());
+    }
+    let args = raw::lappend(raw::lappend(ptr::null_mut(), zone.cast()), time.cast());
+    let format = pg_sys::CoercionForm::COERCE_EXPLICIT_CALL;
+    let (none, collation) = (pg_sys::InvalidOid, pg_sys::DEFAULT_COLLATION_OID);
+    Some(raw::makeFuncExpr(TIMESTAMP_AT_ZONE, pg_sys::TIMESTAMPTZOID, args, none, collation, format).cast())
 }

@@ -1,9 +1,10 @@
 //! A path that is ordered by `id` is ordered by `sno_time(id)`, too.
 //!
-//! PostgreSQL makes a path of an index in an order that the query can use: that is one of its query's path keys, for ORDER
-//! BY, GROUP BY, DISTINCT or a window function. Where one of these keys is `sno_time(column)`, PostgreSQL makes the paths of
-//! the indexes on the column once more, while their descriptions say that they are sorted by `sno_time(column)`. If the
-//! next key is the column itself, that is their order, too. Paths are added, and nothing that PostgreSQL has made is changed.
+//! PostgreSQL generates a path of an index in an order that the query can use: one of its query's path keys, for ORDER
+//! BY, GROUP BY, DISTINCT or a window function. Where one of these keys is `sno_time(column)`, PostgreSQL's own function is
+//! called once more, with a copy of the index's description that says that it is sorted by `sno_time(column)`, and a copy of
+//! the table's, which takes the paths. If the next key is the column itself, that is their order, too. The paths that are
+//! added have the real descriptions.
 
 use std::ptr;
 
@@ -13,14 +14,17 @@ use pgrx::pg_sys::{
 
 use crate::{
     pg::{
-        nodes::nodes,
+        nodes::{nodes, shallow_copy, with},
         raw,
         versions::{find_member, on_paths},
     },
-    sno::planner::rewrite::{Key, Table, is_enabled, place, time_family},
+    sno::planner::{
+        operators::time_family,
+        rewrite::{ENABLED, Key, Table},
+    },
 };
 
-/// Installs the hook, when the library is loaded.
+/// Installs the hook, when the library is preloaded.
 pub(crate) fn install() {
     on_paths(add_paths);
 }
@@ -33,7 +37,7 @@ unsafe fn add_paths(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &R
         || entry.inh
         // An index has all rows.
         || !entry.tablesample.is_null()
-        || !is_enabled()
+        || !ENABLED.get()
         || raw::is_dummy_rel(relation)
     {
         return;
@@ -60,27 +64,29 @@ unsafe fn add_ordered(
     key: Key,
     (time, expression): (*mut PathKey, *mut Node),
 ) {
-    let Some(place) = place(index, key.attno) else { return };
+    let place =
+        (0..index.nkeycolumns as usize).find(|&place| *index.indexkeys.add(place) == i32::from(key.attno));
+    let Some(place) = place else { return };
     if index.sortopfamily.is_null() || *index.sortopfamily.add(place) != key.operators.family {
         return;
     }
-    let saved = (relation.read(), ptr::read(index));
-    // What is not about orders is left out: bitmap scans, and scans with parameters.
-    (*relation).indexlist = raw::lappend(ptr::null_mut(), ptr::from_mut(index).cast());
-    (*relation).baserestrictinfo = ptr::null_mut();
-    (*relation).joininfo = ptr::null_mut();
-    (*relation).has_eclass_joins = false;
-    (*relation).pathlist = ptr::null_mut();
-    (*relation).partial_pathlist = ptr::null_mut();
-    // The index has no order by what follows the column, since rows of one time are sorted by the column.
+    // The paths name the index and, through it, the real table.
+    let by_time: &mut IndexOptInfo = shallow_copy(index);
+    // The index has no order by the columns that follow, since rows of one time are sorted by the column.
     let column = raw::makeTargetEntry(expression.cast(), 0, ptr::null_mut(), false);
-    index.indextlist = raw::lappend(raw::list_copy_head(index.indextlist, place as i32), column.cast());
-    index.sortopfamily = with(index.sortopfamily, index.nkeycolumns, place, time_family());
-    index.opcintype = with(index.opcintype, index.nkeycolumns, place, raw::exprType(expression));
-    raw::create_index_paths(root, relation);
-    let found = [(*relation).pathlist, (*relation).partial_pathlist];
-    relation.write(saved.0);
-    ptr::write(index, saved.1);
+    by_time.indextlist = raw::lappend(raw::list_copy_head(index.indextlist, place as i32), column.cast());
+    by_time.sortopfamily = with(index.sortopfamily, index.nkeycolumns, place, time_family());
+    by_time.opcintype = with(index.opcintype, index.nkeycolumns, place, raw::exprType(expression));
+    let collecting: &mut RelOptInfo = shallow_copy(relation);
+    collecting.indexlist = raw::lappend(ptr::null_mut(), ptr::from_mut(by_time).cast());
+    // What is not about orders is left out: bitmap scans, and scans with parameters.
+    collecting.baserestrictinfo = ptr::null_mut();
+    collecting.joininfo = ptr::null_mut();
+    collecting.has_eclass_joins = false;
+    collecting.pathlist = ptr::null_mut();
+    collecting.partial_pathlist = ptr::null_mut();
+    raw::create_index_paths(root, collecting);
+    let found = [collecting.pathlist, collecting.partial_pathlist];
 
     for (list, is_partial) in found.into_iter().zip([false, true]) {
         for &node in nodes(list) {
@@ -99,18 +105,11 @@ unsafe fn add_ordered(
                 let list = raw::list_copy_head(path.path.pathkeys, count as i32);
                 path.path.pathkeys = raw::lappend(list, next.cast());
             }
+            path.indexinfo = index;
             // The statistics of the column are for its own type.
             raw::cost_index(path, root, 1.0, is_partial);
             let add = if is_partial { raw::add_partial_path } else { raw::add_path };
             add(relation, &mut path.path);
         }
     }
-}
-
-/// A copy of an array with another element at one place.
-unsafe fn with<T: Copy>(array: *const T, length: i32, place: usize, element: T) -> *mut T {
-    let copy: *mut T = raw::palloc(length as usize * size_of::<T>()).cast();
-    copy.copy_from_nonoverlapping(array, length as usize);
-    copy.add(place).write(element);
-    copy
 }

@@ -1,8 +1,7 @@
 //! Conditions and orders on `sno_time(id)` become ones on `id`, which indexes and table partitions know.
 //!
-//! PostgreSQL has no way to tell the planner this of a function, so it is done in the query itself: by a hook that
-//! PostgreSQL calls for each table of a query when views have been replaced by their tables, and before conditions are
-//! distributed to tables. With `first` and `last` for the functions of [`crate::sno::time`],
+//! PostgreSQL has no way to tell the planner this of a function, so it is done in the query itself, when views have been
+//! replaced by their tables. With `first` and `last` for the functions of [`crate::sno::time`],
 //!
 //! | condition | becomes |
 //! |---|---|
@@ -26,7 +25,7 @@ use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
-        NullTest, Oid, OpExpr, PlannerInfo, Query, RangeTblEntry, RelOptInfo, RowCompareExpr,
+        NullTest, Oid, OpExpr, PlannerInfo, Query, RTEKind, RangeTblEntry, RelOptInfo, RowCompareExpr,
         SortGroupClause,
     },
 };
@@ -34,24 +33,22 @@ use sno_core::Sno;
 
 use crate::{
     pg::{
-        nodes::nodes,
-        raw,
+        nodes::{copy, nodes, nth_entry, oids, variable},
+        raw::{self, check_for_interrupts},
         versions::{may_call, on_table},
     },
     sno::{
         id::c::sno_time,
-        planner::{
-            check_for_interrupts, nth_entry,
-            operators::{Bound, FIRST, LAST, Mark, Operator, Operators, is_function, mark},
-            utc,
+        planner::operators::{
+            Bound, FIRST, LAST, Mark, Operator, Operators, at_utc, is_function, mark, of_utc, time_operator,
         },
     },
 };
 
 /// The setting `sno.enable_time_conditions`.
-static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
+pub(crate) static ENABLED: GucSetting<bool> = GucSetting::<bool>::new(true);
 
-/// Defines the setting and installs the hook, when the library is loaded.
+/// Defines the setting and installs the hook, when the library is preloaded.
 pub(crate) fn install() {
     GucRegistry::define_bool_guc(
         c"sno.enable_time_conditions",
@@ -59,19 +56,13 @@ pub(crate) fn install() {
         c"Queries have the same results without it.",
         &ENABLED,
         GucContext::Userset,
-        // Else PostgreSQL would drop its value where a parallel worker loads the library.
-        GucFlags::from_bits_retain(pg_sys::GUC_ALLOW_IN_PARALLEL as i32),
+        GucFlags::default(),
     );
     on_table(rewrite);
 }
 
-/// Whether the setting is on.
-pub(crate) fn is_enabled() -> bool {
-    ENABLED.get()
-}
-
 unsafe fn rewrite(root: *mut PlannerInfo, relation: *mut RelOptInfo, entry: &RangeTblEntry) {
-    if is_enabled() {
+    if ENABLED.get() {
         Table::new(root, relation).rewrite(entry);
     }
 }
@@ -106,9 +97,7 @@ struct Lists {
     inner: bool,
 }
 
-impl Lists {
-    const RESTRICTIONS: Self = Self { anded: true, inner: true };
-}
+const RESTRICTIONS: Lists = Lists { anded: true, inner: true };
 
 impl Table {
     pub(crate) unsafe fn new(root: *mut PlannerInfo, relation: *mut RelOptInfo) -> Self {
@@ -121,10 +110,10 @@ impl Table {
             return;
         }
         for &index in nodes((*self.relation).indexlist) {
-            self.clauses((*index.cast::<IndexOptInfo>()).indpred, Lists::RESTRICTIONS);
+            self.clauses((*index.cast::<IndexOptInfo>()).indpred, RESTRICTIONS);
         }
         for &quals in nodes(entry.securityQuals) {
-            self.clauses(quals.cast(), Lists::RESTRICTIONS);
+            self.clauses(quals.cast(), RESTRICTIONS);
         }
         match nth_entry((*self.root).append_rel_array, self.relid) {
             None => {
@@ -137,7 +126,7 @@ impl Table {
             Some(arm) => {
                 let relid = (*arm).parent_relid;
                 if let Some(relation) = nth_entry((*self.root).simple_rel_array, relid)
-                    && (*relation).rtekind == pg_sys::RTEKind::RTE_SUBQUERY
+                    && (*relation).rtekind == RTEKind::RTE_SUBQUERY
                 {
                     Self { relation, relid, ..self }.restrictions();
                 }
@@ -157,7 +146,7 @@ impl Table {
                 for &part in nodes(from.fromlist) {
                     self.join_tree(part);
                 }
-                self.clauses(from.quals.cast(), Lists::RESTRICTIONS);
+                self.clauses(from.quals.cast(), RESTRICTIONS);
             }
             NodeTag::T_JoinExpr => {
                 let join = &*node.cast::<JoinExpr>();
@@ -174,11 +163,11 @@ impl Table {
     unsafe fn restrictions(self) {
         // They are copied to its arms by their `clause` alone, and may be part of other lists.
         let restrictions = (*self.relation).baserestrictinfo;
-        for place in 0..nodes(restrictions).len() {
-            let info = &mut *copy(nodes(restrictions)[place]).cast::<pg_sys::RestrictInfo>();
+        for (place, &node) in nodes(restrictions).iter().enumerate() {
+            let info = &mut *copy(node).cast::<pg_sys::RestrictInfo>();
             (*(*restrictions).elements.add(place)).ptr_value = ptr::from_mut(info).cast();
             let list = raw::lappend(ptr::null_mut(), info.clause.cast());
-            self.clauses(list, Lists::RESTRICTIONS);
+            self.clauses(list, RESTRICTIONS);
             info.clause = match *nodes(list) {
                 [clause] => clause.cast(),
                 _ => raw::make_andclause(list),
@@ -288,30 +277,27 @@ impl Table {
         operator: Oid,
         right: *mut Node,
     ) -> Option<(Key, Operator, *mut Node)> {
-        let (key, time, commuted) = match self.argument(left) {
-            Some(key) => (key, right, false),
-            None => (self.argument(right)?, left, true),
-        };
         let operator = time_operator(operator)?;
-        if !self.is_usable(key) {
-            return None;
-        }
+        let (key, time, commuted) = match self.key(left) {
+            Some(key) => (key, right, false),
+            None => (self.key(right)?, left, true),
+        };
         let tables = raw::pull_varnos(self.root, time);
         if raw::contain_volatile_functions(time) || raw::bms_is_member(self.relid as i32, tables) {
             return None;
         }
-        Some((key, if commuted { operator.commutator() } else { operator }, time))
+        Some((key, if commuted { operator.commutator()? } else { operator }, time))
     }
 
     /// Whether an expression is `sno_time` of a column of another table, for which the hook is still to be called.
     unsafe fn is_time_of_a_later_table(self, time: *mut Node) -> bool {
-        let time = utc::arguments(time).map_or(time, |(_, time)| time);
+        let time = at_utc(time).map_or(time, |(_, time)| time);
         if (*time).type_ != NodeTag::T_FuncExpr {
             return false;
         }
         let &[argument] = nodes((*time.cast::<FuncExpr>()).args) else { return false };
         let Some(relid) = variable(argument).map(|column| column.varno as u32) else { return false };
-        let is_table = |entry: *mut RangeTblEntry| (*entry).rtekind == pg_sys::RTEKind::RTE_RELATION;
+        let is_table = |entry: *mut RangeTblEntry| (*entry).rtekind == RTEKind::RTE_RELATION;
         nth_entry((*self.root).simple_rte_array, relid).is_some_and(is_table)
             && nth_entry((*self.root).simple_rel_array, relid).is_none()
             && Self { relid, ..self }.argument(time).is_some()
@@ -371,12 +357,7 @@ impl Table {
     /// The column in `sno_time(column)`, if it is one of this table; `None` if conditions on it stay as they are, or if
     /// the user may not call the function.
     unsafe fn key(self, node: *mut Node) -> Option<Key> {
-        self.argument(node).filter(|key| self.is_usable(*key))
-    }
-
-    /// Whether conditions on `sno_time` of this column become conditions on the column.
-    unsafe fn is_usable(self, key: Key) -> bool {
-        !self.is_by_time(key.attno) && may_call(key.sno_time)
+        self.argument(node).filter(|key| !self.is_by_time(key.attno) && may_call(key.sno_time))
     }
 
     /// Whether partitions are by `sno_time` of a column, or it is in an index and none begins with the column: then
@@ -391,19 +372,46 @@ impl Table {
         }
         let relation = &*self.relation;
         let is_time = |&node: &*mut Node| self.argument(node).is_some_and(|key| key.attno == attno);
-        let is_column = |&node: &*mut Node| self.column(node) == Some(attno);
         let parts = relation.part_scheme.as_ref().map_or(0, |scheme| scheme.partnatts as usize);
         let mut parts = (0..parts).flat_map(|place| nodes(*relation.partexprs.add(place)));
-        let mut indexes = nodes(relation.indexlist).iter().map(|index| &*index.cast::<IndexOptInfo>());
-        parts.clone().any(is_time)
-            || indexes.clone().any(|index| nodes(index.indexprs).iter().any(is_time))
-                && !indexes.any(|index| place(index, attno) == Some(0))
-                && !parts.next().is_some_and(is_column)
+        if parts.clone().any(is_time) {
+            return true;
+        }
+        let (mut by_time, mut by_column) =
+            (false, parts.next().is_some_and(|&node| self.column(node) == Some(attno)));
+        self.indexes(|column, expressions| {
+            by_time |= nodes(expressions).iter().any(is_time);
+            by_column |= column == i32::from(attno);
+        });
+        by_time && !by_column
+    }
+
+    /// The indexes of the table: of each the first column, 0 if that is an expression, and its expressions.
+    unsafe fn indexes(self, mut look: impl FnMut(i32, *mut List)) {
+        let indexes = (*self.relation).indexlist;
+        for &index in nodes(indexes) {
+            let IndexOptInfo { indexkeys, indexprs, .. } = *index.cast();
+            look(*indexkeys, indexprs);
+        }
+        let Some(entry) = nth_entry((*self.root).simple_rte_array, self.relid) else { return };
+        if !indexes.is_null() || !(*entry).inh || (*entry).rtekind != RTEKind::RTE_RELATION {
+            return;
+        }
+        // PostgreSQL does not list those of a table that has children; of a partitioned one, it does from 16 on.
+        let table = raw::table_open((*entry).relid, pg_sys::NoLock as i32);
+        for index in oids(raw::RelationGetIndexList(table)) {
+            let index = raw::index_open(index, pg_sys::AccessShareLock as i32);
+            let expressions = raw::RelationGetIndexExpressions(index);
+            raw::ChangeVarNodes(expressions.cast(), 1, self.relid as i32, 0);
+            look((*(*index).rd_index).indkey.values.as_ptr().read().into(), expressions);
+            raw::index_close(index, pg_sys::NoLock as i32);
+        }
+        raw::table_close(table, pg_sys::NoLock as i32);
     }
 
     /// The column in `sno_time(column)`, or in the same `AT TIME ZONE 'UTC'`, if it is one of this table.
     pub(crate) unsafe fn argument(self, node: *mut Node) -> Option<Key> {
-        let (zone, node) = utc::arguments(node).map_or((None, node), |(zone, time)| (Some(zone), time));
+        let (zone, node) = at_utc(node).map_or((None, node), |(zone, time)| (Some(zone), time));
         if (*node).type_ != NodeTag::T_FuncExpr {
             return None;
         }
@@ -423,39 +431,6 @@ impl Table {
     }
 }
 
-/// The place of a column among the keys of an index.
-pub(crate) unsafe fn place(index: &IndexOptInfo, attno: i16) -> Option<usize> {
-    (0..index.nkeycolumns as usize).find(|&place| *index.indexkeys.add(place) == i32::from(attno))
-}
-
-/// An expression as a column of the query's tables, if it is one.
-unsafe fn variable<'a>(mut node: *mut Node) -> Option<&'a pg_sys::Var> {
-    // Of a domain.
-    if (*node).type_ == NodeTag::T_RelabelType {
-        node = (*node.cast::<pg_sys::RelabelType>()).arg.cast();
-    }
-    if (*node).type_ != NodeTag::T_Var {
-        return None;
-    }
-    let var = &*node.cast::<pg_sys::Var>();
-    (var.varlevelsup == 0).then_some(var)
-}
-
-/// The operator family of the order of times.
-pub(crate) unsafe fn time_family() -> Oid {
-    let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY as i32;
-    (*raw::lookup_type_cache(pg_sys::TIMESTAMPTZOID, flags)).btree_opf
-}
-
-/// A comparison of two times, of which one is a `timestamptz`.
-unsafe fn time_operator(operator: Oid) -> Option<Operator> {
-    Operator::of(raw::get_op_opfamily_strategy(operator, time_family()))
-}
-
-unsafe fn copy(node: *mut Node) -> *mut Node {
-    raw::copyObjectImpl(node.cast()).cast()
-}
-
 impl Key {
     unsafe fn copy(self) -> Self {
         Self { column: copy(self.column), ..self }
@@ -472,7 +447,7 @@ impl Key {
             };
         // A time without a time zone is compared with another one; with a `timestamptz`, it depends on the session.
         let time = match self.zone {
-            Some(zone) => utc::to_timestamptz(zone, time)?,
+            Some(zone) => of_utc(zone, time)?,
             None => time,
         };
         let function = match raw::exprType(time) {

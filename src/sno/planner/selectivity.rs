@@ -9,7 +9,7 @@
 //! tightest upper bound is estimated given the tightest lower bound, and looser bounds as true. Then the product is the
 //! selectivity of the range.
 
-use std::{cell::Cell, ptr};
+use std::{cell::Cell, ptr, slice};
 
 use pgrx::pg_sys::{self, BoolExprType, Datum, List, Node, NodeTag, Oid, OpExpr, PlannerInfo};
 
@@ -18,13 +18,10 @@ use crate::{
         backend_local::BackendLocal,
         datum::Returned as _,
         fmgr::{Args, functions},
-        nodes::nodes,
-        raw,
+        nodes::{nodes, nth_entry},
+        raw::{self, check_for_interrupts},
     },
-    sno::planner::{
-        check_for_interrupts, nth_entry,
-        operators::{Mark, Operator, Operators, has_mark},
-    },
+    sno::planner::operators::{Mark, Operator, Operators, has_mark},
 };
 
 functions! {
@@ -93,7 +90,10 @@ impl Comparison {
             _ => return None,
         };
         let operators = Operators::of(raw::exprType(column))?;
-        let operator = operators.inequality(oid)?;
+        let operator = Operator::of(raw::get_op_opfamily_strategy(oid, operators.family))?;
+        if operator == Operator::Equal {
+            return None;
+        }
         let is_upper = operator.is_less() != commuted;
         let (operator, oid) = match has_mark(operands, Mark::Equal) {
             true => (Operator::Equal, operators.oid(Operator::Equal)),
@@ -222,7 +222,7 @@ unsafe fn find(list: &[*mut Node], operands: *mut List, depth: usize) -> Option<
     let last = LAST.get(depth);
     let start = last.map_or(0, Cell::get).min(list.len());
     (start..list.len()).chain(0..start).find_map(|place| {
-        let node = without_restrict_info(list[place]);
+        let node = without_restrict_info(*list.get(place)?);
         let found = match (*node).type_ {
             NodeTag::T_OpExpr if (*node.cast::<OpExpr>()).args == operands => list,
             NodeTag::T_BoolExpr => {
@@ -230,6 +230,11 @@ unsafe fn find(list: &[*mut Node], operands: *mut List, depth: usize) -> Option<
                 let found = find(nodes(args), operands, depth + 1)?;
                 let is_ored = ptr::eq(found, nodes(args)) && boolop != BoolExprType::AND_EXPR;
                 if is_ored { &[] } else { found }
+            }
+            // `(… AND …) IS TRUE`.
+            NodeTag::T_BooleanTest => {
+                let test = &*node.cast::<pg_sys::BooleanTest>();
+                find(slice::from_ref(&*(&raw const test.arg).cast::<*mut Node>()), operands, depth + 1)?
             }
             _ => return None,
         };

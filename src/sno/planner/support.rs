@@ -30,8 +30,7 @@ const COMPARISONS: [([Function; 2], Operator); 4] = [
 ];
 
 functions! {
-    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time. For `sno_time` it only
-    /// loads this library, whose hooks then rewrite the conditions of the same query ([`super::rewrite`]).
+    /// `sno_time_support(internal) → internal`: planner support for comparisons with a time.
     sno_time_support: simplify;
 }
 

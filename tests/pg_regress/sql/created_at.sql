@@ -133,6 +133,21 @@ CREATE TABLE by_kind (id sno, kind integer) PARTITION BY RANGE (abs(kind), sno_t
 CREATE TABLE by_kind_1 PARTITION OF by_kind FOR VALUES FROM (1, '2026-01-01Z') TO (1, '2026-01-02Z');
 CREATE TABLE by_kind_2 PARTITION OF by_kind FOR VALUES FROM (1, '2026-01-02Z') TO (1, '2026-01-03Z');
 EXPLAIN (COSTS off) SELECT id FROM by_kind WHERE abs(kind) = 1 AND sno_time(id) >= '2026-01-02 12:00Z';
+
+-- The indexes of tables with children, which PostgreSQL does not always list for the planner.
+CREATE TABLE listed (id sno, kind integer) PARTITION BY LIST (kind);
+CREATE TABLE listed_1 PARTITION OF listed FOR VALUES IN (1);
+CREATE INDEX ON listed (sno_time(id));
+INSERT INTO listed SELECT id, 1 FROM events;
+CREATE TABLE parent (id sno, kind integer);
+CREATE INDEX ON parent (sno_time(id));
+CREATE TABLE child (LIKE parent INCLUDING INDEXES) INHERITS (parent);
+INSERT INTO child SELECT id, 1 FROM events;
+ANALYZE listed, parent, child;
+EXPLAIN (COSTS off) SELECT kind FROM listed WHERE sno_time(id) >= '2026-01-07 22:00Z';
+EXPLAIN (COSTS off) SELECT kind FROM parent WHERE sno_time(id) >= '2026-01-07 22:00Z';
+CREATE INDEX ON listed (id);
+EXPLAIN (COSTS off) SELECT kind FROM listed WHERE sno_time(id) >= '2026-01-07 22:00Z';
 -- So are the predicates of their partial indexes.
 CREATE INDEX ON by_time (sno_metabyte(id)) WHERE sno_time(id) >= '2026-01-02 12:00Z';
 SET enable_seqscan = off;
@@ -166,6 +181,6 @@ SET sno.enable_time_conditions = off;
 EXPLAIN (COSTS off) SELECT * FROM feed WHERE created_at >= '2026-01-03Z' ORDER BY created_at LIMIT 20;
 RESET sno.enable_time_conditions;
 
-DROP TABLE events, days, old_style, parts, shifts, orders, by_time, by_kind CASCADE;
+DROP TABLE events, listed, parent, days, old_style, parts, shifts, orders, by_time, by_kind CASCADE;
 DROP DOMAIN order_id;
 DROP ROLE regress_sno_reader;
