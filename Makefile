@@ -3,7 +3,7 @@
 #   PG=15                       the server's major version (that of the only server unless told)
 #   PG_CONFIG=/path/pg_config   the server itself (found from PG unless told)
 #   DESTDIR=/folder             where `make install` puts the tree instead of /
-export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS REPOSITORY DEBFULLNAME DEBEMAIL DRAFT SAMPLE SEED SHARD
+export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS PG_HINT_PLAN TIMESCALEDB REPOSITORY DEBFULLNAME DEBEMAIL DRAFT SAMPLE SEED SHARD
 
 .DEFAULT_GOAL := all
 .PHONY: $(shell sed -n 's/^\([a-z0-9 -]*\):.*\#\#.*/\1/p' $(MAKEFILE_LIST))
@@ -97,6 +97,9 @@ test-pgrx: ## package with cargo pgrx, and test a server that has these files
 
 test-citus: ## run the page about Citus on three servers: CITUS=/path/to/its/source
 	@dev/test-on citus
+
+test-neighbours: ## run everyday use beside nine other libraries; CITUS, PG_HINT_PLAN and TIMESCALEDB are folders with their sources
+	@dev/test-on neighbours
 
 test-arm64: ## compile for arm64, and run tests of the core and of a server there, emulated (as root)
 	@dev/test-arm64

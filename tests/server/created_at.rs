@@ -1,12 +1,11 @@
 //! Random queries on views with a column `at` that is `sno_time(id)`. Each has the same result with conditions and
 //! orders on the ID, without them, and on a table that stores the time.
 
-use std::{env, fs, process::Command};
+use std::env;
 
 use sno_tests::{
-    Random, Server, Sql as _,
+    Random, Server,
     postgres::{Client, SimpleQueryMessage},
-    text,
 };
 
 /// Chosen once, so that a failure comes again; `SNO_SEED` and `SNO_QUERIES` choose others.
@@ -18,7 +17,7 @@ fn chosen(variable: &str, usual: u64) -> u64 {
 }
 
 /// The same rows in tables with different indexes, and a view of each; `stored` stores the time.
-const TABLES: &str = "
+pub(crate) const TABLES: &str = "
     CREATE TABLE stored (id sno, at timestamptz, n integer);
     INSERT INTO stored
         SELECT id, sno_time(id), row_number() OVER ()
@@ -82,7 +81,7 @@ const TABLES: &str = "
 ";
 
 /// The views of `TABLES`, and the tables with the same rows that store the time.
-const SOURCES: [(&str, &str); 11] = [
+pub(crate) const SOURCES: [(&str, &str); 11] = [
     ("key_btree", "stored_nulls"),
     ("key_other_order", "stored_nulls"),
     ("key_brin", "stored_nulls"),
@@ -202,7 +201,7 @@ fn condition(random: &mut Random, depth: usize, other: Option<&str>) -> String {
 }
 
 /// A query of `{x}`, whose rows come in one order.
-fn query(random: &mut Random) -> String {
+pub(crate) fn query(random: &mut Random) -> String {
     let all = "SELECT string_agg(r::text, ' ' ORDER BY r) FROM";
     let simple = condition(random, 0, None);
     let joined = condition(random, 0, Some("other.at"));
@@ -288,7 +287,12 @@ fn query(random: &mut Random) -> String {
     }
 }
 
-fn result(client: &mut Client, source: &str, query: &str, arguments: &str) -> Result<Option<String>, String> {
+pub(crate) fn result(
+    client: &mut Client,
+    source: &str,
+    query: &str,
+    arguments: &str,
+) -> Result<Option<String>, String> {
     let query = query.replace("{x}", source);
     let script =
         format!("DEALLOCATE ALL; PREPARE q(timestamptz, timestamptz) AS {query}; EXECUTE q({arguments})");
@@ -343,7 +347,7 @@ fn a_view_s_time_is_as_good_as_a_column() {
     }
 }
 
-fn argument(random: &mut Random) -> &'static str {
+pub(crate) fn argument(random: &mut Random) -> &'static str {
     random.one_of(&[
         "'2026-11-04Z'",
         "'2026-11-03Z'",
@@ -353,64 +357,4 @@ fn argument(random: &mut Random) -> &'static str {
         "'2010-01-01Z'",
         "'2079-09-07 15:47:35.548Z'",
     ])
-}
-
-/// Another library with a hook in the same place, such as an advisor of indexes: both are called, whichever came first.
-#[test]
-fn the_hook_of_another_library_is_called_too() {
-    const SOURCE: &str = r#"
-        #include "postgres.h"
-        #include "fmgr.h"
-        #include "optimizer/pathnode.h"
-        #include "optimizer/plancat.h"
-        PG_MODULE_MAGIC;
-        void _PG_init(void);
-        #if PG_VERSION_NUM >= 190000
-        #define place build_simple_rel_hook
-        static build_simple_rel_hook_type next;
-        static void hook(PlannerInfo *root, RelOptInfo *relation, RangeTblEntry *entry) {
-            if (next) next(root, relation, entry);
-            elog(LOG, "another hook for table %u", entry->relid);
-        }
-        #else
-        #define place get_relation_info_hook
-        static get_relation_info_hook_type next;
-        static void hook(PlannerInfo *root, Oid table, bool has_children, RelOptInfo *relation) {
-            if (next) next(root, table, has_children, relation);
-            elog(LOG, "another hook for table %u", table);
-        }
-        #endif
-        void _PG_init(void) { next = place; place = hook; }
-    "#;
-    // So each session loads them in its own order.
-    let server = Server::builder().preload(false).start();
-    let mut client = server.connect();
-    client.run("CREATE TABLE events (id sno PRIMARY KEY)");
-    let oid = text(&mut client, "SELECT 'events'::regclass::oid");
-    let folder = server.data().join("another");
-    fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("another.c"), SOURCE).unwrap();
-    // The headers are where the server was copied from.
-    let pg_config = env::var("PG_CONFIG").unwrap_or("pg_config".into());
-    let include = Command::new(pg_config).arg("--includedir-server").output().unwrap().stdout;
-    let include = String::from_utf8(include).unwrap();
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-w", "-I", include.trim(), "-o", "another.so", "another.c"])
-        .current_dir(&folder)
-        .status();
-    assert!(built.unwrap().success());
-    let library = folder.join("another.so");
-    let other = format!("LOAD '{}'", library.display());
-    for loads in [[&other, "LOAD 'sno'"], ["LOAD 'sno'", &other]] {
-        let mut client = server.connect();
-        for load in loads {
-            client.run(load);
-        }
-        let called = || server.log().matches(&format!("another hook for table {oid}")).count();
-        let before = called();
-        let query = "SELECT FROM events WHERE sno_time(id) >= '2026-01-01Z'";
-        let plan = sno_tests::plan(&mut client, "COSTS off", query);
-        assert!(plan.contains("id >= "), "{loads:?}: {plan}");
-        assert!(called() > before, "{loads:?}");
-    }
 }

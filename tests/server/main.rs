@@ -32,6 +32,7 @@ mod leaving;
 mod masks;
 mod monitoring;
 mod moving;
+mod neighbours;
 mod owners;
 mod partitions;
 mod pg_upgrade;

@@ -14,7 +14,7 @@ use sno_tests::{
 
 /// Rows of 100 days, by 500 users. `v`, `c`, `u`, `o`, `p` are views of the ID's time in the schema `view`, and of a stored one in
 /// the schema `stored`: of two tables, of a UNION ALL of both with the time in its arms and around it, and of partitions by day.
-const TABLES: &str = "
+pub(crate) const TABLES: &str = "
     CREATE SCHEMA view; CREATE SCHEMA stored;
     CREATE TABLE e AS SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '86.4 s', n % 7, 1, n % 65536) AS id, n,
         (n * 7919) % 500 AS person, (ARRAY['done', 'done', 'done', 'done', 'done', 'open', 'open', 'failed'])[n * 31 % 8 + 1] AS state,
@@ -167,7 +167,6 @@ const LIMITS: &[&str] = &[
 
 /// The rows that the steps of a plan return and drop, and the milliseconds that it takes.
 fn executed(client: &mut Client, query: &str) -> (f64, f64) {
-    let query = query.replace("NOW", "('2026-04-10 23:00Z'::timestamptz + (now() - now()))");
     let messages =
         client.simple_query(&format!("BEGIN; EXPLAIN (ANALYZE, COSTS off, TIMING off) {query}; ROLLBACK"));
     let (mut loops, mut rows, mut time) = (1.0, 0.0, 0.0);
@@ -191,17 +190,8 @@ fn executed(client: &mut Client, query: &str) -> (f64, f64) {
     (rows, time)
 }
 
-#[test]
-fn a_view_handles_no_more_rows_than_a_stored_column() {
-    let server = Server::builder()
-        .conf("jit", "off")
-        .conf("max_parallel_workers_per_gather", "0")
-        .conf("random_page_cost", "1.1")
-        .start();
-    let mut client = server.connect();
-    client.batch_execute(TABLES).unwrap();
-    client.run("VACUUM ANALYZE");
-    let table = env::var_os("SNO_SHAPES").is_some();
+/// All queries, those of partitions included.
+pub(crate) fn queries() -> Vec<String> {
     let of_partitions =
         OF_BOTH.iter().map(|query| query.replace(" v ", " p ").replace(" v)", " p)").replace("v.", "p."));
     let of_partitions: Vec<String> = of_partitions
@@ -216,7 +206,24 @@ fn a_view_handles_no_more_rows_than_a_stored_column() {
             .map(|query| query.to_string())
             .collect::<Vec<_>>(),
     );
+    all.iter()
+        .map(|query| query.replace("NOW", "('2026-04-10 23:00Z'::timestamptz + (now() - now()))"))
+        .collect()
+}
+
+#[test]
+fn a_view_handles_no_more_rows_than_a_stored_column() {
+    let server = Server::builder()
+        .conf("jit", "off")
+        .conf("max_parallel_workers_per_gather", "0")
+        .conf("random_page_cost", "1.1")
+        .start();
+    let mut client = server.connect();
+    client.batch_execute(TABLES).unwrap();
+    client.run("VACUUM ANALYZE");
+    let table = env::var_os("SNO_SHAPES").is_some();
     let mut wrong = Vec::new();
+    let all = queries();
     for query in &all {
         let is_limit = LIMITS.contains(&query.as_str());
         let mut on = |schema: &str, enabled: &str| {
