@@ -106,20 +106,13 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.alter_partitions(text) IS 'internal: run a statement that changes partitions, with a limit for its waits';
 
-CREATE FUNCTION sno_internal.create_partitions(
-        parent regclass, width interval, since timestamptz, until timestamptz
-    ) RETURNS SETOF regclass
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+-- The start of the first span: midnight UTC, a Monday, or the first of a month.
+CREATE FUNCTION sno_internal.first_span(width interval, since timestamptz, until timestamptz) RETURNS timestamp
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     start timestamp := since AT TIME ZONE 'UTC';
-    stop timestamp := until AT TIME ZONE 'UTC';
     months integer;
-    info record;
-    gap record;
-    name text;
-    child text;
-    identity text;
 BEGIN
     IF width IS NULL OR since IS NULL OR until IS NULL THEN
         RAISE EXCEPTION 'width and times of partitions must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -140,66 +133,91 @@ BEGIN
             USING ERRCODE = 'datetime_field_overflow',
                 DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
     END IF;
-    IF stop > start + width * 1000 THEN
+    IF until AT TIME ZONE 'UTC' > start + width * 1000 THEN
         RAISE EXCEPTION 'more than 1000 partitions from "%" to "%"', since, until
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Use a larger width, or a shorter range of time.';
     END IF;
-    -- Spans start at midnight UTC, on a Monday, or with the month.
     IF months > 0 THEN
-        start := '2010-01-01'::timestamp
+        RETURN '2010-01-01'::timestamp
             + width * (((extract(year FROM start) - 2010) * 12 + extract(month FROM start) - 1)::integer / months);
-    ELSE
-        start := date_bin(width, start, '2001-01-01');
     END IF;
+    RETURN date_bin(width, start, '2001-01-01');
+END
+$$;
+COMMENT ON FUNCTION sno_internal.first_span(interval, timestamptz, timestamptz) IS
+    'internal: start of the first of the spans of a width for a range of time, in UTC; an error if they cannot be';
 
-    PERFORM sno_internal.lock_partitioned(parent);
+CREATE FUNCTION sno_internal.create_partition(parent regclass, name text, lower sno, upper sno) RETURNS regclass
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    info record;
+    child text;
+    identity text;
+BEGIN
     SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner, c.relreplident AS identity,
         coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
     INTO info
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
     LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
     WHERE c.oid = parent;
+    child := format('%I.%I', info.schema, name);
+    IF to_regclass(child) IS NOT NULL THEN
+        RAISE EXCEPTION 'relation "%" already exists', name
+            USING ERRCODE = 'duplicate_table',
+                DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, lower::timestamptz, upper::timestamptz),
+                HINT = 'It may have been detached: attach it again, rename it, or drop it.';
+    END IF;
+    -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
+    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
+        'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
+    IF info.owner <> current_user THEN
+        EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
+    END IF;
+    PERFORM sno_internal.alter_partitions(
+        format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, lower, upper));
+    -- Which ATTACH does not pass on: the index is the one that ATTACH has found or created for the table's.
+    identity := CASE info.identity WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN 'USING INDEX ' || (
+        SELECT quote_ident(c.relname)
+        FROM pg_index x JOIN pg_inherits i ON i.inhparent = x.indexrelid
+        JOIN pg_index y ON y.indexrelid = i.inhrelid JOIN pg_class c ON c.oid = y.indexrelid
+        WHERE x.indrelid = parent AND x.indisreplident AND y.indrelid = child::regclass) END;
+    IF identity IS NOT NULL THEN
+        EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
+    END IF;
+    RETURN child::regclass;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.create_partition(regclass, text, sno, sno) IS 'internal: create a partition of a table';
+
+CREATE FUNCTION sno_internal.create_partitions(
+        parent regclass, width interval, since timestamptz, until timestamptz
+    ) RETURNS SETOF regclass
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    start timestamp := sno_internal.first_span(width, since, until);
+    parent_name text;
+    gap record;
+BEGIN
+    PERFORM sno_internal.lock_partitioned(parent);
+    parent_name := (SELECT relname FROM pg_class WHERE oid = parent);
     FOR gap IN
         SELECT lower, upper, lower::timestamptz AS since, upper::timestamptz AS until
-        FROM sno_internal.partition_gaps(parent, start, stop, width)
+        FROM sno_internal.partition_gaps(parent, start, until AT TIME ZONE 'UTC', width)
     LOOP
-        IF octet_length(info.name) > 43 THEN
-            RAISE EXCEPTION 'name of table "%" is too long for the names of its partitions', info.name
+        IF octet_length(parent_name) > 43 THEN
+            RAISE EXCEPTION 'name of table "%" is too long for the names of its partitions', parent_name
                 USING ERRCODE = 'name_too_long', DETAIL = 'Each name is the name of the table and a time.';
         END IF;
         -- After its time, or, if it is within one tick, after its first ID.
-        name := info.name || CASE
+        RETURN NEXT sno_internal.create_partition(parent, parent_name || CASE
             WHEN gap.since = gap.until THEN '_' || gap.lower::text
             ELSE to_char(gap.since AT TIME ZONE 'UTC', CASE
                 WHEN width >= '1 day' AND gap.since = date_trunc('day', gap.since, 'UTC') THEN '_YYYYMMDD'
                 WHEN gap.since = date_trunc('minute', gap.since) THEN '_YYYYMMDD_HH24MI'
                 ELSE '_YYYYMMDD_HH24MISSMS' END)
-        END;
-        child := format('%I.%I', info.schema, name);
-        IF to_regclass(child) IS NOT NULL THEN
-            RAISE EXCEPTION 'relation "%" already exists', name
-                USING ERRCODE = 'duplicate_table',
-                    DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, gap.since, gap.until),
-                    HINT = 'It may have been detached: attach it again, rename it, or drop it.';
-        END IF;
-        -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
-        EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
-            'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
-        IF info.owner <> current_user THEN
-            EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
-        END IF;
-        PERFORM sno_internal.alter_partitions(
-            format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, gap.lower, gap.upper));
-        -- Which ATTACH does not pass on: the index is the one that ATTACH has found or made for the table's.
-        identity := CASE info.identity WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN 'USING INDEX ' || (
-            SELECT quote_ident(c.relname)
-            FROM pg_index x JOIN pg_inherits i ON i.inhparent = x.indexrelid
-            JOIN pg_index y ON y.indexrelid = i.inhrelid JOIN pg_class c ON c.oid = y.indexrelid
-            WHERE x.indrelid = parent AND x.indisreplident AND y.indrelid = child::regclass) END;
-        IF identity IS NOT NULL THEN
-            EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
-        END IF;
-        RETURN NEXT child::regclass;
+        END, gap.lower, gap.upper);
     END LOOP;
 END
 $$;
