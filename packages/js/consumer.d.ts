@@ -10,16 +10,19 @@ export interface Options<Row, C> {
   key?: string
   /** How many rows are read in one transaction; 100 by default. */
   batchSize?: number
-  /** How often the handler may fail at a row before that is poison; 5 by default. */
+  /** How often a row may fail before it is poison: the handler, or what reads the row; 5 by default. */
   attempts?: number
-  /** Called in the transaction that passes a row that is poison. Without it, `consume` is rejected with the handler's error. */
+  /**
+   * Called in the transaction that passes a row that is poison. Without it, `consume` is rejected with the error. A row that
+   * could not be read has the texts that the server sent.
+   */
   onPoison?: (row: Row, error: unknown, client: C) => unknown
   /** How many seconds a wait for new rows lasts; 30 by default. */
   timeout?: number
   /** Stops the consumer: after the row that is being handled. */
   signal?: AbortSignal
   /** `console` by default. */
-  logger?: { warn (message: string, error?: unknown): void }
+  logger?: { info? (message: string): void, warn (message: string, error?: unknown): void }
 }
 
 /**

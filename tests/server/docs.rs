@@ -183,6 +183,7 @@ fn every_block_about_drivers_is_part_of_a_program() {
         ("docs/drivers.md", 2),
         ("packages/python/README.md", 4),
         ("packages/js/README.md", 4),
+        ("packages/rust/README.md", 2),
     ] {
         let page = fs::read_to_string(root().join(name)).unwrap();
         let mut count = 0;
@@ -224,6 +225,7 @@ fn every_link_leads_somewhere() {
         "packages/go/README.md",
         "packages/js/README.md",
         "packages/python/README.md",
+        "packages/rust/README.md",
     ];
     files.extend(others.map(|name| root.join(name)));
     let (mut count, mut errors) = (0, String::new());

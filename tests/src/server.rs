@@ -189,7 +189,7 @@ impl Builder {
         if options.tcp {
             server.port = system::free_port();
             server.configure("listen_addresses", "127.0.0.1");
-            let rules = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+            let rules = "local all,replication all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
             fs::write(server.data.join("pg_hba.conf"), rules).expect("pg_hba.conf");
         }
         server.place_socket();
@@ -732,7 +732,10 @@ impl Server {
     #[must_use]
     #[track_caller]
     pub fn standby(&self) -> Server {
-        let standby = self.sibling();
+        let mut standby = self.sibling();
+        if self.options.tcp {
+            standby.port = system::free_port();
+        }
         let output = system::server_command(self.options.programs.join("pg_basebackup"))
             .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"])
             .args(["--dbname", &self.connection_string(), "--pgdata"])

@@ -1,18 +1,23 @@
 package snopgx
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/base32"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Tx is the open transaction of a handler: a pgx.Tx, without what ends it.
@@ -31,9 +36,10 @@ type Options[T any] struct {
 	Key string
 	// BatchSize is how many rows are read in one transaction: 100 by default.
 	BatchSize int
-	// Attempts is how often the handler may fail at a row before that is poison: 5 by default.
+	// Attempts is how often the handler, or scan, may fail at a row before that is poison: 5 by default.
 	Attempts int
-	// OnPoison is called in the transaction that passes a row that is poison. Without it, the handler's error is returned.
+	// OnPoison is called in the transaction that passes a row that is poison. Without it, the handler's error is returned. If the row
+	// could not be scanned, it is the zero value, and err is an *Unreadable.
 	OnPoison func(ctx context.Context, tx Tx, row T, err error) error
 	// Timeout is how long a wait for new rows lasts: 30 seconds by default.
 	Timeout time.Duration
@@ -59,34 +65,61 @@ func ConsumeBatches[T any](ctx context.Context, connect func(context.Context) (*
 	return run(ctx, connect, feed, source, scan, handler, options, true)
 }
 
-// keyed is a row and the text of its key.
-type keyed[T any] struct {
-	key string
-	row T
+// Unreadable is the error for a row that scan has refused, with its columns as the server sent them.
+type Unreadable struct {
+	Key    string
+	Values map[string][]byte
+	Err    error
 }
 
-// place is which rows the handler had: those of the keys from start to end, or one of those with a key, as a view can have them.
+func (e *Unreadable) Error() string { return fmt.Sprintf("row %s cannot be read: %v", e.Key, e.Err) }
+
+func (e *Unreadable) Unwrap() error { return e.Err }
+
+const (
+	// The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
+	again = "08 25006 25P03 25P04 40 53 55P03 57014 57P"
+	begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+	seek  = "SELECT sno_seek_feed($1, after => $2::text::sno) FROM sno_feeds WHERE feed = $1 AND position >= $3::text::sno"
+	// No longer than the server lets a statement take.
+	wait = `CALL sno_wait_feed($1, least($2::text::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'),
+    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')))`
+	server = `SELECT format('as role "%s" in database "%s" of the server at %s, port %s', current_user, current_database(),
+    coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))`
+	// How long an answer may take: a statement beyond the length of a wait; after the stop.
+	patience, patienceAfterStop = 10 * time.Second, 5 * time.Second
+	firstPause, maxPause        = 100 * time.Millisecond, 10 * time.Second
+)
+
+// place is a row: a key, and its number among the rows of this key.
 type place struct {
-	start, end string
-	index      int
+	key    string
+	number int
 }
 
-// failure is an error of the handler, and where in the batch it was.
-type failure struct {
-	cause   error
-	place   place
-	before  int
-	isAlone bool
+// tried is how often a row has failed, and why.
+type tried struct {
+	count int
+	cause error
 }
 
-func (failure *failure) Error() string { return failure.cause.Error() }
+// failed is an error of the handler, or of the commit of its work, at rows of the batch. The first row with their key is first.
+type failed struct {
+	cause             error
+	first, index, end int
+}
 
-// ended is the error for a handler that has ended the transaction.
-type ended struct{ cause error }
+func (e *failed) Error() string { return e.cause.Error() }
 
-func (ended *ended) Error() string { return "the handler ended the transaction" }
+// lost is an error of the handler that came with its connection or transaction, and not because of the row.
+type lost struct{ error }
 
-func (ended *ended) Unwrap() error { return ended.cause }
+func (e *lost) Unwrap() error { return e.error }
+
+// final is an error after which nothing is tried again.
+type final struct{ error }
+
+func (e *final) Unwrap() error { return e.error }
 
 type consumer[T any] struct {
 	Options[T]
@@ -95,232 +128,252 @@ type consumer[T any] struct {
 	handler      func(context.Context, Tx, []T) error
 	batches      bool
 	conn         *pgx.Conn
-	// After a failure: how often which row has failed in a row; smaller batches up to a row.
-	failed       place
-	failures     int
-	poison       error
+	pause        time.Duration
+	hasConnected bool
+	// Whether the transaction has begun; whether the last error was another one than those of again.
+	isBegun, hasOtherError bool
+	rows                   []row
+	// What has failed; and small batches, up to a key.
+	failures     map[place]tried
 	carefulUntil string
 	limit        int
 }
 
-const maxPause = 10 * time.Second
-
 func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, error), feed, source string,
 	scan pgx.RowToFunc[T], handler func(context.Context, Tx, []T) error, options Options[T], batches bool) error {
-	if options.Key == "" {
-		options.Key = "id"
+	if options.BatchSize < 0 || options.Attempts < 0 || options.Timeout < 0 {
+		return errors.New("batch size, attempts and timeout must be positive")
 	}
-	if options.BatchSize <= 0 {
-		options.BatchSize = 100
-	}
-	if options.Attempts <= 0 {
-		options.Attempts = 5
-	}
-	if options.Timeout <= 0 {
-		options.Timeout = 30 * time.Second
-	}
-	if options.Logger == nil {
-		options.Logger = slog.Default()
-	}
+	options.Key = cmp.Or(options.Key, "id")
+	options.BatchSize = cmp.Or(options.BatchSize, 100)
+	options.Attempts = cmp.Or(options.Attempts, 5)
+	options.Timeout = cmp.Or(options.Timeout, 30*time.Second)
+	options.Logger = cmp.Or(options.Logger, slog.Default())
 	c := &consumer[T]{Options: options, feed: feed, source: source, scan: scan, handler: handler, batches: batches,
-		limit: options.BatchSize}
+		pause: firstPause, failures: map[place]tried{}, limit: options.BatchSize}
 	// The end of the connection rolls back an open transaction, also if the handler panics.
 	defer c.close()
-	hasConnected, pause := false, 100*time.Millisecond
 	for ctx.Err() == nil {
-		err := func() (err error) {
-			if c.conn == nil {
-				if c.conn, err = connect(ctx); err != nil {
-					c.conn = nil
-					return err
-				}
-				if c.conn.PgConn().TxStatus() != 'I' {
-					return errors.New("the new connection has an open transaction")
-				}
-				hasConnected = true
-			}
-			last, err := c.batch(ctx)
-			if err != nil {
-				return err
-			}
-			pause = 100 * time.Millisecond
-			if last == "" {
-				err = c.wait(ctx)
-			}
-			return err
-		}()
+		c.isBegun, c.rows = false, nil
+		err := c.open(ctx, connect)
 		if err == nil {
-			continue
+			err = c.batch(ctx)
 		}
-		var failed *failure
-		var end *ended
-		if errors.As(err, &end) || ctx.Err() == nil && !hasConnected {
+		var failure *failed
+		var end *final
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &end):
+			return end.error
+		case errors.As(err, &failure):
+			err = c.note(failure)
+		case ctx.Err() != nil:
+			return nil
+		default:
+			err = c.check(err)
+		}
+		if err != nil {
 			return err
-		} else if errors.As(err, &failed) {
-			if err := c.note(failed, pause); err != nil {
-				return err
-			}
-		} else if ctx.Err() != nil {
-			break
-		} else {
-			if !c.isTransient(err) && state(err) != "57014" {
-				return err
-			}
-			c.warn(err, pause)
 		}
 		c.close()
-		sleep(ctx, time.Duration(float64(pause)*(0.5+rand.Float64()/2)))
-		pause = min(pause*2, maxPause)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(float64(c.pause) * (0.5 + rand.Float64()/2))):
+		}
+		c.pause = min(c.pause*2, maxPause)
 	}
 	return nil
 }
 
-// isTransient is whether an error does not come again for ever: a lost connection, a standby, lack of space, a conflict.
-func (c *consumer[T]) isTransient(err error) bool {
-	isLost := c.conn == nil && state(err) == "" || c.conn != nil && c.conn.IsClosed()
-	return isLost || has(state(err), "08", "25006", "25P03", "25P04", "40", "53", "55P03", "57P")
-}
-
-func (c *consumer[T]) warn(err error, pause time.Duration) {
-	message := "connecting again"
-	if has(state(err), "25P03", "25P04") {
-		message += ": the handler takes too long, take smaller batches"
+// limited is the context of a statement of the consumer's own. Unless that is stoppable, the end of ctx leaves it some time.
+func (c *consumer[T]) limited(ctx context.Context, isStoppable bool) (context.Context, context.CancelFunc) {
+	if isStoppable {
+		return context.WithTimeout(ctx, c.Timeout+patience)
 	}
-	c.Logger.Warn(message, "feed", c.feed, "in", pause, "error", err)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timeout+patience)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patienceAfterStop, cancel) })
+	return limited, func() { stop(); cancel() }
 }
 
-// batch handles the rows of one transaction, and returns the last key, or "" if there were none.
-func (c *consumer[T]) batch(ctx context.Context) (last string, err error) {
-	work := context.WithoutCancel(ctx)
-	tx, err := c.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite})
+// exec runs a statement without preparing it, since PgBouncer's transaction mode would not know it.
+func (c *consumer[T]) exec(ctx context.Context, isStoppable bool, sql string, arguments ...any) error {
+	limited, cancel := c.limited(ctx, isStoppable)
+	defer cancel()
+	_, err := c.conn.Exec(limited, sql, append([]any{pgx.QueryExecModeExec}, arguments...)...)
+	return err
+}
+
+func (c *consumer[T]) open(ctx context.Context, connect func(context.Context) (*pgx.Conn, error)) (err error) {
+	if c.conn != nil {
+		return nil
+	}
+	limited, cancel := c.limited(ctx, true)
+	defer cancel()
+	if c.conn, err = connect(limited); err != nil {
+		c.conn = nil
+		return err
+	}
+	c.hasConnected = true
+	if c.conn.PgConn().TxStatus() != 'I' {
+		return &final{errors.New("the new connection has an open transaction")}
+	}
+	var where string
+	if err = c.conn.QueryRow(limited, server, pgx.QueryExecModeExec).Scan(&where); err == nil {
+		c.Logger.Info("reads "+c.source+" "+where, "feed", c.feed, "batch size", c.BatchSize)
+	}
+	return err
+}
+
+// batch handles the rows of one transaction, or waits if there are none.
+func (c *consumer[T]) batch(ctx context.Context) error {
+	limited, cancel := c.limited(ctx, true)
+	defer cancel()
+	tx, err := c.conn.BeginTx(limited, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
-		return "", err
+		return err
 	}
-	// Without a prepared statement, which PgBouncer's transaction mode would not know.
+	c.isBegun = true
 	query := fmt.Sprintf("SELECT * FROM sno_feed($1, NULL::%s, $2)", c.source)
-	result, err := tx.Query(ctx, query, pgx.QueryExecModeDescribeExec, c.feed, c.limit)
+	result, err := tx.Query(limited, query, pgx.QueryExecModeDescribeExec, c.feed, c.limit)
 	if err != nil {
-		return "", err
+		return err
 	}
-	rows, err := pgx.CollectRows(result, c.keyed)
+	if c.rows, err = pgx.CollectRows(result, c.read); err != nil {
+		return err
+	}
+	last, err := c.handle(ctx, tx)
 	if err != nil {
-		return "", err
+		return err
 	}
-	before := 0
-	for index := 0; index < len(rows); {
-		piece := rows[index : index+1]
-		if c.batches {
-			piece = rows
+	work, cancelWork := c.limited(ctx, false)
+	defer cancelWork()
+	if err = tx.Commit(work); err != nil {
+		if len(c.rows) == 0 || c.isTransient(err) {
+			return err
 		}
-		start, end := piece[0].key, piece[len(piece)-1].key
+		// It is one of these rows, for example by a constraint that is deferred.
+		return &failed{err, 0, 0, len(c.rows)}
+	}
+	c.pause = firstPause
+	if last == "" {
+		err = c.exec(ctx, true, wait, c.feed, fmt.Sprintf("%f s", c.Timeout.Seconds()))
+	} else {
+		maps.DeleteFunc(c.failures, func(place place, _ tried) bool { return place.key <= last })
+		if c.limit = c.BatchSize; c.carefulUntil > last {
+			c.limit = 1
+		}
+	}
+	c.hasOtherError = c.hasOtherError && err != nil
+	return err
+}
+
+// handle calls the handler for the rows, and returns the last key that is done, or "".
+func (c *consumer[T]) handle(ctx context.Context, tx pgx.Tx) (last string, err error) {
+	first, count := 0, 1
+	if c.batches {
+		count = len(c.rows)
+	}
+	for index := 0; index < len(c.rows); index += count {
+		key := c.rows[index].key
 		if ctx.Err() != nil && last == "" {
 			return "", ctx.Err()
-		} else if ctx.Err() != nil && last != start && before == index-1 {
+		} else if ctx.Err() != nil && last != key && first == index-1 {
 			// The rest is given back to the next consumer, in the transaction that has read it. After several rows of one
 			// ID, as a view can have them, the server refuses that.
-			if err = c.seek(work, last, last); err != nil {
-				return "", err
-			}
-			break
+			return last, c.exec(ctx, false, seek, c.feed, last, last)
 		}
-		if last != start {
-			before = index
+		if last != key {
+			first = index
 		}
-		here := place{start, end, index - before}
-		var cause error
-		if here == c.failed && c.failures >= c.Attempts {
-			for _, row := range piece {
-				if cause == nil {
-					cause = c.OnPoison(work, tx, row.row, c.poison)
-				}
-			}
-		} else {
-			values := make([]T, len(piece))
-			for place, row := range piece {
-				values[place] = row.row
-			}
-			cause = c.handler(work, tx, values)
-		}
+		cause := c.call(context.WithoutCancel(ctx), tx, first, index, index+count)
 		status := c.conn.PgConn().TxStatus()
 		if cause == nil && status == 'E' {
 			cause = errors.New("the handler went on after an error of the server")
 		}
 		if cause == nil {
-			last = end
+			last = c.rows[index+count-1].key
 		}
 		if status == 'I' && !c.conn.IsClosed() {
 			// If it was a COMMIT, the rest of the batch counts as read.
-			after := last
-			if after == "" {
-				after = previous(rows[0].key)
-			}
-			return "", errors.Join(&ended{cause}, c.seek(work, after, rows[len(rows)-1].key))
+			after := cmp.Or(last, previous(c.rows[0].key))
+			err = c.exec(ctx, false, seek, c.feed, after, c.rows[len(c.rows)-1].key)
+			return "", &final{errors.Join(errors.New("the handler ended the transaction"), cause, err)}
+		} else if cause != nil && c.isTransient(cause) && (state(cause) != "57014" || c.conn.IsClosed()) {
+			return "", &lost{cause}
 		} else if cause != nil {
-			return "", &failure{cause, here, before, rows[0].key == start && start == end}
+			return "", &failed{cause, first, index, index + count}
 		}
-		index += len(piece)
-	}
-	if err = tx.Commit(work); err != nil || last == "" {
-		return "", err
-	}
-	if c.failed.start <= last {
-		c.failed, c.failures = place{}, 0
-	}
-	if c.limit = 1; c.carefulUntil <= last {
-		c.carefulUntil, c.limit = "", c.BatchSize
 	}
 	return last, nil
 }
 
-// note says that the handler failed, and returns its error if that is the end.
-func (c *consumer[T]) note(failed *failure, pause time.Duration) error {
-	if c.isTransient(failed.cause) {
-		c.warn(failed.cause, pause)
-		return nil
+func (c *consumer[T]) call(ctx context.Context, tx Tx, first, index, end int) error {
+	tries := c.failures[place{c.rows[index].key, index - first}]
+	isPoison := c.OnPoison != nil && tries.count >= c.Attempts && c.rows[index].key == c.rows[end-1].key
+	values := make([]T, end-index)
+	for number, row := range c.rows[index:end] {
+		var err error
+		if values[number], err = c.scan(row); err != nil && !isPoison {
+			return &Unreadable{row.key, row.sent(), err}
+		}
 	}
-	if failed.place != c.failed {
-		c.failed, c.failures = failed.place, 0
+	if !isPoison {
+		return c.handler(ctx, tx, values)
 	}
-	c.failures++
-	c.poison = failed.cause
-	c.Logger.Warn(fmt.Sprintf("failure %d at %s", c.failures, failed.place.start), "feed", c.feed, "error", failed.cause)
-	if c.failures >= c.Attempts && failed.isAlone && c.OnPoison == nil {
-		return failed.cause
+	for _, value := range values {
+		if err := c.OnPoison(ctx, tx, value, tries.cause); err != nil {
+			return err
+		}
 	}
-	// What is before it is committed by itself, then it is tried alone.
-	c.carefulUntil, c.limit = max(c.carefulUntil, failed.place.end), max(failed.before, 1)
 	return nil
 }
 
-// wait waits until the feed has rows, or for the timeout; some seconds later the server counts as gone.
-func (c *consumer[T]) wait(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, c.Timeout+10*time.Second)
-	defer cancel()
-	interval := fmt.Sprintf("%f s", c.Timeout.Seconds())
-	_, err := c.conn.Exec(limited, "CALL sno_wait_feed($1, $2::text::interval)", pgx.QueryExecModeExec, c.feed, interval)
-	return err
-}
-
-// seek gives back what is after a key, if the feed has read up to another one.
-func (c *consumer[T]) seek(ctx context.Context, after, read string) error {
-	query := "SELECT sno_seek_feed($1, after => $2::text::sno) FROM sno_feeds WHERE feed = $1 AND position >= $3::text::sno"
-	_, err := c.conn.Exec(ctx, query, pgx.QueryExecModeExec, c.feed, after, read)
-	return err
-}
-
-func (c *consumer[T]) keyed(row pgx.CollectableRow) (keyed[T], error) {
-	for place, field := range row.FieldDescriptions() {
-		if field.Name == c.Key {
-			raw := row.RawValues()[place]
-			key := string(raw)
-			if field.Format == pgx.BinaryFormatCode {
-				key = base32Text.EncodeToString(raw)
-			}
-			value, err := c.scan(row)
-			return keyed[T]{key, value}, err
+// note counts a failure, and returns its error if that is the end.
+func (c *consumer[T]) note(failure *failed) error {
+	start, end, count := c.rows[failure.index].key, c.rows[failure.end-1].key, 1
+	// A failure of several keys counts for none of them.
+	for index := failure.index; start == end && index < failure.end; index++ {
+		here := place{start, index - failure.first}
+		tries := c.failures[here]
+		// What the handler has returned, and not OnPoison.
+		if tries.count < c.Attempts {
+			tries.cause = failure.cause
 		}
+		tries.count++
+		c.failures[here], count = tries, tries.count
 	}
-	return keyed[T]{}, fmt.Errorf("the rows have no column %q", c.Key)
+	c.Logger.Warn(fmt.Sprintf("failure %d at %s", count, start), "feed", c.feed, "error", failure.cause)
+	if count >= c.Attempts && failure.first == 0 && start == end && c.OnPoison == nil {
+		return failure.cause
+	}
+	// What is before it is committed by itself, then it is tried alone.
+	c.carefulUntil, c.limit = max(c.carefulUntil, end), max(failure.first, 1)
+	return nil
+}
+
+// check returns an error that does not go away: of the first connection, or another one than those of again, if it comes twice in a row.
+func (c *consumer[T]) check(err error) error {
+	var handler *lost
+	isStandby := !c.isBegun && state(err) == "0A000"
+	isOther := !errors.As(err, &handler) && !c.isTransient(err) && !isStandby
+	if !c.hasConnected || isOther && c.hasOtherError {
+		return err
+	}
+	c.hasOtherError = c.hasOtherError || isOther
+	message := "connecting again"
+	if len(c.rows) > 0 && strings.HasPrefix(state(err), "25P0") && state(err) != "25P02" {
+		message += ": the handler takes too long, take smaller batches"
+	}
+	c.Logger.Warn(message, "feed", c.feed, "in", c.pause, "error", err)
+	return nil
+}
+
+// isTransient is whether an error does not come again for ever: a lost connection, a standby, lack of space, a conflict.
+func (c *consumer[T]) isTransient(err error) bool {
+	state := state(err)
+	isListed := slices.ContainsFunc(strings.Fields(again), func(prefix string) bool { return strings.HasPrefix(state, prefix) })
+	return isListed || c.conn == nil && state == "" || c.conn != nil && c.conn.IsClosed()
 }
 
 func (c *consumer[T]) close() {
@@ -335,6 +388,70 @@ func (c *consumer[T]) close() {
 		}
 		c.conn = nil
 	}
+}
+
+// row is a row as the server sent it, which pgx's functions scan.
+type row struct {
+	pgx.Rows
+	key    string
+	fields []pgconn.FieldDescription
+	values [][]byte
+	types  *pgtype.Map
+}
+
+// read keeps a row.
+func (c *consumer[T]) read(from pgx.CollectableRow) (row, error) {
+	kept := row{types: c.conn.TypeMap(), fields: slices.Clone(from.FieldDescriptions())}
+	for _, value := range from.RawValues() {
+		kept.values = append(kept.values, bytes.Clone(value))
+	}
+	place := slices.IndexFunc(kept.fields, func(field pgconn.FieldDescription) bool { return field.Name == c.Key })
+	if place < 0 {
+		return kept, &final{fmt.Errorf("the rows have no column %q", c.Key)}
+	}
+	kept.key = string(kept.values[place])
+	if kept.fields[place].Format == pgx.BinaryFormatCode {
+		kept.key = base32Text.EncodeToString(kept.values[place])
+	}
+	return kept, nil
+}
+
+func (r row) FieldDescriptions() []pgconn.FieldDescription { return r.fields }
+
+func (r row) RawValues() [][]byte { return r.values }
+
+func (r row) Scan(to ...any) error {
+	if len(to) == 1 {
+		if scanner, ok := to[0].(pgx.RowScanner); ok {
+			return scanner.ScanRow(r)
+		}
+	}
+	return pgx.ScanRow(r.types, r.fields, r.values, to...)
+}
+
+func (r row) Values() ([]any, error) {
+	values := make([]any, len(r.values))
+	for place, field := range r.fields {
+		var err error
+		if value := r.values[place]; value != nil {
+			values[place] = string(value)
+			if known, ok := r.types.TypeForOID(field.DataTypeOID); ok {
+				values[place], err = known.Codec.DecodeValue(r.types, field.DataTypeOID, field.Format, value)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+func (r row) sent() map[string][]byte {
+	values := map[string][]byte{}
+	for place, field := range r.fields {
+		values[field.Name] = r.values[place]
+	}
+	return values
 }
 
 var base32Text = base32.NewEncoding("23456789abcdefghijklmnopqrstuvwx")
@@ -356,20 +473,4 @@ func state(err error) string {
 		return failure.Code
 	}
 	return ""
-}
-
-func has(state string, prefixes ...string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(state, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func sleep(ctx context.Context, pause time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
 }

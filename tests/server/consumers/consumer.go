@@ -19,9 +19,10 @@ import (
 )
 
 type event struct {
-	ID      string `db:"id"`
-	Payload string `db:"payload"`
-	More    *int   `db:"more"`
+	ID      string     `db:"id"`
+	Payload string     `db:"payload"`
+	More    *int       `db:"more"`
+	At      *time.Time `db:"at"`
 }
 
 type change struct {
@@ -57,12 +58,15 @@ func act(ctx context.Context, tx snopgx.Tx, row event) error {
 	case what == "fail" && seen[row.ID] <= int(number), what == "flaky" && (seen[row.ID] == 2 || seen[row.ID] == 3), what == "poison":
 		err = errors.New(row.Payload)
 	case what == "slow", what == "idle" && first:
-		fmt.Println("slow")
+		fmt.Println(row.Payload)
 		time.Sleep(time.Duration(number * float64(time.Second)))
 	case what == "exit":
 		panic("exit")
-	case what == "sqlstate" && (first || argument == "40001" && seen[row.ID] <= 3):
+	case what == "sqlstate" && (first || argument != "57014" && seen[row.ID] <= 3):
 		_, err = tx.Exec(ctx, "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '"+argument+"'; END $$")
+	case what == "cut" && seen[row.ID] <= int(number):
+		tx.Exec(ctx, "SELECT pg_terminate_backend(pg_backend_pid())")
+		err = errors.New(row.Payload)
 	case what == "commit", what == "rollback":
 		if _, err = tx.Exec(ctx, what); err == nil && argument == "fail" {
 			err = errors.New(row.Payload)
@@ -104,6 +108,10 @@ func main() {
 	}
 	if has("on_poison") {
 		options.OnPoison = func(ctx context.Context, tx snopgx.Tx, row event, err error) error {
+			var unreadable *snopgx.Unreadable
+			if errors.As(err, &unreadable) {
+				row.ID = unreadable.Key
+			}
 			if seen[row.Payload]++; row.Payload == "poison late" && seen[row.Payload] == 1 {
 				return errors.New("late")
 			}
@@ -128,7 +136,7 @@ func main() {
 		err = snopgx.Consume(ctx, connect, "feed", "events", scan, act, options)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, "ended:", err)
 		os.Exit(1)
 	}
 }

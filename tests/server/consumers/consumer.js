@@ -2,7 +2,7 @@
 'use strict'
 
 const { setTimeout: sleep } = require('timers/promises')
-const { Client } = require('pg')
+const { Client, types } = require('pg')
 const { consume } = require('sno/consumer')
 
 const options = process.argv.slice(2)
@@ -16,11 +16,15 @@ async function act ({ id, payload }, client) {
   const [what, argument] = payload.split(' ')
   if ((what === 'fail' && times <= Number(argument)) || what === 'poison' || (what === 'flaky' && [2, 3].includes(times))) throw new Error(payload)
   if (what === 'slow' || (what === 'idle' && times === 1)) {
-    console.log('slow')
+    console.log(payload)
     await sleep(Number(argument) * 1000)
   }
+  if (what === 'cut' && times <= Number(argument)) {
+    await client.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => {})
+    throw new Error(payload)
+  }
   if (what === 'exit') process.exit(1)
-  if (what === 'sqlstate' && times <= (argument === '40001' ? 3 : 1)) await client.query(`DO $$ BEGIN RAISE EXCEPTION SQLSTATE '${argument}'; END $$`)
+  if (what === 'sqlstate' && times <= (argument === '57014' ? 1 : 3)) await client.query(`DO $$ BEGIN RAISE EXCEPTION SQLSTATE '${argument}'; END $$`)
   if (what === 'commit' || what === 'rollback') await client.query(what)
   if (payload === 'commit fail') throw new Error(payload)
   if (what === 'unawaited') client.query('SELECT 1/0').catch(() => {})
@@ -42,6 +46,13 @@ async function connect () {
   return client
 }
 
+// A type that this program cannot read.
+const read = types.getTypeParser(1184)
+types.setTypeParser(1184, text => {
+  if (text === 'infinity') throw new RangeError('infinity is no time')
+  return read(text)
+})
+
 const controller = new AbortController()
 process.on('SIGTERM', () => controller.abort())
 const batches = has('batches')
@@ -56,10 +67,13 @@ async function onPoison ({ id, payload }, error, client) {
   await client.query('INSERT INTO failures VALUES ($1, $2)', [id, error.message])
 }
 const source = has('changes') ? ['changes', 'items_changes', follow] : ['feed', 'events', handler]
+// The log of the tests is what goes to stderr.
+const logger = { info: console.warn, warn: console.warn }
 consume(connect, ...source, {
+  logger,
   key: has('changes') ? 'changed' : 'id',
-  attempts: has('once') ? 1 : 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}
-}).catch(error => {
-  console.error(error)
+  attempts: has('once') ? 1 : 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}, ...has('unknown') ? { batch_size: 1 } : {}
+}).then(() => process.exit(), error => {
+  console.error(`ended: ${error.message}`)
   process.exit(1)
 })

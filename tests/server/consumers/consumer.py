@@ -9,7 +9,7 @@ import time
 
 import psycopg
 
-from sno.consumer import consume, consume_async
+from sno.consumer import Unreadable, consume, consume_async
 
 options = sys.argv[1:]
 is_async = "async" in options
@@ -24,7 +24,7 @@ def pause(id, payload):
     """How long the handler takes."""
     what, _, argument = payload.partition(" ")
     if what == "slow" or what == "idle" and id not in seen:
-        print("slow", flush=True)
+        print(payload, flush=True)
         return float(argument)
     return 0
 
@@ -37,11 +37,12 @@ def act(id, payload):
         raise Failure(payload)
     if what == "exit":
         raise SystemExit(3)
-    if what == "sqlstate" and seen[id] <= (3 if argument == "40001" else 1):
+    if what == "sqlstate" and seen[id] <= (1 if argument == "57014" else 3):
         return f"DO $$ BEGIN RAISE EXCEPTION SQLSTATE '{argument}'; END $$"
     return {"commit": "COMMIT", "rollback": "ROLLBACK"}.get(what)
 
 
+CUT = "SELECT pg_terminate_backend(pg_backend_pid())"
 COPY = "INSERT INTO copy (id, payload) VALUES (%s, %s)"
 FAILURE = "INSERT INTO failures VALUES (%s, %s)"
 DELETE = "DELETE FROM items_copy WHERE id = %s"
@@ -52,6 +53,12 @@ def handle(rows, connection):
     for row in rows if "batches" in options else [rows]:
         connection.execute(COPY, row[:2])
         time.sleep(pause(*row[:2]))
+        if row[1].startswith("cut ") and seen.get(row[0], 0) < int(row[1][4:]):
+            seen[row[0]] = seen.get(row[0], 0) + 1
+            try:
+                connection.execute(CUT)
+            except psycopg.Error:
+                raise Failure(row[1]) from None
         if statement := act(*row[:2]):
             connection.execute(statement)
         if row[1] == "commit fail":
@@ -69,6 +76,12 @@ async def handle_async(rows, connection):
     for row in rows if "batches" in options else [rows]:
         await connection.execute(COPY, row[:2])
         await asyncio.sleep(pause(*row[:2]))
+        if row[1].startswith("cut ") and seen.get(row[0], 0) < int(row[1][4:]):
+            seen[row[0]] = seen.get(row[0], 0) + 1
+            try:
+                await connection.execute(CUT)
+            except psycopg.Error:
+                raise Failure(row[1]) from None
         if statement := act(*row[:2]):
             await connection.execute(statement)
         if row[1] == "commit fail":
@@ -97,6 +110,8 @@ async def follow_async(row, connection):
 
 
 def pass_poison(row, error, connection):
+    if isinstance(row, Unreadable):
+        return connection.execute(FAILURE, [row["id"], str(error)])
     if row[1] == "poison late" and row[1] not in seen:
         seen[row[1]] = 1
         raise Failure("late")
@@ -124,7 +139,7 @@ async def main(arguments):
     await consume_async(connect_async, *source, follow_async if is_of_changes else handle_async, stop=stop, **arguments)
 
 
-logging.basicConfig(format="%(message)s")
+logging.basicConfig(format="%(message)s", level=logging.INFO)
 arguments = {"attempts": 1 if "once" in options else 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options}
 is_of_changes = "changes" in options
 source = ("changes", "items_changes") if is_of_changes else ("feed", "events")
@@ -132,9 +147,14 @@ if is_of_changes:
     arguments["key"] = "changed"
 if "on_poison" in options:
     arguments["on_poison"] = pass_poison
-if is_async:
-    asyncio.run(main(arguments))
-else:
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    consume(connect, *source, follow if is_of_changes else handle, stop=stop, **arguments)
+if "unknown" in options:
+    arguments["batchSize"] = 1
+try:
+    if is_async:
+        asyncio.run(main(arguments))
+    else:
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        consume(connect, *source, follow if is_of_changes else handle, stop=stop, **arguments)
+except Exception as error:
+    sys.exit(f"ended: {error}")

@@ -1,0 +1,184 @@
+//! Handlers that fail, rows that cannot be read, transactions that handlers end.
+
+use sno_tests::{text, wait_until};
+
+use super::Case;
+use super::Language::{self, Go, Node, Python, PythonAsync, Rust};
+
+pub(super) fn a_handler_that_fails(language: Language) {
+    let case = Case::new(language);
+    for options in [&[][..], &["batches"]] {
+        case.insert(&["flaky", "fail 2", "plain", "fail 1"]);
+        let consumer = case.start(options);
+        case.assert_equal();
+        // It says so each time.
+        assert!(consumer.errors().matches("failure ").count() >= 3, "{}", consumer.errors());
+        // Later rows are read in whole batches again.
+        case.insert(&[]);
+        case.assert_equal();
+        let last = "SELECT count(DISTINCT xmin::text)::text FROM (SELECT xmin FROM copy ORDER BY place DESC LIMIT 60) last";
+        assert!(text(&mut case.client(), last).parse::<i32>().unwrap() < 20);
+        consumer.stop();
+    }
+}
+
+pub(super) fn poison(language: Language) {
+    for options in [&[][..], &["batches"]] {
+        let case = Case::new(language);
+        case.insert(&["poison", "plain", "poison late"]);
+        // After a single failure, and after three. That of a whole batch, or of a row behind others, counts for nobody.
+        let is_batches = options.contains(&"batches");
+        for (more, failures) in [("once", 2), ("", if is_batches { 4 } else { 3 })] {
+            let errors = case.start(&[options, &[more]].concat()).assert_fails("poison");
+            let count = "SELECT count(*)::text FROM copy";
+            assert_eq!(text(&mut case.client(), count), "30", "rows before the poison");
+            assert_eq!(errors.matches("failure ").count(), failures, "{errors}");
+        }
+        let consumer = case.start(&[options, &["on_poison"]].concat());
+        wait_until("all are read", || text(&mut case.client(), "SELECT count(*)::text FROM copy") == "61");
+        assert_eq!(case.difference(), "2 0 0");
+        // Each with its own error, also if on_poison has failed.
+        let passed = "SELECT string_agg(error, ',' ORDER BY id) FROM failures JOIN events USING (id)";
+        assert_eq!(text(&mut case.client(), passed), "poison,poison late");
+        // Read once more, it is no poison any more.
+        case.server.run(
+            "BEGIN; UPDATE events SET payload = 'plain'; TRUNCATE copy;
+             SELECT sno_seek_feed('feed', since => now() - interval '1 day'); COMMIT",
+        );
+        case.assert_equal();
+        consumer.stop();
+    }
+}
+
+/// As often as it takes: each fails as often as a row that is poison.
+pub(super) fn errors_to_try_again_after(language: Language) {
+    let case = Case::new(language);
+    let consumer = case.start(&["on_poison"]);
+    for state in [
+        "08006", "25006", "25P03", "25P04", "40001", "40P01", "53100", "53200", "53300", "55P03", "57014",
+        "57P01", "57P03", "57P05",
+    ] {
+        case.insert(&[&format!("sqlstate {state}")]);
+        case.assert_equal();
+    }
+    consumer.stop();
+}
+
+/// A row at which the driver, or what the program has it do, fails before the handler is called.
+pub(super) fn rows_that_cannot_be_read(language: Language) {
+    for options in [&[][..], &["batches"]] {
+        let case = Case::new(language);
+        case.server.run("ALTER TABLE events ADD at timestamptz");
+        case.insert(&[]);
+        case.server.run("INSERT INTO events (at) VALUES ('infinity')");
+        case.insert(&[]);
+        let errors = case.start(options).assert_fails("");
+        let copied = || text(&mut case.client(), "SELECT count(*)::text FROM copy");
+        assert_eq!(copied(), "60", "rows before it\n{errors}");
+        let consumer = case.start(&[options, &["on_poison"]].concat());
+        wait_until("all are read", || copied() == "120");
+        let passed = "SELECT count(*)::text FROM failures JOIN events USING (id) WHERE payload IS NULL";
+        assert_eq!(text(&mut case.client(), passed), "1");
+        consumer.stop();
+    }
+}
+
+/// What fails only at the COMMIT is found, too.
+pub(super) fn an_error_of_the_commit(language: Language) {
+    for options in [&[][..], &["batches"]] {
+        let case = Case::new(language);
+        case.server.run(
+            "ALTER TABLE copy ADD UNIQUE (payload) DEFERRABLE INITIALLY DEFERRED;
+             INSERT INTO events (payload) SELECT unnest(ARRAY['a', 'b', 'a', 'c'])",
+        );
+        let consumer = case.start(&[options, &["on_poison"]].concat());
+        let copied = "SELECT concat_ws(' ', string_agg(payload, ',' ORDER BY place), (SELECT count(*) FROM failures)) FROM copy";
+        wait_until("all are read", || text(&mut case.client(), copied) == "a,b,c 1");
+        consumer.stop();
+    }
+}
+
+pub(super) fn a_transaction_that_the_handler_ends(language: Language) {
+    let case = Case::new(language);
+    for (payload, before) in [("commit", 2), ("rollback", 2), ("commit fail", 0)] {
+        case.server.run(&format!(
+            "INSERT INTO events (payload) SELECT CASE n WHEN {before} THEN '{payload}' ELSE 'plain' END
+             FROM generate_series(0, 4) n"
+        ));
+        case.start(&[]).assert_fails("transaction");
+        case.server.run("DELETE FROM copy WHERE payload = 'commit fail'");
+        case.server.run(&format!("UPDATE events SET payload = 'plain' WHERE payload = '{payload}'"));
+        case.server.run(&format!("UPDATE copy SET payload = 'plain' WHERE payload = '{payload}'"));
+        let consumer = case.start(&[]);
+        if language == Rust {
+            // It is noticed after the batch only, of which some rows may have been handled outside of a transaction.
+            wait_until("no row is missing", || case.difference().starts_with("0 "));
+            case.server.run("TRUNCATE events, copy");
+        }
+        case.assert_equal();
+        consumer.stop();
+    }
+    // An error of the server that the handler has hidden.
+    case.insert(&["swallow"]);
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    assert!(consumer.errors().contains("went on after an error"), "{}", consumer.errors());
+    consumer.stop();
+}
+
+pub(super) fn work_that_is_not_awaited(language: Language) {
+    let with = match language {
+        Python => "asynchronous",
+        PythonAsync | Node => "rolled back",
+        Go | Rust => return,
+    };
+    let case = Case::new(language);
+    case.server.run("INSERT INTO events (payload) VALUES ('unawaited')");
+    case.start(&[]).assert_fails(with);
+    case.server.run("UPDATE events SET payload = 'plain'");
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    consumer.stop();
+}
+
+pub(super) fn several_rows_of_one_id(language: Language) {
+    let case = Case::new(language);
+    case.server.run(
+        "SELECT sno_drop_feed('feed'); ALTER TABLE events RENAME TO base;
+         CREATE VIEW events AS SELECT id, part AS payload FROM base, unnest(string_to_array(payload, ',')) part;
+         SELECT sno_create_feed('feed', 'events', margin => '0');
+         INSERT INTO base (payload) SELECT CASE n WHEN 3 THEN 'plain,slow 0.5,plain' WHEN 5 THEN 'plain'
+             WHEN 6 THEN 'plain,poison,plain' ELSE 'plain,plain' END FROM generate_series(1, 9) n",
+    );
+    let copied = || text(&mut case.client(), "SELECT count(*)::text FROM copy");
+    let consumer = case.start(&["on_poison"]);
+    consumer.wait_for_output("slow");
+    consumer.stop();
+    assert_eq!(copied(), "10");
+    let consumer = case.start(&["on_poison"]);
+    wait_until("all are read", || copied() == "18");
+    assert_eq!(case.difference(), "1 0 0");
+    let failures = || text(&mut case.client(), "SELECT count(*)::text FROM failures");
+    assert_eq!(failures(), "1");
+    // Two of one ID. A handler that gets them together has failed at all of them.
+    case.server.run("INSERT INTO base (payload) VALUES ('poison,plain,poison'), ('plain')");
+    wait_until("all are read", || copied() == "20");
+    assert_eq!(failures(), "3");
+    consumer.stop();
+    let consumer = case.start(&["on_poison", "batches"]);
+    case.server.run("INSERT INTO base (payload) VALUES ('plain'), ('plain,poison,plain'), ('plain')");
+    wait_until("all are read", || copied() == "22");
+    assert_eq!(failures(), "6");
+    consumer.stop();
+}
+
+pub(super) fn too_slow(language: Language) {
+    let case = Case::new(language);
+    case.server.configure("idle_in_transaction_session_timeout", "200ms");
+    case.server.reload();
+    case.insert(&["idle 0.6"]);
+    let consumer = case.start(&[]);
+    case.assert_equal();
+    assert!(consumer.errors().contains("smaller batches"), "{}", consumer.errors());
+    consumer.stop();
+}
