@@ -8,7 +8,7 @@ const os = require('os')
 const path = require('path')
 const { Pool } = require('pg')
 const { PrismaPg } = require('@prisma/adapter-pg')
-const { isSno, lowerBound } = require('sno')
+const { isSno, lowerBound, time } = require('sno')
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -49,6 +49,11 @@ async function main (folder) {
   assert.deepStrictEqual(found, first)
   assert.deepStrictEqual(recent.map(row => row.payload), ['first', 'second', 'third'])
   assert.deepStrictEqual(page.map(row => row.payload), ['second', 'third'])
+  // A field that is computed from the ID.
+  const compute = ({ id }) => time(id)
+  const timed = prisma.$extends({ result: { events: { createdAt: { needs: { id: true }, compute } } } })
+  const { createdAt } = await timed.events.findUnique({ where: { id: key } })
+  assert.deepStrictEqual(createdAt, time(key))
   await prisma.events.deleteMany()
   // The bound of a uuid comes from the server.
   const [{ bound }] = await prisma.$queryRaw`SELECT sno_to_uuidv7(sno_lower(${hourAgo}::timestamptz)) AS bound`
