@@ -21,6 +21,7 @@ mod drivers;
 mod dumps;
 mod encodings;
 mod estimates;
+mod feed_plans;
 mod feeds;
 mod foreign;
 mod horizon;

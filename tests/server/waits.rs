@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, major_version, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, code, major_version, skip, text, wait_until};
 
 const SETUP: &str = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
     SELECT sno_create_feed('feed', 'items', margin => '0.1 s')";
@@ -373,6 +374,135 @@ fn it_returns_when_an_id_was_read() {
     // It does not wait for a call that finds nothing new.
     let (read, took) = wait(&mut client, &call(&id, "50 s"));
     assert!(read && took < SOON, "{took:?}");
+    // The last ID of a batch.
     let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
     assert!(!client.one::<bool>(&call(&next, "0")));
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('feed', NULL::items, 1)"), 1);
+    assert!(client.one::<bool>(&call(&next, "0")));
+}
+
+/// A view that leaves out all rows: each look reads what is new, and the wait returns in time, whatever is written meanwhile.
+#[test]
+fn rows_that_a_view_leaves_out() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE SEQUENCE looked;
+         CREATE VIEW rare AS SELECT * FROM items WHERE pg_sleep(0.002) IS NULL OR nextval('looked') < 0;
+         SELECT sno_create_feed('rare', 'rare', margin => '0')",
+    );
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 200)");
+    let mut writer = server.connect();
+    let (done, call) = (AtomicBool::new(false), "CALL sno_wait_feed('rare', '2 s')");
+    client.run("SET statement_timeout = '20 s'");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                writer.run(INSERT);
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let began = Instant::now();
+        let ended = client.batch_execute(call).is_ok();
+        let took = began.elapsed();
+        done.store(true, Relaxed);
+        assert!(ended && took >= Duration::from_secs(2) && took < Duration::from_secs(5), "{took:?}");
+    });
+    // No row twice.
+    let rows: i64 = client.one("SELECT count(*) FROM items");
+    let looked: i64 = client.one("SELECT last_value FROM looked");
+    assert!(looked <= rows, "{looked} of {rows} rows");
+}
+
+/// Once the position is ten seconds old, a wait stores how far there are no rows.
+#[test]
+fn what_a_wait_stores() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+         CREATE VIEW rare AS SELECT * FROM items WHERE n < 0;
+         SELECT sno_create_feed('rare', 'rare', margin => '0'); INSERT INTO items (n) SELECT generate_series(1, 100);
+         SELECT pg_sleep(0.01)",
+    );
+    let unread = "SELECT count(*) FROM items, sno_feeds WHERE id > position OR position IS NULL";
+    assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+    assert_eq!(client.one::<i64>(unread), 100);
+    let stale = "UPDATE sno_internal.feed_positions SET moved = now() - interval '11 s'";
+    for (settings, expected) in
+        [("default_transaction_read_only = on", 100), ("default_transaction_isolation = serializable", 100)]
+    {
+        client.run(stale);
+        client.run(&format!("SET {settings}"));
+        assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+        client.run("RESET ALL");
+        assert_eq!(client.one::<i64>(unread), expected, "{settings}");
+    }
+    assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+    assert_eq!(client.one::<i64>(unread), 0);
+    // Not beyond a row that is there, nor beyond one that comes.
+    client.run(&format!("{stale}; INSERT INTO items (n) VALUES (-1), (1); SELECT pg_sleep(0.01)"));
+    assert!(client.one::<bool>("CALL sno_wait_feed('rare', '5 s')"));
+    assert_eq!(client.one::<i64>(unread), 2);
+    let mut holder = server.connect();
+    client.run("SELECT count(*) FROM sno_feed('rare', NULL::rare)");
+    holder.run("BEGIN; INSERT INTO items (n) VALUES (-2)");
+    client.run(stale);
+    assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+    holder.run("COMMIT");
+    assert!(client.one::<bool>("CALL sno_wait_feed('rare', '5 s')"));
+}
+
+/// A transaction of a wait does not get as old as PostgreSQL 17 and later allow.
+#[test]
+fn transaction_timeout() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    if major_version(&mut client) < 17 {
+        return skip("transaction_timeout came with PostgreSQL 17");
+    }
+    client.run(SETUP);
+    client.run("SET transaction_timeout = '400ms'");
+    assert!(!wait(&mut client, "CALL sno_wait_feed('feed', '2 s')").0);
+    let id = text(&mut client, "SELECT sno_upper('infinity')::text");
+    assert!(!wait(&mut client, &format!("CALL sno_wait_read('feed', '{id}', '2 s')")).0);
+}
+
+/// What a wait costs while nothing comes, and while rows come to another table; also after a signal has woken it up.
+#[test]
+fn what_a_wait_costs() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run("CREATE TABLE others (id sno DEFAULT sno_new(1)); SELECT pg_sleep(0.2)");
+    client.run(READ);
+    let looks = |client: &mut Client| -> i64 {
+        client.run("SELECT pg_stat_force_next_flush()");
+        client.one("SELECT idx_scan FROM pg_stat_user_tables WHERE relname = 'items'")
+    };
+    let before = looks(&mut client);
+    assert!(!wait(&mut client, "CALL sno_wait_feed('feed', '3 s')").0);
+    let idle = looks(&mut client) - before;
+    assert!((1..=4).contains(&idle), "{idle} looks");
+    let used = Cell::new(0);
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '3 s')", |other| {
+        let pid: i32 = other.one("SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL sno_wait%'");
+        server.reload();
+        let began = processor_ticks(pid);
+        (0..300).for_each(|_| other.run("INSERT INTO others DEFAULT VALUES; SELECT pg_sleep(0.003)"));
+        used.set(processor_ticks(pid) - began);
+    });
+    assert!(!ready);
+    let busy = looks(&mut client) - before - idle;
+    assert!((3..=40).contains(&busy), "{busy} looks");
+    // Of a hundred in a second.
+    assert!(used.get() < 40, "{} ticks", used.get());
+}
+
+/// The processor time of a process.
+fn processor_ticks(pid: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split(' ').skip(12).take(2);
+    fields.map(|field| field.parse::<u64>().unwrap()).sum()
 }

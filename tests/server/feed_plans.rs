@@ -1,0 +1,256 @@
+//! What a call of `sno_feed()` costs, and keeps: each row is read once, queries are planned once, few locks are held, no memory is lost.
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, code, text};
+
+const SETUP: &str = "
+    CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+    SELECT sno_create_feed('feed', 'items', margin => '0');";
+
+/// How many plans of a session have a query that begins so, and how many of them are generic.
+fn plans(client: &mut Client, query: &str) -> [i64; 2] {
+    ["CachedPlanSource", "CachedPlan"].map(|name| {
+        client.one(&format!(
+            "SELECT count(*) FROM pg_backend_memory_contexts WHERE name = '{name}' AND ident LIKE '{query}%'"
+        ))
+    })
+}
+
+/// The SQLSTATE of a statement, or nothing if it succeeds.
+fn outcome(client: &mut Client, sql: &str) -> String {
+    match client.batch_execute(sql) {
+        Ok(()) => String::new(),
+        Err(error) => error.code().map(|code| code.code().to_owned()).unwrap_or_default(),
+    }
+}
+
+/// Reads a feed until there is nothing more.
+fn read_all(client: &mut Client, feed: &str, rows: &str) -> i64 {
+    client.run("SELECT pg_sleep(0.01)");
+    client.one(&format!("SELECT count(*) FROM sno_feed('{feed}', NULL::{rows}, 1000000)"))
+}
+
+#[test]
+fn queries_are_planned_once() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    for _ in 0..5 {
+        client.run("INSERT INTO items DEFAULT VALUES");
+        assert_eq!(read_all(&mut client, "feed", "items"), 1);
+        assert_eq!(read_all(&mut client, "feed", "items"), 0);
+    }
+    assert_eq!(plans(&mut client, "SELECT * FROM public.items"), [1, 1]);
+    // Also by a wait, which has the same query. A plan that is not valid any more is another one.
+    client.run("CALL sno_wait_feed('feed', '0')");
+    client.run("ALTER TABLE items ADD m integer");
+    client.run("INSERT INTO items DEFAULT VALUES");
+    client.run("CALL sno_wait_feed('feed', '1 s')");
+    assert_eq!(read_all(&mut client, "feed", "items"), 1);
+    assert_eq!(plans(&mut client, "SELECT * FROM public.items"), [1, 1]);
+}
+
+/// After an error the plan is in its place again.
+#[test]
+fn errors_lose_no_plan() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE VIEW inverse AS SELECT id, 1 / n AS n FROM items; SELECT sno_create_feed('inverse', 'inverse', margin => '0');
+         INSERT INTO items (n) VALUES (0); SELECT pg_sleep(0.01)",
+    );
+    client.run(
+        "CREATE FUNCTION fails(sqlstate text, call text) RETURNS boolean LANGUAGE plpgsql AS $$
+         BEGIN
+             FOR i IN 1 .. 100 LOOP
+                 BEGIN EXECUTE call; RETURN false;
+                 EXCEPTION WHEN OTHERS THEN IF SQLSTATE <> fails.sqlstate THEN RAISE; END IF;
+                 END;
+             END LOOP;
+             RETURN true;
+         END $$",
+    );
+    let call = "SELECT fails('22012', 'SELECT count(*) FROM sno_feed(''inverse'', NULL::inverse)')";
+    assert!(client.one::<bool>(call));
+    let size = "SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts";
+    let before: i64 = client.one(size);
+    for _ in 0..10 {
+        assert!(client.one::<bool>(call));
+        assert_eq!(code(&mut client, "SELECT count(*) FROM sno_feed('inverse', NULL::inverse)"), "22012");
+        assert_eq!(code(&mut client, "CALL sno_wait_feed('inverse', '1 s')"), "22012");
+    }
+    let grown = client.one::<i64>(size) - before;
+    assert!(grown < 200_000, "{grown} bytes");
+    assert_eq!(plans(&mut client, "SELECT * FROM public.inverse")[0], 1);
+}
+
+/// More feeds than plans are kept for, in turn, and with each role its own plans.
+#[test]
+fn many_feeds_and_roles() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE one; CREATE ROLE two; GRANT CREATE, USAGE ON SCHEMA public TO one, two;
+         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), owner name DEFAULT current_user);
+         ALTER TABLE items ENABLE ROW LEVEL SECURITY; GRANT SELECT, INSERT ON items TO one, two;
+         CREATE POLICY own ON items USING (owner = current_user)",
+    );
+    for role in ["one", "two"] {
+        client.run(&format!("SET ROLE {role}"));
+        client.run(
+            "SELECT sno_create_feed('feed ' || n, 'items', margin => '0') FROM generate_series(1, 40) n;
+             INSERT INTO items DEFAULT VALUES",
+        );
+    }
+    for _ in 0..2 {
+        for number in 1..=40 {
+            for role in ["one", "two"] {
+                client.run(&format!(
+                    "SET ROLE {role}; INSERT INTO items DEFAULT VALUES; SELECT pg_sleep(0.005)"
+                ));
+                let owners = text(
+                    &mut client,
+                    &format!(
+                        "SELECT string_agg(DISTINCT owner, ',') FROM sno_feed('feed {number}', NULL::items)"
+                    ),
+                );
+                assert_eq!(owners, role);
+            }
+        }
+    }
+    client.run("RESET ROLE");
+    assert!(plans(&mut client, "")[0] < 60);
+}
+
+/// A generic plan of a partitioned table would lock all partitions, whichever it reads.
+#[test]
+fn locks_of_many_partitions() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id);
+         SELECT sno_create_partitions('log', '1 hour', now() - interval '3 days', now() + interval '3 days');
+         SELECT sno_create_feed('log', 'log', now(), margin => '0')",
+    );
+    for (rows, insert) in [(0, ""), (1, "INSERT INTO log DEFAULT VALUES;")] {
+        for _ in 0..8 {
+            client.run(insert);
+            client.run("SELECT pg_sleep(0.01); BEGIN");
+            assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('log', NULL::log)"), rows);
+            let locks: i64 = client.one("SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid()");
+            client.run("COMMIT");
+            assert!(locks < 30, "{locks} locks");
+        }
+    }
+}
+
+/// A function in a view is called once for each row that is returned, and never for others.
+#[test]
+fn rows_are_read_once() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE SEQUENCE calls;
+         CREATE FUNCTION call() RETURNS bigint LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN nextval('calls'); END $$;
+         CREATE VIEW counted AS SELECT id, call() AS call FROM items;
+         SELECT sno_create_feed('counted', 'counted', margin => '0');
+         INSERT INTO items (n) SELECT generate_series(1, 100); SELECT pg_sleep(0.01)",
+    );
+    for last in [10, 20, 30] {
+        client.run("BEGIN");
+        let calls = text(
+            &mut client,
+            "SELECT string_agg(call::text, ' ') FROM sno_feed('counted', NULL::counted, 10)",
+        );
+        client.run("COMMIT");
+        // One row more, to know that the batch ends with its ID.
+        let called: i64 = client.one("SELECT last_value FROM calls");
+        assert!(calls.split(' ').count() == 10 && called <= last + last / 10, "{calls}, {called}");
+    }
+}
+
+/// A feed within a view of a feed, and a feed within itself.
+#[test]
+fn feeds_within_feeds() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE FUNCTION inner_rows() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM sno_feed('inner', NULL::items) $$;
+         CREATE VIEW outer_view AS SELECT id, inner_rows() AS n FROM items;
+         CREATE FUNCTION itself() RETURNS bigint LANGUAGE plpgsql VOLATILE AS
+             $$ BEGIN RETURN (SELECT count(*) FROM sno_feed('itself', NULL::itself_view)); END $$;
+         CREATE VIEW itself_view AS SELECT id, itself() AS n FROM items;
+         SELECT sno_create_feed('inner', 'items', margin => '0'), sno_create_feed('outer', 'outer_view', margin => '0'),
+             sno_create_feed('itself', 'itself_view', margin => '0');
+         INSERT INTO items (n) VALUES (1), (2); SELECT pg_sleep(0.01)",
+    );
+    for _ in 0..3 {
+        let read = "SELECT string_agg(n::text, ' ') FROM sno_feed('outer', NULL::outer_view)";
+        assert_eq!(text(&mut client, read), "2 0");
+        assert_eq!(code(&mut client, "SELECT count(*) FROM sno_feed('itself', NULL::itself_view)"), "54001");
+        client.run("INSERT INTO items (n) VALUES (1), (2); SELECT pg_sleep(0.01)");
+    }
+}
+
+/// What comes from other servers is asked once, and again when something has changed: in this session or in another one, also in a
+/// transaction that sees nothing of it yet.
+#[test]
+fn foreign_rows_that_come_later() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+         CREATE TABLE log (id sno NOT NULL) PARTITION BY RANGE (id);
+         CREATE TABLE log_near PARTITION OF log FOR VALUES FROM (MINVALUE) TO ('x222222222222222');
+         CREATE VIEW shown AS SELECT * FROM log;
+         SELECT sno_create_feed('feed', 'shown', margin => '0')",
+    );
+    let (mut other, read) = (server.connect(), "SELECT count(*) FROM sno_feed('feed', NULL::shown)");
+    let wait = "CALL sno_wait_feed('feed', '0')";
+    let attach = "CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('x222222222222222') TO (MAXVALUE) SERVER far";
+    for _ in 0..3 {
+        for by_other in [false, true] {
+            let both = |client: &mut Client| [read, wait].map(|call| outcome(client, call));
+            assert_eq!(both(&mut client), [""; 2]);
+            let by = if by_other { &mut other } else { &mut client };
+            by.run(attach);
+            assert_eq!(both(&mut client), ["42809"; 2]);
+            other.run("DROP FOREIGN TABLE log_far");
+        }
+        client.run("BEGIN; SAVEPOINT s");
+        client.run(attach);
+        client.run("ROLLBACK TO s");
+        client.run(read);
+        client.run("COMMIT");
+    }
+    // A foreign table that has nothing to do with it.
+    client.run("CREATE FOREIGN TABLE alone (id sno) SERVER far");
+    assert_eq!(outcome(&mut client, read), "");
+}
+
+/// What only an INSERT can set is checked by it, and the time of a position by its type: no UPDATE has to parse a condition.
+#[test]
+fn positions_are_checked() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let insert =
+        "INSERT INTO sno_internal.feed_positions (feed, owner, source, source_name, key, margin, moved)
+                  VALUES ('new', current_user,";
+    for values in [
+        "'items', NULL, 'id', '101 years', now())",
+        "'items', NULL, 'id', '-101 years', now())",
+        "'items', 'items', 'id', '1 s', now())",
+        "NULL, NULL, 'id', '1 s', now())",
+        "'items', NULL, 'id', '1 s', 'infinity')",
+    ] {
+        assert_eq!(code(&mut client, &format!("{insert} {values}")), "23514", "{values}");
+    }
+    client.run(&format!("{insert} 'items', NULL, 'id', NULL, now())"));
+    assert_eq!(code(&mut client, "UPDATE sno_internal.own_feeds SET moved = 'infinity'"), "23514");
+    let checks = "SELECT count(*) FROM pg_constraint WHERE conrelid = 'sno_internal.feed_positions'::regclass AND contype = 'c'";
+    assert_eq!(client.one::<i64>(checks), 0);
+}
