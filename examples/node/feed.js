@@ -32,7 +32,7 @@ async function main () {
   const client = await connect()
   await client.query('CREATE TABLE orders (id sno PRIMARY KEY DEFAULT sno_new(2), item text)')
   await client.query('CREATE TABLE invoices (order_id sno PRIMARY KEY REFERENCES orders)')
-  await client.query("SELECT sno_create_feed('billing', 'orders', margin => '0.1 s')")
+  await client.query("SELECT sno_create_feed('billing', 'orders')")
   const ended = shop(client)
 
   const stop = new AbortController()

@@ -29,7 +29,7 @@ def shop():
 with psycopg.connect(autocommit=True) as connection:
     connection.execute("CREATE TABLE orders (id sno PRIMARY KEY DEFAULT sno_new(2), item text)")
     connection.execute("CREATE TABLE invoices (order_id sno PRIMARY KEY REFERENCES orders)")
-    connection.execute("SELECT sno_create_feed('billing', 'orders', margin => '0.1 s')")
+    connection.execute("SELECT sno_create_feed('billing', 'orders')")
 threading.Thread(target=shop).start()
 
 stop = threading.Event()

@@ -234,7 +234,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_read(regclass) IS 'internal: fails if the role cannot read a table or view';
 
 CREATE FUNCTION sno_create_feed(
-        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '1 s'
+        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '0.1 s'
     ) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$

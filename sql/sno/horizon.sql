@@ -2,7 +2,7 @@
 -- The horizon
 --
 
-CREATE FUNCTION sno_horizon(margin interval DEFAULT '1 s') RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_horizon(margin interval DEFAULT '0.1 s') RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';
 CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID before this transaction ends';

@@ -55,7 +55,7 @@ func main() {
 	_, err = conn.Exec(context.Background(), `
 		CREATE TABLE orders (id sno PRIMARY KEY DEFAULT sno_new(2), item text);
 		CREATE TABLE invoices (order_id sno PRIMARY KEY REFERENCES orders);
-		SELECT sno_create_feed('billing', 'orders', margin => '0.1 s')`)
+		SELECT sno_create_feed('billing', 'orders')`)
 	must(err)
 	go shop(conn)
 
