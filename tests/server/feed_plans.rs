@@ -178,9 +178,9 @@ fn feeds_within_feeds() {
     let mut client = server.connect();
     client.run(SETUP);
     client.run(
-        "CREATE FUNCTION inner_rows() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT count(*) FROM sno_feed('inner', NULL::items) $$;
+        "CREATE FUNCTION inner_rows() RETURNS bigint LANGUAGE sql VOLATILE SET search_path = public AS $$ SELECT count(*) FROM sno_feed('inner', NULL::items) $$;
          CREATE VIEW outer_view AS SELECT id, inner_rows() AS n FROM items;
-         CREATE FUNCTION itself() RETURNS bigint LANGUAGE plpgsql VOLATILE AS
+         CREATE FUNCTION itself() RETURNS bigint LANGUAGE plpgsql VOLATILE SET search_path = public AS
              $$ BEGIN RETURN (SELECT count(*) FROM sno_feed('itself', NULL::itself_view)); END $$;
          CREATE VIEW itself_view AS SELECT id, itself() AS n FROM items;
          SELECT sno_create_feed('inner', 'items', margin => '0'), sno_create_feed('outer', 'outer_view', margin => '0'),
