@@ -171,6 +171,19 @@ impl Tests {
                     .env("CARGO_PROFILE_RELEASE_LTO", "off")
                     .env("CARGO_TARGET_DIR", self.root.join("target/loom"));
             }
+            "consumer" => {
+                // The consumer of the mutant, started by the tests of the unchanged sources.
+                let target = self.root.join("target/consumer");
+                let build = ["build", "--quiet", "--package", "sno-tests", "--bin", "consumer"];
+                let mut cargo = Command::new("cargo");
+                let built =
+                    cargo.args(build).env("CARGO_TARGET_DIR", &target).current_dir(&copy.root).status();
+                if !built.expect("cargo").success() {
+                    fail("the consumer can't be built");
+                }
+                command.env("SNO_CONSUMER", target.join("debug/consumer"));
+                command.arg("dev/staged").arg(&self.server).arg(threads);
+            }
             _ => {
                 let program = if program == "server" { &self.server } else { &self.faults };
                 command.arg("dev/staged").arg(program).arg(threads);

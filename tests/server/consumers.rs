@@ -67,7 +67,10 @@ impl Language {
                 command.arg(programs().join("consumer.js"));
                 command
             }
-            Rust => Command::new(env!("CARGO_BIN_EXE_consumer")),
+            // Of another build: that of a mutant.
+            Rust => Command::new(
+                env::var_os("SNO_CONSUMER").unwrap_or_else(|| env!("CARGO_BIN_EXE_consumer").into()),
+            ),
             Go => {
                 static BUILT: OnceLock<PathBuf> = OnceLock::new();
                 Command::new(BUILT.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! A consumer of a [feed](https://HOST/OWNER/NAME/docs/order.md) of the PostgreSQL extension `sno`, with `tokio-postgres`: it waits,
-//! reads, connects again, stops; the application handles rows.
+//! A consumer of a feed of the PostgreSQL extension `sno`, with `tokio-postgres`: it waits, reads, connects again, stops; the
+//! application handles rows.
 //!
 //! ```no_run
 //! use sno_consumer::{Error, Options, consume};
