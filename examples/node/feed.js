@@ -7,7 +7,7 @@ const { Client } = require('pg')
 const { consume } = require('sno/consumer')
 
 async function connect () {
-  const client = new Client()
+  const client = new Client({ connectionTimeoutMillis: 10_000 })
   // The server can end the session before the consumer listens.
   client.on('error', () => {})
   await client.connect()
