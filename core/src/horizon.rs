@@ -38,12 +38,22 @@
 //!
 //! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait
 //! for it.
+//!
+//! # Generations
+//!
+//! A clock that was fast leaves floors in the future. [Lowering](Horizons::lower) them all voids what readers were told, and
+//! begins the next *generation*. Its number stands above the tick in the words of the floor and of the highest horizon. So
+//! each word still only grows, and a reader of an earlier generation changes neither of them.
+//!
+//! A reader loads the [generation](Horizon::generation) before it reads the clock, and once more in the end: if it has changed,
+//! the reader begins again. A transaction need not know of generations: what it has announced holds in each, and if it waits
+//! for a floor that is lowered, it announces once more.
 
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 use crate::{
     Tick, TickType,
-    atomic::{AtomicU64, fence},
+    atomic::{AtomicBool, AtomicU64, fence},
 };
 
 /// The bits of an announcement that are left for the transaction's number.
@@ -114,9 +124,20 @@ impl Horizon {
         Tick::from_bits(self.floor.load(Relaxed))
     }
 
-    /// The highest that readers were told. Open transactions have no earlier IDs.
+    /// How often the floor was lowered since the start.
+    pub fn generation(&self) -> u64 {
+        self.floor.load(Acquire) >> Tick::BITS
+    }
+
+    /// The highest that readers were told in this generation. Open transactions have no earlier IDs.
     pub(crate) fn highest(&self) -> Tick {
-        Tick::from_bits(self.highest.load(Acquire))
+        let highest = self.highest.load(Acquire);
+        if highest >> Tick::BITS == self.generation() { Tick::from_bits(highest) } else { Tick::MIN }
+    }
+
+    /// Begins a generation, with the floor at `to`: what readers were told before does not hold any more.
+    pub fn lower(&self, generation: u64, to: Tick) {
+        self.floor.fetch_max(word(generation, to), AcqRel);
     }
 
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
@@ -156,9 +177,11 @@ impl Horizon {
     /// prepared. Both are called twice.
     ///
     /// Every ID in an earlier tick is of a transaction that has ended before this returns, and no ID will be taken in
-    /// an earlier tick.
+    /// an earlier tick, in this generation. `generation` was loaded before the clock was read; if [another
+    /// one](Self::generation) has begun meanwhile, what is returned says nothing.
     pub fn advance(
         &self,
+        generation: u64,
         to: Tick,
         open: impl Fn() -> Option<Tick>,
         prepared: impl Fn() -> Option<Tick>,
@@ -166,19 +189,25 @@ impl Horizon {
         // In this order: a transaction that is prepared in between is found twice, and not missed.
         let held = || [open(), prepared()].into_iter().flatten().min();
         // After a backward step of the clock, transactions wait for the floor. So it should not be above the horizon.
-        let to = held().map_or(to, |tick| tick.min(to));
-        let floor = self.floor.fetch_max(to.get(), Relaxed).max(to.get());
+        let to = word(generation, held().map_or(to, |tick| tick.min(to)));
+        // That of a later generation stays.
+        let floor = self.floor.fetch_max(to, Relaxed).max(to);
         fence(SeqCst);
-        let least = held().map_or(floor, |tick| floor.min(tick.get()));
+        let least = held().map_or(floor, |tick| floor.min(word(floor >> Tick::BITS, tick)));
         // What was returned once stays true. Who returns it here sees the same transactions ended.
         let horizon = self.highest.fetch_max(least, AcqRel).max(least);
-        assert!(horizon <= self.floor().get(), "the horizon {horizon} is above its floor");
+        assert!(horizon <= self.floor.load(Relaxed), "the horizon {horizon} is above its floor");
         Tick::from_bits(horizon)
     }
 }
 
-/// How many databases have a horizon of their own. Loom tries few.
-const OWN: usize = if cfg!(loom) { 2 } else { 64 };
+/// A tick in a generation.
+pub(crate) fn word<T: TickType>(generation: u64, tick: T) -> u64 {
+    generation << T::BITS | tick.get()
+}
+
+/// How many databases have a horizon of their own. Loom and the simulator try few.
+const OWN: usize = if cfg!(any(loom, simulated)) { 2 } else { 1024 };
 
 /// The horizons of a server: that of each database, as long as there are places. All further databases share one, and hold
 /// each other back. Zeros are a valid value: no database has a place.
@@ -186,10 +215,13 @@ const OWN: usize = if cfg!(loom) { 2 } else { 64 };
 #[repr(C)]
 pub struct Horizons {
     shared: Horizon,
+    /// Whether databases share that one.
+    is_shared: AtomicBool,
+    /// A hash table: a database is in the first place from [its own](Self::places_of) on that was free when it came.
     places: [Place; OWN],
 }
 
-/// A database, which keeps its place until the server stops; and its horizon. Zero is no database.
+/// A database, which keeps its place until it is dropped or the server stops; and its horizon. Zero is no database.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Place {
@@ -199,7 +231,8 @@ struct Place {
 
 impl Default for Horizons {
     fn default() -> Self {
-        Self { shared: Horizon::default(), places: core::array::from_fn(|_| Place::default()) }
+        let places = core::array::from_fn(|_| Place::default());
+        Self { shared: Horizon::default(), is_shared: AtomicBool::new(false), places }
     }
 }
 
@@ -209,18 +242,50 @@ impl Horizons {
         self.shared.resume(floor);
     }
 
-    /// The horizon of a database, for a process that announces or advances it. The first one takes a place for the database,
-    /// after [`resume`](Self::resume).
-    pub fn of(&self, database: u32) -> DatabaseHorizon<'_> {
-        let horizon = self.places.iter().find(|place| place.is_taken_by(database, || self.highest_floor()));
-        let horizon = match horizon {
+    /// Begins a generation for all databases: as [`Horizon::lower`]. Each number is used once, one after another, under a lock
+    /// that excludes [`take`](Self::take), too.
+    pub fn lower(&self, generation: u64, to: Tick) {
+        // Those of free places as well, which does no harm.
+        self.places.iter().for_each(|place| place.horizon.lower(generation, to));
+        self.shared.lower(generation, to);
+    }
+
+    /// The horizon of a database, for a process that announces or advances it. `None` if the database has to
+    /// [take](Self::take) a place first.
+    pub fn of(&self, database: u32) -> Option<DatabaseHorizon<'_>> {
+        let horizon = match self.place(database) {
             Some(place) => &place.horizon,
-            None => {
-                self.shared.floor.fetch_max(self.highest_floor(), Relaxed);
+            None if self.is_shared.load(Acquire) => {
+                // As if it had taken a place: it may be the first process of the database.
+                self.shared.floor.fetch_max(self.highest_word(), Relaxed);
                 &self.shared
             }
+            None => return None,
         };
-        DatabaseHorizon { database, horizon, all: self }
+        Some(DatabaseHorizon { database, horizon, all: self })
+    }
+
+    /// The same, after a place was taken for the database, if it had none: a free one, or that of a database that does not exist
+    /// any more. For one process at a time, after [`resume`](Self::resume).
+    ///
+    /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and others
+    /// would be in the shared one.
+    pub fn take(&self, database: u32, exists: impl Fn(u32) -> bool) -> DatabaseHorizon<'_> {
+        if let Some(horizon) = self.of(database) {
+            return horizon;
+        }
+        let is_free = |place: &&Place| place.database.load(Relaxed) == 0;
+        let is_left = |place: &&Place| !exists(place.database.load(Relaxed) as u32);
+        let mut places = self.places_of(database);
+        let Some(place) = places.find(is_free).or_else(|| self.places_of(database).find(is_left)) else {
+            self.is_shared.store(true, Release);
+            return self.of(database).expect("all further databases share a horizon");
+        };
+        // Before any process can find the place.
+        place.horizon.floor.store(self.highest_word(), Relaxed);
+        place.horizon.highest.store(0, Relaxed);
+        place.database.store(database.into(), Release);
+        DatabaseHorizon { database, horizon: &place.horizon, all: self }
     }
 
     /// The horizon of a database, for a process that only looks at it: without a place nobody has announced anything.
@@ -229,42 +294,32 @@ impl Horizons {
         DatabaseHorizon { database, horizon, all: self }
     }
 
-    /// The [floor](Horizon::floor) of a database, or where it would begin.
-    pub fn floor(&self, database: u32) -> Tick {
-        let highest = || Tick::from_bits(self.highest_floor());
-        self.place(database).map_or_else(highest, |place| place.horizon.floor())
+    /// The highest [floor](Horizon::floor) of all databases, and where a new one would begin.
+    pub fn highest_floor(&self) -> Tick {
+        Tick::from_bits(self.highest_word())
     }
 
     /// Whether a database has no place, although it may have announced something.
     fn is_shared_with(&self, database: u32) -> bool {
-        self.places[OWN - 1].database.load(Acquire) != 0 && self.place(database).is_none()
+        self.is_shared.load(Acquire) && self.place(database).is_none()
+    }
+
+    /// Where a database is looked for, one place after another.
+    fn places_of(&self, database: u32) -> impl Iterator<Item = &Place> {
+        let first = database.wrapping_mul(0x9e37_79b1) as usize >> 16;
+        (first..first + OWN).map(|number| &self.places[number % OWN])
     }
 
     fn place(&self, database: u32) -> Option<&Place> {
-        self.places.iter().find(|place| place.database.load(Acquire) == u64::from(database))
+        let held = self.places_of(database).map(|place| (place, place.database.load(Acquire)));
+        let mut held = held.take_while(|(_, holder)| *holder != 0);
+        held.find(|(_, holder)| *holder == u64::from(database)).map(|(place, _)| place)
     }
 
     /// Where a database begins: it can be the copy of another one, whose readers have stored horizons.
-    fn highest_floor(&self) -> u64 {
+    fn highest_word(&self) -> u64 {
         let own = self.places.iter().map(|place| &place.horizon);
         own.chain([&self.shared]).map(|horizon| horizon.floor.load(Relaxed)).max().unwrap_or(0)
-    }
-}
-
-impl Place {
-    /// Whether a database has this place, which it takes if it is free.
-    fn is_taken_by(&self, database: u32, first_floor: impl FnOnce() -> u64) -> bool {
-        let database = u64::from(database);
-        let mut holder = self.database.load(Acquire);
-        if holder == 0 {
-            // Before any process can find the place.
-            self.horizon.floor.fetch_max(first_floor(), Relaxed);
-            holder = match self.database.compare_exchange(0, database, AcqRel, Acquire) {
-                Ok(_) => database,
-                Err(other) => other,
-            };
-        }
-        holder == database
     }
 }
 
@@ -336,7 +391,7 @@ mod tests {
             assert_eq!(announcement.of(|| transaction), Some(tick(announced)));
         }
         // A transaction that has to wait for the clock does not hold the horizon back.
-        horizon.advance(tick(110), || None, || None);
+        horizon.advance(0, tick(110), || None, || None);
         assert_eq!(horizon.announce(&announcement, 9, tick(50), Tick::MAX), tick(110));
         assert_eq!(announcement.of(|| 9), Some(tick(110)));
     }
@@ -355,7 +410,7 @@ mod tests {
             late.announce(&announcement, 7, tick(99), Tick::MAX);
             None
         };
-        late.advance(tick(100), late_announcement, || None);
+        late.advance(0, tick(100), late_announcement, || None);
         assert_eq!([99, 100].map(|at| late.is_held(&announcement, || 7, tick(at))), [false, true]);
         announcement.clear();
         assert!(!late.is_held(&announcement, || 7, tick(100)));
@@ -372,7 +427,11 @@ mod tests {
             (110, None, 110),
             (120, Some(130), 120),
         ] {
-            assert_eq!(horizon.advance(tick(to), || open.map(tick), || None), tick(found), "{to} {open:?}");
+            assert_eq!(
+                horizon.advance(0, tick(to), || open.map(tick), || None),
+                tick(found),
+                "{to} {open:?}"
+            );
         }
     }
 
@@ -381,8 +440,8 @@ mod tests {
         let (horizon, announcement) = (Horizon::default(), Announcement::default());
         horizon.resume(tick(100));
         assert_eq!(horizon.announce(&announcement, 7, tick(50), Tick::MAX), tick(100));
-        assert_eq!(horizon.advance(tick(50), || None, || Some(tick(90))), tick(90));
-        assert_eq!(horizon.advance(tick(50), || None, || None), tick(100));
+        assert_eq!(horizon.advance(0, tick(50), || None, || Some(tick(90))), tick(90));
+        assert_eq!(horizon.advance(0, tick(50), || None, || None), tick(100));
     }
 
     #[test]
@@ -390,7 +449,7 @@ mod tests {
         let (horizon, announcement) = (Horizon::default(), Announcement::default());
         for open in [true, false] {
             let held = |is_open| (is_open == open).then(|| tick(100));
-            assert_eq!(horizon.advance(tick(110), || held(true), || held(false)), tick(100));
+            assert_eq!(horizon.advance(0, tick(110), || held(true), || held(false)), tick(100));
             assert_eq!(horizon.announce(&announcement, 7, tick(104), Tick::MAX), tick(104));
         }
     }
@@ -410,7 +469,7 @@ mod tests {
             };
             None
         };
-        assert_eq!(horizon.advance(tick(200), open, || None), tick(100));
+        assert_eq!(horizon.advance(0, tick(200), open, || None), tick(100));
         assert_eq!((horizon.floor(), announce(50, tick(100))), (tick(200), tick(100)));
         // One more process of the transaction knows of nothing.
         assert_eq!(announce(150, Tick::MAX), tick(200));
@@ -426,22 +485,29 @@ mod tests {
                 let now = looks.replace(looks.get() + 1);
                 (now >= announced && is_open == (now < prepared)).then(|| tick(90))
             };
-            let found = horizon.advance(tick(100), || look(true), || look(false));
+            let found = horizon.advance(0, tick(100), || look(true), || look(false));
             assert_eq!(found, tick(90), "{announced} {prepared}");
         }
+    }
+
+    /// The horizon of a database, which takes a place if it has none. All databases exist.
+    fn taken(horizons: &Horizons, database: u32) -> DatabaseHorizon<'_> {
+        horizons.take(database, |_| true)
     }
 
     #[test]
     fn each_database_has_a_horizon() {
         let horizons = Horizons::default();
         horizons.resume(tick(100));
-        assert_eq!(horizons.floor(7), tick(100));
-        let (seven, eight) = (horizons.of(7), horizons.of(8));
-        assert_eq!(seven.advance(tick(110), || None, || None), tick(110));
-        assert_eq!(eight.advance(tick(90), || None, || None), tick(100));
-        let again = horizons.of(7);
-        assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
-        assert_eq!([7, 8, 9].map(|database| horizons.floor(database)), [110, 100, 110].map(tick));
+        assert!(horizons.of(7).is_none());
+        let (seven, eight) = (taken(&horizons, 7), taken(&horizons, 8));
+        assert_eq!(seven.advance(0, tick(110), || None, || None), tick(110));
+        assert_eq!(eight.advance(0, tick(90), || None, || None), tick(100));
+        for again in [horizons.of(7).unwrap(), taken(&horizons, 7)] {
+            assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
+        }
+        assert_eq!(horizons.highest_floor(), tick(110));
+        assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [110, 100, 110].map(tick));
         // Of an unknown database.
         let counts = |one: DatabaseHorizon<'_>| [0, 7, 8, 9].map(|other| one.counts(other));
         assert_eq!(counts(seven), [true, true, false, false]);
@@ -450,29 +516,106 @@ mod tests {
         assert_eq!(counts(horizons.find(10)), [true, false, false, false]);
     }
 
+    const ALL: u32 = OWN as u32;
+
     #[test]
     fn databases_without_a_place_share_one() {
         let horizons = Horizons::default();
-        let all = OWN as u32;
-        (1..=all).for_each(|database| assert_eq!(horizons.of(database).floor(), Tick::MIN));
-        let (own, [a, b]) = (horizons.of(all), [1, 2].map(|n| horizons.of(all + n)));
+        (1..=ALL).for_each(|database| assert_eq!(taken(&horizons, database).floor(), Tick::MIN));
+        assert!(horizons.of(ALL + 1).is_none() && !horizons.find(ALL + 1).counts(ALL + 2));
+        let (own, [a, b]) = (taken(&horizons, ALL), [1, 2].map(|n| taken(&horizons, ALL + n)));
         assert!(core::ptr::eq(&*a, &*b) && !core::ptr::eq(&*a, &*own));
         assert_eq!(
-            [0, 1, all, all + 1, all + 2].map(|other| a.counts(other)),
+            [0, 1, ALL, ALL + 1, ALL + 2].map(|other| a.counts(other)),
             [true, false, false, true, true]
         );
-        assert!(!own.counts(all + 1));
-        assert!(core::ptr::eq(&*horizons.find(all + 1), &*a) && horizons.find(all + 3).counts(all + 2));
+        assert!(!own.counts(ALL + 1));
+        assert!(core::ptr::eq(&*horizons.find(ALL + 1), &*a) && horizons.find(ALL + 3).counts(ALL + 2));
+        // From now on no place is given away.
+        let c = horizons.take(ALL + 3, |database| database != 7);
+        assert!(core::ptr::eq(&*a, &*c) && core::ptr::eq(&*a, &*horizons.of(ALL + 4).unwrap()));
+    }
+
+    /// Nothing of it is left, but that no floor of the server is lower.
+    #[test]
+    fn the_place_of_a_dropped_database() {
+        let horizons = Horizons::default();
+        for database in 1..=ALL {
+            taken(&horizons, database);
+        }
+        let dropped = horizons.of(7).unwrap();
+        dropped.advance(0, tick(100), || None, || None);
+        horizons.of(8).unwrap().advance(0, tick(110), || None, || None);
+        let exists = |database| database != 7;
+        let new = horizons.take(ALL + 1, exists);
+        assert!(core::ptr::eq(&*new, &*dropped) && horizons.place(7).is_none());
+        assert!(core::ptr::eq(&*horizons.of(ALL + 1).unwrap(), &*new));
+        // It has something that was prepared before a restart.
+        assert_eq!((new.floor(), new.highest()), (tick(110), Tick::MIN));
+        assert_eq!(new.advance(0, tick(120), || None, || Some(tick(90))), tick(90));
+        assert!(!new.counts(7));
+        assert!(core::ptr::eq(&*horizons.take(ALL + 2, exists), &horizons.shared));
     }
 
     /// A copy has the positions of its original, wherever its horizon is.
     #[test]
     fn a_database_begins_at_the_highest_floor() {
         let horizons = Horizons::default();
-        for database in 1..OWN as u32 + 9 {
-            let horizon = horizons.of(database);
+        for database in 1..ALL + 9 {
+            let horizon = taken(&horizons, database);
             assert_eq!(horizon.floor().get(), u64::from(database.saturating_sub(1)));
-            horizon.advance(tick(database.into()), || None, || None);
+            horizon.advance(0, tick(database.into()), || None, || None);
+        }
+    }
+
+    #[test]
+    fn floors_that_are_lowered() {
+        let (horizons, announcement) = (Horizons::default(), Announcement::default());
+        horizons.resume(tick(50));
+        let (one, two) = (taken(&horizons, 7), taken(&horizons, 8));
+        let (none, announce) = (|| None, |now| one.announce(&announcement, 7, tick(now), Tick::MAX));
+        assert_eq!(one.advance(0, tick(1000), none, none), tick(1000));
+        assert_eq!(two.advance(0, tick(90), none, none), tick(90));
+        assert_eq!((one.highest(), announce(100)), (tick(1000), tick(1000)));
+        horizons.lower(1, tick(100));
+        // Also those of databases that come later.
+        assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [tick(100); 3]);
+        assert_eq!((one.generation(), one.highest(), horizons.highest_floor()), (1, Tick::MIN, tick(100)));
+        // Who waits for the floor announces once more, and holds it.
+        assert_eq!(announce(105), tick(105));
+        let open = || announcement.of(|| 7);
+        assert_eq!(one.advance(1, tick(110), open, none), tick(105));
+        assert_eq!((one.highest(), one.advance(1, tick(120), none, none)), (tick(105), tick(120)));
+    }
+
+    #[test]
+    fn the_floor_that_databases_share_is_lowered() {
+        let horizons = Horizons::default();
+        horizons.resume(tick(1000));
+        for database in 1..ALL + 2 {
+            taken(&horizons, database);
+        }
+        horizons.lower(1, tick(100));
+        assert_eq!(horizons.of(ALL + 2).unwrap().floor(), tick(100));
+    }
+
+    /// A reader that was interrupted before one of its four looks. It changes nothing, and knows that it has to begin again.
+    #[test]
+    fn a_reader_of_an_earlier_generation() {
+        for interrupted in 0..4 {
+            let (horizon, looks) = (Horizon::default(), Cell::new(0));
+            assert_eq!(horizon.advance(0, tick(900), || None, || None), tick(900));
+            let look = || {
+                if looks.replace(looks.get() + 1) == interrupted {
+                    horizon.lower(1, tick(100));
+                }
+                None
+            };
+            let generation = horizon.generation();
+            horizon.advance(generation, tick(1000), look, look);
+            assert_eq!((generation, horizon.generation()), (0, 1));
+            assert_eq!(horizon.floor(), tick(100), "{interrupted}");
+            assert_eq!(horizon.advance(1, tick(120), || None, || None), tick(120));
         }
     }
 }

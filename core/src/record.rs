@@ -1,12 +1,13 @@
 //! The high-water marks in a file: a line of text with a checksum.
 //!
 //! ```text
-//! sno-marks 2 serial=7 timeline0=133210011000 timeline1=0 current=0 system=7575001234567890123
-//!     wal_timeline=1 file=1311789 partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
+//! sno-marks 3 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0 from=0
+//!     system=7575001234567890123 wal_timeline=1 file=1311789 partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
-//! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks; `wal_timeline` is the
-//! timeline of the write-ahead log.
+//! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark of the
+//! [horizons](crate::Horizon), `lowered` the tick that they were last lowered to, and `from` the one that they were lowered from.
+//! `wal_timeline` is the timeline of the write-ahead log.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
@@ -47,10 +48,28 @@ pub struct Record<T = Tick> {
     pub limits: [T; 2],
     /// The side that was entered last.
     pub current: bool,
+    /// The last tick that a reader may have been told as a horizon.
+    pub horizon: T,
+    /// When the horizons were lowered.
+    pub lowering: Lowering<T>,
     /// The system identifier, as `pg_control_system()` shows it, of the cluster that wrote the record.
     pub system_identifier: u64,
     /// Where it was written, and for which IDs.
     pub origin: Origin,
+}
+
+/// What happened to horizons that were ahead of the clock, since it had been fast. Ticks of the beginning: nothing has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lowering<T = Tick> {
+    /// From this tick on IDs can be below what readers were told before.
+    pub to: T,
+    /// No reader was told more than this.
+    pub from: T,
+}
+
+impl<T: TickType> Lowering<T> {
+    /// None.
+    pub const NONE: Self = Self { to: T::MIN, from: T::MIN };
 }
 
 /// Where a record was written, which differs for a copy of the file, and for which IDs.
@@ -100,11 +119,13 @@ impl<T: TickType> Record<T> {
     pub fn decode(page: &[u8]) -> Option<Self> {
         let end = page.windows(CHECKSUM.len()).position(|bytes| bytes == CHECKSUM.as_bytes())?;
         let fields = core::str::from_utf8(&page[..end]).ok()?;
-        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 2 ")?);
+        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 3 ")?);
         let record = Self {
             serial: words.number("serial")?,
-            limits: [T::new(words.number("timeline0")?)?, T::new(words.number("timeline1")?)?],
+            limits: [words.tick("timeline0")?, words.tick("timeline1")?],
             current: words.number::<u8>("current")? == 1,
+            horizon: words.tick("horizon")?,
+            lowering: Lowering { to: words.tick("lowered")?, from: words.tick("from")? },
             system_identifier: words.number("system")?,
             origin: Origin {
                 wal_timeline: words.number("wal_timeline")?,
@@ -132,12 +153,16 @@ impl<T: TickType> Record<T> {
 
 impl<T: TickType> fmt::Display for Record<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { serial, limits: [zero, one], current, system_identifier, origin } = self;
-        let (zero, one, current) = (zero.get(), one.get(), *current as u8);
+        let Self { serial, limits: [zero, one], current, horizon, lowering, system_identifier, origin } =
+            self;
+        let [zero, one, horizon, to, from] =
+            [zero, one, horizon, &lowering.to, &lowering.from].map(|tick| tick.get());
+        let current = *current as u8;
         let Origin { wal_timeline, file, partitions, sequences } = origin;
         write!(
             f,
-            "{}-marks 2 serial={serial} timeline0={zero} timeline1={one} current={current} \
+            "{}-marks 3 serial={serial} timeline0={zero} timeline1={one} current={current} \
+             horizon={horizon} lowered={to} from={from} \
              system={system_identifier} wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
             T::NAME,
             partitions.start(),
@@ -160,6 +185,10 @@ impl<'a> Words<'a> {
 
     fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
         self.value(name)?.parse().ok()
+    }
+
+    fn tick<T: TickType>(&mut self, name: &str) -> Option<T> {
+        T::new(self.number(name)?)
     }
 
     fn range(&mut self, name: &str) -> Option<RangeInclusive<u16>> {
@@ -197,6 +226,8 @@ mod tests {
         serial: 7,
         limits: [Tick::MAX, Tick::MIN],
         current: true,
+        horizon: Tick::MAX,
+        lowering: Lowering { to: Tick::MIN, from: Tick::MAX },
         system_identifier: u64::MAX,
         origin: ORIGIN,
     };
@@ -207,15 +238,15 @@ mod tests {
         let line = std::str::from_utf8(&page).unwrap().trim_end();
         assert_eq!(
             line,
-            "sno-marks 2 serial=7 timeline0=549755813887 timeline1=0 current=1 \
+            "sno-marks 3 serial=7 timeline0=549755813887 timeline1=0 current=1 \
+             horizon=549755813887 lowered=0 from=549755813887 \
              system=18446744073709551615 wal_timeline=4294967295 file=18446744073709551615 \
-             partitions=65280-65535 sequences=0-65535 crc32=4c2b4ba7"
+             partitions=65280-65535 sequences=0-65535 crc32=69d44f0f"
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
         assert_eq!(<Record>::decode(&page[..line.len()]), Some(RECORD));
         assert_eq!(<Record>::decode(&page[..line.len() - 1]), None);
-        assert_eq!(Record { serial: u64::MAX, ..RECORD }.encode().len(), LENGTH);
     }
 
     #[test]
@@ -266,18 +297,28 @@ mod tests {
             line.replace("=7", "=07"),
             line.replace("current=1", "current=2"),
             line.replace("partitions=65280-", "partitions=+65280-"),
-            line.replace("sno-marks 2", "sno-marks 3"),
-            line.replace("sno-marks 2", "sno-marks 1"),
+            line.replace("sno-marks 3", "sno-marks 4"),
+            line.replace("sno-marks 3", "sno-marks 2"),
             format!("{line} more=1"),
         ] {
             assert_eq!(<Record>::decode(&page(&other)), None, "{other}");
         }
     }
 
+    const SECTOR: usize = 512;
+
+    #[test]
+    fn the_longest_line_is_within_a_sector() {
+        let lowering = Lowering { to: Tick::MAX, from: Tick::MAX };
+        let longest = Record { serial: u64::MAX, limits: [Tick::MAX; 2], lowering, ..RECORD };
+        let page = longest.encode();
+        assert!(page.trim_ascii_end().len() < SECTOR);
+        assert_eq!(Record::decode(&page), Some(longest));
+    }
+
     /// The sectors of a write that a power failure interrupts get to the disk in any order.
     #[test]
     fn of_a_torn_first_write_the_record_is_left_or_nothing() {
-        const SECTOR: usize = 512;
         let page = RECORD.encode();
         for blank in [0, b' ', 0xff] {
             for written in 0..1 << (LENGTH / SECTOR) {

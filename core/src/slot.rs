@@ -55,7 +55,7 @@
 //! `Marks` holds the side that was entered last, the current one; a slot that enters a new tick switches to it if its
 //! `departed` allows. So in the end all slots are on one side, and only that one's mark is raised. The other mark
 //! falls behind the clock, so that the other side can be entered without a wait after the next backward step or
-//! restart. (Where [horizons](crate::Horizon) are read, it is raised to the clock at most.)
+//! restart.
 
 use core::{
     fmt,

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(leader.prepare(&member(true)), Some(tick(100)));
         assert_eq!(leader.prepare(&Member { number: 8, ..member(true) }), None);
         // A reader that has not seen it, and was told a later tick: no ID is before that.
-        horizon.advance(tick(105), || None, || None);
+        horizon.advance(0, tick(105), || None, || None);
         assert_eq!(leader.prepare(&member(true)), Some(tick(105)));
         assert_eq!(leader.prepare(&member(false)), Some(tick(110)));
     }

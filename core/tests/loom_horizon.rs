@@ -22,11 +22,12 @@ use loom::{
     thread,
 };
 use sno_core::{
-    Announcement, ClaimError, Clock, Horizon, Horizons, Marks, Member, OutOfEpoch, SequenceRange, Slot, Tick,
-    Transaction,
+    Announcement, ClaimError, Clock, DatabaseHorizon, Horizon, Horizons, Marks, Member, OutOfEpoch,
+    SequenceRange, Slot, Tick, Transaction,
 };
 
 struct Found {
+    generation: u64,
     horizon: u64,
     visible: u32,
     /// Whether a transaction held the horizon back.
@@ -67,14 +68,25 @@ impl World {
     }
 
     fn read(&self) {
+        // Before the clock.
+        let generation = self.horizon.generation();
         let to = Tick::new(self.clock() - self.scene.margin).unwrap();
         let each = || self.announcements.iter().zip(&self.transactions).take(self.scene.processes.len());
         let open = || each().filter_map(|(one, transaction)| one.of(|| transaction.load(Acquire))).min();
         let prepared = || Some(self.lock.load(Acquire)).filter(|tick| *tick > 0).and_then(Tick::new);
-        let horizon = self.horizon.advance(to, open, prepared);
+        let horizon = self.horizon.advance(generation, to, open, prepared);
+        if self.horizon.generation() != generation {
+            return;
+        }
         let (horizon, held) = (horizon.get(), horizon < to);
         let visible = self.visible.load(Relaxed);
-        self.found.lock().unwrap().push(Found { horizon, visible, held });
+        self.found.lock().unwrap().push(Found { generation, horizon, visible, held });
+    }
+
+    /// The clock is corrected, and the floor is lowered to it.
+    fn lower(&self) {
+        self.step();
+        self.horizon.lower(1, Tick::new(self.clock()).unwrap());
     }
 }
 
@@ -249,7 +261,9 @@ impl Scene {
             seen.executions += 1;
             // All that is known of a prepared transaction after a restart: no reader was told more.
             let lock = Some(world.lock.load(Acquire)).filter(|tick| *tick > 0);
-            for Found { horizon, visible, held } in found.iter() {
+            let last = world.horizon.generation();
+            for Found { horizon, visible, held, .. } in found.iter().filter(|found| found.generation == last)
+            {
                 assert!(lock.is_none_or(|lock| *horizon <= lock), "{lock:?} is below {horizon}");
                 seen.held += usize::from(*held);
                 for (row, tick) in drawn.iter() {
@@ -327,6 +341,24 @@ fn the_clock_steps_back_and_then_forward() {
     Scene { script, processes: &[rows], interruptions: Some(4), ..PLAIN }.play();
 }
 
+/// A reader was told of the future, and the clock is corrected while a transaction of before is open. What readers are told then
+/// counts.
+#[test]
+fn the_floor_is_lowered() {
+    fn rows(process: &Process) {
+        process.begin(1);
+        process.insert(0);
+        process.insert(1);
+        process.commit();
+    }
+    fn read_and_lower(world: &World) {
+        world.read();
+        world.lower();
+    }
+    let readers = &[read_and_lower, step_and_read];
+    Scene { script: &[200, 101, 102], processes: &[rows], readers, interruptions: Some(2), ..PLAIN }.play();
+}
+
 #[test]
 fn one_transaction_after_another() {
     fn two(process: &Process) {
@@ -399,7 +431,7 @@ fn whether_an_announcement_of_another_process_holds() {
         // As in a scene, who only loads is last.
         let reader = thread::spawn({
             let shared = shared.clone();
-            move || shared.0.advance(tick(110), || shared.1.of(|| 7), || None).get()
+            move || shared.0.advance(0, tick(110), || shared.1.of(|| 7), || None).get()
         });
         let leader = thread::spawn({
             let shared = shared.clone();
@@ -425,32 +457,53 @@ fn a_worker_announces_for_its_leader() {
 }
 
 /// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of another one was
-/// told before. Of three databases, two have a place.
+/// told before. Of three databases, two have a place, unless one is dropped.
 #[test]
 fn databases_take_places() {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(|| {
-        let tick = |number| Tick::new(number).unwrap();
-        let (horizons, copied) = (Arc::new(Horizons::default()), Arc::new(AtomicU64::new(0)));
-        horizons.resume(tick(100));
-        let place =
-            |horizons: &Horizons, database| std::ptr::from_ref(horizons.of(database).horizon()).addr();
-        let other = thread::spawn({
-            let (horizons, copied) = (horizons.clone(), copied.clone());
-            move || {
-                copied.store(horizons.of(1).advance(tick(110), || None, || None).get(), Release);
-                [1, 2].map(|database| place(&horizons, database))
+    for is_dropped in [false, true] {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let tick = |number| Tick::new(number).unwrap();
+            let all = Arc::new((Horizons::default(), loom::sync::Mutex::new(()), AtomicU64::new(0)));
+            all.0.resume(tick(100));
+            // As a process does: it looks for the place of its database, and takes one under a lock.
+            fn of(
+                (horizons, lock, _): &(Horizons, loom::sync::Mutex<()>, AtomicU64),
+                database: u32,
+                dropped: Option<u32>,
+            ) -> DatabaseHorizon<'_> {
+                horizons.of(database).unwrap_or_else(|| {
+                    let _lock = lock.lock().unwrap();
+                    horizons.take(database, |other| dropped != Some(other))
+                })
             }
+            let place = |horizon: DatabaseHorizon<'_>| std::ptr::from_ref(horizon.horizon()).addr();
+            let other = thread::spawn({
+                let all = all.clone();
+                move || {
+                    let told = of(&all, 1, None).advance(0, tick(110), || None, || None);
+                    all.2.store(told.get(), Release);
+                    [1, 2].map(|database| place(of(&all, database, None)))
+                }
+            });
+            let position = all.2.load(Acquire);
+            let copy = of(&all, 2, None);
+            assert!(copy.floor().get() >= position.max(100));
+            assert!(copy.advance(0, tick(50), || None, || None).get() >= position.max(100));
+            let mine = [1, 2].map(|database| place(of(&all, database, None)));
+            assert_eq!(other.join().unwrap(), mine);
+            assert_ne!(mine[0], mine[1]);
+            // All at the same time, and after the first database was dropped.
+            let dropped = is_dropped.then_some(1);
+            let third = thread::spawn({
+                let all = all.clone();
+                move || place(of(&all, 3, dropped))
+            });
+            let fourth = place(of(&all, 3, dropped));
+            assert_eq!(third.join().unwrap(), fourth);
+            assert_eq!(fourth == mine[0], is_dropped);
+            assert_eq!(of(&all, 4, None).counts(3), !is_dropped);
         });
-        let position = copied.load(Acquire);
-        let copy = horizons.of(2);
-        assert!(copy.floor().get() >= position.max(100));
-        assert!(copy.advance(tick(50), || None, || None).get() >= position.max(100));
-        let third = place(&horizons, 3);
-        let mine = [1, 2].map(|database| place(&horizons, database));
-        assert_eq!(other.join().unwrap(), mine);
-        assert!(mine[0] != mine[1] || mine.contains(&third));
-        assert_eq!(horizons.of(3).counts(1), third == mine[0]);
-    });
+    }
 }

@@ -23,7 +23,7 @@ use std::{
 
 use sno_core::{
     Epoch, Prefix, SequenceRange, Step, Tick, Watch,
-    record::{LENGTH, Origin, Record},
+    record::{LENGTH, Lowering, Origin, Record},
     server::{Disk, Host, MarksFile, Notice, Session, Shared, Wait},
 };
 
@@ -45,11 +45,17 @@ struct Server {
     lock: Lock,
     now: AtomicU64,
     syncs_fail: AtomicBool,
+    /// How many backward steps were noticed at a start.
+    steps_while_down: AtomicU64,
+    /// Microseconds that processes have waited.
+    waited: AtomicU64,
     /// The tick of the last commit that was replayed before a promotion.
     replayed: Option<u64>,
     /// What others do before a process gets the lock, and before it reads the clock.
     meanwhile: fn(&Self),
     before_reading: fn(&Self),
+    /// What they do after that.
+    after_reading: fn(&Self),
     /// The longest that a process has waited for the lock, in microseconds.
     longest_nap: AtomicU64,
 }
@@ -67,8 +73,16 @@ impl Server {
     /// Whose clock reads `now`, with a file that has this record.
     fn new(now: u64, serial: u64, limits: [u64; 2]) -> Self {
         let origin = Origin::new(1, 7, Prefix::default(), RANGE);
-        let record =
-            Record { serial, limits: limits.map(tick), current: false, system_identifier: 1, origin };
+        let limits = limits.map(tick);
+        let record = Record {
+            serial,
+            limits,
+            current: false,
+            horizon: limits[0].min(limits[1]),
+            lowering: Lowering::NONE,
+            system_identifier: 1,
+            origin,
+        };
         let mut file = vec![b' '; 2 * LENGTH];
         if serial > 0 {
             file[record.offset() as usize..][..LENGTH].copy_from_slice(&record.encode());
@@ -80,9 +94,12 @@ impl Server {
             lock: Lock::new(false),
             now: AtomicU64::new(now),
             syncs_fail: AtomicBool::new(false),
+            steps_while_down: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
             replayed: None,
             meanwhile: |_| (),
             before_reading: |_| (),
+            after_reading: |_| (),
             longest_nap: AtomicU64::new(0),
         }
     }
@@ -129,12 +146,14 @@ impl Host<Tick> for Process<'_> {
 
     fn unix_micros(&self) -> i64 {
         (self.0.before_reading)(self.0);
-        tick(self.0.now.load(Relaxed)).unix_micros()
+        let now = tick(self.0.now.load(Relaxed)).unix_micros();
+        (self.0.after_reading)(self.0);
+        now
     }
 
     /// A tick is a second, so that each pause of a wait is over at the next one.
     fn monotonic(&self) -> Duration {
-        Duration::from_secs(self.0.now.load(Relaxed))
+        Duration::from_secs(self.0.now.load(Relaxed)) + Duration::from_micros(self.0.waited.load(Relaxed))
     }
 
     fn max_clock_wait(&self) -> u64 {
@@ -142,7 +161,8 @@ impl Host<Tick> for Process<'_> {
     }
 
     fn nap(&self, wait: Wait, micros: u64) {
-        assert_eq!(wait, Wait::Marks);
+        self.0.waited.fetch_add(micros, Relaxed);
+        assert_ne!(wait, Wait::Clock);
         self.0.longest_nap.fetch_max(micros, Relaxed);
         #[cfg(loom)]
         loom::thread::yield_now();
@@ -160,7 +180,14 @@ impl Host<Tick> for Process<'_> {
         self.0.replayed.map(|replayed| tick(replayed).unix_micros())
     }
 
-    fn log(&self, _: Notice<Tick>) {}
+    fn has_database(&self, _: u32) -> bool {
+        true
+    }
+
+    fn log(&self, notice: Notice<Tick>) {
+        let is_counted = matches!(notice, Notice::ClockWentBackWhileDown(_));
+        self.0.steps_while_down.fetch_add(u64::from(is_counted), Relaxed);
+    }
 }
 
 impl<'a> Disk for Process<'a> {
@@ -211,7 +238,7 @@ fn processes_start_at_the_same_time() {
         let server = Arc::new(Server::new(now, 8, [900, 950]));
         let live = |server: &Server| {
             let session = server.start();
-            assert!(server.shared.horizons.floor(1) == tick(900), "the floor is not set");
+            assert!(server.shared.horizons.highest_floor() == tick(900), "the floor is not set");
             session.next().ok().map(|stamp| (stamp.tick().get(), stamp.sequence()))
         };
         let other = loom::thread::spawn({
@@ -282,7 +309,7 @@ fn a_wait_beside_a_writer() {
             move || steps(WATCH, &[1000, 1001])
         });
         let (announcement, number, visible) = &*of_writer;
-        let (transaction, horizon) = (Transaction::new(), session.horizon_of(1));
+        let (transaction, horizon) = (Transaction::new(), session.horizon_of(1).unwrap());
         number.store(7, Release);
         let member = Member { horizon: &horizon, announcement, number: 7, is_shared: false };
         let tick = session.next_of(&transaction, &member).unwrap().tick();
@@ -302,7 +329,7 @@ fn a_wait_beside_a_writer() {
 #[cfg(not(loom))]
 mod one_process {
     use proptest::prelude::*;
-    use sno_core::server::Error;
+    use sno_core::{Announcement, Member, Transaction, server::Error};
 
     use super::*;
 
@@ -347,7 +374,7 @@ mod one_process {
             let server = Server { replayed: Some(2000), ..Server::new(1990, serial, found) };
             server.start();
             assert_eq!(server.marks(), raised);
-            assert_eq!(server.shared.horizons.floor(1), tick(raised[0]));
+            assert_eq!(server.shared.horizons.highest_floor(), tick(raised[0]));
             assert!(server.shared.slots[0].state().tick >= tick(raised[0]));
         }
     }
@@ -399,9 +426,10 @@ mod one_process {
             if early {
                 server.marks_file().renew_early(false, tick(1000));
             } else {
-                server.marks_file().secure(tick(1000), tick(1000)).unwrap();
+                server.marks_file().secure(0, tick(1000), tick(1000)).unwrap();
+                assert_eq!(server.record().horizon, tick(1000));
             }
-            assert_eq!(server.marks(), [if early { 1500 } else { 1000 }, 3000]);
+            assert_eq!(server.marks(), [if early { 1500 } else { 900 }, 3000]);
         }
     }
 
@@ -488,5 +516,160 @@ mod one_process {
         server.start();
         let longest = server.longest_nap.load(Relaxed);
         assert!((1_000..=100_000).contains(&longest), "{longest} us");
+    }
+
+    /// A server with horizons of two databases, whose clock was fast by 9000 ticks: readers were told of the future.
+    fn fast() -> Server {
+        let server = Server::new(1000, 8, [900, 800]);
+        let session = server.start();
+        server.now.store(10_000, Relaxed);
+        session.next().unwrap();
+        for database in [1, 2] {
+            assert_eq!(horizon(&session, database, 250), tick(9750));
+        }
+        assert_eq!((server.marks(), server.record().horizon), ([10_500, 800], tick(10_000)));
+        server
+    }
+
+    type Generator<'a> = Session<'a, Tick, 1, Process<'a>>;
+
+    fn horizon(session: &Generator<'_>, database: u32, margin: u64) -> Tick {
+        session.horizon(&session.horizon_of(database).unwrap(), margin, || None, || None).unwrap()
+    }
+
+    fn lowering(to: u64, from: u64) -> Option<Lowering> {
+        Some(Lowering { to: tick(to), from: tick(from) })
+    }
+
+    /// The tick and the side of an ID of a transaction of a database, or until when it would have to wait.
+    fn id(server: &Server, session: &Generator<'_>, database: u32, now: u64) -> Result<(u64, bool), u64> {
+        server.now.store(now, Relaxed);
+        let (transaction, announcement) = (Transaction::new(), Announcement::default());
+        let horizon = session.horizon_of(database).unwrap();
+        let member = Member { horizon: &horizon, announcement: &announcement, number: 7, is_shared: false };
+        match session.next_of(&transaction, &member) {
+            Ok(stamp) => Ok((stamp.tick().get(), stamp.tick_tock())),
+            Err(Error::ClockWentBack { until, is_told, .. }) => {
+                assert!(is_told);
+                Err(Tick::floor(until).unwrap().get())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The clock was fast, horizons were read, and it was corrected: one call, and all goes on, also after a restart.
+    #[test]
+    fn horizons_are_lowered() {
+        let mut server = fast();
+        let session = server.start();
+        assert_eq!(id(&server, &session, 1, 1100), Err(9750));
+        assert_eq!(session.lower_horizons().unwrap(), lowering(1100, 10_000));
+        assert_eq!([1, 2, 3].map(|database| id(&server, &session, database, 1104)), [Ok((1104, true)); 3]);
+        // The marks of both sides stay above all their IDs.
+        assert_eq!((server.marks(), server.record().horizon), ([10_500, 1604], tick(1100)));
+        assert_eq!([4, 0].map(|margin| horizon(&session, 1, margin)), [1100, 1104].map(tick));
+        // Once is enough, but who calls it later, in another database, is told where the first call was.
+        server.now.store(1200, Relaxed);
+        let written = server.record().serial;
+        assert_eq!(session.lower_horizons().unwrap(), lowering(1100, 10_000));
+        assert_eq!(server.record().serial, written);
+        // And it is known after a restart, which has nothing to say.
+        server.shared = Shared::default();
+        server.now.store(2000, Relaxed);
+        let session = server.start();
+        assert_eq!(server.steps_while_down.load(Relaxed), 0);
+        assert_eq!(session.lower_horizons().unwrap(), lowering(1100, 10_000));
+        assert_eq!(id(&server, &session, 1, 2000), Ok((2000, true)));
+        server.now.store(10_001, Relaxed);
+        assert_eq!(session.lower_horizons().unwrap(), None);
+        assert_eq!(id(&server, &session, 1, 10_600), Ok((10_600, true)));
+    }
+
+    /// Nothing is lowered that is not ahead of the clock; and what could not be written is not lowered.
+    #[test]
+    fn horizons_that_stay() {
+        let server = fast();
+        let session = server.start();
+        assert_eq!(session.lower_horizons().unwrap(), None);
+        server.now.store(1100, Relaxed);
+        server.syncs_fail.store(true, Relaxed);
+        assert!(session.lower_horizons().is_err());
+        server.syncs_fail.store(false, Relaxed);
+        assert_eq!(id(&server, &session, 1, 1100), Err(9750));
+    }
+
+    /// The clock was slow when they were lowered, then fast once more: feeds that have not gone back go back as far as the first time.
+    #[test]
+    fn horizons_are_lowered_again() {
+        let server = fast();
+        let session = server.start();
+        for (read_at, corrected_to, lowered) in [
+            (None, 1100, lowering(1100, 10_000)),
+            (Some(5000), 1300, lowering(1100, 10_000)),
+            (Some(20_000), 1400, lowering(1100, 20_000)),
+            // After the time that it was lowered from, nobody knows of it any more.
+            (Some(30_000), 21_000, lowering(21_000, 30_000)),
+        ] {
+            if let Some(at) = read_at {
+                server.now.store(at, Relaxed);
+                horizon(&session, 1, 250);
+            }
+            server.now.store(corrected_to, Relaxed);
+            assert_eq!(session.lower_horizons().unwrap(), lowered, "{corrected_to}");
+            assert_eq!(session.shared().horizons.highest_floor(), tick(corrected_to));
+        }
+    }
+
+    /// A reader during whose third look at transactions the horizons are lowered: it was told of the future, and begins again.
+    #[test]
+    fn a_horizon_of_an_earlier_generation_is_not_returned() {
+        let server = fast();
+        let session = server.start();
+        server.now.store(12_000, Relaxed);
+        let looks = Cell::new(0);
+        let look = || {
+            if looks.replace(looks.get() + 1) == 2 {
+                server.now.store(1100, Relaxed);
+                session.lower_horizons().unwrap();
+            }
+            None
+        };
+        let of_database = session.horizon_of(1).unwrap();
+        assert_eq!(session.horizon(&of_database, 0, look, look).unwrap(), tick(1100));
+        assert_eq!((server.record().horizon, of_database.floor()), (tick(1100), tick(1100)));
+        // One that has not written its mark yet.
+        server.marks_file().secure(0, tick(9000), tick(9000)).unwrap();
+        assert_eq!(server.record().horizon, tick(1100));
+    }
+
+    /// After a reader has read the fast clock, that is corrected, and the horizons are lowered. What it has read does not count.
+    #[test]
+    fn a_reading_of_an_earlier_generation_raises_nothing() {
+        let mut server = fast();
+        server.start();
+        server.now.store(12_000, Relaxed);
+        server.after_reading = |server| {
+            if server.now.swap(1100, Relaxed) > 1100 {
+                server.marks_file().lower().unwrap();
+            }
+        };
+        let session = server.start();
+        assert_eq!(horizon(&session, 1, 0), tick(1100));
+        assert_eq!(session.shared().horizons.highest_floor(), tick(1100));
+    }
+
+    /// The wait for a tick ends, by another clock, if this one stands still. While it moves, it may be long.
+    #[test]
+    fn a_clock_that_stands_still() {
+        let server = Server::new(1000, 8, [900, 800]);
+        let session = server.start();
+        for tick in [1000, 1001] {
+            server.now.store(tick, Relaxed);
+            for number in 0..4 {
+                assert_eq!(session.next().unwrap().sequence(), number);
+            }
+        }
+        assert!(matches!(session.next(), Err(Error::ClockStandsStill { micros: 2_000_001..2_010_000 })));
+        assert!((2_000_001..2_010_000).contains(&server.waited.load(Relaxed)));
     }
 }

@@ -7,6 +7,12 @@ COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing an
 CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID before this transaction ends';
 
+-- For superusers, since this concerns all databases.
+CREATE FUNCTION sno_internal.sno_lower_horizons(OUT since timestamptz, OUT until timestamptz, OUT safe timestamptz)
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_lower_horizons() IS 'internal: lower the horizons of all databases to the clock';
+REVOKE EXECUTE ON FUNCTION sno_internal.sno_lower_horizons() FROM PUBLIC;
+
 CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
@@ -19,3 +25,48 @@ COMMENT ON VIEW sno_horizon_holders IS 'open transactions that have IDs: sno_hor
 COMMENT ON COLUMN sno_horizon_holders.pid IS 'process of the transaction; null if it is prepared';
 COMMENT ON COLUMN sno_horizon_holders.gid IS 'identifier of the prepared transaction';
 COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID, or the time that it waits for';
+
+-- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that are ahead of the clock go
+-- back to where such IDs begin, and their rows of the future come again.
+-- Feeds that nobody reads just now are locked before that, so that their consumers wait for where they go.
+CREATE FUNCTION sno_lower_horizon(OUT feed text, OUT owner name, OUT read_up_to sno, OUT goes_on_after sno) RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    lowered record;
+    f record;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'cannot lower horizons in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.';
+    END IF;
+    PERFORM FROM sno_internal.feed_positions p WHERE p.margin IS NOT NULL FOR UPDATE SKIP LOCKED;
+    SELECT * INTO lowered FROM sno_internal.sno_lower_horizons();
+    goes_on_after := sno_internal.sno_last(lowered.since, true);
+    FOR f IN SELECT * FROM sno_internal.feed_positions p WHERE p.margin IS NOT NULL ORDER BY p.owner, p.feed FOR UPDATE LOOP
+        feed := f.feed;
+        owner := f.owner;
+        read_up_to := CASE WHEN f.position > sno_internal.sno_last(clock_timestamp(), true) THEN f.position END;
+        IF lowered.since IS NOT NULL THEN
+            -- Each of them has moved, for a statement that reads it up to what it was told before.
+            UPDATE sno_internal.feed_positions p
+            SET moved = clock_timestamp(), position = CASE WHEN read_up_to IS NULL THEN p.position ELSE goes_on_after END
+            WHERE p.feed = f.feed AND p.owner = f.owner;
+            IF read_up_to IS NOT NULL THEN
+                RETURN NEXT;
+            END IF;
+        ELSIF read_up_to IS NOT NULL THEN
+            RAISE WARNING 'feed "%" of role "%" was read up to "%", which is ahead of the clock', feed, owner, read_up_to
+                USING DETAIL = 'Since when rows before this position can have been generated is not known.',
+                    HINT = 'If the clock is right, call sno_seek_feed() with a time before such rows.';
+        END IF;
+    END LOOP;
+    IF lowered.safe > clock_timestamp() THEN
+        RAISE WARNING 'generation waits until %', lowered.safe USING DETAIL = 'Both tick-tock sides have IDs of the future.',
+            HINT = 'Wait, or use another server number.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_lower_horizon() IS
+    'after a fast clock was corrected: generate IDs again, in all databases, and set back the feeds of this one that were read up to the future';
+REVOKE EXECUTE ON FUNCTION sno_lower_horizon() FROM PUBLIC;

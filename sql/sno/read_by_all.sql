@@ -47,11 +47,12 @@ AS $$
         WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT o.oid FROM own_type o)
         HAVING count(*) = 1
     )
-    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's.
+    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. One that is ahead of the clock,
+    -- which was fast, has not read the rows of the present.
     SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
             o.source IN (SELECT b.relation FROM sno_internal.base_relations(of_table) b)
             OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
-        ) THEN f.position END
+        ) AND (f.margin IS NULL OR f.position <= sno_internal.sno_last(clock_timestamp(), true)) THEN f.position END
     FROM sno_internal.feed_positions f
     CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
     CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
@@ -72,7 +73,7 @@ BEGIN ATOMIC
     SELECT r.feed, r.owner, r.source, r.read FROM sno_internal.readers(of_table) r;
 END;
 COMMENT ON FUNCTION sno_readers(regclass) IS
-    'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing or has another key';
+    'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has another key or is ahead of the clock';
 
 CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -85,4 +86,4 @@ CREATE FUNCTION sno_read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL SAFE
     RETURN sno_internal.read_by_all(source);
 COMMENT ON FUNCTION sno_read_by_all(regclass) IS
-    'ID up to which all feeds of a table have read its rows; null if there is none, or if one has read nothing or has another key';
+    'ID up to which all feeds of a table have read its rows; null if there is none, or if one has read nothing, has another key or is ahead of the clock';

@@ -22,7 +22,7 @@ use crate::{
     generator::{errors, max_clock_wait::max_clock_wait, scheme::Scheme},
     pg::{
         datum::Timestamp,
-        server::{monotonic, system_identifier},
+        server::{database_exists, monotonic, system_identifier},
         wait::nap,
     },
 };
@@ -70,6 +70,10 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
     fn wal_timeline(&self) -> u32 {
         // SAFETY: reads a number that does not change after recovery, and nothing is generated during recovery.
         unsafe { pg_sys::GetWALInsertionTimeLine() }
+    }
+
+    fn has_database(&self, database: u32) -> bool {
+        database_exists(database)
     }
 
     fn last_replayed_commit(&self) -> Option<i64> {

@@ -56,7 +56,7 @@ pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
              from the present time.",
         ),
         server::Error::OutOfEpoch(error) => clock_outside_epoch::<S>(error),
-        server::Error::ClockWentBack { until, micros } => {
+        server::Error::ClockWentBack { until, micros, is_told } => {
             let text = Timestamp::from_unix_micros(until).to_text();
             let [seconds, max] = [micros, max_clock_wait()].map(|micros| micros as f64 / 1e6);
             Error::new(
@@ -67,12 +67,28 @@ pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
                 "The next ID has to be of {text} or later, which is {seconds:.3} s ahead of the clock; \
                  \"sno.max_clock_wait\" is {max:.3} s."
             ))
-            .hint(format!(
-                "Set {}, or wait. The view {} shows the generators' times.",
-                S::CLOCK,
-                S::VIEW
-            ))
+            .hint(went_back_hint::<S>(is_told))
         }
+        server::Error::ClockStandsStill { micros } => Error::new(
+            SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            format!("system clock has stood still for {:.3} s", micros as f64 / 1e6),
+        )
+        .detail("All sequence numbers of the present tick are used up, and the next tick does not begin.")
+        .hint(format!("Correct {}.", S::CLOCK)),
+    }
+}
+
+/// What to do about a clock that went back: whether it was fast when readers were told a horizon, or when IDs were generated.
+fn went_back_hint<S: Scheme>(is_told: bool) -> String {
+    let (clock, view) = (S::CLOCK, S::VIEW);
+    if is_told {
+        format!(
+            "If {clock} is slow, set it forward. If it is right, and was fast before, a superuser can call sno_lower_horizon()."
+        )
+    } else {
+        format!(
+            "If {clock} is slow, set it forward. If it is right, wait. The view {view} shows the generators' times."
+        )
     }
 }
 

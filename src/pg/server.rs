@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pgrx::{PgSqlErrorCode as SqlState, pg_sys};
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Datum},
+};
 
 use crate::pg::errors::Error;
 
@@ -54,6 +57,13 @@ pub(crate) fn system_identifier() -> u64 {
 pub(crate) fn is_in_recovery() -> bool {
     // SAFETY: reads the server's state.
     unsafe { pg_sys::RecoveryInProgress() }
+}
+
+/// Whether there is a database of this OID. In a transaction.
+pub(crate) fn database_exists(database: u32) -> bool {
+    let (cache, none) = (pg_sys::SysCacheIdentifier::DATABASEOID, Datum::null());
+    // SAFETY: a look-up of a key, which has one column.
+    unsafe { pg_sys::SearchSysCacheExists(cache as _, database.into(), none, none, none) }
 }
 
 /// This process's ID.

@@ -6,7 +6,6 @@ use crate::{
         datum::{Timestamp, interval},
         errors::Error,
         fmgr::{Row, export},
-        process::own_database,
         server_setting::refuse_undefined,
     },
     sno::{
@@ -22,7 +21,7 @@ export! { sno_generators, sno_generator }
 fn sno_generators() -> Result<Vec<Row<9>>, Error> {
     let shared = MEMORY.generators()?;
     let slots = if shared.is_ready() { &shared.slots[..] } else { &[] };
-    let floor = shared.horizons.floor(own_database());
+    let floor = shared.horizons.highest_floor();
     let rows = slots.iter().map(|slot| slot.state()).enumerate().filter_map(|(number, state)| {
         Some([
             (number as i32).into(),

@@ -12,6 +12,7 @@ mod tally;
 mod changes;
 mod clock;
 mod disk;
+mod fast_clock;
 mod feeds;
 mod horizon;
 mod input;

@@ -3,8 +3,9 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::{
-    Marks, SequenceRange, TickType,
-    record::{self, Origin, Record},
+    DatabaseHorizon, Marks, SequenceRange, Tick, TickType,
+    horizon::word,
+    record::{self, Lowering, Origin, Record},
     server::{Disk, Error, Host, Notice, Shared, Wait},
 };
 
@@ -31,7 +32,8 @@ const BACKOFF_MAX_US: u64 = 50_000;
 /// * A process that enters a tick within a second of its tick-tock side's mark [renews](Self::renew_early) the mark, two
 ///   seconds ahead of the clock. So there is at most one such write a second, and the others do not wait for it.
 /// * A process that may not enter a tick because of the mark [renews](Self::renew) it, or waits for the one that does.
-/// * A reader of the horizon keeps [both marks at it](Self::secure).
+/// * A reader of the horizon keeps [its mark](Self::secure) there. All floors start at it, and it is the only one that can be
+///   [lowered](Self::lower): that IDs are unique does not depend on it.
 ///
 /// A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
 /// on disk. The file is overwritten in place, so it needs disk space only when it is created.
@@ -64,11 +66,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         if shared.is_ready() {
             return Ok(());
         }
-        let file = self.open()?;
-        let mut backoff = Backoff::default();
-        while !self.try_lock(&file)? {
-            backoff.wait(host);
-        }
+        let file = self.lock()?;
         if shared.is_ready() {
             return Ok(());
         }
@@ -99,6 +97,8 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
                 limits: [T::MIN; 2],
                 serial: 0,
                 current: false,
+                horizon: T::MIN,
+                lowering: Lowering::NONE,
                 origin: here.clone(),
             }),
             None => Err(Error::NoRecord),
@@ -112,12 +112,13 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         let is_unknown = found.serial == 0 || found.system_identifier != system_identifier;
         // Without marks of this cluster, its IDs are not later than now.
         let floors = [is_unknown.then_some(now), self.last_of_old_primary()];
-        let limits = found.limits.map(|limit| floors.into_iter().flatten().fold(limit, T::max));
-        if limits == found.limits {
+        let raise = |tick| floors.into_iter().flatten().fold(tick, T::max);
+        let (limits, horizon) = (found.limits.map(raise), raise(found.horizon));
+        if (limits, horizon) == (found.limits, found.horizon) {
             return found.clone();
         }
         let (serial, origin) = (found.serial + 1, here.clone());
-        Record { serial, limits, current: found.current, system_identifier, origin }
+        Record { serial, limits, horizon, system_identifier, origin, ..*found }
     }
 
     /// Logs what is unusual about this start, if the record is of this cluster.
@@ -132,6 +133,10 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             }
         } else if !record.origin.is_same_place(&here) && record.origin.overlaps(&here) {
             host.log(Notice::Copied { from: record.origin.clone(), here });
+        }
+        if record.lowering.from > now {
+            // It was known before: the clock had been fast, and the horizons were lowered.
+            return;
         }
         // The earliest time at which the clock can have been when the mark was written.
         let last = record.limits[record.current as usize].get().saturating_sub(Marks::<T>::AHEAD);
@@ -167,27 +172,36 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     /// The mark was not raised.
     pub fn renew(&self, tick_tock: bool, now: T) -> Result<(), Error> {
         let marks = &self.shared.marks;
-        self.write_while(|| (marks.limit(tick_tock) < now).then(|| marks.ahead(tick_tock, now)))
+        self.write_while(|| (marks.limit(tick_tock) < now).then(|| self.ahead(tick_tock, now)))
     }
 
-    /// Makes sure that both marks on disk are at `horizon` or above. If one is not, both go to `now`: if they went further,
-    /// the first ID after a restart would wait.
+    /// What is on disk, with the mark of a side ahead of the clock.
+    fn ahead(&self, tick_tock: bool, now: T) -> Next<T> {
+        Next { limits: self.shared.marks.ahead(tick_tock, now), ..self.present() }
+    }
+
+    /// Makes sure that the mark of the horizons on disk is not below one that was computed in a generation, if that is not over.
+    /// A lower mark goes to `now`: if it went further, the first ID after a restart would wait.
     ///
     /// # Errors
     ///
-    /// The marks were not raised.
-    pub fn secure(&self, horizon: T, now: T) -> Result<(), Error> {
-        self.write_while(|| {
-            let limits = self.shared.marks.limits();
-            limits.iter().any(|limit| *limit < horizon).then(|| limits.map(|limit| limit.max(now)))
-        })?;
-        let limits = self.shared.marks.limits();
-        assert!(limits.iter().all(|limit| *limit >= horizon), "{limits:?} are below the horizon {horizon:?}");
+    /// The mark was not raised.
+    pub fn secure(&self, generation: u64, horizon: T, now: T) -> Result<(), Error> {
+        let is_below = || self.shared.told.load(Relaxed) < word(generation, horizon);
+        self.write_while(|| is_below().then(|| Next { told: word(generation, now), ..self.present() }))?;
+        assert!(!is_below(), "the mark on disk is below the horizon {horizon:?}");
         Ok(())
     }
 
+    /// What is on disk.
+    fn present(&self) -> Next<T> {
+        let Shared { marks, told, lowering, .. } = self.shared;
+        let [to, from] = lowering.each_ref().map(|tick| T::from_bits(tick.load(Relaxed)));
+        Next { limits: marks.limits(), told: told.load(Relaxed), lowering: Lowering { to, from } }
+    }
+
     /// Writes marks, or waits for the process that does, as long as `needed` returns some.
-    fn write_while(&self, needed: impl Fn() -> Option<[T; 2]>) -> Result<(), Error> {
+    fn write_while(&self, needed: impl Fn() -> Option<Next<T>>) -> Result<(), Error> {
         if needed().is_none() {
             return Ok(());
         }
@@ -196,8 +210,8 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         while needed().is_some() {
             if !self.try_lock(&file)? {
                 backoff.wait(&self.host);
-            } else if let Some(limits) = needed() {
-                self.write(&file, limits)?;
+            } else if let Some(next) = needed() {
+                self.write(&file, next)?;
             }
         }
         Ok(())
@@ -220,31 +234,42 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         let marks = &shared.marks;
         let result = self.open().and_then(|file| {
             let due = self.try_lock(&file)? && marks.due(tick_tock, now);
-            if due { self.write(&file, marks.ahead(tick_tock, now)) } else { Ok(()) }
+            if due { self.write(&file, self.ahead(tick_tock, now)) } else { Ok(()) }
         });
         if let Err(error) = result {
             host.log(Notice::NotRenewed(error));
         }
     }
 
-    /// Writes marks, waits until they are on disk, then raises the marks in shared memory. The caller
-    /// holds the lock.
-    fn write(&self, file: &H::File, limits: [T; 2]) -> Result<(), Error> {
-        let shared = self.shared;
-        let before = shared.marks.limits();
-        let falls = limits.iter().zip(before).any(|(limit, before)| *limit < before);
-        assert!(!falls, "the marks {before:?} would fall to {limits:?}");
+    /// Writes a record, waits until it is on disk, then changes the marks in shared memory. The caller holds the lock.
+    fn write(&self, file: &H::File, next: Next<T>) -> Result<(), Error> {
+        let (shared, before) = (self.shared, self.present());
+        let falls = next.limits.iter().zip(before.limits).any(|(limit, before)| *limit < before);
+        assert!(!falls && next.told >= before.told, "{before:?} would fall to {next:?}");
         let record = Record {
             serial: shared.serial.load(Relaxed) + 1,
-            limits,
+            limits: next.limits,
             current: shared.marks.current(),
+            horizon: T::from_bits(next.told),
+            lowering: next.lowering,
             system_identifier: self.host.system_identifier(),
             origin: self.origin(file)?,
         };
         self.write_record(file, &record)?;
         shared.serial.store(record.serial, Relaxed);
         shared.marks.raise(record.limits);
+        shared.note_horizon(next.told, record.lowering);
         Ok(())
+    }
+
+    /// The file, when this process has its lock.
+    fn lock(&self) -> Result<H::File, Error> {
+        let file = self.open()?;
+        let mut backoff = Backoff::default();
+        while !self.try_lock(&file)? {
+            backoff.wait(&self.host);
+        }
+        Ok(file)
     }
 
     fn open(&self) -> Result<H::File, Error> {
@@ -275,6 +300,54 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         };
         write().map_err(Error::io("write"))
     }
+}
+
+impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H> {
+    /// The horizon of a database that has no place yet.
+    ///
+    /// # Errors
+    ///
+    /// The file could not be locked.
+    pub fn take_place(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
+        let _lock = self.lock()?;
+        Ok(self.shared.horizons.take(database, |other| self.host.has_database(other)))
+    }
+
+    /// Lowers the horizons of all databases to the clock, if it has been fast: if one is ahead of it, or was before they were
+    /// lowered the last time. Returns from which tick on there can be IDs below what readers were told, and how far that was.
+    ///
+    /// # Errors
+    ///
+    /// Nothing was lowered. If the record could not be synced, the next start may find it nevertheless.
+    pub fn lower(&self) -> Result<Option<Lowering>, Error> {
+        let file = self.lock()?;
+        let now = self.host.now().map_err(Error::OutOfEpoch)?;
+        let (shared, mut next) = (self.shared, self.present());
+        let from = shared.horizons.highest_floor().max(Tick::from_bits(next.told));
+        if from > now {
+            // Who has not gone back since the last time has to go back as far as then.
+            let earlier = Some(next.lowering).filter(|earlier| earlier.from > now);
+            next.lowering = match earlier {
+                Some(earlier) => Lowering { to: earlier.to.min(now), from: earlier.from.max(from) },
+                None => Lowering { to: now, from },
+            };
+            let generation = (next.told >> Tick::BITS) + 1;
+            next.told = word(generation, now);
+            // First on disk: after a crash, nobody would know from where on there are IDs below what readers were told.
+            self.write(&file, next)?;
+            shared.horizons.lower(generation, now);
+        }
+        Ok(Some(next.lowering).filter(|lowering| lowering.from > now))
+    }
+}
+
+/// What a record is about to say.
+#[derive(Clone, Copy, Debug)]
+struct Next<T> {
+    limits: [T; 2],
+    /// The mark of the horizons, as a word of its generation.
+    told: u64,
+    lowering: Lowering<T>,
 }
 
 /// Waits for another writer, in microseconds: briefly at first, since a write is short, then twice as long each time.

@@ -9,11 +9,12 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `slots`, `marks`, `serial`, `resumed`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `told`, `lowering`, `resumed`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
-//! | `marks`, `serial` | a process that has written the marks file | under the marks file's lock |
+//! | `marks`, `serial`, `told`, `lowering` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
 //! | `horizons` | any process, by the protocol of [`Horizon`](crate::Horizon) | when `ready` |
+//! | the places of `horizons`, their generation | a process that takes one for its database, or lowers them | under the marks file's lock |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
@@ -32,7 +33,8 @@
 //! | stamp | what a generator hands out for one ID: tick, side, sequence number | – |
 //! | pool, range | the sequence numbers that a session may take | – |
 //! | mark | the tick up to which a side may generate before the file is written again | `SEQ_LOG_VALS` of sequences |
-//! | record | both marks and what they were written for, in one page of the file | like `pg_control` |
+//! | generation | the time between two calls that lower the horizons | – |
+//! | record | the marks and what they were written for, in one page of the file | like `pg_control` |
 //! | announcement | of one process: the tick from which on its transaction takes IDs, and that transaction's number | `PGPROC.xmin` |
 //! | number of a transaction | what distinguishes the transactions of one process | `lxid` |
 //! | number of a process | the place of its announcement | index in `ProcGlobal->allProcs` |
@@ -58,7 +60,7 @@ pub use session::Session;
 use crate::{
     Epoch, Horizons, Marks, OutOfEpoch, Slot, TickType,
     atomic::{AtomicBool, AtomicU64},
-    record::{Origin, Record},
+    record::{Lowering, Origin, Record},
 };
 
 /// The file system, in which the marks are one file.
@@ -116,7 +118,7 @@ pub trait Host<T: TickType> {
     /// The time since a moment that does not change, by a clock that is never set.
     fn monotonic(&self) -> Duration;
 
-    /// The longest that a call waits for a clock that went back, in microseconds.
+    /// The longest that a call waits for a clock that went back or stands still, in microseconds.
     fn max_clock_wait(&self) -> u64;
 
     /// Waits for so many microseconds, or less. If the call is cancelled, this unwinds.
@@ -127,6 +129,9 @@ pub trait Host<T: TickType> {
 
     /// The timeline of the write-ahead log.
     fn wal_timeline(&self) -> u32;
+
+    /// Whether a database exists.
+    fn has_database(&self, database: u32) -> bool;
 
     /// The time of the last commit that recovery replayed before a promotion, in microseconds since 1970.
     fn last_replayed_commit(&self) -> Option<i64>;
@@ -166,6 +171,14 @@ pub enum Error {
         until: i64,
         /// How far that is ahead of the clock.
         micros: u64,
+        /// Whether readers were told such a horizon, whatever the IDs are.
+        is_told: bool,
+    },
+    /// All sequence numbers of a tick are used up, and the clock has not left it for longer than the
+    /// [host](Host::max_clock_wait) allows.
+    ClockStandsStill {
+        /// For how many microseconds.
+        micros: u64,
     },
 }
 
@@ -182,6 +195,9 @@ impl fmt::Display for Error {
             Self::NoRecord => f.write_str("the file of the marks holds no whole record"),
             Self::OutOfEpoch(error) => error.fmt(f),
             Self::ClockWentBack { micros, .. } => write!(f, "the clock went back by {micros} microseconds"),
+            Self::ClockStandsStill { micros } => {
+                write!(f, "the clock has stood still for {micros} microseconds")
+            }
         }
     }
 }
@@ -232,6 +248,10 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     pub slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.
     resumed: AtomicU64,
+    /// The mark of the horizons in the file, as a word of their generation.
+    told: AtomicU64,
+    /// The [lowering](crate::record::Lowering) in the file: to which tick, and from which.
+    lowering: [AtomicU64; 2],
     /// For each database, the floor of its transactions and the highest horizon that its readers were told.
     pub horizons: Horizons,
 }
@@ -246,6 +266,8 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             scheme_counter: atomic::AtomicU64::new(0),
             slots: core::array::from_fn(|_| Slot::default()),
             resumed: AtomicU64::new(0),
+            told: AtomicU64::new(0),
+            lowering: [AtomicU64::new(0), AtomicU64::new(0)],
             horizons: Horizons::default(),
         }
     }
@@ -260,13 +282,20 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     /// Starts the generators at the marks of a record.
     fn start(&self, record: &Record<T>, now: T) {
         self.marks.restore(record.limits, record.current);
-        self.horizons.resume(record.limits[0].min(record.limits[1]));
+        self.horizons.resume(record.horizon);
+        self.note_horizon(record.horizon.get(), record.lowering);
         self.serial.store(record.serial, Relaxed);
         self.resumed.store(now.get(), Relaxed);
         for slot in &self.slots {
             slot.resume(&self.marks);
         }
         self.ready.store(true, Release);
+    }
+
+    /// Notes what the file says of the horizons.
+    fn note_horizon(&self, told: u64, Lowering { to, from }: Lowering<T>) {
+        self.told.store(told, Relaxed);
+        self.lowering.iter().zip([to, from]).for_each(|(old, new)| old.store(new.get(), Relaxed));
     }
 
     /// The generator of a number: a partition or a worker.

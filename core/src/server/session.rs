@@ -5,8 +5,12 @@ use core::time::Duration;
 use crate::{
     ClaimError, DatabaseHorizon, Horizon, Member, Reach, Slot, Stamp, Step, Tick, TickType, Transaction,
     Watch,
+    record::Lowering,
     server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
 };
+
+/// The least time in microseconds after which a clock counts as one that stands still: two of the longest ticks.
+const STANDSTILL_US: u64 = 2_000_000;
 
 /// A process that generates IDs: the generator that its number leads to, and the file of the marks.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +94,8 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOT
     /// returns the tick to wait for.
     fn next_from(&self, low: impl Fn() -> T, announce: impl Fn(T) -> T) -> Result<Stamp<T>, Error> {
         let mut clock_wait = ClockWait::default();
+        // A tick whose numbers are used up; since when this call has waited for its end, and for how long when it last tried.
+        let (mut used_up, mut since, mut waited) = (None, Duration::ZERO, Duration::ZERO);
         loop {
             match self.claim(low()) {
                 Ok(stamp) => {
@@ -99,17 +105,27 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOT
                     return Ok(stamp);
                 }
                 Err(ClaimError::SequenceExhausted { until }) => {
+                    let host = &self.marks.host;
+                    if used_up.replace(until) != Some(until) {
+                        // The first one, or others have used up the numbers of a later one, too.
+                        (since, waited) = (host.monotonic(), Duration::ZERO);
+                    }
+                    let micros = waited.as_micros() as u64;
+                    if micros > host.max_clock_wait().max(STANDSTILL_US) {
+                        return Err(Error::ClockStandsStill { micros });
+                    }
                     self.slot.note_overflow();
                     // No longer than a tick, since the clock may have stepped back just now.
                     self.wait(Wait::Tick, self.micros_until(until).min(1_000_000 / T::PER_SECOND));
+                    waited = host.monotonic().saturating_sub(since);
                 }
                 Err(ClaimError::ClockWentBack { until, .. }) => {
-                    self.wait_for_clock(&mut clock_wait, until)?
+                    self.wait_for_clock(&mut clock_wait, until, false)?
                 }
                 Err(ClaimError::TooEarly { now }) => {
                     let first = announce(now);
                     if first > now {
-                        self.wait_for_clock(&mut clock_wait, first)?;
+                        self.wait_for_clock(&mut clock_wait, first, true)?;
                     }
                 }
                 Err(ClaimError::MarkReached { tick_tock, tick }) => self.marks.renew(tick_tock, tick)?,
@@ -118,12 +134,12 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOT
         }
     }
 
-    fn wait_for_clock(&self, clock_wait: &mut ClockWait, until: T) -> Result<(), Error> {
+    fn wait_for_clock(&self, clock_wait: &mut ClockWait, until: T, is_told: bool) -> Result<(), Error> {
         // Monitoring shows what is waited for, even before the first ID.
         self.slot.note_partition(self.number);
         let (host, micros) = (&self.marks.host, self.micros_until(until));
         if clock_wait.micros(host) + micros > host.max_clock_wait() {
-            return Err(Error::ClockWentBack { until: host.epoch().unix_micros(until), micros });
+            return Err(Error::ClockWentBack { until: host.epoch().unix_micros(until), micros, is_told });
         }
         self.wait(Wait::Clock, micros);
         Ok(())
@@ -144,9 +160,13 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOT
 
 impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     /// The horizon of a database of this server.
-    pub fn horizon_of(&self, database: u32) -> DatabaseHorizon<'a> {
+    ///
+    /// # Errors
+    ///
+    /// The database has no place yet, and the file of the marks could not be locked.
+    pub fn horizon_of(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
         // The generators have resumed, and so have the horizons.
-        self.shared().horizons.of(database)
+        self.shared().horizons.of(database).map_or_else(|| self.marks.take_place(database), Ok)
     }
 
     /// Claims the next stamp for a transaction, which announces its first one, and waits if it has to.
@@ -158,12 +178,12 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         self.next_from(|| transaction.announced(), |now| transaction.announce(member, now))
     }
 
-    /// Advances the horizon of a database to so many ticks before the present one, writes marks of both sides that are not
-    /// below it, and returns it. For `open` and `prepared` see [`Horizon::advance`].
+    /// Advances the horizon of a database to so many ticks before the present one, raises the mark of the horizons on disk to it,
+    /// and returns it. For `open` and `prepared` see [`Horizon::advance`].
     ///
     /// # Errors
     ///
-    /// The marks could not be written.
+    /// The mark could not be written.
     pub fn horizon(
         &self,
         horizon: &Horizon,
@@ -171,11 +191,30 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         open: impl Fn() -> Option<Tick>,
         prepared: impl Fn() -> Option<Tick>,
     ) -> Result<Tick, Error> {
-        let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
-        let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
-        let horizon = horizon.advance(to, open, prepared);
-        self.marks.secure(horizon, now.max(horizon))?;
-        Ok(horizon)
+        loop {
+            let generation = horizon.generation();
+            let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
+            let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
+            let reached = horizon.advance(generation, to, &open, &prepared);
+            self.marks.secure(generation, reached, now.max(reached))?;
+            if horizon.generation() == generation {
+                return Ok(reached);
+            }
+        }
+    }
+
+    /// Lowers the horizons of all databases to the clock: see [`MarksFile::lower`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn lower_horizons(&self) -> Result<Option<Lowering>, Error> {
+        self.marks.lower()
+    }
+
+    /// The earliest reading of the clock at which the session's generator does not wait for the clock, whatever the horizon is.
+    pub fn safe(&self) -> Tick {
+        self.slot.state().safe
     }
 
     /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have announced, and

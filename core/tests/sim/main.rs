@@ -76,6 +76,9 @@ const EVENTS: &[&str] = &[
     "backward steps between two steps of a wait",
     "copies of a database",
     "horizons above open transactions of another database",
+    "horizons that were lowered",
+    "horizons that were read while they were lowered",
+    "errors: the clock stands still",
 ];
 
 fn number(name: &str) -> Option<u64> {

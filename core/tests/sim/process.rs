@@ -33,6 +33,10 @@ struct Own {
     transaction: Transaction,
     /// When the present call began to wait for the clock.
     waits_since: Cell<Option<i64>>,
+    /// What it has last read from the clock.
+    read: Cell<i64>,
+    /// Since when it has waited for the end of a tick while the clock read the same time, and which.
+    ticks_since: Cell<Option<(i64, i64)>>,
 }
 
 /// The payload of a call that was cancelled.
@@ -47,6 +51,7 @@ impl Host<Tick> for Process<'_> {
         let world = self.world;
         world.pause();
         let now = self.machine.clock(world);
+        self.own.read.set(now);
         if world.faults.steps_at_readings && !world.ending.get() && world.one_in(50) {
             world.step(self.machine, world.below(40_000) as i64 - 20_000);
         }
@@ -67,8 +72,8 @@ impl Host<Tick> for Process<'_> {
             Wait::Clock => "waits for the clock",
             Wait::Marks => "waits for a writer of the marks",
         });
-        if wait == Wait::Tick && micros > 4000 {
-            self.world.fail(format!("a wait of {micros} us for the next tick"));
+        if wait == Wait::Tick {
+            self.wait_for_tick(micros);
         }
         if wait == Wait::Clock {
             let now = self.world.time.get();
@@ -92,6 +97,10 @@ impl Host<Tick> for Process<'_> {
 
     fn system_identifier(&self) -> u64 {
         self.machine.system_identifier.get()
+    }
+
+    fn has_database(&self, database: u32) -> bool {
+        [1, self.machine.second.get()].contains(&database)
     }
 
     fn wal_timeline(&self) -> u32 {
@@ -119,6 +128,31 @@ impl Process<'_> {
     fn is_too_long(&self, micros: u64) -> bool {
         let now = self.world.time.get();
         (now - self.own.waits_since.get().unwrap_or(now)) as u64 + micros > self.machine.max_clock_wait.get()
+    }
+
+    /// A wait for the next tick, which never is long, and has an end if the clock stands still.
+    fn wait_for_tick(&self, micros: u64) {
+        let (world, own) = (self.world, self.own);
+        if micros > 4000 {
+            world.fail(format!("a wait of {micros} us for the next tick"));
+        }
+        // Up to here the clock has stood still for as long as this, or longer.
+        let now = (world.time.get(), self.machine.clock(world));
+        let (since, clock) = own.ticks_since.get().filter(|(_, clock)| *clock == now.1).unwrap_or(now);
+        own.ticks_since.set(Some((since, clock)));
+        let most = self.machine.max_clock_wait.get().max(2_000_000) as i64;
+        if now.0 - since > most + 1_000_000 {
+            world.fail(format!("a wait of {} us for a clock that stands still", now.0 - since));
+        }
+    }
+
+    /// A call has found that the clock has stood still for so long, when it last read it.
+    fn check_standstill(&self, micros: i64) {
+        let (time, read) = (self.world.time.get(), self.own.read.get());
+        let (since, clock) = self.own.ticks_since.get().unwrap_or((time, 0));
+        if time - since < micros - 1_000_000 || read - clock >= 4000 {
+            self.world.fail(format!("the clock moves, and counts as one that has stood for {micros} us"));
+        }
     }
 
     fn sync(&self, function: &str, file: &Handle) -> io::Result<()> {
@@ -238,6 +272,7 @@ pub(crate) fn live(world: &World, machine: &Machine, place: usize) {
             }
             3 => process.finish_prepared(),
             4 if world.one_in(4) => process.wait(&session),
+            4 if world.faults.lowers && world.one_in(3) => process.lower(&session),
             4 if place == SECOND && world.one_in(2) => process.copy(),
             4 => world.nap(machine, place, 1 + world.below(20_000) as i64),
             _ if place >= WORKERS => process.work(&session, &last),
@@ -276,7 +311,7 @@ pub(crate) fn call(world: &World, machine: &Machine, name: &str) {
     machine.begin(0);
     let result = match name {
         "horizon" => session
-            .horizon(&session.horizon_of(1), 250, || None, || None)
+            .horizon(&session.horizon_of(1).unwrap(), 250, || None, || None)
             .map(|tick| format!("{} ms, side 0", millis(tick))),
         _ => process.next(&session, &process.own.transaction, 0, &last).map(|()| {
             let (stamp, _) = last.get().unwrap();
@@ -325,11 +360,16 @@ impl<'a> Process<'a> {
             Some(stamp) => stamp,
             None => {
                 self.own.waits_since.set(None);
-                let result = session.next_of(transaction, &self.member(session, leader));
+                self.own.ticks_since.set(None);
+                let result =
+                    self.member(session, leader).and_then(|member| session.next_of(transaction, &member));
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
                     && !self.is_too_long(*micros)
                 {
                     self.world.fail(format!("an error instead of a wait of {micros} us"));
+                }
+                if let Err(Error::ClockStandsStill { micros }) = &result {
+                    self.check_standstill(*micros as i64);
                 }
                 result?
             }
@@ -368,6 +408,7 @@ impl<'a> Process<'a> {
                 self.world.say(self.machine, || format!("p{} {error}", self.place));
                 self.world.count(match error {
                     Error::ClockWentBack { .. } => "errors: the clock went back",
+                    Error::ClockStandsStill { .. } => "errors: the clock stands still",
                     Error::Io { .. } => "errors: the file of the marks",
                     Error::OutOfEpoch(_) | Error::NoRecord => "other errors",
                 });
@@ -380,11 +421,16 @@ impl<'a> Process<'a> {
         let (world, machine, place) = (self.world, self.machine, self.place);
         let transaction = &self.own.transaction;
         machine.begin(place);
-        let (mut good, mut position) = (true, 0);
+        let (mut good, mut position, mut lowerings) = (true, 0, machine.lowerings.get());
         for _ in 0..1 + world.below(4) {
             match world.below(8) {
                 // A reader of a feed reads rows below it and stores how far.
-                0 => position = self.read_horizon(session).map_or(position, |(horizon, _)| horizon.get()),
+                0 => {
+                    let before = machine.lowerings.get();
+                    if let Some((horizon, _)) = self.read_horizon(session) {
+                        (position, lowerings) = (horizon.get(), before);
+                    }
+                }
                 1 => world.nap(machine, place, world.below(30_000) as i64),
                 2 if good => {
                     // A subtransaction that is rolled back.
@@ -408,7 +454,8 @@ impl<'a> Process<'a> {
         }
         match world.below(8) {
             0 => self.prepare(session),
-            1..=5 if good => self.commit(position),
+            // A feed that was set back meanwhile stays there.
+            1..=5 if good => self.commit(if lowerings == machine.lowerings.get() { position } else { 0 }),
             _ => {
                 machine.rows[place].borrow_mut().clear();
                 machine.numbers[place].set(0);
@@ -445,19 +492,25 @@ impl<'a> Process<'a> {
     }
 
     /// This process, or a parallel worker of a leader.
-    fn member(&self, session: &Generator<'a>, leader: usize) -> Member<'a> {
+    fn member(&self, session: &Generator<'a>, leader: usize) -> Result<Member<'a>, Error> {
         let machine = self.machine;
-        Member {
-            horizon: session.horizon_of(machine.database(leader)).horizon(),
+        Ok(Member {
+            horizon: session.horizon_of(machine.database(leader))?.horizon(),
             announcement: &machine.announcements[leader],
             number: machine.numbers[leader].get(),
             is_shared: machine.led[leader].get(),
-        }
+        })
     }
 
     fn prepare(&self, session: &Generator<'a>) {
         let (world, machine, place) = (self.world, self.machine, self.place);
-        let tick = self.own.transaction.prepare(&self.member(session, place));
+        let horizons = &session.shared().horizons;
+        let tick = self.own.transaction.prepare(&Member {
+            horizon: horizons.find(machine.database(place)).horizon(),
+            announcement: &machine.announcements[place],
+            number: machine.numbers[place].get(),
+            is_shared: machine.led[place].get(),
+        });
         machine.preparing[place].set(tick);
         world.say(machine, || format!("p{place} prepares with {tick:?}"));
         world.pause();
@@ -550,13 +603,44 @@ impl<'a> Process<'a> {
         prepared.filter_map(|(_, tick)| tick).chain(preparing).min()
     }
 
+    /// Lowers what readers were told of the future, and sets the positions of all feeds back. IDs can be below both from some
+    /// moment of the call on.
+    fn lower(&self, session: &Generator<'a>) {
+        let (world, machine) = (self.world, self.machine);
+        machine.lowerings.set(machine.lowerings.get() + 1);
+        machine.lowering.set(machine.lowering.get() + 1);
+        let told = machine.told.each_ref().map(|told| told.replace(0));
+        let position = machine.position.replace(0);
+        machine.returned.iter().for_each(|returned| returned.set(0));
+        let generation = || session.shared().horizons.find(1).generation();
+        let before = generation();
+        let result = self.statement(|| session.lower_horizons());
+        machine.lowerings.set(machine.lowerings.get() + 1);
+        machine.lowering.set(machine.lowering.get() - 1);
+        world.say(machine, || format!("p{} lowers: {result:?}", self.place));
+        if generation() > before {
+            world.count("horizons that were lowered");
+        }
+        // If it was cancelled, too, others do not know what the next start finds.
+        let failed = !matches!(result, Some(Ok(_)));
+        machine.lowering_failed.set(machine.lowering_failed.get() || failed);
+        if machine.lowering.get() == 0
+            && let Some(Ok(lowered)) = result
+        {
+            // Of several calls, the first one's place is known as long as it matters.
+            let to = lowered.map_or(u64::MAX, |lowering| lowering.to.get());
+            machine.told.iter().zip(told).for_each(|(now, before)| now.set(before.min(to)));
+            machine.position.set(position.min(to));
+        }
+    }
+
     /// The horizon and the margin.
     fn read_horizon(&self, session: &Generator<'a>) -> Option<(Tick, u64)> {
         let (world, machine) = (self.world, self.machine);
         let margin = [0, 1 + world.below(10), 250, world.below(2000)][world.below(4) as usize];
         let (database, index) = (machine.database(self.place), usize::from(self.place == SECOND));
-        let of_database = session.horizon_of(database);
-        let before = machine.returned[index].get();
+        let of_database = self.statement(|| session.horizon_of(database))?.ok()?;
+        let (before, lowerings) = (machine.returned[index].get(), machine.lowerings.get());
         let (open, prepared) = (|| self.open(of_database), || self.prepared(of_database));
         let horizon = match self.statement(|| session.horizon(&of_database, margin, open, prepared))? {
             Ok(horizon) => horizon,
@@ -564,7 +648,13 @@ impl<'a> Process<'a> {
         };
         world.say(machine, || format!("p{} horizon {}", self.place, horizon.get()));
         world.count("horizons");
-        if horizon.get() < before {
+        if machine.lowering.get() > 0 {
+            // It can be of an earlier generation.
+            return Some((horizon, margin));
+        }
+        if lowerings != machine.lowerings.get() {
+            world.count("horizons that were read while they were lowered");
+        } else if horizon.get() < before {
             world.fail(format!("the horizon went back from {before} to {}", horizon.get()));
         }
         let open: Vec<Row> = machine.open_rows(database);

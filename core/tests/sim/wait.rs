@@ -60,7 +60,7 @@ impl Process<'_> {
         let (world, machine) = (self.world, self.machine);
         let margin = [0, 10, 250][world.below(3) as usize];
         let database = machine.database(self.place);
-        let horizon = session.horizon_of(database);
+        let horizon = session.shared().horizons.find(database);
         let longest = if world.one_in(4) { 15_000_000 } else { 1_000_000 };
         let until = self.monotonic() + Duration::from_micros(world.below(longest));
         let mut watch = Watch::new(margin, until);

@@ -11,7 +11,7 @@ use std::{
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 use sno_core::{
     Announcement, Prefix, SequenceRange, Stamp, Tick,
-    record::{LENGTH, Origin, Record},
+    record::{LENGTH, Lowering, Origin, Record},
     server::Shared,
     simulated,
 };
@@ -69,6 +69,8 @@ pub(crate) struct Faults {
     full_disks: bool,
     pub(crate) short_writes: bool,
     pub(crate) cancels: bool,
+    /// Horizons are lowered.
+    pub(crate) lowers: bool,
     /// Servers share a number, with sequence ranges that do not overlap.
     shared_number: bool,
     /// The longest time in microseconds that a step takes.
@@ -163,7 +165,12 @@ pub(crate) struct Machine {
     pub(crate) returned: [Cell<u64>; 2],
     /// The horizon below which no ID may come any more, and the highest position of a feed in a committed transaction.
     pub(crate) told: [Cell<u64>; 2],
-    position: Cell<u64>,
+    pub(crate) position: Cell<u64>,
+    /// How many calls that lower horizons have begun and ended, and how many run.
+    pub(crate) lowerings: Cell<u64>,
+    pub(crate) lowering: Cell<u64>,
+    /// Whether one has failed, so that nobody knows what the next start finds.
+    pub(crate) lowering_failed: Cell<bool>,
     /// The highest tick on each side since the file was replaced, and of all IDs.
     highest: Cell<[u64; 2]>,
     /// The marks that the server found at its start: each side is used above its mark only.
@@ -280,6 +287,7 @@ impl World {
             full_disks: some(4),
             short_writes: some(3),
             cancels: some(3),
+            lowers: some(3),
             shared_number: some(4) || without == Some(Condition::DifferentNumbers),
             pace: [3, 30, 300, 3000][below(4) as usize],
             switch: 1 + below(8),
@@ -324,7 +332,15 @@ impl World {
                     machine.system_identifier.get(),
                     Origin::new(1, 0, machine.prefix.get(), machine.range.get()),
                 );
-                let record = Record { serial, limits, current: world.one_in(2), system_identifier, origin };
+                let record = Record {
+                    serial,
+                    limits,
+                    current: world.one_in(2),
+                    horizon: limits[0].min(limits[1]),
+                    lowering: Lowering::NONE,
+                    system_identifier,
+                    origin,
+                };
                 let mut file = vec![b' '; 2 * LENGTH];
                 file[record.offset() as usize..][..LENGTH].copy_from_slice(&record.encode());
                 machine.disk.replace(Some(file));
@@ -506,7 +522,7 @@ impl World {
             3 => shared.marks.limit(false),
             4 => shared.marks.limit(true),
             5 => Tick::new(machine.some_tick.get()).unwrap(),
-            _ => shared.horizons.floor(1),
+            _ => shared.horizons.find(1).floor(),
         };
         let micros = tick.unix_micros() + (self.below(3) as i64 - 1) * 4000 - machine.clock(self);
         if micros.abs() < 3_600_000_000 {
@@ -532,7 +548,8 @@ impl World {
             }
             5 if faults.freezes => {
                 machine.set_clock(self, machine.clock(self), machine.rate.get());
-                machine.until.set(self.time.get() + below(2_000_000));
+                let longest = [2_000_000, 10_000_000][self.below(2) as usize];
+                machine.until.set(self.time.get() + below(longest));
                 self.count("clocks that stood still");
             }
             7 if faults.reloads => {
@@ -570,6 +587,13 @@ impl World {
             }
         }
         machine.has_restarted.set(true);
+        machine.lowerings.set(machine.lowerings.get() + 1);
+        // A call that was interrupted has failed, too.
+        if machine.lowering.replace(0) > 0 || machine.lowering_failed.get() {
+            machine.lowering_failed.set(false);
+            let told = machine.told.iter().chain(&machine.returned).chain([&machine.position]);
+            told.for_each(|tick| tick.set(0));
+        }
         *machine.shared.borrow_mut() = Rc::default();
         machine.announcements.iter().for_each(Announcement::clear);
         machine.prepared.borrow_mut().retain(|prepared| !prepared.is_visible);
@@ -973,15 +997,15 @@ fn end(world: &Rc<World>, fibers: &mut [Vec<Fiber>]) {
         }
     }
     for (index, machine) in world.machines.iter().enumerate() {
-        let record = machine.disk.content().and_then(|content| newest_record(&content));
-        let ahead = record.map_or(0, |(_, marks)| marks[0].max(marks[1]));
+        let record = machine.disk.content().and_then(|content| Record::<Tick>::newest(&content));
+        let ahead = record
+            .map_or(0, |Record { limits: [one, other], horizon, .. }| one.max(other).max(horizon).get());
         let replayed = machine.replayed.get().map_or(0, |commit| Tick::floor(commit).unwrap().get());
-        let floor = [1, machine.second.get()].map(|database| machine.shared().horizons.floor(database).get());
-        let to =
-            Tick::new(ahead.max(replayed).max(floor[0]).max(floor[1]).max(machine.last_tick.get()) + 1000)
-                .unwrap()
-                .unix_micros()
-                - machine.clock(world);
+        let floor = machine.shared().horizons.highest_floor().get();
+        let to = Tick::new(ahead.max(replayed).max(floor).max(machine.last_tick.get()) + 1000)
+            .unwrap()
+            .unix_micros()
+            - machine.clock(world);
         world.step(machine, to.max(0));
         machine.prepared.borrow_mut().clear();
         machine.parked[0].set(false);

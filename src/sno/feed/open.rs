@@ -320,7 +320,7 @@ impl Feed {
             .hint(match given {
                 Some(_) => "Ask the server of the rows for its horizon again.",
                 None => {
-                    "Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again."
+                    "If the clock is right, and was fast before, a superuser can call sno_lower_horizon(). Otherwise correct it, and call sno_seek_feed() with a time before such rows."
                 }
             })
     }

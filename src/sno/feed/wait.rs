@@ -187,7 +187,7 @@ fn step(watch: &mut Watch) -> Result<Step, Error> {
         ));
     }
     let session = session()?;
-    let database = Database::new(session.horizon_of(own_database()))?;
+    let database = Database::new(session.shared().horizons.find(own_database()))?;
     let open = || database.open().map(|(_, tick)| tick).min();
     let prepared = || {
         let prepared = database.prepared();

@@ -6,7 +6,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum},
 };
-use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick};
+use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick, record::Lowering};
 
 use crate::{
     generator::errors,
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-export! { sno_horizon, sno_horizon_holders }
+export! { sno_horizon, sno_horizon_holders, sno_lower_horizons }
 
 /// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come.
 pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
@@ -47,13 +47,25 @@ pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let margin = u64::try_from(margin.micros())
         .map_err(|_| Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, "margin must not be negative"))?;
     let session = session()?;
-    let database = Database::new(session.horizon_of(own_database()))?;
+    let horizon = session.horizon_of(own_database()).map_err(errors::generation::<SnoScheme>)?;
+    let database = Database::new(horizon)?;
     let open = || database.open().map(|(_, tick)| tick).min();
     let prepared = || database.prepared().ticks().min();
     let tick = session
         .horizon(&database.horizon, margin.div_ceil(Tick::MICROS), open, prepared)
         .map_err(errors::generation::<SnoScheme>)?;
     Ok(first_id(tick))
+}
+
+/// `sno_lower_horizons() → (since, until, safe)`: lowers the horizons of all databases that are ahead of the clock. There can be IDs
+/// below what readers were told from `since` on, and they were told no more than `until`; both are null if the clock has passed that. This
+/// session's generator waits until `safe`.
+fn sno_lower_horizons() -> Result<Row<3>, Error> {
+    let session = session()?;
+    let lowering = session.lower_horizons().map_err(errors::generation::<SnoScheme>)?;
+    let time =
+        |tick: fn(&Lowering) -> Tick| lowering.as_ref().map(|lowering| Timestamp::from(tick(lowering)));
+    Ok([time(|to| to.to).into(), time(|to| to.from).into(), Timestamp::from(session.safe()).into()])
 }
 
 /// The smallest ID of a tick.

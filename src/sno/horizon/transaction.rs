@@ -53,7 +53,8 @@ fn present_member() -> Result<Member<'static>, Error> {
 
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
-    let member = member(session.horizon_of(own_database()))?;
+    let horizon = session.horizon_of(own_database()).map_err(errors::generation::<SnoScheme>)?;
+    let member = member(horizon)?;
     session.next_of(&TRANSACTION, &member).map_err(errors::generation::<SnoScheme>)
 }
 
