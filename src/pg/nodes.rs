@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use pgrx::pg_sys::{List, ListCell, Node, NodeTag, Oid, RelabelType, Var};
+use pgrx::pg_sys::{self, List, ListCell, Node, NodeTag, Oid, RelabelType, Var};
 
 use crate::pg::raw;
 
@@ -35,7 +35,7 @@ pub(crate) unsafe fn nth_entry<T>(array: *mut *mut T, relid: u32) -> Option<*mut
 ///
 /// # Safety
 /// A list of OIDs, or null, which is the empty list. It does not change while the result is used.
-pub(crate) unsafe fn oids<'a>(list: *const List) -> impl Iterator<Item = Oid> + 'a {
+unsafe fn oids<'a>(list: *const List) -> impl Iterator<Item = Oid> + 'a {
     let cells: &[ListCell] = if list.is_null() {
         &[]
     } else {
@@ -101,5 +101,26 @@ pub(crate) unsafe fn with<T: Copy>(array: *const T, length: i32, place: usize, e
         copy.copy_from_nonoverlapping(array, length as usize);
         copy.add(place).write(element);
         copy
+    }
+}
+
+/// Has a function look at each index of a table: at the number of its first column, 0 if that is an expression, and at its
+/// expressions.
+///
+/// # Safety
+/// A table that the query has locked, and its number in the query; and as for [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(crate) unsafe fn each_index(table: Oid, relid: u32, mut look: impl FnMut(i32, *mut List)) {
+    // SAFETY: PostgreSQL's descriptions, which are used while they are open.
+    unsafe {
+        let table = raw::table_open(table, pg_sys::NoLock as i32);
+        for index in oids(raw::RelationGetIndexList(table)) {
+            let index = raw::index_open(index, pg_sys::AccessShareLock as i32);
+            let expressions = raw::RelationGetIndexExpressions(index);
+            raw::ChangeVarNodes(expressions.cast(), 1, relid as i32, 0);
+            look((*(*index).rd_index).indkey.values.as_ptr().read().into(), expressions);
+            raw::index_close(index, pg_sys::NoLock as i32);
+        }
+        raw::table_close(table, pg_sys::NoLock as i32);
     }
 }

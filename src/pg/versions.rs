@@ -19,6 +19,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
         self, EquivalenceClass, EquivalenceMember, Node, Oid, PGPROC, PlannerInfo, RangeTblEntry, RelOptInfo,
+        Relids, RestrictInfo,
     },
 };
 
@@ -161,6 +162,75 @@ pub(crate) unsafe fn find_member<T>(
             setup_eclass_member_iterator(&mut iterator, class, (*relation).relids);
             std::iter::from_fn(|| eclass_member_iterator_next(&mut iterator).as_ref()).find_map(of)
         }
+    }
+}
+
+/// A condition that is distributed to the same relation as another one.
+///
+/// # Safety
+/// A condition that is not AND, and the other one's node, of the same planning.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(crate) unsafe fn restriction(
+    root: *mut PlannerInfo,
+    condition: *mut Node,
+    other: &RestrictInfo,
+) -> *mut RestrictInfo {
+    unsafe extern "C-unwind" {
+        #[cfg(feature = "pg15")]
+        fn make_restrictinfo(
+            root: *mut PlannerInfo,
+            condition: *mut Node,
+            is_pushed_down: bool,
+            outerjoin_delayed: bool,
+            is_constant: bool,
+            security_level: u32,
+            required: Relids,
+            outer: Relids,
+            nullable: Relids,
+        ) -> *mut RestrictInfo;
+        #[cfg(not(feature = "pg15"))]
+        fn make_restrictinfo(
+            root: *mut PlannerInfo,
+            condition: *mut Node,
+            is_pushed_down: bool,
+            has_clone: bool,
+            is_clone: bool,
+            is_constant: bool,
+            security_level: u32,
+            required: Relids,
+            incompatible: Relids,
+            outer: Relids,
+        ) -> *mut RestrictInfo;
+    }
+
+    let (pushed, level, required) = (other.is_pushed_down, other.security_level, ptr::null_mut());
+    // SAFETY: as the caller says.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        return make_restrictinfo(
+            root,
+            condition,
+            pushed,
+            other.outerjoin_delayed,
+            false,
+            level,
+            required,
+            other.outer_relids,
+            other.nullable_relids,
+        );
+        #[cfg(not(feature = "pg15"))]
+        make_restrictinfo(
+            root,
+            condition,
+            pushed,
+            other.has_clone,
+            other.is_clone,
+            false,
+            level,
+            required,
+            other.incompatible_relids,
+            other.outer_relids,
+        )
     }
 }
 

@@ -1,11 +1,9 @@
-//! Planner support: conditions and orders by time become ones by the ID, which indexes and partitions know, with
-//! estimates.
+//! Planner support: conditions and orders by time become ones by the ID, which indexes and partitions know.
 //!
 //! # The way of a query
 //!
-//! PostgreSQL enters at five places, here in the order in which one planning of `… WHERE sno_time(id) >= t ORDER BY
-//! sno_time(id)` passes them. The hooks are installed by a preloaded library only; the others belong to functions and
-//! operators of the catalogs, and work in each backend.
+//! PostgreSQL enters at five places, here in the order of one planning of `… WHERE sno_time(id) >= t ORDER BY sno_time(id)`.
+//! The hooks are those of a preloaded library; the others belong to functions and operators, and work in each backend.
 //!
 //! | place | PostgreSQL calls it | what it does, and leaves in the query |
 //! |---|---|---|

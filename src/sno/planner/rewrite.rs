@@ -25,17 +25,17 @@ use pgrx::{
     GucContext, GucFlags, GucRegistry, GucSetting,
     pg_sys::{
         self, BoolExprType, FromExpr, FuncExpr, IndexOptInfo, JoinExpr, JoinType, List, Node, NodeTag,
-        NullTest, Oid, OpExpr, PlannerInfo, Query, RTEKind, RangeTblEntry, RelOptInfo, RowCompareExpr,
-        SortGroupClause,
+        NullTest, Oid, OpExpr, PlannerInfo, Query, RTEKind, RangeTblEntry, RelOptInfo, RestrictInfo,
+        RowCompareExpr, SortGroupClause,
     },
 };
 use sno_core::Sno;
 
 use crate::{
     pg::{
-        nodes::{copy, nodes, nth_entry, oids, variable},
+        nodes::{copy, each_index, nodes, nth_entry, variable},
         raw::{self, check_for_interrupts},
-        versions::{may_call, on_table},
+        versions::{may_call, on_table, restriction},
     },
     sno::{
         id::c::sno_time,
@@ -161,17 +161,25 @@ impl Table {
 
     /// Rewrites the conditions that are distributed to this relation already.
     unsafe fn restrictions(self) {
-        // They are copied to its arms by their `clause` alone, and may be part of other lists.
         let restrictions = (*self.relation).baserestrictinfo;
-        for (place, &node) in nodes(restrictions).iter().enumerate() {
-            let info = &mut *copy(node).cast::<pg_sys::RestrictInfo>();
-            (*(*restrictions).elements.add(place)).ptr_value = ptr::from_mut(info).cast();
-            let list = raw::lappend(ptr::null_mut(), info.clause.cast());
-            self.clauses(list, RESTRICTIONS);
-            info.clause = match *nodes(list) {
-                [clause] => clause.cast(),
-                _ => raw::make_andclause(list),
-            };
+        for place in 0..nodes(restrictions).len() {
+            let Some(&info) = nodes(restrictions).get(place) else { return };
+            let info = &*info.cast::<RestrictInfo>();
+            let clauses = raw::lappend(ptr::null_mut(), copy(info.clause.cast()).cast());
+            self.clauses(clauses, RESTRICTIONS);
+            let is = |info: &RestrictInfo, clause: *mut Node| raw::equal(info.clause.cast(), clause.cast());
+            for (number, &clause) in nodes(clauses).iter().enumerate() {
+                // Not twice, for two arms.
+                if is(info, clause) || nodes(restrictions).iter().any(|&info| is(&*info.cast(), clause)) {
+                    continue;
+                }
+                let info = restriction(self.root, clause, info);
+                if number == 0 {
+                    (*(*restrictions).elements.add(place)).ptr_value = info.cast();
+                } else {
+                    raw::lappend(restrictions, info.cast());
+                }
+            }
         }
     }
 
@@ -393,20 +401,14 @@ impl Table {
             let IndexOptInfo { indexkeys, indexprs, .. } = *index.cast();
             look(*indexkeys, indexprs);
         }
-        let Some(entry) = nth_entry((*self.root).simple_rte_array, self.relid) else { return };
-        if !indexes.is_null() || !(*entry).inh || (*entry).rtekind != RTEKind::RTE_RELATION {
-            return;
-        }
         // PostgreSQL does not list those of a table that has children; of a partitioned one, it does from 16 on.
-        let table = raw::table_open((*entry).relid, pg_sys::NoLock as i32);
-        for index in oids(raw::RelationGetIndexList(table)) {
-            let index = raw::index_open(index, pg_sys::AccessShareLock as i32);
-            let expressions = raw::RelationGetIndexExpressions(index);
-            raw::ChangeVarNodes(expressions.cast(), 1, self.relid as i32, 0);
-            look((*(*index).rd_index).indkey.values.as_ptr().read().into(), expressions);
-            raw::index_close(index, pg_sys::NoLock as i32);
+        if let Some(entry) = nth_entry((*self.root).simple_rte_array, self.relid)
+            && indexes.is_null()
+            && (*entry).inh
+            && (*entry).rtekind == RTEKind::RTE_RELATION
+        {
+            each_index((*entry).relid, self.relid, look);
         }
-        raw::table_close(table, pg_sys::NoLock as i32);
     }
 
     /// The column in `sno_time(column)`, or in the same `AT TIME ZONE 'UTC'`, if it is one of this table.

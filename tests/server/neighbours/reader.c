@@ -7,7 +7,9 @@
 #include "fmgr.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
@@ -81,12 +83,30 @@ read_paths(List *paths)
 }
 
 static void
-read_relation(RelOptInfo *rel)
+read_conditions(PlannerInfo *root, List *conditions)
+{
+	ListCell   *cell;
+
+	foreach(cell, conditions)
+	{
+		RestrictInfo *info = lfirst_node(RestrictInfo, cell);
+
+		CHECK(is_orclause(info->clause) == (info->orclause != NULL));
+		CHECK(bms_equal(info->clause_relids, pull_varnos(root, (Node *) info->clause)));
+		CHECK(info->mergeopfamilies == NIL || (is_opclause(info->clause) &&
+			  op_mergejoinable(((OpExpr *) info->clause)->opno, exprType(get_leftop(info->clause)))));
+	}
+}
+
+static void
+read_relation(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *cell;
 
 	if (rel == NULL)
 		return;
+	read_conditions(root, rel->baserestrictinfo);
+	read_conditions(root, rel->joininfo);
 	CHECK(rel->reltarget != NULL);
 	foreach(cell, rel->indexlist)
 		read_index(rel, lfirst_node(IndexOptInfo, cell));
@@ -113,8 +133,17 @@ read_query(PlannerInfo *root, RangeTblEntry *entry, Oid index)
 		foreach(cell, rel->indexlist)
 			has_index |= lfirst_node(IndexOptInfo, cell)->indexoid == index;
 		if (has_index || root->simple_rte_array[i] == entry || (entry == NULL && index == InvalidOid))
-			read_relation(rel);
+			read_relation(root, rel);
 	}
+}
+
+static void
+read_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output)
+{
+	if (stage == UPPERREL_FINAL)
+		read_query(root, NULL, InvalidOid);
+	read_relation(root, input);
+	read_relation(root, output);
 }
 
 /* A hook that reads, calls the next one, and reads again. */
@@ -127,18 +156,18 @@ read_query(PlannerInfo *root, RangeTblEntry *entry, Oid index)
 
 #if PG_VERSION_NUM >= 190000
 #define table_hook build_simple_rel_hook
-HOOK(on_table, table_hook, (PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte), (root, rel, rte), (tables++, read_relation(rel)))
+HOOK(on_table, table_hook, (PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte), (root, rel, rte), (tables++, read_relation(root, rel)))
 #else
 #define table_hook get_relation_info_hook
-HOOK(on_table, table_hook, (PlannerInfo *root, Oid table, bool inh, RelOptInfo *rel), (root, table, inh, rel), (tables++, read_relation(rel)))
+HOOK(on_table, table_hook, (PlannerInfo *root, Oid table, bool inh, RelOptInfo *rel), (root, table, inh, rel), (tables++, read_relation(root, rel)))
 #endif
 HOOK(on_paths, set_rel_pathlist_hook, (PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte),
-	 (root, rel, rti, rte), (paths++, read_relation(rel)))
+	 (root, rel, rti, rte), (paths++, read_relation(root, rel)))
 HOOK(on_join, set_join_pathlist_hook, (PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 	 JoinType type, JoinPathExtraData *extra), (root, joinrel, outer, inner, type, extra),
-	 (read_relation(joinrel), read_relation(outer), read_relation(inner)))
+	 (read_relation(root, joinrel), read_relation(root, outer), read_relation(root, inner)))
 HOOK(on_upper, create_upper_paths_hook, (PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-	 void *extra), (root, stage, input, output, extra), (read_query(root, NULL, InvalidOid), read_relation(input), read_relation(output)))
+	 void *extra), (root, stage, input, output, extra), read_upper(root, stage, input, output))
 STATISTICS_HOOK(on_column, get_relation_stats_hook, (PlannerInfo *root, RangeTblEntry *rte, AttrNumber column,
 	 VariableStatData *found), (root, rte, column, found), read_query(root, rte, InvalidOid))
 STATISTICS_HOOK(on_index, get_index_stats_hook, (PlannerInfo *root, Oid index, AttrNumber column,
