@@ -486,11 +486,14 @@ fn what_a_wait_costs() {
     let idle = looks(&mut client) - before;
     assert!((1..=4).contains(&idle), "{idle} looks");
     let used = Cell::new(0);
-    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '3 s')", |other| {
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '8 s')", |other| {
+        let since = Instant::now();
         let pid: i32 = other.one("SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL sno_wait%'");
         server.reload();
         let began = processor_ticks(pid);
-        (0..300).for_each(|_| other.run("INSERT INTO others DEFAULT VALUES; SELECT pg_sleep(0.003)"));
+        while since.elapsed() < Duration::from_millis(1500) {
+            other.run("INSERT INTO others DEFAULT VALUES; SELECT pg_sleep(0.003)");
+        }
         used.set(processor_ticks(pid) - began);
     });
     assert!(!ready);
