@@ -30,7 +30,7 @@ fn the_simulator_does_the_same() {
         text += &format!("{event}\n");
         let query = match event {
             "ID" => "SELECT sno_new()::text",
-            "horizon" => "SELECT sno_horizon()::text",
+            "horizon" => "SELECT sno_horizon('1 s')::text",
             _ => {
                 match event {
                     "restart fast" => server.restart(Mode::Fast),

@@ -76,7 +76,7 @@ fn every_function_with_every_argument_at_its_bounds() {
              JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
              WHERE e.extname = 'sno' AND p.prokind = 'f'
                AND p.prolang <> (SELECT oid FROM pg_language WHERE lanname = 'plpgsql')
-               AND NOT p.proargtypes::oid[] && '{internal, cstring, regclass}'::regtype[]::oid[]",
+               AND NOT p.proargtypes::oid[] && '{internal, cstring, regclass, anyelement, name}'::regtype[]::oid[]",
             &[],
         )
         .unwrap();
