@@ -28,7 +28,7 @@ COMMENT ON FUNCTION sno_internal.is_of_citus(oid) IS 'internal: whether a table 
 -- The answers of all nodes, this one included, to a query that returns one value. A node that is disabled is asked, too, since it can have clients;
 -- clones are standbys, which have none that write. A node that does not answer is an error.
 CREATE FUNCTION sno_internal.ask_nodes(query text) RETURNS TABLE (node integer, answer text)
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET citus.remote_task_check_interval = 1
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET citus.remote_task_check_interval = 1
 AS $$
 DECLARE
     here record;
@@ -70,7 +70,7 @@ COMMENT ON FUNCTION sno_internal.ask_nodes(text) IS 'internal: the answers of al
 -- What a node is still to commit, but for one distributed session: its clock; its processes; those that write for a distributed transaction or
 -- for another node; what is prepared. In this order, since what writes may be prepared in between.
 CREATE FUNCTION sno_internal.open_on_node(but_for bigint) RETURNS json
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     writers json;
@@ -96,7 +96,7 @@ COMMENT ON FUNCTION sno_internal.open_on_node(bigint) IS 'internal: what a node 
 -- is the slowest one. `to_wait_for` are those of which nothing else holds a horizon back: what is prepared, and processes that write for a session which
 -- has ended.
 CREATE FUNCTION sno_internal.open_on_nodes(OUT clock timestamptz, OUT writing_for interval, OUT to_wait_for text[])
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     session bigint;
@@ -142,7 +142,7 @@ COMMENT ON FUNCTION sno_internal.open_on_nodes() IS 'internal: what the nodes of
 --
 -- With the rights of its owner, since others do not see which sessions write.
 CREATE FUNCTION sno_internal.horizon_of_nodes(margin interval, after sno) RETURNS sno
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     horizon sno_internal.feed_positions.position%TYPE;
