@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use sno_tests::{Ids, Server, Sql as _, Stop, code, error, in_parallel, skip, wait_until};
+use sno_tests::{Ids, Server, Sql as _, Stop, code, error, in_parallel, skip, sql_file, wait_until};
 
 use super::{Cluster, NUMBER, node, numbers};
 
@@ -131,4 +131,30 @@ fn a_promoted_clone_repeats_no_id() {
     });
     assert_eq!(super::numbers(&cluster), "0/8 1/8 2/8");
     assert!(numbers.iter().all(|number| *number == 2), "the clone generated with {numbers:?}");
+}
+
+/// The same without the extension, where a managed service has Citus.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn the_file_of_sql_has_the_number_of_its_group() {
+    let cluster = Cluster::new(2);
+    let mut client = cluster.coordinator.connect();
+    client.run(&sql_file("uuidv7.sql"));
+    client.run("CREATE TABLE events (tenant integer, id uuid DEFAULT sno_uuid(), PRIMARY KEY (tenant, id))");
+    client.run("SELECT create_distributed_table('events', 'tenant')");
+    let workers = &cluster.workers;
+    in_parallel(workers.len(), |number| {
+        workers[number]
+            .run(&format!("INSERT INTO events (tenant) SELECT {number} FROM generate_series(1, 50000)"));
+    });
+    assert_eq!(client.one::<i64>("SELECT count(DISTINCT id) FROM events"), 100_000);
+    assert_eq!(
+        sno_tests::text(
+            &mut client,
+            "SELECT string_agg(DISTINCT sno_uuid_server(id)::text, ' ') FROM events"
+        ),
+        "1 2"
+    );
+    client.run("INSERT INTO uuidv7_feeds (feed, source) VALUES ('f', 'events')");
+    assert_eq!(code(&mut client, "SELECT FROM uuidv7_feed('f', NULL::events)"), "42809");
 }
