@@ -300,7 +300,8 @@ BEGIN
                 ELSE 'Such rows can come below the horizon of this server.' END,
             HINT = CASE bad.kind WHEN 'subscribed' THEN 'Use margin => NULL, and give the horizons of the servers of these rows to sno_feed().'
                 WHEN 'distributed' THEN 'Give it a margin.'
-                WHEN 'foreign' THEN 'Create the feed on the server of the table.' END;
+                WHEN 'foreign' THEN 'Create the feed on the server of the table.'
+                WHEN 'materialized' THEN 'Create a feed of the tables that it is made from.' ELSE 'Use an ordinary table.' END;
     END IF;
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',

@@ -28,7 +28,7 @@ COMMENT ON FUNCTION sno_internal.is_of_citus(oid) IS 'internal: whether a table 
 -- The answers of all nodes, this one included, to a query that returns one value. A node that is disabled is asked, too, since it can have clients;
 -- clones are standbys, which have none that write. A node that does not answer is an error.
 CREATE FUNCTION sno_internal.ask_nodes(query text) RETURNS TABLE (node integer, answer text)
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET citus.remote_task_check_interval = 1
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET citus.remote_task_check_interval = 1
 AS $$
 DECLARE
     here record;

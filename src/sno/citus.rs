@@ -38,13 +38,11 @@ pub(crate) fn prefix(bits: u8) -> Result<Prefix, Error> {
 /// The group of this server.
 fn group() -> Result<i32, Error> {
     let is_node = |group: &i32, nodes: &[Node]| nodes.iter().any(|node| node.group == Some(*group));
-    // While the server is upgraded, the first table is empty.
-    let group = Catalog::open(c"pg_dist_local_group")?
-        .rows(|row| row.integer(c"groupid"))
-        .into_iter()
-        .flatten()
-        .next();
+    // In this order: Citus changes both tables in one transaction, so the group is not older than the list.
     let nodes = Catalog::open(c"pg_dist_node")?.rows(Node::new);
+    // While the server is upgraded, this table is empty.
+    let own = Catalog::open(c"pg_dist_local_group")?.rows(|row| row.integer(c"groupid"));
+    let group = own.into_iter().flatten().next();
     let Some(group) = group.filter(|group| is_node(group, &nodes)) else {
         return Err(Error::new(
             SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

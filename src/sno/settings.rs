@@ -80,7 +80,7 @@ impl FromStr for PrefixSetting {
         };
         // The bits are checked as those of a number are.
         let (word, rest) = text.split_at_checked(citus::NAME.len()).unwrap_or(("", text));
-        if word.eq_ignore_ascii_case(citus::NAME) {
+        if word.eq_ignore_ascii_case(citus::NAME) && (rest.is_empty() || rest.starts_with('/')) {
             let zero: Prefix = format!("0{rest}").parse().map_err(error)?;
             return Ok(Self::Citus { bits: zero.bits() });
         }

@@ -33,7 +33,7 @@ fn node(number: &str) -> Server {
         .start();
     fs::write(
         server.data().join("pg_hba.conf"),
-        "local all all trust\nhost all,replication all 127.0.0.1/32 trust\n",
+        "local all,replication all trust\nhost all,replication all 127.0.0.1/32 trust\n",
     )
     .unwrap();
     server.reload();

@@ -69,6 +69,7 @@ fn no_group_no_id() {
         assert_eq!(code(&mut client, call), "22023");
     }
     server.configure("sno.partition_prefix", "citus/12");
+    server.reload();
     wait_until("the setting is read", || client.batch_execute("SELECT sno_new()").is_ok());
     changing.run("DELETE FROM pg_dist_node");
     assert_eq!(code(&mut client, "SELECT sno_new()"), "55000");
