@@ -38,7 +38,7 @@ fn what_is_refused() {
          SELECT citus_add_local_table_to_metadata('local')",
     );
     client.run("SELECT sno_track_changes('local')");
-    client.run("SELECT sno_create_feed('changes', 'local_changes', key => 'change', margin => '0.1 s')");
+    client.run("SELECT sno_create_feed('changes', 'local_changes', key => 'changed', margin => '0.1 s')");
     wait_until("the metadata is there", || on_worker.one("SELECT to_regclass('local') IS NOT NULL"));
     on_worker.run("INSERT INTO local (n) VALUES (1)");
     client.run("UPDATE local SET n = 2");
