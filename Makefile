@@ -95,7 +95,7 @@ test-sqlsmith: ## run random queries for five minutes; best on a server with ass
 test-pgrx: ## package with cargo pgrx, and test a server that has these files
 	@dev/test-on pgrx
 
-test-citus: ## run the page about Citus on three servers: CITUS=/path/to/its/source
+test-citus: ## run the page about Citus, numbers and feeds on several servers: CITUS=/path/to/its/source
 	@dev/test-on citus
 
 test-neighbours: ## run everyday use beside nine other libraries; CITUS, PG_HINT_PLAN and TIMESCALEDB are folders with their sources

@@ -93,6 +93,7 @@ DECLARE
     transactions text[];
     first_seen text[];
     started integer[];
+    is_distributed boolean;
 BEGIN
     IF pg_is_in_recovery() THEN
         RAISE EXCEPTION 'cannot execute uuidv7_settled() during recovery'
@@ -103,6 +104,13 @@ BEGIN
                 DETAIL = 'The transaction has one snapshot for all statements, which is older than the horizon.';
     ELSIF NOT EXISTS (SELECT FROM pg_class WHERE oid = of_table AND relkind IN ('r', 'p')) THEN
         RAISE EXCEPTION '"%" is not a table', of_table USING ERRCODE = 'wrong_object_type';
+    ELSIF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1)
+            AND EXISTS (SELECT FROM pg_dist_node n WHERE n.groupid <> (SELECT g.groupid FROM pg_dist_local_group g))' INTO is_distributed USING of_table;
+        IF is_distributed THEN
+            RAISE EXCEPTION 'cannot tell the horizon of a table of Citus: "%"', of_table USING ERRCODE = 'wrong_object_type',
+                DETAIL = 'Other nodes commit its rows.', HINT = 'Feed an ordinary table of one node, which its clients fill in the same transaction.';
+        END IF;
     END IF;
     PERFORM pg_stat_clear_snapshot();
     settled := clock_timestamp();                                                                                           -- 1
@@ -264,6 +272,11 @@ BEGIN
         CREATE FUNCTION sno_uuid_server() RETURNS integer
             LANGUAGE SQL STABLE PARALLEL SAFE
             RETURN 0;
+        -- Each node of Citus has the number that Citus gives to it, also one that is added later.
+        IF to_regclass('pg_catalog.pg_dist_local_group') IS NOT NULL THEN
+            EXECUTE 'CREATE OR REPLACE FUNCTION sno_uuid_server() RETURNS integer LANGUAGE SQL STABLE PARALLEL SAFE
+                RETURN (SELECT groupid FROM pg_catalog.pg_dist_local_group)';
+        END IF;
         COMMENT ON FUNCTION sno_uuid_server() IS 'number of this server: to change it, replace the function by one that returns another number from 0 to 255';
     END IF;
 END

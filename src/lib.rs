@@ -46,7 +46,8 @@ pgrx::extension_sql_file!("../sql/sno/masks.sql", name = "masks", requires = ["f
 pgrx::extension_sql_file!("../sql/sno/time.sql", name = "time", requires = ["masks"]);
 pgrx::extension_sql_file!("../sql/sno/internal.sql", name = "internal", requires = ["time"]);
 pgrx::extension_sql_file!("../sql/sno/partitions.sql", name = "partitions", requires = ["internal"]);
-pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["partitions"]);
+pgrx::extension_sql_file!("../sql/sno/nodes.sql", name = "nodes", requires = ["partitions"]);
+pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["nodes"]);
 pgrx::extension_sql_file!("../sql/sno/reading.sql", name = "reading", requires = ["feeds"]);
 pgrx::extension_sql_file!("../sql/sno/waits.sql", name = "waits", requires = ["reading"]);
 pgrx::extension_sql_file!("../sql/sno/read_by_all.sql", name = "read_by_all", requires = ["waits"]);

@@ -341,13 +341,17 @@ $body$, log, k.logged, k.old, k.new, format('INSERT INTO %s (%s) SELECT %s FROM 
         -- Nobody else may attach it to a table whose values have other types, and so casts.
         EXECUTE format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', log);
         IF t.owner <> current_user::regrole THEN
-            EXECUTE format('ALTER TABLE %1$s OWNER TO %2$s; ALTER FUNCTION %1$s() OWNER TO %2$s; ALTER VIEW %3$s OWNER TO %2$s', log, t.owner::regrole, changes);
+            EXECUTE format('ALTER TABLE %s OWNER TO %s', log, t.owner::regrole);
+            EXECUTE format('ALTER FUNCTION %s() OWNER TO %s', log, t.owner::regrole);
+            EXECUTE format('ALTER VIEW %s OWNER TO %s', changes, t.owner::regrole);
         END IF;
     END IF;
     -- For each row, since replication and partitions fire no other triggers; always, so also for replication.
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s()', source, log);
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION %s()', source, log);
-    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log, ENABLE ALWAYS TRIGGER sno_log_truncate', source);
+    -- One by one: Citus takes no more at once for tables in its metadata.
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log', source);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', source);
     PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
     RETURN changes;
 END
@@ -400,7 +404,12 @@ BEGIN
     IF to_regprocedure(tracked.log || '(regclass)') IS NOT NULL THEN
         EXECUTE format('DROP FUNCTION %s(regclass)', tracked.log);
     END IF;
-    EXECUTE format('DROP TRIGGER sno_log ON %1$s; DROP TRIGGER sno_log_truncate ON %1$s; DROP VIEW %2$s; DROP FUNCTION %3$s; DROP TABLE %4$s', source, tracked.changes, tracked.logger, tracked.log);
+    -- One by one, as they were created.
+    EXECUTE format('DROP TRIGGER sno_log ON %s', source);
+    EXECUTE format('DROP TRIGGER sno_log_truncate ON %s', source);
+    EXECUTE format('DROP VIEW %s', tracked.changes);
+    EXECUTE format('DROP FUNCTION %s', tracked.logger);
+    EXECUTE format('DROP TABLE %s', tracked.log);
 END
 $$;
 COMMENT ON FUNCTION sno_untrack_changes(regclass) IS 'drop what sno_track_changes() has created for a table';

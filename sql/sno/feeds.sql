@@ -167,24 +167,37 @@ AS $$
         ) n(oid)
     )
     SELECT c.oid::regclass,
-        CASE WHEN c.relpersistence = 't' THEN 'temporary' WHEN c.relkind = 'f' THEN 'foreign' WHEN c.relkind = 'm' THEN 'materialized'
-            WHEN EXISTS (SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid) THEN 'subscribed' END
+        CASE WHEN c.relpersistence = 't' THEN 'temporary' WHEN c.relkind = 'm' THEN 'materialized'
+            WHEN c.relkind = 'f' THEN 'foreign'
+            -- A view that calls a function of dblink.
+            WHEN c.relkind = 'v' AND EXISTS (
+                SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_proc'::regclass
+                JOIN pg_depend e ON e.classid = 'pg_proc'::regclass AND e.objid = d.refobjid AND e.deptype = 'e'
+                WHERE r.ev_class = c.oid AND e.refobjid = (SELECT x.oid FROM pg_extension x WHERE x.extname = 'dblink')
+            ) THEN 'foreign'
+            -- A partition gets rows of the table that is subscribed to.
+            WHEN EXISTS (
+                SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid
+                UNION ALL
+                SELECT FROM pg_partition_ancestors(c.oid) a JOIN pg_subscription_rel s ON s.srrelid = a.relid
+            ) THEN 'subscribed'
+            WHEN sno_internal.is_of_citus(c.oid) THEN 'distributed' END
     FROM base JOIN pg_class c USING (oid)
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
--- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "g" for one that must be given, since other
--- servers commit its rows; "n" for nobody's, if it has rows of a foreign table.
+-- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "c" for that of all nodes of a cluster; "g" for
+-- one that must be given, since other servers commit its rows; "n" for nobody's, if it has rows of a foreign table.
 CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, OUT whose "char", OUT relation regclass)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     -- Hardly any database has such rows.
-    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table) THEN
-        SELECT CASE b.kind WHEN 'foreign' THEN 'n' ELSE 'g' END, b.relation INTO whose, relation
+    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table) OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink')) THEN
+        SELECT CASE b.kind WHEN 'foreign' THEN 'n' WHEN 'subscribed' THEN 'g' ELSE 'c' END, b.relation INTO whose, relation
         FROM sno_internal.base_relations(source) b
-        WHERE b.kind = 'foreign' OR b.kind = 'subscribed' AND NOT sno_internal.is_logged(b.relation, source, key)
-        ORDER BY b.kind LIMIT 1;
+        WHERE b.kind = 'foreign' OR b.kind IN ('subscribed', 'distributed') AND NOT sno_internal.is_logged(b.relation, source, key)
+        ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
     END IF;
     whose := coalesce(whose, 'o');
 END
@@ -208,13 +221,28 @@ COMMENT ON VIEW sno_internal.dropped_feeds IS 'internal: feeds that the role may
 CREATE FUNCTION sno_internal.set_position(feed text, owner name, since timestamptz, after sno) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    f record;
+    horizon sno_internal.feed_positions.position%TYPE;
 BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    SELECT * INTO f FROM sno_internal.own_feeds o WHERE o.feed = set_position.feed AND o.owner = set_position.owner;
+    -- What was read is below a horizon.
+    IF after > f.position OR f.position IS NULL OR after IS NULL THEN
+        IF (sno_internal.whose_horizon(f.source, f.key)).whose = 'c' THEN
+            horizon := sno_internal.horizon_of_nodes(f.margin, NULL);
+            IF horizon IS NULL THEN
+                RAISE EXCEPTION 'transactions of the cluster are still being committed' USING ERRCODE = 'lock_not_available';
+            END IF;
+        ELSE
+            horizon := sno_internal.sno_horizon(f.margin);
+        END IF;
+    END IF;
     UPDATE sno_internal.own_feeds o SET moved = clock_timestamp(), position = CASE
-        WHEN after IS NULL THEN sno_internal.sno_last(least(since, sno_internal.sno_horizon(o.margin)::timestamptz), true)
-        ELSE least(after, sno_internal.sno_last(sno_internal.sno_horizon(o.margin)::timestamptz, true)) END
+        WHEN after IS NULL THEN sno_internal.sno_last(least(since, horizon::timestamptz), true)
+        ELSE least(after, sno_internal.sno_last(horizon::timestamptz, true)) END
     WHERE o.feed = set_position.feed AND o.owner = set_position.owner;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
@@ -261,11 +289,19 @@ BEGIN
         AND (sno_create_feed.key IS NOT NULL
             OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND a.attnum = ANY (f.conkey)));
     SELECT * INTO bad FROM sno_internal.base_relations(source) b
-    WHERE b.kind IS NOT NULL AND (b.kind <> 'subscribed' OR margin IS NOT NULL AND NOT sno_internal.is_logged(b.relation, source, keys[1])) LIMIT 1;
+    WHERE b.kind IS NOT NULL AND CASE b.kind
+        WHEN 'subscribed' THEN margin IS NOT NULL AND NOT sno_internal.is_logged(b.relation, source, keys[1])
+        WHEN 'distributed' THEN margin IS NULL
+        ELSE true END LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.relation USING ERRCODE = 'wrong_object_type',
             DETAIL = CASE bad.kind WHEN 'temporary' THEN 'A feed outlives the session.'
-                ELSE 'Such rows can come below the horizon of this server.' END;
+                WHEN 'distributed' THEN 'Their horizon is that of all nodes, which the feed asks itself.'
+                ELSE 'Such rows can come below the horizon of this server.' END,
+            HINT = CASE bad.kind WHEN 'subscribed' THEN 'Use margin => NULL, and give the horizons of the servers of these rows to sno_feed().'
+                WHEN 'distributed' THEN 'Give it a margin.'
+                WHEN 'foreign' THEN 'Create the feed on the server of the table.'
+                WHEN 'materialized' THEN 'Create a feed of the tables that it is made from.' ELSE 'Use an ordinary table.' END;
     END IF;
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',

@@ -75,15 +75,32 @@ END;
 COMMENT ON FUNCTION sno_readers(regclass) IS
     'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has another key or is ahead of the clock';
 
-CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+-- Of the feeds on all nodes of a cluster, with the rights of the owner, who can ask them.
+CREATE FUNCTION sno_internal.read_on_nodes(source regclass) RETURNS sno
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
-    SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END FROM sno_internal.readers(source) r
+DECLARE
+    result sno_internal.feed_positions.position%TYPE;
+BEGIN
+    -- The texts of IDs are in their order.
+    SELECT CASE WHEN count(*) = count(r.read) THEN min(r.read COLLATE "C") END INTO result
+    FROM sno_internal.ask_nodes(format('SELECT coalesce(json_agg(r.read), ''[]'') FROM sno_internal.readers(to_regclass(%L)) r', source)) n
+    CROSS JOIN LATERAL json_array_elements_text(n.answer::json) r(read);
+    RETURN result;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.read_on_nodes(regclass) IS 'internal: ID up to which the feeds of all nodes have read the rows of a table';
+
+CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
+    LANGUAGE SQL STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed') THEN sno_internal.read_on_nodes(source)
+        ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END FROM sno_internal.readers(source) r) END
 $$;
 COMMENT ON FUNCTION sno_internal.read_by_all(regclass) IS 'internal: ID up to which all feeds of a table have read its rows';
 
 CREATE FUNCTION sno_read_by_all(source regclass) RETURNS sno
-    LANGUAGE SQL STABLE PARALLEL SAFE
+    LANGUAGE SQL STABLE PARALLEL RESTRICTED
     RETURN sno_internal.read_by_all(source);
 COMMENT ON FUNCTION sno_read_by_all(regclass) IS
     'ID up to which all feeds of a table have read its rows; null if there is none, or if one has read nothing, has another key or is ahead of the clock';

@@ -65,6 +65,11 @@ impl<T: Copy> SessionCell<T> {
         (state.read == server_setting::last_read()).then_some(session)
     }
 
+    /// Forgets the session.
+    pub(crate) fn clear(&self) {
+        self.0.set(None);
+    }
+
     /// Replaces the session.
     pub(crate) fn set(&self, session: T) {
         self.0.set(Some((State::now(), session)));

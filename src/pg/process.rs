@@ -1,7 +1,7 @@
 //! The processes that run SQL, and their transactions.
 
 use std::{
-    ffi::c_int,
+    ffi::{CStr, c_int},
     ptr,
     sync::atomic::{AtomicU32, Ordering::Acquire},
 };
@@ -110,4 +110,13 @@ pub(crate) fn all_prepared() -> impl Iterator<Item = (u32, u32)> {
 pub(crate) fn own_database() -> u32 {
     // SAFETY: reads a variable of this backend.
     unsafe { pg_sys::MyDatabaseId }.to_u32()
+}
+
+/// The name of the database of this backend.
+pub(crate) fn own_database_name() -> String {
+    // SAFETY: a copy of the name in memory of the present call, or null.
+    unsafe {
+        let name = pg_sys::get_database_name(pg_sys::MyDatabaseId);
+        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
+    }
 }

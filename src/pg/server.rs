@@ -1,6 +1,7 @@
 //! What a backend asks of its server.
 
 use std::{
+    path::Path,
     sync::{
         OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -18,13 +19,22 @@ use crate::pg::errors::Error;
 /// Whether the library is in `shared_preload_libraries`.
 static PRELOADED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the data directory was that of a standby when the library was preloaded.
+static WAS_STANDBY: AtomicBool = AtomicBool::new(false);
+
 /// Whether the library is being preloaded: in the postmaster, before any other process exists. If not, it never is, and
 /// neither its settings nor its shared memory exist on this server.
 pub(crate) fn is_being_preloaded() -> bool {
     // SAFETY: reads a variable of this process.
     let is = unsafe { pg_sys::process_shared_preload_libraries_in_progress };
     PRELOADED.store(is, Relaxed);
+    WAS_STANDBY.store(is && Path::new("standby.signal").exists(), Relaxed);
     is
+}
+
+/// Whether the server started as a standby, whatever it is by now.
+pub(crate) fn was_standby() -> bool {
+    WAS_STANDBY.load(Relaxed)
 }
 
 /// Whether the server has preloaded the library.

@@ -19,7 +19,7 @@ use crate::{
         fmgr::{Args, export, functions},
     },
     sno::{
-        generators::{MEMORY, SESSION, SnoScheme, session},
+        generators::{MEMORY, SESSION, SnoScheme, current, session},
         horizon::transaction,
         id,
         settings::Settings,
@@ -68,7 +68,7 @@ fn generate(metabyte: i32) -> Result<Sno, Error> {
 fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;
     let tick = id::tick(at)?;
-    let (partition, range) = BACKFILL.get_or_start(|| {
+    let (partition, range) = current(&BACKFILL, || {
         check_server::<SnoScheme>()?;
         let Settings { prefix, range, .. } = Settings::current()?;
         Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))

@@ -50,7 +50,18 @@ pub(crate) fn own_partition(settings: &Settings) -> u16 {
 
 /// The session, which is started if there is none.
 pub(crate) fn session() -> Result<Session, Error> {
-    SESSION.get_or_start(start)
+    current(&SESSION, start)
+}
+
+/// What a cell holds, or what it is started with: in each transaction anew, if the server's number can be another one.
+pub(crate) fn current<T: Copy>(
+    cell: &SessionCell<T>,
+    start: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    if Settings::can_change_by_itself() {
+        cell.clear();
+    }
+    cell.get_or_start(start)
 }
 
 fn start() -> Result<Session, Error> {

@@ -7,6 +7,8 @@ mod time;
 
 pub(crate) mod planner;
 
+mod citus;
+
 pub(crate) mod settings;
 
 pub(crate) mod generators;

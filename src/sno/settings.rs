@@ -1,13 +1,17 @@
 //! The settings of `sno`; [`crate::pg::server_setting`] describes how they fail closed.
 
-use std::str::FromStr;
+use std::{cell::Cell, str::FromStr};
 
 use sno_core::{Prefix, SequenceRange};
 
-use crate::pg::{
-    errors::Error,
-    server::system_identifier,
-    server_setting::{Define as _, Setting},
+use crate::{
+    pg::{
+        backend_local::BackendLocal,
+        errors::Error,
+        server::system_identifier,
+        server_setting::{Define as _, Setting},
+    },
+    sno::citus,
 };
 
 static PREFIX: Setting<PrefixSetting> = Setting::new(
@@ -15,7 +19,8 @@ static PREFIX: Setting<PrefixSetting> = Setting::new(
     c"auto",
     c"Sets the server number, which is the upper bits of the partition in every ID, and its length in bits.",
     c"Written 42/8, with 8 to 16 bits, or 42 for 8 bits. Servers whose IDs meet need different numbers. \
-      \"auto\" derives 12 bits from the system identifier, which are equal on 1 in 4,096 pairs of servers.",
+      \"auto\" derives 12 bits from the system identifier, which are equal on 1 in 4,096 pairs of servers. \
+      \"citus/8\" is the group that Citus has given to this node, in 8 bits.",
 );
 static RANGE: Setting<SequenceRange> = Setting::new(
     c"sno.sequence_range",
@@ -23,6 +28,10 @@ static RANGE: Setting<SequenceRange> = Setting::new(
     c"Sets the first and the last sequence number of a generator in each tick of 4 ms.",
     c"Written 0-65535, at least 4 numbers. Servers that share a prefix need ranges without overlap.",
 );
+
+/// Whether the prefix was that of Citus, when it was last asked for.
+// SAFETY: for functions that SQL calls.
+static FROM_CITUS: BackendLocal<Cell<bool>> = unsafe { BackendLocal::new(Cell::new(false)) };
 
 /// The values of the settings that only the server may set.
 #[derive(Clone, Copy)]
@@ -35,17 +44,26 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn current() -> Result<Self, Error> {
-        let (prefix, prefix_auto) = match PREFIX.get()? {
+        let setting = PREFIX.get()?;
+        FROM_CITUS.set(matches!(setting, PrefixSetting::Citus { .. }));
+        let (prefix, prefix_auto) = match setting {
             PrefixSetting::Given(prefix) => (prefix, false),
+            PrefixSetting::Citus { bits } => (citus::prefix(bits)?, false),
             PrefixSetting::Auto => (Prefix::from_system_identifier(system_identifier()), true),
         };
         Ok(Self { prefix, prefix_auto, range: RANGE.get()? })
+    }
+
+    /// Whether the prefix can be another one in the next transaction, though no setting has changed.
+    pub(crate) fn can_change_by_itself() -> bool {
+        FROM_CITUS.get()
     }
 }
 
 /// The value of `sno.partition_prefix`.
 enum PrefixSetting {
     Auto,
+    Citus { bits: u8 },
     Given(Prefix),
 }
 
@@ -56,10 +74,17 @@ impl FromStr for PrefixSetting {
         if text.trim_matches(' ').eq_ignore_ascii_case("auto") {
             return Ok(Self::Auto);
         }
-        text.parse().map(Self::Given).map_err(|error| match error {
-            Prefix::SYNTAX => format!("{error}, or \"auto\""),
+        let error = |error| match error {
+            Prefix::SYNTAX => format!("{error}, or \"auto\", or \"{}/8\"", citus::NAME),
             _ => error.to_string(),
-        })
+        };
+        // The bits are checked as those of a number are.
+        let (word, rest) = text.split_at_checked(citus::NAME.len()).unwrap_or(("", text));
+        if word.eq_ignore_ascii_case(citus::NAME) && (rest.is_empty() || rest.starts_with('/')) {
+            let zero: Prefix = format!("0{rest}").parse().map_err(error)?;
+            return Ok(Self::Citus { bits: zero.bits() });
+        }
+        text.parse().map(Self::Given).map_err(error)
     }
 }
 

@@ -46,6 +46,10 @@ const FIND_ONE: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regcl
     o.moved, true
 FROM sno_internal.find_feed($1) o";
 
+/// The horizon of all nodes, for a margin and a position.
+const HORIZON_OF_NODES: &CStr = c"SELECT coalesce(sno_internal.horizon_of_nodes($1, $2),
+    sno_internal.sno_first($2::pg_catalog.timestamptz, true))";
+
 /// A feed, as a row of its table that lives until `SPI_finish`.
 #[derive(Clone, Copy)]
 pub(super) struct Feed {
@@ -163,7 +167,7 @@ impl Feed {
         }
     }
 
-    /// Whose horizon counts; rows of foreign tables are refused.
+    /// Whose horizon counts; rows of foreign tables are refused, and those of a cluster where a horizon would be given.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
@@ -172,24 +176,28 @@ impl Feed {
         unsafe {
             match whose_horizon(source.oid, self.value(KEY)) {
                 Whose::Nobody(relation) => guard(|| Err(foreign_rows(relation))),
+                Whose::Nodes(relation) if self.margin().is_none() => guard(|| Err(no_margin(relation))),
                 Whose::Own if self.margin().is_none() => Whose::Given,
                 whose => whose,
             }
         }
     }
 
-    /// The horizon: that of this server, or the one that is given where that of others counts. It is later than the snapshot by which
-    /// the feed was found, and after its position, unless the feed has to go back.
+    /// The horizon: that of this server or of all nodes, or the one that is given where that of others counts. It is later than the
+    /// snapshot by which the feed was found, and after its position, unless the feed has to go back.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
     pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
+            if matches!(whose, Whose::Nodes(_)) && given.is_none() {
+                return Horizon::UpTo(self.horizon_of_nodes());
+            }
             guard(|| {
                 let horizon = match (whose, self.margin(), given) {
                     (Whose::Own, Some(margin), None) => sno_horizon(margin)?,
-                    (Whose::Own, _, _) => return Err(self.given_horizon()),
+                    (Whose::Own | Whose::Nodes(_), _, _) => return Err(self.given_horizon()),
                     (_, _, Some(given)) => given,
                     (_, _, None) => return Err(self.no_horizon()),
                 };
@@ -211,6 +219,20 @@ impl Feed {
         match unsafe { (self.margin(), self.position()) } {
             (Some(_), Some(position)) => goes_on_after(position),
             _ => Ok(None),
+        }
+    }
+}
+
+impl Feed {
+    /// The horizon of all nodes of a cluster, or, while they are still committing, the least that a feed can have: the tick after its
+    /// position, since that was below an earlier horizon.
+    unsafe fn horizon_of_nodes(self) -> Sno {
+        // SAFETY: columns of the row.
+        unsafe {
+            let params =
+                [(pg_sys::INTERVALOID, self.row.value(MARGIN)), (self.id_type(), self.position_datum())];
+            let horizon = query(HORIZON_OF_NODES, params, true).row(0).value(1);
+            horizon.map_or(Sno::MIN, |horizon| Sno::from_datum(horizon))
         }
     }
 }
@@ -354,4 +376,13 @@ fn foreign_rows(relation: Oid) -> Error {
         format!("cannot read a feed of foreign rows: \"{}\"", name_of(relation)),
     )
     .detail("Such rows can come below the horizon of this server.")
+}
+
+fn no_margin(relation: Oid) -> Error {
+    Error::new(
+        SqlState::ERRCODE_WRONG_OBJECT_TYPE,
+        format!("cannot read a feed of distributed rows without a margin: \"{}\"", name_of(relation)),
+    )
+    .detail("Their horizon is that of all nodes, for which the feed asks itself.")
+    .hint("Drop the feed, and create it with a margin.")
 }

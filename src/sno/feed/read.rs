@@ -6,11 +6,11 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum, FunctionCallInfo, NullableDatum, ReturnSetInfo},
 };
-use sno_core::Sno;
+use sno_core::{Sno, Tick};
 
 use crate::{
     pg::{
-        datum::Argument as _,
+        datum::{Argument as _, Timestamp},
         errors::{Error, guard},
         fmgr::functions,
         raw,
@@ -23,6 +23,7 @@ use crate::{
             whose::Whose,
         },
         horizon::reader::first_id,
+        id,
     },
 };
 
@@ -126,10 +127,16 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: &NullableDatum) -> Result<us
 unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &mut Batch) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let (range, next) = (Range::of(source, feed.id_type()), feed.next());
+        let (next, is_of_nodes) = (feed.next(), matches!(whose, Whose::Nodes(_)));
+        let range = Range::of(source, feed.id_type(), is_of_nodes);
         // A given horizon can be within a tick; the rows of a tick are read together.
         let horizon = first_id(horizon.tick());
-        range.read(next, horizon, batch, false);
+        let mut until = horizon;
+        if is_of_nodes {
+            let last = Range::nth(source, feed.id_type(), batch.enough, next, horizon, false);
+            until = last.and_then(Sno::successor).unwrap_or(horizon);
+        }
+        range.read(next, until, batch, false);
         // Without rows there is most often nothing to write.
         if batch.count == 0 && !feed.is_stale() {
             return true;
@@ -196,6 +203,8 @@ pub(super) struct Look {
     pub(super) is_ready: bool,
     /// The margin of the feed, in microseconds.
     pub(super) margin: u64,
+    /// Whether all nodes of a cluster write its rows, so that this server does not notice when to look.
+    pub(super) is_of_nodes: bool,
 }
 
 /// Looks for a row of a feed between two IDs, or for none. From time to time it looks for all, and stores that there are none.
@@ -210,23 +219,28 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
         let feed = Feed::find(name, true);
         let source = feed.source();
         let whose = feed.whose_horizon(source);
+        let is_of_nodes = matches!(whose, Whose::Nodes(_));
         let margin = match feed.margin() {
-            Some(margin) if whose == Whose::Own => margin.micros().max(0) as u64,
+            Some(margin) if is_of_nodes || whose == Whose::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
         };
+        if is_of_nodes {
+            let is_ready = look_at_nodes(feed, source, whose, margin);
+            raw::SPI_finish();
+            return Look { is_ready, margin, is_of_nodes };
+        }
         let mut first = First::new();
         if let Some((mut from, mut below)) = between {
             // A call of sno_feed() sets it back.
             let goes_back = guard(|| feed.goes_back()).is_some();
             let stores = feed.is_stale()
                 && !goes_back
-                && !pg_sys::XactReadOnly
-                && (pg_sys::XactIsoLevel as u32) < pg_sys::XACT_REPEATABLE_READ;
+                && can_store();
             if stores && let Horizon::UpTo(horizon) = feed.horizon(whose, None) {
                 (from, below) = (Sno::MIN, first_id(horizon.tick()));
             }
             first.is_there = goes_back;
-            Range::of(source, feed.id_type()).read(feed.next().max(from), below, &mut first, true);
+            Range::of(source, feed.id_type(), false).read(feed.next().max(from), below, &mut first, true);
             if let Some(last) = below.predecessor()
                 && stores
                 && !first.is_there
@@ -236,8 +250,36 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
             }
         }
         raw::SPI_finish();
-        Look { is_ready: first.is_there, margin }
+        Look { is_ready: first.is_there, margin, is_of_nodes }
     }
+}
+
+/// The same for rows of a table of Citus. All nodes are asked only if there is a row, or if it is time to store that there is none.
+unsafe fn look_at_nodes(feed: Feed, source: Source, whose: Whose, margin: u64) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let first = |below| Range::nth(source, feed.id_type(), 1, feed.next(), below, true);
+        if !(feed.is_stale() && can_store()) {
+            let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
+            let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
+            return first(recent).is_some_and(|first| first < feed.horizon(whose, None));
+        }
+        let horizon = first_id(feed.horizon(whose, None).tick());
+        let is_there = first(horizon).is_some();
+        if let Some(last) = horizon.predecessor().filter(|last| *last >= feed.position().unwrap_or(Sno::MIN))
+            && !is_there
+            && source.is_there()
+        {
+            go_to(feed, last, true);
+        }
+        is_there
+    }
+}
+
+/// Whether this transaction could move a feed.
+fn can_store() -> bool {
+    // SAFETY: variables of this backend.
+    unsafe { !pg_sys::XactReadOnly && (pg_sys::XactIsoLevel as u32) < pg_sys::XACT_REPEATABLE_READ }
 }
 
 /// Whether a feed has read an ID. If it never will, since its source is gone, that is an error.

@@ -27,7 +27,7 @@ impl Range {
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`].
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    pub(super) unsafe fn of(source: Source, id_type: Oid) -> Self {
+    pub(super) unsafe fn of(source: Source, id_type: Oid, is_custom: bool) -> Self {
         // SAFETY: as promised by the caller.
         unsafe {
             let text = raw::psprintf(
@@ -39,7 +39,41 @@ impl Range {
                 source.key,
                 source.key,
             );
-            Self { plan: plan(text, [id_type; 2], false), id_type }
+            Self { plan: plan(text, [id_type; 2], is_custom), id_type }
+        }
+    }
+
+    /// The ID of the `count`th row of a source between two IDs, planned with their values: for tables of Citus, all rows of which would
+    /// be fetched otherwise, however few are wanted.
+    ///
+    /// # Safety
+    /// As for [`Range::of`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn nth(
+        source: Source,
+        id_type: Oid,
+        count: usize,
+        from: Sno,
+        below: Sno,
+        is_fresh: bool,
+    ) -> Option<Sno> {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let text = raw::psprintf(
+                c"SELECT %s FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND %s OPERATOR(pg_catalog.<) $2 \
+                  ORDER BY %s USING OPERATOR(pg_catalog.<) OFFSET %d LIMIT 1"
+                    .as_ptr(),
+                source.key,
+                source.quoted,
+                source.key,
+                source.key,
+                source.key,
+                count as c_int - 1,
+            );
+            let mut last = Last { base: receiver(receive_last, start_nothing), id: None };
+            let plan = plan(text, [id_type; 2], true);
+            Self { plan, id_type }.read(from, below, &mut last, is_fresh);
+            last.id
         }
     }
 
@@ -145,6 +179,19 @@ unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut Des
     false
 }
 
+/// Receives the ID of the last row, which is its only column.
+#[repr(C)]
+struct Last {
+    base: DestReceiver,
+    id: Option<Sno>,
+}
+
+unsafe extern "C-unwind" fn receive_last(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
+    // SAFETY: PostgreSQL's call for a receiver of this kind.
+    unsafe { (*this.cast::<Last>()).id = Some(id(slot, 1)) };
+    true
+}
+
 /// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which a view can have
 /// several.
 #[repr(C)]
@@ -156,7 +203,7 @@ pub(super) struct Batch {
     /// The receiver of the result, which PostgreSQL has for its own functions, once there is a row.
     result: *mut DestReceiver,
     memory: MemoryContext,
-    enough: usize,
+    pub(super) enough: usize,
     pub(super) count: usize,
     last: Sno,
 }

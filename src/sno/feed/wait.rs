@@ -23,7 +23,7 @@ use crate::{
         wait::sleep,
     },
     sno::{
-        feed::read::{has_read, look},
+        feed::read::{Look, has_read, look},
         generators::{SnoScheme, session},
         horizon::reader::{Database, first_id},
     },
@@ -31,6 +31,9 @@ use crate::{
 
 /// The name of these waits.
 const EVENT: &CStr = c"SnoFeed";
+
+/// The first and the longest pause between two looks at rows of all nodes. A look in vain takes some milliseconds.
+const NODES_STEP: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
 
 /// The longest step of a wait for an ID that is read.
 const LONGEST_STEP: Duration = Duration::from_millis(50);
@@ -50,7 +53,10 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
         let [name, timeout] = arguments(fcinfo);
         let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
         wait.end_transaction(fcinfo);
-        let margin = look(name, None).margin;
+        let Look { margin, is_of_nodes, .. } = look(name, None);
+        if is_of_nodes {
+            return wait_for_nodes(fcinfo, wait, name);
+        }
         let mut watch = Watch::new(margin.div_ceil(Tick::MICROS), wait.until);
         loop {
             match guard(|| step(&mut watch)) {
@@ -64,6 +70,25 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
                 }
                 Step::End => return guard(|| [false.into()].into_result(fcinfo)),
             }
+        }
+    }
+}
+
+/// The same for rows of a table of Citus, which are looked for from time to time.
+unsafe fn wait_for_nodes(fcinfo: FunctionCallInfo, mut wait: Wait, name: Option<Datum>) -> Datum {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let mut pause = NODES_STEP.0;
+        loop {
+            wait.end_transaction(fcinfo);
+            let is_ready = look(name, None).is_ready;
+            wait.end_transaction(fcinfo);
+            let left = wait.until.saturating_sub(monotonic());
+            if is_ready || left.is_zero() {
+                return guard(|| [is_ready.into()].into_result(fcinfo));
+            }
+            wait.sleep(fcinfo, pause.min(left));
+            pause = (pause * 2).min(NODES_STEP.1);
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::{
 pub(super) enum Whose {
     /// This server's.
     Own,
+    /// That of all nodes of a cluster: rows of a table of Citus, the one of this OID.
+    Nodes(Oid),
     /// That of other servers, which is given in the call.
     Given,
     /// Nobody's: rows of a foreign table, the one of this OID.
@@ -60,13 +62,15 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum) -> Whose {
             true,
         );
         let row = rows.row(0);
+        let relation = row.value(2).map_or(Oid::INVALID, |oid| Oid::from(oid.value() as u32));
         match row.value(1).map(|whose| whose.value() as u8) {
             Some(b'o') => {
                 known.set((source, name, changes));
                 Whose::Own
             }
+            Some(b'c') => Whose::Nodes(relation),
             Some(b'g') => Whose::Given,
-            _ => Whose::Nobody(row.value(2).map_or(Oid::INVALID, |oid| Oid::from(oid.value() as u32))),
+            _ => Whose::Nobody(relation),
         }
     }
 }

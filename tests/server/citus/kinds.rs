@@ -1,0 +1,49 @@
+//! Which rows a feed refuses, at each call, and how.
+
+use sno_tests::{Sql as _, code, error, wait_until};
+
+use super::Cluster;
+
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn what_is_refused() {
+    let cluster = Cluster::new(1);
+    let mut client = cluster.coordinator.connect();
+    client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
+    client.run("SELECT sno_create_feed('given', 'items', margin => NULL)");
+    client.run("SELECT create_distributed_table('items', 'id')");
+    // Whoever gives a horizon gives that of one server.
+    let given = error(&mut client, "SELECT sno_create_feed('other', 'items', margin => NULL)");
+    assert_eq!(given.code().code(), "42809", "{given}");
+    assert!(given.hint().is_some());
+    let read = error(&mut client, "SELECT FROM sno_feed('given', NULL::items, 10, sno_horizon())");
+    assert_eq!(read.code().code(), "42809", "{read}");
+    assert_eq!(code(&mut client, "CALL sno_wait_feed('given', '1 s')"), "42809");
+
+    // A shard by its own name, on its worker. Citus hides them.
+    let worker = &cluster.workers[0];
+    let mut on_worker = worker.connect();
+    wait_until("the metadata is there", || on_worker.one("SELECT to_regclass('items') IS NOT NULL"));
+    let shard: String =
+        client.one("SELECT shard_name::text FROM citus_shards WHERE table_name = 'items'::regclass LIMIT 1");
+    let create = format!("SELECT sno_create_feed('shard', '{shard}', margin => NULL)");
+    assert_eq!(code(&mut on_worker, &create), "42703");
+    on_worker.run("SET citus.show_shards_for_app_name_prefixes = '*'");
+    assert_eq!(code(&mut on_worker, &create), "42809");
+
+    // Tracking: Citus refuses triggers on distributed tables; a table in its metadata can have them.
+    assert_ne!(code(&mut client, "SELECT sno_track_changes('items')"), "00000");
+    client.run(
+        "CREATE TABLE local (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+         SELECT citus_add_local_table_to_metadata('local')",
+    );
+    client.run("SELECT sno_track_changes('local')");
+    client.run("SELECT sno_create_feed('changes', 'local_changes', key => 'changed', margin => '0.1 s')");
+    wait_until("the metadata is there", || on_worker.one("SELECT to_regclass('local') IS NOT NULL"));
+    on_worker.run("INSERT INTO local (n) VALUES (1)");
+    client.run("UPDATE local SET n = 2");
+    wait_until("the change is there", || {
+        !client.query("SELECT FROM sno_feed('changes', NULL::local_changes)", &[]).unwrap().is_empty()
+    });
+    client.run("SELECT sno_untrack_changes('local')");
+}
