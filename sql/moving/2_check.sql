@@ -80,9 +80,10 @@ UNION
 SELECT 5, 'function', func.name, 'read it, change it if it has the old type, and call it: ' || string_agg(DISTINCT relname, ', ' ORDER BY relname)
 FROM func JOIN mcol ON body ~ ('\m' || relname || '\M') OR attname <> 'id' AND body ~ ('\m' || attname || '\M') GROUP BY func.name
 UNION
-SELECT 5, 'function by its type', func.name, 'what uses moved columns calls it with the old type: name it in functions'
-FROM func JOIN pg_depend d ON refclassid = 'pg_proc'::regclass AND refobjid = func JOIN needs USING (classid, objid)
-WHERE types && ARRAY (SELECT DISTINCT type FROM key)
+SELECT 5, 'function by its type', func.name, 'its arguments or its result have the old type: name it in functions'
+FROM func WHERE types && ARRAY (SELECT DISTINCT type FROM key) AND func IN (
+    SELECT objid FROM needs WHERE classid = 'pg_proc'::regclass
+    UNION ALL SELECT refobjid FROM pg_depend JOIN needs USING (classid, objid) WHERE refclassid = 'pg_proc'::regclass)
 UNION
 SELECT 6, 'uses the creation time', pg_describe_object(classid, objid, 0), 'if the column is dropped: sno_time(id)'
 FROM birth JOIN pg_depend d ON refclassid = 'pg_class'::regclass AND refobjid = rel AND refobjsubid = attnum AND classid NOT IN ('pg_class'::regclass, 'pg_rewrite'::regclass)

@@ -39,6 +39,14 @@ CREATE FUNCTION pg_temp.begin() RETURNS SETOF text LANGUAGE sql AS $$
     UNION ALL SELECT format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', string_agg(t, ', ' ORDER BY place)) FROM tables
 $$;
 
+-- What an earlier run of a file has done is not done again: \endif ends it.
+CREATE FUNCTION pg_temp.unless(condition text) RETURNS text LANGUAGE sql
+RETURN format(E'SELECT NOT %s AS is_to_do \\gset\n\\if :is_to_do', condition);
+CREATE FUNCTION pg_temp.has_constraint(t text, quoted text) RETURNS text LANGUAGE sql
+RETURN format('EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L)', t, (parse_ident(quoted))[1]);
+CREATE FUNCTION pg_temp.is_switched() RETURNS text LANGUAGE sql
+RETURN (SELECT format('EXISTS (SELECT FROM pg_attribute WHERE attrelid = %L::regclass AND attname = %L AND NOT attisdropped)', t, (parse_ident(o))[1]) FROM columns ORDER BY place, attnum LIMIT 1);
+
 -- Step 1. The ID of a row that is new, and of one that is there.
 CREATE FUNCTION pg_temp.sequence(of columns) RETURNS text LANGUAGE sql RETURN of.nsp || '.' || quote_ident(pg_temp.name(of.relname || '_' || of.attname, '_seq'));
 CREATE FUNCTION pg_temp.new_default(of columns) RETURNS text LANGUAGE sql
@@ -245,13 +253,12 @@ BEGIN
     RETURN QUERY SELECT format('CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS %s ON %s %s;', old, t, tail) FROM indexes WHERE isleaf AND contype = 'p' ORDER BY place, indexrelid;
     RETURN QUERY SELECT format('CREATE %sINDEX IF NOT EXISTS %s ON %s %s;  -- takes those of the partitions', CASE WHEN indisunique THEN 'UNIQUE ' END, new, t, new_tail)
         FROM indexes WHERE relkind = 'I' AND contype IS NULL ORDER BY place, level DESC, indexrelid;
-    RETURN NEXT format('SELECT NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L) AS missing \gset', t, pg_temp.set_name(columns)) FROM columns WHERE is_key ORDER BY place LIMIT 1;
-    RETURN NEXT '\if :missing';
+    RETURN QUERY SELECT pg_temp.unless(pg_temp.has_constraint(t, quote_ident(pg_temp.set_name(columns)))) FROM columns WHERE is_key ORDER BY place LIMIT 1;
     RETURN QUERY SELECT pg_temp.begin();
     RETURN QUERY SELECT format('ALTER TABLE %s ADD CONSTRAINT %I CHECK (%s IS NOT NULL) NOT VALID;', t, pg_temp.set_name(columns), n) FROM columns WHERE attnotnull ORDER BY place, attnum;
     RETURN QUERY SELECT format('ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID;', t, new, definition) FROM pg_temp.leaf_fkeys() WHERE NOT to_partitions;
     RETURN NEXT E'COMMIT;\n\\endif';
-    RETURN QUERY SELECT format(E'-- Locks the table while it is built.\nSELECT to_regclass(%L) IS NULL AS missing \\gset\n\\if :missing\n    ALTER TABLE %s ADD CONSTRAINT %s %s;\n\\endif', nsp || '.' || new, t, new, new_tail)
+    RETURN QUERY SELECT E'-- Locks the table while it is built.\n' || pg_temp.unless(pg_temp.has_constraint(t, new)) || format(E'\n    ALTER TABLE %s ADD CONSTRAINT %s %s;\n\\endif', t, new, new_tail)
         FROM indexes WHERE contype = 'x' ORDER BY place;
     RETURN QUERY SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', t, pg_temp.set_name(columns)) FROM columns WHERE attnotnull ORDER BY place, attnum;
     RETURN QUERY SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %s;', t, new) FROM pg_temp.leaf_fkeys() WHERE NOT to_partitions AND convalidated;
@@ -259,13 +266,22 @@ BEGIN
 END
 $$;
 CREATE FUNCTION pg_temp.set_name(of columns) RETURNS text LANGUAGE sql RETURN pg_temp.name(of.relname || '_' || of.new, '_set');
--- A foreign key of a partitioned table is added to each partition first, as it can't be NOT VALID (before 18); then the table's own takes these.
+-- A foreign key of a partitioned table is added to each partition first, as it can't be NOT VALID (before 18); then the table's own takes these,
+-- and reads no rows.
 CREATE FUNCTION pg_temp.leaf_fkeys() RETURNS TABLE (t text, new text, old text, definition text, old_definition text, convalidated boolean, to_partitions boolean) LANGUAGE sql AS $$
     SELECT coalesce(p.t, f.t), f.new, f.old, f.definition, f.old_definition, f.convalidated, f.to_partitions FROM fkeys f LEFT JOIN parts p ON of_partitions AND p.rel = f.rel AND isleaf ORDER BY f.oid
 $$;
-CREATE FUNCTION pg_temp.table_fkeys(which boolean, back boolean) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT format('ALTER TABLE %s ADD CONSTRAINT %s %s;', t, CASE WHEN which OR back THEN old ELSE new END, CASE WHEN which OR back THEN old_definition ELSE definition END)
-    FROM fkeys WHERE of_partitions AND (back OR to_partitions = which) ORDER BY oid
+CREATE FUNCTION pg_temp.table_fkeys(which boolean, back boolean) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    key record;
+BEGIN
+    FOR key IN SELECT *, CASE WHEN which OR back THEN old ELSE new END AS name, CASE WHEN which OR back THEN old_definition ELSE definition END AS added
+               FROM fkeys WHERE of_partitions AND (back OR to_partitions = which) ORDER BY oid LOOP
+        RETURN QUERY SELECT pg_temp.unless(pg_temp.has_constraint(key.t, key.name));
+        RETURN QUERY SELECT pg_temp.begin();
+        RETURN NEXT format(E'ALTER TABLE %s ADD CONSTRAINT %s %s;\nCOMMIT;\n\\endif', key.t, key.name, key.added);
+    END LOOP;
+END
 $$;
 
 -- Step 4.
@@ -275,8 +291,9 @@ BEGIN
     RETURN QUERY SELECT CASE WHEN 1 < row_number() OVER (ORDER BY place, attnum) THEN 'UNION ALL ' ELSE '' END || CASE WHEN is_key
             THEN format('SELECT ''%1$s.%2$s'' AS "column", count(*) FILTER (WHERE %3$s IS %4$s) AS "left", 0::bigint AS dangling FROM %1$s t', t, attname, n,
                         coalesce('DISTINCT FROM ' || CASE WHEN value IS NOT NULL THEN pg_temp.value(columns, 't.', false) END, 'NULL'))
-            ELSE format(E'SELECT ''%1$s.%2$s'' AS "column", count(*) FILTER (WHERE t.%3$s IS DISTINCT FROM v) AS "left", count(*) FILTER (WHERE t.%4$s IS NOT NULL AND %5$s) AS dangling\nFROM %1$s t CROSS JOIN LATERAL (SELECT %6$s AS v) v',
-                        t, attname, n, c, CASE WHEN is_array THEN format('cardinality(array_positions(v, NULL)) > cardinality(array_positions(t.%s, NULL))', c) ELSE 'v IS NULL' END, pg_temp.value(columns, 't.', false)) END
+            ELSE format(E'SELECT ''%1$s.%2$s'' AS "column", count(*) FILTER (WHERE t.%3$s IS DISTINCT FROM v AND NOT %4$s) AS "left", count(*) FILTER (WHERE %4$s) AS dangling\nFROM %1$s t CROSS JOIN LATERAL (SELECT %5$s AS v) v',
+                        t, attname, n, format(CASE WHEN is_array THEN '(cardinality(array_positions(v, NULL)) > cardinality(array_positions(t.%1$s, NULL))) IS TRUE' ELSE '(t.%1$s IS NOT NULL AND v IS NULL)' END, c),
+                        pg_temp.value(columns, 't.', false)) END
         FROM columns, options ORDER BY place, attnum;
     RETURN NEXT $t$;
 SELECT * FROM moving_left WHERE "left" > 0 OR dangling > 0;

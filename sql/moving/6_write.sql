@@ -68,6 +68,7 @@ DECLARE
 BEGIN
     SELECT * INTO opt FROM options;
     RETURN NEXT E'-- psql -v end=ROLLBACK tries it.\n\\if :{?end}\n\\else\n    \\set end COMMIT\n\\endif\nSET client_min_messages = warning;';
+    RETURN NEXT pg_temp.unless(pg_temp.is_switched());
     RETURN QUERY SELECT pg_temp.begin();
     RETURN QUERY SELECT drops FROM objects WHERE drops IS NOT NULL ORDER BY level DESC, objid DESC;
     RETURN QUERY SELECT pg_temp.drop_trigger(tables, 'moving') FROM tables WHERE pg_temp.create_trigger(tables, 'moving') IS NOT NULL ORDER BY place;
@@ -94,7 +95,7 @@ BEGIN
     RETURN QUERY SELECT ltrim(pg_temp.comment('CONSTRAINT', old || ' ON ' || t, description), E'\n') FROM fkeys WHERE description IS NOT NULL AND NOT (of_partitions AND to_partitions);
     RETURN QUERY SELECT s FROM tables, LATERAL (VALUES (pg_temp.create_trigger(tables, 'moved')), (pg_temp.create_trigger(tables, 'generated'))) v(s) WHERE s IS NOT NULL ORDER BY place;
     RETURN QUERY SELECT creates FROM objects ORDER BY level, objid;
-    RETURN NEXT ':end;';
+    RETURN NEXT E':end;\n\\endif';
     RETURN NEXT E'SET statement_timeout = 0;';
     RETURN QUERY SELECT later FROM objects WHERE later IS NOT NULL ORDER BY level, objid;
     RETURN QUERY SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %s;', t, old) FROM pg_temp.leaf_fkeys() WHERE to_partitions AND convalidated;
@@ -109,6 +110,7 @@ DECLARE
 BEGIN
     SELECT * INTO opt FROM options;
     RETURN NEXT 'SET client_min_messages = warning;';
+    RETURN NEXT pg_temp.unless('NOT ' || pg_temp.is_switched());
     RETURN QUERY SELECT pg_temp.begin();
     RETURN QUERY SELECT undrops FROM objects WHERE undrops IS NOT NULL ORDER BY level DESC, objid DESC;
     RETURN QUERY SELECT pg_temp.drop_trigger(tables, kind) FROM tables, unnest(ARRAY['moved', 'generated']) kind WHERE pg_temp.create_trigger(tables, kind) IS NOT NULL ORDER BY place, kind;
@@ -128,7 +130,7 @@ BEGIN
     RETURN QUERY SELECT ltrim(pg_temp.comment('CONSTRAINT', old || ' ON ' || t, description), E'\n') FROM fkeys WHERE description IS NOT NULL AND NOT of_partitions;
     RETURN QUERY SELECT s FROM tables, pg_temp.create_trigger(tables, 'moving') s WHERE s IS NOT NULL ORDER BY place;
     RETURN QUERY SELECT undone FROM objects ORDER BY level, objid;
-    RETURN NEXT 'COMMIT;';
+    RETURN NEXT E'COMMIT;\n\\endif';
     RETURN NEXT E'SET statement_timeout = 0;';
     RETURN QUERY SELECT later FROM objects WHERE later IS NOT NULL ORDER BY level, objid;
     RETURN QUERY SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %s;', t, old) FROM pg_temp.leaf_fkeys() WHERE convalidated;
@@ -170,7 +172,7 @@ SELECT NOT EXISTS (SELECT FROM columns) AS nothing, :'write' = '-' AS stream \gs
     \set out :write /
 \endif
 \set file :out 1_columns.sql
-SELECT pg_temp.file('Step 1 of 6: new columns, which triggers fill in rows that are written. Waits half a second for its locks: if it fails, run it again.') UNION ALL SELECT pg_temp.step_1() \g :file
+SELECT pg_temp.file('Step 1 of 6: new columns, which triggers fill in rows that are written. Waits half a second for its locks: if it fails, run it again; what is done is not done twice.') UNION ALL SELECT pg_temp.step_1() \g :file
 \set file :out 2_fill.sql
 SELECT pg_temp.file('Step 2 of 6: fills the new columns of rows that are there. If it is interrupted, run it again.') UNION ALL SELECT pg_temp.step_2() \g :file
 \set file :out 3_indexes.sql
@@ -178,9 +180,9 @@ SELECT pg_temp.file('Step 3 of 6: indexes and constraints of the new columns. If
 \set file :out 4_check.sql
 SELECT pg_temp.file('Step 4 of 6: fails if a row has no new key, or a wrong one. Run it after step 3, and right before the switch.') UNION ALL SELECT pg_temp.step_4() \g :file
 \set file :out 5_switch.sql
-SELECT pg_temp.file('Step 5 of 6: the new columns get the names of the old ones. Waits half a second for its locks: if it fails, run it again.') UNION ALL SELECT pg_temp.switch() \g :file
+SELECT pg_temp.file('Step 5 of 6: the new columns get the names of the old ones. Waits half a second for its locks: if it fails, run it again; what is done is not done twice.') UNION ALL SELECT pg_temp.switch() \g :file
 \set file :out 5u_undo.sql
-SELECT pg_temp.file('Undoes step 5, until step 6; steps 3 to 5 can follow again. Waits half a second for its locks: if it fails, run it again.') UNION ALL SELECT pg_temp.undo() \g :file
+SELECT pg_temp.file('Undoes step 5, until step 6; steps 3 to 5 can follow again. Waits half a second for its locks: if it fails, run it again; what is done is not done twice.') UNION ALL SELECT pg_temp.undo() \g :file
 \set file :out 6_end.sql
 SELECT pg_temp.file('Step 6 of 6: drops the old columns. Only a backup brings them back.') UNION ALL SELECT pg_temp.step_6() \g :file
 \pset tuples_only off

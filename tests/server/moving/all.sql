@@ -89,13 +89,13 @@ INSERT INTO tags SELECT '01ARZ3NDEKTSV4RRFFQ69G5F' || lpad(n::text, 2, '0'), '20
 INSERT INTO orders (created_at, name, customer_id, customer, account_id, account, tag, tag_name, total)
     SELECT '2024-04-01Z'::timestamptz + n * interval '10 minutes', 'order ' || n, c.id, c.name, a.id, a.name, t.id, t.name, n % 200
     FROM generate_series(1, 3000) n JOIN customers c ON c.name = 'customer ' || 1 + n % 500 JOIN accounts a ON a.name = 'account ' || 1 + n % 20 JOIN tags t ON t.name = 'tag ' || 1 + n % 20;
-UPDATE orders SET replaces = id - 1, replaced = 'order ' || id - 1 WHERE id % 10 = 0;
+UPDATE orders o SET replaces = r.id, replaced = r.name FROM orders r WHERE r.id = o.id - 1 AND o.id % 10 = 0;
 INSERT INTO lines SELECT id, n, customer_id, 'item ' || n, name FROM orders, generate_series(1, 2) n;
 INSERT INTO parts SELECT order_id, n, of FROM lines WHERE n = 1;
 INSERT INTO clicks SELECT 'click ' || id, name, customer, id, customer_id FROM orders;
 INSERT INTO order_notes SELECT id, name FROM orders WHERE id % 3 = 0;
 INSERT INTO bookings SELECT id, int4range(id::int, id::int + 5), name FROM orders;
-INSERT INTO notes SELECT 'Order', id, ARRAY[id, NULL, id - 1], customer_id, name, ARRAY[name, NULL, 'order ' || id - 1], customer FROM orders WHERE id > 1;
+INSERT INTO notes SELECT 'Order', o.id, ARRAY[o.id, NULL, p.id], o.customer_id, o.name, ARRAY[o.name, NULL, p.name], o.customer FROM orders o JOIN orders p ON p.id = o.id - 1;
 INSERT INTO notes SELECT 'Customer', id, NULL, id, name, NULL, name FROM customers;
 INSERT INTO releases SELECT id, 1 + id % 2, name FROM customers;
 INSERT INTO payments SELECT created_at, customer_id, customer, total FROM orders;
