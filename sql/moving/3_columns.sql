@@ -13,7 +13,7 @@
 -- Names are resolved as the session sees them, and written with their schemas.
 CREATE TEMP TABLE found_columns AS WITH RECURSIVE :found
     SELECT mcol.rel, mcol.relname, mcol.relkind, mcol.attnum, mcol.attname, is_key, mcol.attgenerated, mcol.attnotnull,
-           CASE WHEN mcol.generated THEN mcol.family WHEN mcol.family IN ('uuid', 'sno') THEN mcol.family || ' without a default' END AS filled_as,
+           CASE WHEN mcol.generated THEN 'its default' WHEN mcol.family IN ('uuid', 'sno') THEN mcol.family || ' without a default' END AS filled_as,
            birth.attname AS birth, birth.type AS birth_type, birth.attnotnull AS birth_notnull
     FROM mcol LEFT JOIN birth USING (rel);
 CREATE TEMP TABLE found_lookups AS WITH RECURSIVE :found
