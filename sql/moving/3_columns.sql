@@ -40,7 +40,7 @@ SET search_path = pg_catalog;
 UPDATE options SET type = coalesce(format_type(type_oid, NULL), type);
 ALTER TABLE options ADD key_default text;
 UPDATE options SET key_default =
-    CASE WHEN :'to' = 'sno' THEN schema || 'sno_new()' WHEN to_regproc('uuidv7') IS NOT NULL THEN 'uuidv7()' ELSE 'gen_random_uuid()' END;
+    CASE WHEN :'to' = 'sno' THEN schema || 'sno_new()' WHEN to_regprocedure('uuidv7()') IS NOT NULL THEN 'uuidv7()' ELSE 'gen_random_uuid()' END;
 
 -- A name of at most 63 bytes.
 CREATE FUNCTION pg_temp.name(base text, suffix text) RETURNS text LANGUAGE sql IMMUTABLE

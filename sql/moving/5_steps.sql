@@ -187,7 +187,8 @@ BEGIN
         value := '';
         statement := 'UPDATE {table} t SET {new} = n.number
     FROM (SELECT {id}, nextval({first}) AS number FROM (SELECT {id} FROM {table} WHERE {id} >= {since} AND {id} <= {until} AND {new} IS NULL ORDER BY {id}) x) n WHERE n.{id} = t.{id}';
-    ELSIF born IS NULL THEN
+    ELSIF born IS NULL OR opt.type !~ '(^|\.)sno$' THEN
+        born := NULL;
         value := opt.key_default;
     ELSE
         value := format('%ssno_new(0, %s)', opt.schema, born);
