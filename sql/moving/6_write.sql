@@ -62,6 +62,12 @@ CREATE FUNCTION pg_temp.rename_indexes(kinds text, back boolean) RETURNS SETOF t
     FROM indexes WHERE coalesce(contype, 'i') = ANY (string_to_array(kinds, NULL)) ORDER BY place, level, indexrelid
 $$;
 
+-- In open sessions, PL/pgSQL has expressions with the types of NEW and OLD that were (42804), until their function is changed in some way.
+CREATE FUNCTION pg_temp.renew_trigger_functions() RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT DISTINCT format('ALTER FUNCTION %s COST %s;', p.oid::regprocedure, procost)
+    FROM parts JOIN pg_trigger ON tgrelid = part JOIN pg_proc p ON p.oid = tgfoid WHERE NOT tgisinternal ORDER BY 1
+$$;
+
 CREATE FUNCTION pg_temp.switch() RETURNS SETOF text LANGUAGE plpgsql AS $step$
 DECLARE
     opt options;
@@ -95,6 +101,7 @@ BEGIN
     RETURN QUERY SELECT ltrim(pg_temp.comment('CONSTRAINT', old || ' ON ' || t, description), E'\n') FROM fkeys WHERE description IS NOT NULL AND NOT (of_partitions AND to_partitions);
     RETURN QUERY SELECT s FROM tables, LATERAL (VALUES (pg_temp.create_trigger(tables, 'moved')), (pg_temp.create_trigger(tables, 'generated'))) v(s) WHERE s IS NOT NULL ORDER BY place;
     RETURN QUERY SELECT creates FROM objects ORDER BY level, objid;
+    RETURN QUERY SELECT pg_temp.renew_trigger_functions();
     RETURN NEXT E':end;\n\\endif';
     RETURN NEXT E'SET statement_timeout = 0;';
     RETURN QUERY SELECT later FROM objects WHERE later IS NOT NULL ORDER BY level, objid;
@@ -130,6 +137,7 @@ BEGIN
     RETURN QUERY SELECT ltrim(pg_temp.comment('CONSTRAINT', old || ' ON ' || t, description), E'\n') FROM fkeys WHERE description IS NOT NULL AND NOT of_partitions;
     RETURN QUERY SELECT s FROM tables, pg_temp.create_trigger(tables, 'moving') s WHERE s IS NOT NULL ORDER BY place;
     RETURN QUERY SELECT undone FROM objects ORDER BY level, objid;
+    RETURN QUERY SELECT pg_temp.renew_trigger_functions();
     RETURN NEXT E'COMMIT;\n\\endif';
     RETURN NEXT E'SET statement_timeout = 0;';
     RETURN QUERY SELECT later FROM objects WHERE later IS NOT NULL ORDER BY level, objid;
