@@ -9,8 +9,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use sno_tests::{Server, sql_file};
 
@@ -57,25 +55,6 @@ pub(crate) fn page(name: &str) -> String {
 pub(crate) fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("\n## {heading}\n")).expect(heading);
     rest.split("\n## ").next().unwrap()
-}
-
-/// Runs a step of a page that says how to change a table that is in use. A step with a limit on how long it waits for
-/// its locks may fail by that: nothing was changed, and it is tried again, as the page says.
-#[track_caller]
-pub(crate) fn run_step(server: &Server, step: &str) {
-    for _ in 0..100 {
-        let output = server.psql(step);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() && !errors.contains("WARNING") {
-            return;
-        }
-        let is_late = ["lock", "statement"].iter().any(|what| {
-            step.contains(&format!("{what}_timeout")) && errors.contains(&format!("due to {what} timeout"))
-        });
-        assert!(is_late, "{step}\n{errors}");
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("no lock: {step}");
 }
 
 /// A line without what the width of its columns decides.

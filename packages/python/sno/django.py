@@ -4,6 +4,7 @@
         id = SnoField(primary_key=True, db_default=SnoNew(1))
 """
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.db import connections, models
 from django.db.backends.signals import connection_created
@@ -13,16 +14,46 @@ from django.urls.converters import StringConverter
 from sno import Sno
 
 
-class SnoField(models.Field):
-    """A column of the type sno, whose values are `Sno`, or of a kind: `SnoField(kind=OrderId)`."""
+_INVALID = "“%(value)s” is not a valid ID."
+
+
+class SnoFormField(forms.CharField):
+    """A text that must be an ID: in forms, and in filters of django-filter."""
+
+    default_error_messages = {"invalid": _INVALID}
+
+    def __init__(self, *, kind=Sno, **kwargs):
+        super().__init__(**{"max_length": 16, "empty_value": None, **kwargs})
+        self.kind = kind
+
+    def to_python(self, value):
+        value = super().to_python(value)
+        if value is None:
+            return None
+        try:
+            return self.kind(value)
+        except ValueError:
+            raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": value})
+
+
+class SnoField(models.CharField):
+    """A column of the type sno, whose values are `Sno`, or of a kind: `SnoField(kind=OrderId)`.
+
+    To libraries that choose by a field's class, such as Django REST framework, graphene-django and drf-spectacular, it is a text.
+    """
 
     description = "ID of the type sno"
-    default_error_messages = {"invalid": "“%(value)s” is not a valid ID."}
+    default_error_messages = {"invalid": _INVALID}
     empty_strings_allowed = False
 
     def __init__(self, *args, kind=Sno, **options):
         super().__init__(*args, **options)
         self.kind = kind
+
+    @property
+    def validators(self):
+        # Serializers of other libraries call these, and not to_python.
+        return [self.to_python, *super().validators]
 
     def deconstruct(self):
         name, path, args, options = super().deconstruct()
@@ -30,6 +61,12 @@ class SnoField(models.Field):
 
     def db_type(self, connection):
         return "sno"
+
+    def cast_db_type(self, connection):
+        return "sno"
+
+    def _check_max_length_attribute(self, **kwargs):
+        return []
 
     def from_db_value(self, value, expression, connection):
         return None if value is None else self.kind(value)
@@ -43,7 +80,7 @@ class SnoField(models.Field):
             raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": value})
 
     def get_prep_value(self, value):
-        value = super().get_prep_value(value)
+        value = models.Field.get_prep_value(self, value)  # a CharField's calls to_python, whose errors are those of forms
         # A plain Sno is also a bound or a position, which has no kind.
         is_ready = value is None or type(value) is Sno or hasattr(value, "resolve_expression")
         return value if is_ready else self.kind(value)
@@ -52,7 +89,7 @@ class SnoField(models.Field):
         # As with other keys that the database generates, forms leave it out.
         if self.primary_key and self.db_default is not models.NOT_PROVIDED:
             return None
-        return super().formfield(**{"max_length": 16, "empty_value": None, **kwargs})
+        return models.Field.formfield(self, **{"form_class": SnoFormField, "kind": self.kind, **kwargs})
 
 
 class SnoNew(models.Func):
