@@ -139,6 +139,10 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "self.ready.load(Acquire)", "self.ready.load(Relaxed)"),
     ]),
     ("src/generator/backend.rs", &[
+        ("of a write in many parts, the first is enough", &[DISK],
+            "        file.write_all_at(bytes, position)", "        file.write_at(bytes, position).map(|_| ())"),
+        ("a lock that fails is held by another process", &[DISK],
+            "Err(TryLockError::Error(error)) => Err(error),", "Err(TryLockError::Error(_)) => Ok(false),"),
         ("marks are written and not synced", &[DISK],
             "    // SAFETY: a descriptor that is open.\n",
             "    return Ok(());\n    #[allow(unreachable_code)]\n    // SAFETY: a descriptor that is open.\n"),
@@ -225,6 +229,10 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "            if pg::server::is_being_preloaded() {", "            if pg::server::is_being_preloaded() || true {"),
     ]),
     ("src/generator/shared.rs", &[
+        ("shared memory has no place for background workers", &[PRELOAD],
+            "size_of::<P>() * Process::count()", "size_of::<P>() * unsafe { pg_sys::MaxConnections as usize }"),
+        ("the request of a library that is preloaded before is not made", &[PRELOAD],
+            "            call(REQUEST);\n", ""),
         ("the postmaster keeps its memory of before a crash", &[STARTS],
             "        let mut found = false;\n",
             "        let mut found = false;\n        if !self.address.load(Relaxed).is_null() {\n            return;\n        }\n"),
@@ -638,6 +646,8 @@ DECLARE
     ("sql/sno/read_by_all.sql", &[
         ("what a feed has read that is ahead of the clock can be deleted", &[FAST_CLOCK],
             "AND (f.margin IS NULL OR f.position <= sno_internal.sno_last(clock_timestamp(), true)) THEN", "THEN"),
+        ("a feed of a table reads nothing of its partitions", &[CHANGES],
+            "            OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)\n", ""),
         ("what one feed has read is forgotten", &[CHANGES, CHANGES_TORTURE],
             "THEN min(r.read) END",
             "THEN max(r.read) END"),
@@ -664,6 +674,12 @@ DECLARE
             "WHERE attrelid"),
     ]),
     ("sql/sno/changes.sql", &[
+        ("the last change that was read is kept", &[CHANGES],
+            "'DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) $1'", "'DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<) $1'"),
+        ("a log may be of another owner than its table", &[CHANGES],
+            "relname = t.name AND relkind = 'r' AND relowner = t.owner;", "relname = t.name AND relkind = 'r';"),
+        ("TRUNCATE logs what row security shows", &[CHANGES],
+            "SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = off AS", "SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS"),
         ("an update logs the new key alone", &[CHANGES],
             "    IF TG_OP <> 'INSERT' THEN\n        INSERT INTO %1$s (%2$s) VALUES (%3$s);",
             "    IF TG_OP = 'UPDATE' THEN\n        INSERT INTO %1$s (%2$s) VALUES (%4$s);\n    ELSIF TG_OP = 'DELETE' THEN\n        INSERT INTO %1$s (%2$s) VALUES (%3$s);"),
@@ -826,6 +842,8 @@ DECLARE
             "if !is_all && below <= latest && !reach.is_held {", "if !is_all && below <= latest {"),
     ]),
     ("src/sno/horizon/reader.rs", &[
+        ("a horizon can be read in REPEATABLE READ", &[REGRESS],
+            ">= pg_sys::XACT_REPEATABLE_READ as i32", ">= pg_sys::XACT_SERIALIZABLE as i32"),
         ("the lock table is looked at though nothing is prepared", &[HORIZON],
             "        if has_copied_locks {", "        if true {"),
         ("all prepared transactions are of this database", &[HORIZON],

@@ -15,7 +15,8 @@
 //! * What a sync has put on disk is in `sno.marks.disk`: what is left after the machine has lost its power. The folder
 //!   has to be synced once, or there is no file at all.
 //! * `sno.marks.fault` says what is to fail: `fdatasync 5` makes each `fdatasync` fail with error 5 (EIO), `pwrite64
-//!   short` makes each write end after half of it, and `room 4096` makes the disk full when the file has so many bytes.
+//!   short` makes each write end after half of it, `room 4096` makes the disk full when the file has so many bytes, and
+//!   `flock 37` makes each lock of the file fail with error 37 (ENOLCK).
 //!
 //! All these files are in the data directory, which is the working directory of the server's processes.
 
@@ -257,6 +258,23 @@ pub unsafe extern "C" fn pwrite64(fd: c_int, buffer: *const c_void, length: usiz
     // SAFETY: part of what the caller vouches for.
     let call = || unsafe { libc::syscall(libc::SYS_pwrite64, fd, buffer, part, offset) } as isize;
     observe("pwrite64", fd, &format!(" {part} at {offset}"), call, |_| ())
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
+    if is_disk() && !INSIDE.swap(true, Relaxed) {
+        let error = if matches!(file(fd), File::Marks) { fault("flock") } else { None };
+        INSIDE.store(false, Relaxed);
+        if let Some(Ok(error)) = error.map(|error| error.parse()) {
+            // SAFETY: the address of this thread's error number.
+            unsafe { *libc::__errno_location() = error };
+            return -1;
+        }
+    }
+    // SAFETY: the system call itself takes any descriptor and any number.
+    unsafe { libc::syscall(libc::SYS_flock, fd, operation) as c_int }
 }
 
 /// The name of this library's file, which Cargo puts beside the tests.

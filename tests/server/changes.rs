@@ -257,6 +257,16 @@ fn the_log_is_cleared() {
     ITEMS.check(&mut client, "the other one");
     assert_eq!(client.one::<i64>(forget), 10);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM items_log"), 5);
+    // Up to the very change that was read last, if there are more.
+    let last = "SELECT sno_feed('search', NULL::items_changes, 2), sno_feed('other', NULL::even)";
+    client.run("UPDATE items SET n = n WHERE id IN (2, 4, 6)");
+    thread::sleep(Duration::from_millis(8));
+    client.run(last);
+    assert_eq!(client.one::<i64>(forget), 7);
+    ITEMS.check(&mut client, "the rest");
+    assert_eq!(client.one::<i64>(forget), 1);
+    client.run("UPDATE items SET n = n WHERE id > 5");
+    ITEMS.check(&mut client, "the other one again");
     // A consumer that has not committed has read nothing.
     let mut consumer = server.connect();
     consumer.run("BEGIN; SELECT sno_feed('other', NULL::even)");
@@ -541,9 +551,18 @@ fn rights() {
     for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
         assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
     }
-    // Nor does a table that another one owns now.
+    // Nor does a table that another one owns now, or of whose objects another one owns one.
     client.run("ALTER TABLE items OWNER TO bob");
     assert_eq!(code(&mut client, "SELECT sno_track_changes('items')"), "55000");
+    client.run("ALTER TABLE items OWNER TO alice");
+    for object in ["TABLE items_log", "VIEW items_changes", "FUNCTION items_log()"] {
+        client.run(&format!("ALTER {object} OWNER TO bob"));
+        for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+            assert_eq!(code(&mut client, &format!("SELECT {call}('items')")), "55000", "{object}: {call}");
+        }
+        client.run(&format!("ALTER {object} OWNER TO alice"));
+    }
+    client.run("ALTER TABLE items OWNER TO bob");
     client.run("ALTER TABLE items_log OWNER TO bob; ALTER VIEW items_changes OWNER TO bob; ALTER FUNCTION items_log() OWNER TO bob");
     bob.run("SELECT sno_track_changes('items'); TRUNCATE items");
 }
@@ -619,6 +638,13 @@ fn what_all_feeds_have_read() {
     assert_eq!(client.execute("DELETE FROM outbox WHERE id <= sno_read_by_all('outbox')", &[]).unwrap(), 10);
     client.run("SELECT sno_drop_feed('all')");
     assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);
+    // Of a primary key with two IDs nobody knows by which of them rows are to be deleted.
+    client.run(
+        "CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); INSERT INTO two VALUES (sno_new(), sno_new());
+         SELECT sno_create_feed('two', 'two', key => 'a', margin => '0'), pg_sleep(0.008)",
+    );
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('two', NULL::two)"), 1);
+    assert!(client.one::<bool>("SELECT sno_read_by_all('two') IS NULL"));
     // The log of a table's changes has a key of its own, which is no place among the table's.
     client.run("SELECT sno_track_changes('outbox'); SELECT sno_create_feed('changes', 'outbox_changes', now(), 'changed', '0')");
     assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);
@@ -643,8 +669,10 @@ fn partitions_that_all_feeds_have_read() {
         assert_eq!(text(&mut client, maintain), expected);
     }
     assert_eq!(text(&mut client, expire), "0");
-    // A feed of one partition reads rows of the table, too.
+    // A feed of the table reads the rows of each partition.
     let second = text(&mut client, "SELECT min(tableoid::regclass::text) FROM log");
+    assert!(client.one::<bool>(&format!("SELECT sno_read_by_all('{second}') = sno_read_by_all('log')")));
+    // A feed of one partition reads rows of the table, too.
     client.run(&format!(
         "SELECT sno_create_feed('part', '{second}', margin => '0'); SELECT sno_feed('all', NULL::log)"
     ));

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::{Client, SimpleQueryMessage};
-use sno_tests::{Server, Sql as _, code, error, give_to_server, program, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, code, error, give_to_server, program, text, wait_until};
 
 use crate::docs;
 
@@ -274,6 +274,14 @@ fn rows_that_are_given_back() {
     // Whoever has not read them in this transaction knows what he does.
     client.run(&after("tagged", 2));
     assert_eq!(text(&mut client, &tagged), "3 4 5");
+    // Nor has he who has read another role's feed of this name.
+    client.run(
+        "CREATE ROLE alice; GRANT SELECT ON items, tagged TO alice;
+         SET ROLE alice; SELECT sno_create_feed('tagged', 'tagged', margin => '0'); RESET ROLE",
+    );
+    client.run("SELECT sno_seek_feed('tagged', '-infinity'); BEGIN");
+    assert_eq!(text(&mut client, &tagged), "1 2 2 3 4 5");
+    client.run(&format!("SET ROLE alice; {}; RESET ROLE; COMMIT", after("tagged", 2)));
 }
 
 /// Every refusal, with its SQLSTATE and what it says.
@@ -361,6 +369,10 @@ fn refusals() {
         }
         refused("postgres", create_tenants, "55000", "no index of \"public.tenants\" begins with \"id\"");
     }
+    // One that could not be built to its end.
+    client.run("INSERT INTO tenants VALUES (1, '9222222222222222'), (2, '9222222222222222')");
+    assert_eq!(code(&mut client, "CREATE UNIQUE INDEX CONCURRENTLY ON tenants (id)"), "23505");
+    refused("postgres", create_tenants, "55000", "no index of \"public.tenants\" begins with \"id\"");
     client.run(&format!("CREATE INDEX ON tenants (id, tenant); {create_tenants}"));
     // A foreign key that is named.
     client.run("SELECT sno_create_feed('lines', 'lines', key => 'item')");
@@ -424,6 +436,11 @@ fn refusals() {
         let call = format!("SELECT * FROM sno_feed('own', NULL::own{horizon})");
         refused("postgres", &call, "42809", "cannot read a feed of foreign rows: \"public.far_items\"");
     }
+    // But not what its rules read when it is written to.
+    client.run(
+        "CREATE RULE also AS ON DELETE TO loose DO ALSO SELECT * FROM far_items;
+         SELECT sno_create_feed('loose', 'loose', key => 'id')",
+    );
     client.run("ALTER TABLE items RENAME id TO key");
     refused("postgres", feed, "42703", "column \"id\" does not exist");
     // A position that is not before the horizon, as after marks were removed and with a clock that is slow.
@@ -516,6 +533,7 @@ fn batches_that_are_not_all_visible() {
         ("items", 10, &[], POSITION_IS_STORED, "INSERT INTO items (n) VALUES (5)", "", "5"),
         ("items", 10, &[-1, 2, 3], "", "", "", "1 2 3"),
         ("items", 2, &[1, -2, 3, 4], "", "", "1", "2 3 4"),
+        ("items", 10, &[1, -2, 3, -4, 5], "", "", "1", "2 3 4 5"),
         ("items", 2, &[1, 2, -3, 4], "", "", "1 2", "3 4"),
         ("items", 10, &[1, 2, -3], "", "", "1 2", "3"),
         ("items", 10, &[1, 2, 3], "", "DELETE FROM items WHERE n = 2", "1 2 3", ""),
@@ -593,6 +611,33 @@ fn twice_in_a_statement() {
     let again = meanwhile(&server, &add, || client.run("COMMIT"));
     assert!(again.unwrap_err().contains("statement cannot read feed \\\"feed\\\" again"));
     assert_eq!(read(&mut client), "1 2 3");
+}
+
+/// What has nothing to return can be called twice, also when it stores how far it has looked.
+#[test]
+fn twice_in_a_statement_without_rows() {
+    let server = Server::builder().faketime(true).start();
+    server.run(SETUP);
+    server.advance_clock(11.0);
+    let none = "(SELECT count(*) FROM sno_feed('feed', NULL::items))";
+    assert_eq!(text(&mut server.connect(), &format!("SELECT {none} || ' ' || {none}")), "0 0");
+    assert!(server.connect().one::<bool>("SELECT moved > clock_timestamp() - interval '5 s' FROM sno_feeds"));
+}
+
+/// From the transaction on whose number needs more than 32 bits, which is what a row has of it.
+#[test]
+fn twice_in_a_statement_after_four_billion_transactions() {
+    let server = server();
+    server.stop(Mode::Fast);
+    let output = server.command("pg_resetwal").arg("--epoch=1").arg(server.data()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    server.start();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1), (2)"));
+    assert!(client.one::<bool>("SELECT pg_current_xact_id() > '4294967296'"));
+    next_tick();
+    let one = "SELECT count(*) FROM sno_feed('feed', NULL::items, 1)";
+    assert_eq!(code(&mut client, &format!("{one} UNION ALL {one}")), "40001");
 }
 
 /// A call that finds nothing writes nothing, except every 10 seconds, and one that finds something updates one row in place.

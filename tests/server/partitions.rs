@@ -32,7 +32,7 @@ fn a_call_during_a_transaction_that_makes_partitions() {
     // Readers and writers go on meanwhile.
     first.run("BEGIN; SELECT sno_create_partitions('log', '1 day', now() + interval '9 days', now() + interval '10 days')");
     let mut other = server.connect();
-    other.run("SET lock_timeout = '5s'; INSERT INTO log VALUES (sno_new()); SELECT * FROM log");
+    other.run("SET lock_timeout = '60s'; INSERT INTO log VALUES (sno_new()); SELECT * FROM log");
     first.run("COMMIT");
 }
 
@@ -49,10 +49,11 @@ fn a_partition_that_is_detached_in_part() {
     // It waits for whoever has the table open, after its first transaction.
     let mut reader = server.connect();
     reader.run("BEGIN; SELECT * FROM log");
-    client.run("SET statement_timeout = '3s'");
-    assert_eq!(code(&mut client, "ALTER TABLE log DETACH PARTITION log_20260101 CONCURRENTLY"), "57014");
+    let pid: i32 = client.one("SELECT pg_backend_pid()");
+    let detach = || code(&mut client, "ALTER TABLE log DETACH PARTITION log_20260101 CONCURRENTLY");
+    let cancel = || server.run(&format!("SELECT pg_cancel_backend({pid})"));
+    assert_eq!(meanwhile(&server, detach, cancel), "57014");
     reader.run("COMMIT");
-    client.run("RESET statement_timeout");
     client.run("SELECT * FROM sno_create_partitions('log', '1 day', '2026-01-01Z', '2026-01-05Z')");
     client.run("SELECT * FROM sno_maintain_partitions('log', '1 day'); INSERT INTO log VALUES (sno_new())");
     let error =

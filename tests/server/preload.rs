@@ -301,6 +301,33 @@ fn an_upgrade_goes_to_a_server_with_it_and_to_one_without_it() {
     }
 }
 
+/// Another library that has shared memory and planner hooks, before it and after it.
+#[test]
+fn beside_another_library() {
+    for libraries in ["pg_stat_statements, sno", "sno, pg_stat_statements"] {
+        let server = Server::builder().conf("shared_preload_libraries", libraries).start();
+        let mut client = server.connect();
+        client.run("CREATE EXTENSION pg_stat_statements");
+        client.run(
+            "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1)); INSERT INTO items DEFAULT VALUES",
+        );
+        client.run("SELECT count(*) FROM items WHERE sno_time(id) < now()");
+        let seen =
+            "SELECT count(*) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*) FROM items WHERE%'";
+        assert_eq!(client.one::<i64>(seen), 1, "{libraries}");
+    }
+}
+
+/// Each process that the server may have has a place of its own, background workers as well.
+#[test]
+fn shared_memory_has_a_place_for_each_process() {
+    let [few, many] = ["8", "108"].map(|workers| {
+        let server = Server::builder().conf("max_worker_processes", workers).start();
+        server.connect().one::<i64>("SELECT size FROM pg_shmem_allocations WHERE name = 'sno generators'")
+    });
+    assert!(many >= few + 100 * 8, "{few} and {many} bytes");
+}
+
 /// A server in single-user mode, which repairs are made with, sets all of it up as well.
 #[test]
 fn single_user_mode_generates() {

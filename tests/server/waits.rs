@@ -226,7 +226,7 @@ fn a_wait_holds_nothing() {
              )) FROM pg_stat_activity a WHERE query LIKE 'CALL sno_wait%'",
         );
         assert_eq!(held, "");
-        other.run("SET lock_timeout = '5 s'; SET statement_timeout = '20 s'");
+        other.run("SET lock_timeout = '40 s'");
         other.run("VACUUM items");
         assert_eq!(other.one::<i64>("SELECT pg_relation_size('items')"), 0);
         other.run("ALTER TABLE items ADD m integer");
@@ -371,6 +371,20 @@ fn it_returns_when_an_id_was_read() {
         reader.run("COMMIT");
     });
     assert!(read && took < SOON, "{took:?}");
+    // Also for who has waited for long.
+    let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    let (read, took) = during(&server, &call(&next, "50 s"), |reader| {
+        thread::sleep(Duration::from_millis(1400));
+        assert_eq!(reader.one::<i64>(READ), 1);
+    });
+    assert!(read && took < Duration::from_secs(1), "{took:?}");
+    // An ID that is the last one of a full batch.
+    let id = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    client.run(INSERT);
+    thread::sleep(Duration::from_millis(150));
+    client.run(&READ.replace("items)", "items, 1)"));
+    assert!(client.one::<bool>(&call(&id, "0")));
+    assert_eq!(client.one::<i64>(READ), 1);
     // It does not wait for a call that finds nothing new.
     let (read, took) = wait(&mut client, &call(&id, "50 s"));
     assert!(read && took < SOON, "{took:?}");

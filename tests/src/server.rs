@@ -793,6 +793,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         if thread::panicking() && self.log_path().exists() {
             eprintln!("{}", self.log_tail());
+            if std::env::var("SNO_KEEP").is_ok_and(|keep| !keep.is_empty()) {
+                self.home.disable_cleanup(true);
+                let test = thread::current().name().unwrap_or("a test").to_owned();
+                eprintln!("The log and the data folder of {test} are kept: {}", self.home.path().display());
+            }
         }
         let postmaster = self.postmaster.get_mut().unwrap_or_else(|e| e.into_inner());
         if let Some(mut child) = postmaster.take() {

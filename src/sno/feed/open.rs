@@ -226,7 +226,7 @@ impl Feed {
 impl Feed {
     /// The horizon of all nodes of a cluster, or, while they are still committing, the least that a feed can have: the tick after its
     /// position, since that was below an earlier horizon.
-    unsafe fn horizon_of_nodes(self) -> Sno {
+    pub(super) unsafe fn horizon_of_nodes(self) -> Sno {
         // SAFETY: columns of the row.
         unsafe {
             let params =
