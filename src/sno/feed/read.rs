@@ -233,9 +233,7 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
         if let Some((mut from, mut below)) = between {
             // A call of sno_feed() sets it back.
             let goes_back = guard(|| feed.goes_back()).is_some();
-            let stores = feed.is_stale()
-                && !goes_back
-                && can_store();
+            let stores = feed.is_stale() && !goes_back && can_store();
             if stores && let Horizon::UpTo(horizon) = feed.horizon(whose, None) {
                 (from, below) = (Sno::MIN, first_id(horizon.tick()));
             }
