@@ -3,15 +3,16 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, in_parallel, skip};
+use sno_tests::{Server, Sql as _, in_parallel, skip, text};
 
 fn file(name: &str) -> String {
     fs::read_to_string(format!("{}/../docs/monitoring/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The metrics of a server, as an exporter calls them, with their values.
+/// The metrics of a server, as an exporter calls them, with their values; of the clock, how far it is ahead.
 fn scrape(client: &mut Client, instance: &str) -> Vec<(String, f64)> {
     let file = file("queries.yaml");
     let mut metrics = Vec::new();
@@ -33,7 +34,11 @@ fn scrape(client: &mut Client, instance: &str) -> Vec<(String, f64)> {
             for column in
                 row.columns().iter().map(|column| column.name()).filter(|name| !labels.contains(name))
             {
-                metrics.push((format!("{block}_{column}{{{place}}}"), row.get(column)));
+                let mut value: f64 = row.get(column);
+                if column == "clock_seconds" {
+                    value -= SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+                }
+                metrics.push((format!("{block}_{column}{{{place}}}"), value));
             }
         }
         block = name(rest);
@@ -50,10 +55,15 @@ fn alerts(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<String> {
     for (name, value) in after {
         // A series that was not there before begins with its value.
         let first = before.iter().find(|(same, _)| same == name).map_or(*value, |(_, value)| *value);
-        writeln!(series, "      - {{series: '{name}', values: '{first}x5 {value}x5'}}").unwrap();
+        let values = match name.starts_with("sno_clock_seconds{") {
+            // Prometheus' clock starts at zero.
+            true => format!("{first:.3}+60x5 {:.3}+60x5", value + 360.0),
+            false => format!("{first}x5 {value}x5"),
+        };
+        writeln!(series, "      - {{series: '{name}', values: '{values}'}}").unwrap();
     }
     let names: Vec<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
-    assert_eq!(names.len(), 12);
+    assert_eq!(names.len(), 13);
     let mut test = format!(
         "rule_files: [alerts.yaml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n{series}    alert_rule_test:\n"
     );
@@ -73,6 +83,50 @@ fn alerts(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<String> {
         .collect();
     assert_eq!(output.status.success(), fired.is_empty(), "{printed}");
     fired
+}
+
+/// It fires from a minute on, in both directions, and while the clock is wrong.
+#[test]
+fn a_clock_that_is_wrong() {
+    if Command::new("promtool").arg("--version").output().is_err() {
+        return skip("promtool, of Debian's package prometheus, is not installed");
+    }
+    let clock = |ahead: f64| [("sno_clock_seconds{instance=\"one\"}".to_owned(), ahead)];
+    for (before, after, fires) in
+        [(0.0, 59.0, false), (0.0, 61.0, true), (0.0, -3600.0, true), (86_400.0, 0.0, false)]
+    {
+        let fired = alerts(&clock(before), &clock(after));
+        assert_eq!(fired.is_empty(), !fires, "{before} {after}: {fired:?}");
+    }
+}
+
+/// What the server's metrics and views show is the same in each of its databases: of a clock that was fast while a feed of one was read.
+#[test]
+fn figures_of_the_server_are_those_of_all_databases() {
+    let server = Server::builder().faketime(true).start();
+    server.run("CREATE DATABASE other");
+    let [mut one, mut other] = ["postgres", "other"].map(|database| server.connect_to(database));
+    other.run("CREATE EXTENSION sno");
+    other.run("SELECT sno_new()");
+    server.set_clock("+3600");
+    one.run("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO events DEFAULT VALUES");
+    one.run("SELECT sno_create_feed('export', 'events', margin => '0')");
+    one.run("SELECT pg_sleep(0.01)");
+    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    server.set_clock("+0");
+    let metrics = [&mut one, &mut other].map(|client| {
+        let mut metrics = scrape(client, "one");
+        // Those of the server.
+        metrics.retain(|(name, _)| !name.starts_with("sno_feed_"));
+        metrics
+    });
+    assert_eq!(metrics[0].len(), metrics[1].len());
+    for ((name, in_one), (same, in_other)) in metrics[0].iter().zip(&metrics[1]) {
+        assert!(name == same && (in_one - in_other).abs() < 5.0, "{name}: {in_one} and {in_other}");
+        assert!(!name.starts_with("sno_must_wait") || *in_other > 3500.0, "{in_other}");
+    }
+    let view = "SELECT string_agg(g::text, '' ORDER BY generator) FROM sno_generators g";
+    assert_eq!(text(&mut one, view), text(&mut other, view));
 }
 
 /// Who is woken by an alert finds its name on the page, and the page by the alert.
@@ -135,7 +189,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
         metrics
     };
     let well = both(&one, &other);
-    assert_eq!(well.len(), 2 * 12, "{well:?}");
+    assert_eq!(well.len(), 2 * 13, "{well:?}");
     // What the dashboard draws is measured.
     let dashboard = file("dashboard.json");
     let drawn: Vec<&str> = dashboard
@@ -166,12 +220,15 @@ fn each_alert_fires_on_a_server_in_its_state() {
     one.configure("sno.partition_prefix", "42");
     one.reload();
 
-    // From here on one server is enough.
+    // From here on one server is enough, whose clock is wrong.
     let scrape = |server: &Server| scrape(&mut server.connect(), "one");
     let mut before = scrape(&one);
     let mut then = |server: &Server| {
         let after = scrape(server);
-        alerts(&std::mem::replace(&mut before, after.clone()), &after)
+        let mut fired = alerts(&std::mem::replace(&mut before, after.clone()), &after);
+        let at = fired.iter().position(|name| name == "SnoClockIsWrong").expect("the clock is wrong");
+        fired.remove(at);
+        fired
     };
     // A feed that nobody reads; one that is read, but held back; partitions that end.
     one.set_clock("+90");

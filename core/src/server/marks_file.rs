@@ -339,6 +339,18 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
         }
         Ok(Some(next.lowering).filter(|lowering| lowering.from > now))
     }
+
+    /// What [`lower`](Self::lower) returned last, as long as the clock has not passed it.
+    ///
+    /// # Errors
+    ///
+    /// The file could not be locked.
+    pub fn lowering(&self) -> Result<Option<Lowering>, Error> {
+        // Both ticks are of one call.
+        let _lock = self.lock()?;
+        let now = self.host.now().map_err(Error::OutOfEpoch)?;
+        Ok(Some(self.present().lowering).filter(|lowering| lowering.from > now))
+    }
 }
 
 /// What a record is about to say.

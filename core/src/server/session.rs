@@ -212,6 +212,19 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         self.marks.lower()
     }
 
+    /// Where a reader has to go back to who was told a tick before the horizons were lowered; `None` if they were not.
+    ///
+    /// # Errors
+    ///
+    /// As for [`MarksFile::lowering`].
+    pub fn goes_back_from(&self, tick: Tick) -> Result<Option<Tick>, Error> {
+        if tick < self.marks.host.now().map_err(Error::OutOfEpoch)? {
+            return Ok(None);
+        }
+        let lowering = self.marks.lowering()?;
+        Ok(lowering.filter(|Lowering { to, from }| (*to..=*from).contains(&tick)).map(|lowering| lowering.to))
+    }
+
     /// The earliest reading of the clock at which the session's generator does not wait for the clock, whatever the horizon is.
     pub fn safe(&self) -> Tick {
         self.slot.state().safe

@@ -11,6 +11,8 @@
 //! | if a transaction has ended since: the same rows once more, up to the first that is not in the result, where the result is cut | all that is committed up to now, which is all below the horizon | | |
 //! | [move](read) to the last row, or to the horizon if the batch is not full, unless the feed was moved meanwhile | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for nobody | the position: with rows at once, without rows if it is ten seconds old |
 //!
+//! A feed that a fast clock has brought to the future goes back at its next call, once the horizons were lowered, and returns nothing then.
+//!
 //! So two consumers take turns, and the second returns nothing: its statement does not see what the first one did. If it was the same
 //! transaction, that is an error.
 //!

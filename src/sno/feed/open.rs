@@ -19,7 +19,7 @@ use crate::{
             query::{Row, query},
             whose::{Whose, whose_horizon},
         },
-        horizon::reader::sno_horizon,
+        horizon::reader::{goes_on_after, sno_horizon},
     },
 };
 
@@ -52,6 +52,15 @@ pub(super) struct Feed {
     /// The name that was given.
     pub(super) name: Datum,
     row: Row,
+}
+
+/// How far a feed can be read.
+#[derive(Clone, Copy)]
+pub(super) enum Horizon {
+    /// Below this ID.
+    UpTo(Sno),
+    /// Not now: it has to go on after this ID, which is before its position.
+    GoesBack(Sno),
 }
 
 /// The table or view of a feed, while it has this name.
@@ -170,11 +179,11 @@ impl Feed {
     }
 
     /// The horizon: that of this server, or the one that is given where that of others counts. It is later than the snapshot by which
-    /// the feed was found, and after its position.
+    /// the feed was found, and after its position, unless the feed has to go back.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
-    pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Sno {
+    pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
             guard(|| {
@@ -185,10 +194,23 @@ impl Feed {
                     (_, _, None) => return Err(self.no_horizon()),
                 };
                 match self.position() {
-                    Some(position) if position >= horizon => Err(self.no_progress(position, horizon, given)),
-                    _ => Ok(horizon),
+                    Some(position) if position >= horizon => match self.goes_back()? {
+                        Some(last) => Ok(Horizon::GoesBack(last)),
+                        None => Err(self.no_progress(position, horizon, given)),
+                    },
+                    _ => Ok(Horizon::UpTo(horizon)),
                 }
             })
+        }
+    }
+
+    /// After which ID it has to go on, if it was read up to the future by a clock that was fast, and the horizons were lowered since then.
+    /// Inside the guard.
+    pub(super) fn goes_back(self) -> Result<Option<Sno>, Error> {
+        // SAFETY: columns of the row.
+        match unsafe { (self.margin(), self.position()) } {
+            (Some(_), Some(position)) => goes_on_after(position),
+            _ => Ok(None),
         }
     }
 }
@@ -320,7 +342,7 @@ impl Feed {
             .hint(match given {
                 Some(_) => "Ask the server of the rows for its horizon again.",
                 None => {
-                    "If the clock is right, and was fast before, a superuser can call sno_lower_horizon(). Otherwise correct it, and call sno_seek_feed() with a time before such rows."
+                    "Check the clock. Then call sno_seek_feed() with a time before such rows: what was read since then comes again."
                 }
             })
     }

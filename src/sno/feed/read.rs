@@ -17,7 +17,7 @@ use crate::{
     },
     sno::{
         feed::{
-            open::{Feed, Source},
+            open::{Feed, Horizon, Source},
             query::query,
             rows::{Batch, First, Range, Unseen, snapshot_has_changed},
             whose::Whose,
@@ -65,8 +65,15 @@ unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
         let whose = feed.whose_horizon(source);
         let horizon = feed.horizon(whose, arg(3).map(|given| Sno::from_datum(given)));
         let mut batch = Batch::new(fcinfo, Source::key_name(feed), batch_size);
-        if !read(feed, source, whose, horizon, &mut batch) {
-            batch.clear();
+        match horizon {
+            Horizon::UpTo(horizon) => {
+                if !read(feed, source, whose, horizon, &mut batch) {
+                    batch.clear();
+                }
+            }
+            Horizon::GoesBack(last) => {
+                go_to(feed, last, false);
+            }
         }
         raw::SPI_finish();
         Datum::null()
@@ -209,12 +216,16 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
         };
         let mut first = First::new();
         if let Some((mut from, mut below)) = between {
+            // A call of sno_feed() sets it back.
+            let goes_back = guard(|| feed.goes_back()).is_some();
             let stores = feed.is_stale()
+                && !goes_back
                 && !pg_sys::XactReadOnly
                 && (pg_sys::XactIsoLevel as u32) < pg_sys::XACT_REPEATABLE_READ;
-            if stores {
-                (from, below) = (Sno::MIN, first_id(feed.horizon(whose, None).tick()));
+            if stores && let Horizon::UpTo(horizon) = feed.horizon(whose, None) {
+                (from, below) = (Sno::MIN, first_id(horizon.tick()));
             }
+            first.is_there = goes_back;
             Range::of(source, feed.id_type()).read(feed.next().max(from), below, &mut first, true);
             if let Some(last) = below.predecessor()
                 && stores

@@ -68,6 +68,12 @@ fn sno_lower_horizons() -> Result<Row<3>, Error> {
     Ok([time(|to| to.to).into(), time(|to| to.from).into(), Timestamp::from(session.safe()).into()])
 }
 
+/// Where a feed that was read up to an ID of the future goes on, if the horizons were lowered since then: after which ID.
+pub(crate) fn goes_on_after(position: Sno) -> Result<Option<Sno>, Error> {
+    let to = session()?.goes_back_from(position.tick()).map_err(errors::generation::<SnoScheme>)?;
+    Ok(to.and_then(|tick| first_id(tick).predecessor()))
+}
+
 /// The smallest ID of a tick.
 pub(crate) fn first_id(tick: Tick) -> Sno {
     Fields { tick, tick_tock: false, metabyte: 0, partition: 0, sequence: 0 }.into()
