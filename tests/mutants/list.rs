@@ -596,7 +596,7 @@ DECLARE
         ("a feed does not move", &[FEEDS],
             "position = $5\nWHERE", "position = coalesce($4, $5)\nWHERE"),
         ("a feed that has not moved returns rows", &[FEEDS],
-            "            batch.clear();\n        }\n        raw::SPI_finish();", "            batch.count = 0;\n        }\n        raw::SPI_finish();"),
+            "                    batch.clear();\n                }\n            }\n            Horizon::", "                    batch.count = 0;\n                }\n            }\n            Horizon::"),
         ("each call of a feed writes", &[FEEDS],
             "if batch.count == 0 && !feed.is_stale() {", "if batch.count == 0 && feed.is_stale() {"),
         ("a call that finds nothing waits for others", &[FEEDS],

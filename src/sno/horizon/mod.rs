@@ -23,8 +23,9 @@
 //! * **Databases.** Each has its [horizon](sno_core::Horizons), with its floor. A reader skips the announcements of processes in other
 //!   databases, and the locks of transactions that are listed as prepared in other databases. A lock whose transaction is not
 //!   listed, since it is about to be prepared or has just ended, counts for all.
-//! * **Marks.** So that nothing comes below the horizon after a restart, the marks of both sides are at the horizon on disk
-//!   before it is returned.
+//! * **Marks.** So that nothing comes below the horizon after a restart, the mark of the horizons on disk is not below it before it is
+//!   returned. If the clock was fast, [`sno_lower_horizons`](reader) lowers the floors of all databases and this mark, and begins a
+//!   generation: what readers were told before does not hold any more.
 
 pub(crate) mod transaction;
 
