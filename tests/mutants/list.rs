@@ -261,7 +261,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
     ]),
     ("src/sno/settings.rs", &[
         ("a value that makes no sense is the default", &[SETTINGS],
-            "match PREFIX.get()? {", "match PREFIX.get().unwrap_or(PrefixSetting::Auto) {"),
+            "let setting = PREFIX.get()?;", "let setting = PREFIX.get().unwrap_or(PrefixSetting::Auto);"),
     ]),
     ("src/sno/generate.rs", &[
         ("IDs of given times are in a live partition", &[UNIQUENESS, REGRESS],
