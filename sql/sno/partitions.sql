@@ -185,6 +185,7 @@ BEGIN
     IF identity IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s REPLICA IDENTITY %s', child, identity);
     END IF;
+    PERFORM sno_internal.follow_partitions(coalesce(pg_partition_root(parent), parent));
     RETURN child::regclass;
 END
 $$;
@@ -259,6 +260,8 @@ BEGIN
     LOOP
         RETURN NEXT child.partition;
         PERFORM sno_internal.alter_partitions(format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
+        -- If the changes of the table are tracked, copies of its rows are to follow.
+        PERFORM sno_internal.follow_partitions(coalesce(pg_partition_root(parent), parent));
         IF drop_expired THEN
             PERFORM sno_internal.alter_partitions(
                 format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition));

@@ -48,6 +48,7 @@ mod schemas;
 mod settings;
 mod shapes;
 mod strangers;
+mod tracked;
 mod uniqueness;
 mod upgrades;
 mod uuidv7;
