@@ -94,7 +94,7 @@ BEGIN
         ), known(oid) AS (
             SELECT DISTINCT d.refobjid
             FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1
+            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1 AND q.proargtypes[0] = 'regclass'::regtype
             JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = q.oid AND d.refclassid = 'pg_class'::regclass
             WHERE g.tgrelid = source AND g.tgname = 'sno_log'
         )
@@ -136,7 +136,7 @@ BEGIN
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
         IF NOT EXISTS (
             SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1
+            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1 AND q.proargtypes[0] = 'regclass'::regtype
             WHERE g.tgrelid = source AND g.tgname = 'sno_log'
         ) THEN
             fault := 'Partitions were dropped with CASCADE, so that their rows are not logged as deleted.';
@@ -152,8 +152,9 @@ BEGIN
                 ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
             hint := format('SELECT sno_track_changes(%L) logs them.', source);
         END IF;
+    END IF;
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
-    ELSIF fault IS NULL AND EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable)
+    IF fault IS NULL AND EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable)
         AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
         fault := 'Its primary key has other columns than the log.';
         hint := 'Drop the feeds, then use sno_untrack_changes() and sno_track_changes().';
@@ -167,8 +168,8 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS 'internal: fails if the log of the changes of a table lacks changes';
 
--- Logs the rows of partitions that have come or gone since the last call, and notes which there are.
-CREATE FUNCTION sno_internal.follow_partitions(source regclass) RETURNS void
+-- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which there are.
+CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -186,7 +187,9 @@ BEGIN
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
     WHERE i.indrelid = source AND i.indisprimary;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
-        EXECUTE concat(insert, part.relation, ' t');
+        IF NOT is_first THEN
+            EXECUTE concat(insert, part.relation, ' t');
+        END IF;
         -- TRUNCATE of a partition fires its own triggers only.
         IF part.is_there THEN
             EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %1$s FOR EACH STATEMENT EXECUTE FUNCTION %2$s();
@@ -201,7 +204,7 @@ BEGIN
         log, (SELECT c.relowner::regrole FROM pg_class c WHERE c.oid = source), 'partitions that the log of changes knows: see sno_track_changes()');
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_partitions(regclass) IS 'internal: log the rows of partitions that were attached or detached';
+COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS 'internal: log the rows of partitions that were attached or detached';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass
@@ -284,8 +287,8 @@ BEGIN
             RAISE EXCEPTION 'name of table "%" is too long for the name of its log', t.name USING ERRCODE = 'name_too_long',
                 DETAIL = 'The name of the view is the name of the table and "_changes".';
         END IF;
-        FOREACH object IN ARRAY ARRAY[log, changes, log || '()'] LOOP
-            IF (CASE WHEN object LIKE '%()' THEN to_regprocedure(object)::oid ELSE to_regclass(object) END) IS NOT NULL THEN
+        FOREACH object IN ARRAY ARRAY[log, changes, log || '()', log || '(regclass)'] LOOP
+            IF (CASE WHEN object LIKE '%)' THEN to_regprocedure(object)::oid ELSE to_regclass(object) END) IS NOT NULL THEN
                 SELECT g.tgrelid INTO other FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
                 WHERE g.tgname = 'sno_log' AND g.tgparentid = 0 AND p.pronamespace = t.schema::regnamespace AND p.proname = t.name || '_log';
                 RAISE EXCEPTION '"%" already exists', object USING ERRCODE = 'duplicate_object',
@@ -345,7 +348,7 @@ $body$, log, k.logged, k.old, k.new, format('INSERT INTO %s (%s) SELECT %s FROM 
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s()', source, log);
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION %s()', source, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log, ENABLE ALWAYS TRIGGER sno_log_truncate', source);
-    PERFORM sno_internal.follow_partitions(source);
+    PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
     RETURN changes;
 END
 $$;
