@@ -234,7 +234,7 @@ fn a_base_clock_that_is_moved_on_repeats_nothing() {
     let clock = "\"sno_compat.snowflake_si_base_clock\" or the server's clock";
     // The same milliseconds since the base clock would come again in an hour, or never.
     for (base, hint) in [
-        ("2020-01-01T01:00:00Z", format!("Set {clock}, or wait. ")),
+        ("2020-01-01T01:00:00Z", format!("If {clock} is slow, set it forward. ")),
         ("2100-01-01T00:00:00Z", format!("Set {clock}.")),
     ] {
         set(base);
