@@ -191,13 +191,12 @@ impl Feed {
     pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
-            if matches!(whose, Whose::Nodes(_)) && given.is_none() {
-                return Horizon::UpTo(self.horizon_of_nodes());
-            }
+            let is_of_nodes = matches!(whose, Whose::Nodes(_)) && given.is_none();
+            let of_nodes = is_of_nodes.then(|| self.horizon_of_nodes());
             guard(|| {
                 let horizon = match (whose, self.margin(), given) {
                     (Whose::Own, Some(margin), None) => sno_horizon(margin)?,
-                    (Whose::Own | Whose::Nodes(_), _, _) => return Err(self.given_horizon()),
+                    (Whose::Own | Whose::Nodes(_), _, _) => of_nodes.ok_or_else(|| self.given_horizon())?,
                     (_, _, Some(given)) => given,
                     (_, _, None) => return Err(self.no_horizon()),
                 };
@@ -226,7 +225,7 @@ impl Feed {
 impl Feed {
     /// The horizon of all nodes of a cluster, or, while they are still committing, the least that a feed can have: the tick after its
     /// position, since that was below an earlier horizon.
-    pub(super) unsafe fn horizon_of_nodes(self) -> Sno {
+    unsafe fn horizon_of_nodes(self) -> Sno {
         // SAFETY: columns of the row.
         unsafe {
             let params =

@@ -225,7 +225,7 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
             _ => guard(|| Err(feed.no_wait())),
         };
         if is_of_nodes {
-            let is_ready = look_at_nodes(feed, source, margin);
+            let is_ready = look_at_nodes(feed, source, whose, margin);
             raw::SPI_finish();
             return Look { is_ready, margin, is_of_nodes };
         }
@@ -253,18 +253,22 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
 }
 
 /// The same for rows of a table of Citus. All nodes are asked only if there is a row, or if it is time to store that there is none.
-unsafe fn look_at_nodes(feed: Feed, source: Source, margin: u64) -> bool {
+unsafe fn look_at_nodes(feed: Feed, source: Source, whose: Whose, margin: u64) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         let first = |below| Range::nth(source, feed.id_type(), 1, feed.next(), below, true);
         if !(feed.is_stale() && can_store()) {
             let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
             let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
-            return first(recent).is_some_and(|first| first < feed.horizon_of_nodes());
+            return first(recent).is_some_and(|first| match feed.horizon(whose, None) {
+                Horizon::UpTo(horizon) => first < horizon,
+                Horizon::GoesBack(_) => true,
+            });
         }
-        let horizon = first_id(feed.horizon_of_nodes().tick());
+        let Horizon::UpTo(horizon) = feed.horizon(whose, None) else { return true };
+        let horizon = first_id(horizon.tick());
         let is_there = first(horizon).is_some();
-        if let Some(last) = horizon.predecessor().filter(|last| *last >= feed.position().unwrap_or(Sno::MIN))
+        if let Some(last) = horizon.predecessor()
             && !is_there
             && source.is_there()
         {
