@@ -5,7 +5,7 @@
 use std::{env, fs, path::PathBuf, process::Command};
 
 use sno_tests::{
-    Mode, Random, Server, Sql as _, plan,
+    Mode, Random, Server, Sql as _, major_version, plan,
     postgres::{Client, SimpleQueryMessage},
     skip, text,
 };
@@ -389,6 +389,9 @@ fn reader(server: &Server) -> String {
 #[test]
 fn a_library_that_reads_all_that_hooks_are_shown() {
     let server = server_with_tables();
+    if major_version(&mut server.connect()) > 15 {
+        return skip("reader.c knows the planner's structures of 15");
+    }
     let alone = answers(&mut server.connect(), QUERIES / 5);
     let reader = reader(&server);
     for preload in [format!("sno, {reader}"), format!("{reader}, sno")] {

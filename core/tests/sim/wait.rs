@@ -130,7 +130,7 @@ impl Audit {
                 let now = Readable { steps: 0, clock, time: world.time.get() };
                 let since = self.readable.entry(row.id).or_insert(now);
                 since.steps += u32::from(!self.pauses);
-                let is_late = match row.at < self.dip || self.ahead.contains(&row.id) {
+                let is_late = match row.at.min(row.tick) < self.dip || self.ahead.contains(&row.id) {
                     true => {
                         clock > since.clock + LATEST + 300 && process.machine.stepped_at.get() < since.time
                     }

@@ -57,6 +57,6 @@ FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass
   AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'sno')
   AND obj_description(objid, classid::regclass::name) IS NULL
-  AND pg_describe_object(classid, objid, 0) !~ '^(type sno\[\]|type sno_[a-z_]+(\[\])?$|rule )';
+  AND pg_describe_object(classid, objid, 0) !~ '^(type sno\[\]|type sno_[a-z_.]+(\[\])?$|rule )';
 
 SELECT relocatable, trusted FROM pg_available_extension_versions WHERE name = 'sno' AND installed;
