@@ -593,7 +593,7 @@ DECLARE
         ("a full batch moves a feed to the horizon", &[FEEDS],
             "let mut last = end.or(horizon.predecessor());", "let mut last = horizon.predecessor();"),
         ("a given horizon within a tick ends there", &[FEEDS],
-            "let horizon = first_id(horizon.tick());", "let horizon = horizon.max(first_id(horizon.tick()));"),
+            "let horizon = first_id(horizon.tick());\n        let mut until", "let horizon = horizon.max(first_id(horizon.tick()));\n        let mut until"),
         ("a feed does not move", &[FEEDS],
             "position = $5\nWHERE", "position = coalesce($4, $5)\nWHERE"),
         ("a feed that has not moved returns rows", &[FEEDS],
