@@ -461,9 +461,8 @@ pub(crate) const SECTIONS: &[Section] = &[
                     // The next rows each time, as the feed.
                     (
                         "SELECT … ORDER BY id LIMIT 1000",
-                        "(SELECT * FROM filled WHERE id > (
-                             SELECT id FROM ends WHERE n = (SELECT 1 + nextval('batches') % 240)
-                         ) ORDER BY id LIMIT 1000) rows",
+                        "(SELECT * FROM filled WHERE id > (SELECT id FROM ends WHERE n = (SELECT 1 + nextval('batches') % 240)) \
+                          ORDER BY id LIMIT 1000) rows",
                         "",
                     ),
                     ("sno_feed", "sno_feed('filled', NULL::filled, 1000) rows", ""),

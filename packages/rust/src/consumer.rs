@@ -231,9 +231,12 @@ impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consu
         let (client, connection) = self.own(true, self.config.connect(self.tls.clone())).await?;
         let session = Session { client, connection: tokio::spawn(async { connection.await.err() }) };
         self.has_connected = true;
-        // The driver looks up types that it does not know, which it cannot in a transaction that has failed by then.
+        // The driver looks up types that it does not know, which it cannot in a transaction that has failed by then. It prepares
+        // statements for that: through PgBouncer they need a transaction, and names that no other client has left on the server.
         let types = format!("SELECT (NULL::{}).*", self.source);
+        self.own(true, session.client.batch_execute("BEGIN; DEALLOCATE ALL")).await?;
         self.own(true, session.client.query_typed(&types, &[])).await?;
+        self.own(true, session.client.batch_execute("COMMIT")).await?;
         let rows = self.own(true, session.client.query_typed(SERVER, &[])).await?;
         let (feed, source, size, server) =
             (self.feed, self.source, self.options.batch_size, rows[0].try_get::<_, &str>(0)?);
