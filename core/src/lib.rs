@@ -87,61 +87,46 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
-mod abbreviation;
-#[cfg(target_has_atomic = "64")]
-mod atomic;
-mod base32;
-mod clock;
 #[cfg(all(feature = "compat", target_has_atomic = "64"))]
 pub mod compat;
-mod fixed_length;
-#[cfg(target_has_atomic = "64")]
-mod generator;
+mod generation;
 #[cfg(target_has_atomic = "64")]
 mod horizon;
 mod id;
-#[cfg(feature = "mask")]
-pub mod mask;
-mod partition;
-#[cfg(feature = "postgres-types")]
-mod postgres_types;
-#[cfg(feature = "marks")]
-pub mod record;
-#[cfg(feature = "serde")]
-mod serde;
+mod interop;
 #[cfg(all(feature = "marks", target_has_atomic = "64"))]
 pub mod server;
-#[cfg(simulated)]
-pub mod simulated;
-#[cfg(target_has_atomic = "64")]
-mod slot;
-#[cfg(feature = "sqlx")]
-mod sqlx;
-mod tick;
-mod tick_type;
-#[cfg(target_has_atomic = "64")]
-mod transaction;
-mod watch;
 
-pub use abbreviation::{Abbreviation, DistinctCounter};
-pub use base32::ParseError;
-pub use clock::Clock;
+pub use generation::clock::Clock;
 #[cfg(feature = "std")]
-pub use clock::SystemClock;
-pub use fixed_length::FixedLength;
+pub use generation::clock::SystemClock;
 #[cfg(target_has_atomic = "64")]
-pub use generator::Generator;
+pub use generation::generator::Generator;
 #[cfg(target_has_atomic = "64")]
-pub use horizon::{Announcement, DatabaseHorizon, Horizon, Horizons};
-pub use id::{Fields, Sno};
-pub use partition::{InvalidValue, Prefix, SequenceRange};
+pub use generation::marks::Marks;
+pub use generation::partition::{InvalidValue, Prefix, SequenceRange};
+#[cfg(simulated)]
+pub use generation::simulated;
 #[cfg(target_has_atomic = "64")]
-pub use slot::{ClaimError, Marks, Slot, SlotState, Stamp};
-pub use tick::{Epoch, OutOfEpoch, Tick};
-pub use tick_type::TickType;
+pub use generation::slot::{ClaimError, Slot, SlotState, Stamp};
 #[cfg(target_has_atomic = "64")]
-pub use transaction::{Member, Transaction};
-pub use watch::{Reach, Step, Watch};
+pub use horizon::databases::{DatabaseHorizon, Horizons};
+#[cfg(target_has_atomic = "64")]
+pub use horizon::transaction::{Member, Transaction};
+#[cfg(target_has_atomic = "64")]
+pub use horizon::watch::{Reach, Step, Watch};
+#[cfg(target_has_atomic = "64")]
+pub use horizon::{Announcement, Horizon};
+pub use id::abbreviation::{Abbreviation, DistinctCounter};
+pub use id::base32::ParseError;
+pub use id::fixed_length::FixedLength;
+pub use id::sno::{Fields, Sno};
+pub use id::tick::{Epoch, OutOfEpoch, Tick};
+pub use id::tick_type::TickType;
+#[cfg(feature = "mask")]
+pub use interop::mask;
+#[cfg(all(feature = "marks", target_has_atomic = "64"))]
+pub use server::record;
 
 /// The examples of the README, which need several features.
 #[cfg(all(doctest, feature = "postgres-types", feature = "sqlx"))]

@@ -177,11 +177,11 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("a reload does not reach a session that generates", &[SETTINGS],
             "(state.read == server_setting::last_read())", "(state.read == state.read)"),
     ]),
-    ("core/src/record.rs", &[
+    ("core/src/server/record.rs", &[
         ("a first record that was torn is no blank file", &[SIM, CORE],
             "matches!(byte, 0 | b' ' | b'\\n')", "matches!(byte, 0 | b' ')"),
     ]),
-    ("core/src/slot.rs", &[
+    ("core/src/generation/slot.rs", &[
         ("the newest ID is that of the present side", &[CORE],
             "word.tick().max(self.departed(false)).max(self.departed(true))", "word.tick()"),
         ("a claim is not one atomic step", &[LOOM, UNIQUENESS],
@@ -237,7 +237,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
             "        let mut found = false;\n",
             "        let mut found = false;\n        if !self.address.load(Relaxed).is_null() {\n            return;\n        }\n"),
     ]),
-    ("core/src/transaction.rs", &[
+    ("core/src/horizon/transaction.rs", &[
         ("a prepared transaction holds what its leader has announced", &[CORE, SIM, HORIZON],
             "        if *is_shared {", "        if false {"),
         ("a prepared transaction holds an earlier tick than readers were told", &[CORE, LOOM_HORIZON],
@@ -754,7 +754,7 @@ DECLARE
             "= (SELECT o.source FROM sno_internal.origin(source, key) o), false)",
             "= (SELECT o.source FROM sno_internal.origin(source, key) o), true)"),
     ]),
-    ("core/src/horizon.rs", &[
+    ("core/src/horizon/mod.rs", &[
         ("whether an announcement holds is asked without a fence", &[LOOM_HORIZON],
             "        // As after an announcement: readers that have not seen it have raised the floor.\n        fence(SeqCst);\n", ""),
         ("a transaction passes no fence after its announcement", &[LOOM_HORIZON],
@@ -787,6 +787,8 @@ DECLARE
         ("after a restart the floor counts as the horizon", &[CORE],
             "        self.floor.store(floor.get(), Relaxed);",
             "        self.floor.store(floor.get(), Relaxed);\n        self.highest.store(floor.get(), Relaxed);"),
+    ]),
+    ("core/src/horizon/databases.rs", &[
         ("a transaction of another database holds the horizon", &[CORE, SIM, HORIZON],
             "        database == self.database || database == 0 ||", "        true ||"),
         ("databases without a place do not hold each other back", &[CORE],
@@ -818,7 +820,7 @@ DECLARE
         ("background workers have no place", &[HORIZON],
             "pg_sys::MaxBackends as usize", "pg_sys::MaxConnections as usize"),
     ]),
-    ("core/src/watch.rs", &[
+    ("core/src/horizon/watch.rs", &[
         ("who waits does not look after a step back", &[CORE, WAITING],
             "        if now < self.at {", "        if false {"),
         ("who waits does not look for keys that no generator made", &[CORE, WAITING],

@@ -77,3 +77,24 @@ fn imports_go_one_way() {
     let wrong: Vec<String> = wrong.map(|&(a, b)| format!("{} uses {}", all[a].0, all[b].0)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// The rooms of the core, each of which uses those before it.
+const CORE: [&str; 6] = ["id", "generation", "horizon", "server", "compat", "interop"];
+
+/// Each file of the core imports from the file that defines a thing, and no file from a later room.
+#[test]
+fn imports_of_the_core_go_one_way() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    let mut checked = 0;
+    for (place, room) in CORE.iter().enumerate() {
+        for file in fs::read_dir(source.join(room)).unwrap().map(|entry| entry.unwrap().path()) {
+            let text = fs::read_to_string(&file).unwrap();
+            for path in paths(&text).iter().filter_map(|path| path.strip_prefix("crate::")) {
+                let used = CORE.iter().position(|other| path.split("::").next() == Some(other));
+                assert!(used.is_some_and(|used| used <= place), "{}: crate::{path}", file.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 50);
+}

@@ -20,7 +20,7 @@
 use core::str::FromStr;
 
 use super::{Epoch, InvalidValue, bound, texts, time};
-use crate::FixedLength;
+use crate::id::fixed_length::FixedLength;
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 

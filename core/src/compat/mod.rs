@@ -1,4 +1,4 @@
-//! Four other ID schemes, three of which use [`Slot`](crate::Slot) and convert to [`Sno`].
+//! Four other ID schemes, three of which use [`Slot`](crate::generation::slot::Slot) and convert to [`Sno`].
 //!
 //! ```text
 //! snowflake_si  │ 40 ms since the site's base clock │ machine 0–12 │ index 13–1 │           53 bits
@@ -27,8 +27,11 @@ pub use snowflake_si::SnowflakeSi;
 pub use uid60::Uid60;
 pub use uniqueid::UniqueId;
 
-pub use crate::{Epoch, InvalidValue};
-use crate::{Fields, OutOfEpoch, Sno, Tick, TickType};
+pub use crate::generation::partition::InvalidValue;
+use crate::id::sno::{Fields, Sno};
+pub use crate::id::tick::Epoch;
+use crate::id::tick::{OutOfEpoch, Tick};
+use crate::id::tick_type::TickType;
 
 impl Epoch {
     /// The smallest number with the first tick at or after a time, and with `shift` bits below the tick.
@@ -78,7 +81,7 @@ fn to_sno(unix_micros: i64, fine_bits: u32, rest: u32, metabyte: u8) -> Result<S
 /// A number in the text of a setting. All settings have less than 16 bits, so a larger number is `u16::MAX`, which is
 /// out of range.
 fn setting_number(text: &str) -> Option<u16> {
-    crate::partition::number(text).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
+    crate::generation::partition::number(text).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 /// Declares the ticks of a scheme.
@@ -89,7 +92,7 @@ macro_rules! time {
         #[repr(transparent)]
         pub struct $name(u64);
 
-        impl crate::TickType for $name {
+        impl crate::id::tick_type::TickType for $name {
             const NAME: &'static str = $scheme;
             const BITS: u32 = $bits;
             const PER_SECOND: u64 = $per_second;
@@ -110,12 +113,15 @@ macro_rules! time {
     };
 }
 
-/// Declares the texts of a type: those of [`FixedLength`](crate::FixedLength).
+/// Declares the texts of a type: those of [`FixedLength`](crate::id::fixed_length::FixedLength).
 macro_rules! texts {
     ($type:ident) => {
         impl core::fmt::Display for $type {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.pad(str::from_utf8(&crate::FixedLength::to_text(*self)).expect("texts are ASCII"))
+                f.pad(
+                    str::from_utf8(&crate::id::fixed_length::FixedLength::to_text(*self))
+                        .expect("texts are ASCII"),
+                )
             }
         }
 
@@ -129,7 +135,7 @@ macro_rules! texts {
             type Err = crate::compat::InvalidValue;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                crate::FixedLength::parse_bytes(text.as_bytes())
+                crate::id::fixed_length::FixedLength::parse_bytes(text.as_bytes())
             }
         }
     };

@@ -14,7 +14,10 @@ use core::{fmt, str::FromStr};
 use std::time::UNIX_EPOCH;
 
 use super::{Epoch, InvalidValue, field, ones, setting_number, time, to_sno};
-use crate::{OutOfEpoch, SequenceRange, Sno, Stamp};
+use crate::generation::partition::SequenceRange;
+use crate::generation::slot::Stamp;
+use crate::id::sno::Sno;
+use crate::id::tick::OutOfEpoch;
 
 /// Bits below the time.
 const LOW: u32 = 13;
@@ -134,7 +137,7 @@ impl SnowflakeSi {
     ///
     /// # Errors
     ///
-    /// The time is not one that a `Sno` holds: see [`Tick`](crate::Tick).
+    /// The time is not one that a `Sno` holds: see [`Tick`](crate::id::tick::Tick).
     pub fn to_sno(self, base: BaseClock, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         // Base clocks are whole milliseconds, so what is left of a tick is, too.
         to_sno(base.epoch().unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)

@@ -17,7 +17,12 @@ use core::{
 };
 
 use super::{Epoch, InvalidValue, field, ones, setting_number, texts, time, to_sno};
-use crate::{FixedLength, OutOfEpoch, SequenceRange, Sno, Stamp, TickType};
+use crate::generation::partition::SequenceRange;
+use crate::generation::slot::Stamp;
+use crate::id::fixed_length::FixedLength;
+use crate::id::sno::Sno;
+use crate::id::tick::OutOfEpoch;
+use crate::id::tick_type::TickType;
 
 /// 2018-03-01 00:00:00 UTC.
 pub const EPOCH: Epoch = Epoch::at_unix_millis(1_519_862_400_000);
@@ -154,7 +159,7 @@ impl Uid60 {
     ///
     /// # Errors
     ///
-    /// The time is not one that a `Sno` holds: see [`Tick`](crate::Tick).
+    /// The time is not one that a `Sno` holds: see [`Tick`](crate::id::tick::Tick).
     pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         to_sno(EPOCH.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
     }
@@ -257,7 +262,7 @@ impl FromStr for Workers {
 /// A worker number for a limited time.
 ///
 /// Several callers may hold the same number, at the end of a lease or if there are few numbers. IDs are unique all the
-/// same if all holders of a number claim from the same [`Slot`](crate::Slot).
+/// same if all holders of a number claim from the same [`Slot`](crate::generation::slot::Slot).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lease {
     worker: u16,

@@ -17,7 +17,11 @@
 use core::{array, str::FromStr};
 
 use super::{Epoch, InvalidValue, field, setting_number, texts, time, to_sno};
-use crate::{FixedLength, OutOfEpoch, SequenceRange, Sno, Stamp};
+use crate::generation::partition::SequenceRange;
+use crate::generation::slot::Stamp;
+use crate::id::fixed_length::FixedLength;
+use crate::id::sno::Sno;
+use crate::id::tick::OutOfEpoch;
 
 /// Bits below the time.
 const LOW: u32 = 22;
@@ -154,7 +158,7 @@ impl UniqueId {
     ///
     /// # Errors
     ///
-    /// The time is not one that a `Sno` holds: see [`Tick`](crate::Tick).
+    /// The time is not one that a `Sno` holds: see [`Tick`](crate::id::tick::Tick).
     pub fn to_sno(self, metabyte: u8) -> Result<Sno, OutOfEpoch> {
         to_sno(Epoch::UNIX.unix_micros(self.time()), LOW, field(self.0, 0, LOW) as u32, metabyte)
     }

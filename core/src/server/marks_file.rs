@@ -2,12 +2,14 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::{
-    DatabaseHorizon, Marks, SequenceRange, Tick, TickType,
-    horizon::word,
-    record::{self, Lowering, Origin, Record},
-    server::{Disk, Error, Host, Notice, Shared, Wait},
-};
+use crate::generation::marks::Marks;
+use crate::generation::partition::SequenceRange;
+use crate::horizon::databases::DatabaseHorizon;
+use crate::horizon::word;
+use crate::id::tick::Tick;
+use crate::id::tick_type::TickType;
+use crate::server::record::{self, Lowering, Origin, Record};
+use crate::server::{Disk, Error, Host, Notice, Shared, Wait};
 
 /// The file's length in bytes: two records.
 const LENGTH: u64 = 2 * record::LENGTH as u64;

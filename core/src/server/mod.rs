@@ -13,7 +13,7 @@
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial`, `told`, `lowering` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
-//! | `horizons` | any process, by the protocol of [`Horizon`](crate::Horizon) | when `ready` |
+//! | `horizons` | any process, by the protocol of [`Horizon`](crate::horizon::Horizon) | when `ready` |
 //! | the places of `horizons`, their generation | a process that takes one for its database, or lowers them | under the marks file's lock |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
@@ -42,6 +42,7 @@
 //! | horizon | the least of the floor and of all announcements: no ID below it is still to come | the oldest `xmin` |
 
 mod marks_file;
+pub mod record;
 mod session;
 
 use core::{
@@ -57,11 +58,13 @@ use std::io;
 pub use marks_file::MarksFile;
 pub use session::Session;
 
-use crate::{
-    Epoch, Horizons, Marks, OutOfEpoch, Slot, TickType,
-    atomic::{AtomicBool, AtomicU64},
-    record::{Lowering, Origin, Record},
-};
+use crate::generation::atomic::{AtomicBool, AtomicU64};
+use crate::generation::marks::Marks;
+use crate::generation::slot::Slot;
+use crate::horizon::databases::Horizons;
+use crate::id::tick::{Epoch, OutOfEpoch};
+use crate::id::tick_type::TickType;
+use crate::server::record::{Lowering, Origin, Record};
 
 /// The file system, in which the marks are one file.
 pub trait Disk {
@@ -250,7 +253,7 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     resumed: AtomicU64,
     /// The mark of the horizons in the file, as a word of their generation.
     told: AtomicU64,
-    /// The [lowering](crate::record::Lowering) in the file: to which tick, and from which.
+    /// The [lowering](crate::server::record::Lowering) in the file: to which tick, and from which.
     lowering: [AtomicU64; 2],
     /// For each database, the floor of its transactions and the highest horizon that its readers were told.
     pub horizons: Horizons,

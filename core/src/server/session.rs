@@ -2,12 +2,15 @@
 
 use core::time::Duration;
 
-use crate::{
-    ClaimError, DatabaseHorizon, Horizon, Member, Reach, Slot, Stamp, Step, Tick, TickType, Transaction,
-    Watch,
-    record::Lowering,
-    server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait},
-};
+use crate::generation::slot::{ClaimError, Slot, Stamp};
+use crate::horizon::Horizon;
+use crate::horizon::databases::DatabaseHorizon;
+use crate::horizon::transaction::{Member, Transaction};
+use crate::horizon::watch::{Reach, Step, Watch};
+use crate::id::tick::Tick;
+use crate::id::tick_type::TickType;
+use crate::server::record::Lowering;
+use crate::server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait};
 
 /// The least time in microseconds after which a clock counts as one that stands still: two of the longest ticks.
 const STANDSTILL_US: u64 = 2_000_000;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark of the
-//! [horizons](crate::Horizon), `lowered` the tick that they were last lowered to, and `from` the one that they were lowered from.
+//! [horizons](crate::horizon::Horizon), `lowered` the tick that they were last lowered to, and `from` the one that they were lowered from.
 //! `wal_timeline` is the timeline of the write-ahead log.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
@@ -24,7 +24,9 @@ use core::{
     str::FromStr,
 };
 
-use crate::{Prefix, SequenceRange, Tick, TickType};
+use crate::generation::partition::{Prefix, SequenceRange};
+use crate::id::tick::Tick;
+use crate::id::tick_type::TickType;
 
 /// Length of a record in the file, in bytes: a page, so that two records never share a sector.
 pub const LENGTH: usize = 4096;

@@ -6,7 +6,7 @@ use std::error::Error;
 use ::postgres_types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 use bytes::{BufMut as _, BytesMut};
 
-use crate::Sno;
+use crate::id::sno::Sno;
 
 /// The form in which a type of PostgreSQL holds an ID.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 #[cfg(feature = "std")]
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::{OutOfEpoch, Tick};
+use crate::id::tick::{OutOfEpoch, Tick};
 
 /// A source of the current time.
 ///

@@ -1,6 +1,6 @@
 //! Abbreviated keys of 64 bits, for sorts.
 
-use crate::Sno;
+use crate::id::sno::Sno;
 
 /// Maps IDs to numbers of 64 bits in the same order: if two numbers differ, their IDs compare as they do; if they are
 /// equal, the IDs themselves have to be compared.

@@ -26,7 +26,8 @@ use core::fmt;
 use aes::{Aes128, Aes192, Aes256};
 use fpe::ff1::{FF1, NumeralString, Operations};
 
-use crate::{ParseError, Sno};
+use crate::id::base32::ParseError;
+use crate::id::sno::Sno;
 
 /// How many values a character has.
 const RADIX: u32 = 32;

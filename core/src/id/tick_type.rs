@@ -4,11 +4,11 @@ use core::fmt;
 
 /// The tick of an ID scheme: a count of 4 ms, 1 ms or 1 s since its epoch.
 ///
-/// A [`Slot`](crate::Slot) is generic over it. The ticks of [`Sno`](crate::Sno) are [`Tick`](crate::Tick)s.
+/// A [`Slot`](crate::generation::slot::Slot) is generic over it. The ticks of [`Sno`](crate::id::sno::Sno) are [`Tick`](crate::id::tick::Tick)s.
 pub trait TickType: Copy + Ord + fmt::Debug + 'static {
-    /// The name of the scheme in the file of its [high-water marks](crate::Marks).
+    /// The name of the scheme in the file of its [high-water marks](crate::generation::slot::Marks).
     const NAME: &'static str;
-    /// Width of the field in bits. A [`Slot`](crate::Slot) takes at most 47, since its word holds 17 other bits.
+    /// Width of the field in bits. A [`Slot`](crate::generation::slot::Slot) takes at most 47, since its word holds 17 other bits.
     const BITS: u32;
     /// Ticks in a second; a divisor of 1,000,000.
     const PER_SECOND: u64;

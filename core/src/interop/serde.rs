@@ -4,7 +4,7 @@ use core::fmt;
 
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::Sno;
+use crate::id::sno::Sno;
 
 impl Serialize for Sno {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -53,7 +53,7 @@ mod tests {
         Compact, Configure as _, Readable, Token, assert_de_tokens, assert_de_tokens_error, assert_tokens,
     };
 
-    use crate::Sno;
+    use crate::id::sno::Sno;
 
     const ID: Sno = Sno::literal("9q7k4op826n2g222");
     const BYTES: [u8; 10] = ID.to_bytes();

@@ -7,7 +7,7 @@ use ::sqlx::{
     postgres::{PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgTypeKind, PgValueFormat, PgValueRef},
 };
 
-use crate::Sno;
+use crate::id::sno::Sno;
 
 /// Whether a type as PostgreSQL shows it has this name. It is shown with its schema if that is not in the search path.
 fn names(shown: &str, name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::Tick;
+use crate::id::tick::Tick;
 
 /// How often all unread rows are looked through, for those whose keys no generator of this server has generated.
 const UNSEEN: u64 = 5 * Tick::PER_SECOND;
@@ -13,7 +13,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(1
 /// The time between two steps if each is dear.
 const DEAR_PAUSE: Duration = Duration::from_secs(1);
 
-/// Someone who waits for rows below a [horizon](crate::Horizon), in steps. Writers do not know of it: it knows of new IDs by the
+/// Someone who waits for rows below a [horizon](crate::horizon::Horizon), in steps. Writers do not know of it: it knows of new IDs by the
 /// generators, and of those that are not settled by what transactions have announced.
 ///
 /// A step tells whether to look at the table. It only says that rows may be there, and promises nothing; but a row that can be

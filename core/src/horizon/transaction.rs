@@ -2,7 +2,8 @@
 
 use core::cell::Cell;
 
-use crate::{Announcement, Horizon, Tick};
+use crate::horizon::{Announcement, Horizon};
+use crate::id::tick::Tick;
 
 /// A process in its present transaction, as the readers of its database see it.
 #[derive(Clone, Copy, Debug)]

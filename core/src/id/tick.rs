@@ -4,7 +4,7 @@ use core::fmt;
 #[cfg(feature = "std")]
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::TickType;
+use crate::id::tick_type::TickType;
 
 /// A point in time to 4 ms: the number of ticks since 2010-01-01 00:00:00 UTC, in 39 bits.
 ///

@@ -4,7 +4,7 @@
 //! horizon this does not happen any more: no ID is taken there, and each transaction that has taken one there has
 //! ended.
 //!
-//! Transactions of one database are visible to its readers only, so each database has a [horizon](Horizons::of) of its
+//! Transactions of one database are visible to its readers only, so each database has a [horizon](databases::Horizons::of) of its
 //! own.
 //!
 //! # Protocol
@@ -19,7 +19,7 @@
 //! 3. It loads the floor again. It may take IDs from this floor on, but none from before its
 //!    announcement.
 //!
-//! [`Slot::claim_from`](crate::Slot::claim_from) refuses all earlier ticks. If the clock steps back before them, the
+//! [`Slot::claim_from`](crate::generation::slot::Slot::claim_from) refuses all earlier ticks. If the clock steps back before them, the
 //! transaction announces once more, which lowers its announcement. Its other IDs need none of this.
 //!
 //! A reader [advances](Horizon::advance) the horizon:
@@ -41,7 +41,7 @@
 //!
 //! # Generations
 //!
-//! A clock that was fast leaves floors in the future. [Lowering](Horizons::lower) them all voids what readers were told, and
+//! A clock that was fast leaves floors in the future. [Lowering](databases::Horizons::lower) them all voids what readers were told, and
 //! begins the next *generation*. Its number stands above the tick in the words of the floor and of the highest horizon. So
 //! each word still only grows, and a reader of an earlier generation changes neither of them.
 //!
@@ -49,12 +49,15 @@
 //! the reader begins again. A transaction need not know of generations: what it has announced holds in each, and if it waits
 //! for a floor that is lowered, it announces once more.
 
+pub(crate) mod databases;
+pub(crate) mod transaction;
+pub(crate) mod watch;
+
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use crate::{
-    Tick, TickType,
-    atomic::{AtomicBool, AtomicU64, fence},
-};
+use crate::generation::atomic::{AtomicU64, fence};
+use crate::id::tick::Tick;
+use crate::id::tick_type::TickType;
 
 /// The bits of an announcement that are left for the transaction's number.
 const NUMBER: u32 = u64::BITS - Tick::BITS;
@@ -206,155 +209,6 @@ pub(crate) fn word<T: TickType>(generation: u64, tick: T) -> u64 {
     generation << T::BITS | tick.get()
 }
 
-/// How many databases have a horizon of their own. Loom and the simulator try few.
-const OWN: usize = if cfg!(any(loom, simulated)) { 2 } else { 1024 };
-
-/// The horizons of a server: that of each database, as long as there are places. All further databases share one, and hold
-/// each other back. Zeros are a valid value: no database has a place.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Horizons {
-    shared: Horizon,
-    /// Whether databases share that one.
-    is_shared: AtomicBool,
-    /// A hash table: a database is in the first place from [its own](Self::places_of) on that was free when it came.
-    places: [Place; OWN],
-}
-
-/// A database, which keeps its place until it is dropped or the server stops; and its horizon. Zero is no database.
-#[derive(Debug, Default)]
-#[repr(C)]
-struct Place {
-    database: AtomicU64,
-    horizon: Horizon,
-}
-
-impl Default for Horizons {
-    fn default() -> Self {
-        let places = core::array::from_fn(|_| Place::default());
-        Self { shared: Horizon::default(), is_shared: AtomicBool::new(false), places }
-    }
-}
-
-impl Horizons {
-    /// As [`Horizon::resume`], for those of all databases.
-    pub fn resume(&self, floor: impl TickType) {
-        self.shared.resume(floor);
-    }
-
-    /// Begins a generation for all databases: as [`Horizon::lower`]. Each number is used once, one after another, under a lock
-    /// that excludes [`take`](Self::take), too.
-    pub fn lower(&self, generation: u64, to: Tick) {
-        // Those of free places as well, which does no harm.
-        self.places.iter().for_each(|place| place.horizon.lower(generation, to));
-        self.shared.lower(generation, to);
-    }
-
-    /// The horizon of a database, for a process that announces or advances it. `None` if the database has to
-    /// [take](Self::take) a place first.
-    pub fn of(&self, database: u32) -> Option<DatabaseHorizon<'_>> {
-        let horizon = match self.place(database) {
-            Some(place) => &place.horizon,
-            None if self.is_shared.load(Acquire) => {
-                // As if it had taken a place: it may be the first process of the database.
-                self.shared.floor.fetch_max(self.highest_word(), Relaxed);
-                &self.shared
-            }
-            None => return None,
-        };
-        Some(DatabaseHorizon { database, horizon, all: self })
-    }
-
-    /// The same, after a place was taken for the database, if it had none: a free one, or that of a database that does not exist
-    /// any more. For one process at a time, after [`resume`](Self::resume).
-    ///
-    /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and others
-    /// would be in the shared one.
-    pub fn take(&self, database: u32, exists: impl Fn(u32) -> bool) -> DatabaseHorizon<'_> {
-        if let Some(horizon) = self.of(database) {
-            return horizon;
-        }
-        let is_free = |place: &&Place| place.database.load(Relaxed) == 0;
-        let is_left = |place: &&Place| !exists(place.database.load(Relaxed) as u32);
-        let mut places = self.places_of(database);
-        let Some(place) = places.find(is_free).or_else(|| self.places_of(database).find(is_left)) else {
-            self.is_shared.store(true, Release);
-            return self.of(database).expect("all further databases share a horizon");
-        };
-        // Before any process can find the place.
-        place.horizon.floor.store(self.highest_word(), Relaxed);
-        place.horizon.highest.store(0, Relaxed);
-        place.database.store(database.into(), Release);
-        DatabaseHorizon { database, horizon: &place.horizon, all: self }
-    }
-
-    /// The horizon of a database, for a process that only looks at it: without a place nobody has announced anything.
-    pub fn find(&self, database: u32) -> DatabaseHorizon<'_> {
-        let horizon = self.place(database).map_or(&self.shared, |place| &place.horizon);
-        DatabaseHorizon { database, horizon, all: self }
-    }
-
-    /// The highest [floor](Horizon::floor) of all databases, and where a new one would begin.
-    pub fn highest_floor(&self) -> Tick {
-        Tick::from_bits(self.highest_word())
-    }
-
-    /// Whether a database has no place, although it may have announced something.
-    fn is_shared_with(&self, database: u32) -> bool {
-        self.is_shared.load(Acquire) && self.place(database).is_none()
-    }
-
-    /// Where a database is looked for, one place after another.
-    fn places_of(&self, database: u32) -> impl Iterator<Item = &Place> {
-        let first = database.wrapping_mul(0x9e37_79b1) as usize >> 16;
-        (first..first + OWN).map(|number| &self.places[number % OWN])
-    }
-
-    fn place(&self, database: u32) -> Option<&Place> {
-        let held = self.places_of(database).map(|place| (place, place.database.load(Acquire)));
-        let mut held = held.take_while(|(_, holder)| *holder != 0);
-        held.find(|(_, holder)| *holder == u64::from(database)).map(|(place, _)| place)
-    }
-
-    /// Where a database begins: it can be the copy of another one, whose readers have stored horizons.
-    fn highest_word(&self) -> u64 {
-        let own = self.places.iter().map(|place| &place.horizon);
-        own.chain([&self.shared]).map(|horizon| horizon.floor.load(Relaxed)).max().unwrap_or(0)
-    }
-}
-
-/// The horizon of a database.
-#[derive(Clone, Copy, Debug)]
-pub struct DatabaseHorizon<'a> {
-    database: u32,
-    horizon: &'a Horizon,
-    all: &'a Horizons,
-}
-
-impl<'a> DatabaseHorizon<'a> {
-    /// What transactions and readers share.
-    pub fn horizon(self) -> &'a Horizon {
-        self.horizon
-    }
-
-    /// Whether the transactions of a database count for this horizon. 0 is an unknown one, which counts.
-    ///
-    /// Whether a process is of this database is known once it has announced a transaction: a reader loads its announcement
-    /// first.
-    pub fn counts(&self, database: u32) -> bool {
-        let shares = || core::ptr::eq(self.horizon, &self.all.shared) && self.all.is_shared_with(database);
-        database == self.database || database == 0 || shares()
-    }
-}
-
-impl core::ops::Deref for DatabaseHorizon<'_> {
-    type Target = Horizon;
-
-    fn deref(&self) -> &Horizon {
-        self.horizon
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use core::cell::Cell;
@@ -488,115 +342,6 @@ mod tests {
             let found = horizon.advance(0, tick(100), || look(true), || look(false));
             assert_eq!(found, tick(90), "{announced} {prepared}");
         }
-    }
-
-    /// The horizon of a database, which takes a place if it has none. All databases exist.
-    fn taken(horizons: &Horizons, database: u32) -> DatabaseHorizon<'_> {
-        horizons.take(database, |_| true)
-    }
-
-    #[test]
-    fn each_database_has_a_horizon() {
-        let horizons = Horizons::default();
-        horizons.resume(tick(100));
-        assert!(horizons.of(7).is_none());
-        let (seven, eight) = (taken(&horizons, 7), taken(&horizons, 8));
-        assert_eq!(seven.advance(0, tick(110), || None, || None), tick(110));
-        assert_eq!(eight.advance(0, tick(90), || None, || None), tick(100));
-        for again in [horizons.of(7).unwrap(), taken(&horizons, 7)] {
-            assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
-        }
-        assert_eq!(horizons.highest_floor(), tick(110));
-        assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [110, 100, 110].map(tick));
-        // Of an unknown database.
-        let counts = |one: DatabaseHorizon<'_>| [0, 7, 8, 9].map(|other| one.counts(other));
-        assert_eq!(counts(seven), [true, true, false, false]);
-        // Of one that only looks: with something prepared before a restart, but without a place yet.
-        assert_eq!(counts(horizons.find(8)), [true, false, true, false]);
-        assert_eq!(counts(horizons.find(10)), [true, false, false, false]);
-    }
-
-    const ALL: u32 = OWN as u32;
-
-    #[test]
-    fn databases_without_a_place_share_one() {
-        let horizons = Horizons::default();
-        (1..=ALL).for_each(|database| assert_eq!(taken(&horizons, database).floor(), Tick::MIN));
-        assert!(horizons.of(ALL + 1).is_none() && !horizons.find(ALL + 1).counts(ALL + 2));
-        let (own, [a, b]) = (taken(&horizons, ALL), [1, 2].map(|n| taken(&horizons, ALL + n)));
-        assert!(core::ptr::eq(&*a, &*b) && !core::ptr::eq(&*a, &*own));
-        assert_eq!(
-            [0, 1, ALL, ALL + 1, ALL + 2].map(|other| a.counts(other)),
-            [true, false, false, true, true]
-        );
-        assert!(!own.counts(ALL + 1));
-        assert!(core::ptr::eq(&*horizons.find(ALL + 1), &*a) && horizons.find(ALL + 3).counts(ALL + 2));
-        // From now on no place is given away.
-        let c = horizons.take(ALL + 3, |database| database != 7);
-        assert!(core::ptr::eq(&*a, &*c) && core::ptr::eq(&*a, &*horizons.of(ALL + 4).unwrap()));
-    }
-
-    /// Nothing of it is left, but that no floor of the server is lower.
-    #[test]
-    fn the_place_of_a_dropped_database() {
-        let horizons = Horizons::default();
-        for database in 1..=ALL {
-            taken(&horizons, database);
-        }
-        let dropped = horizons.of(7).unwrap();
-        dropped.advance(0, tick(100), || None, || None);
-        horizons.of(8).unwrap().advance(0, tick(110), || None, || None);
-        let exists = |database| database != 7;
-        let new = horizons.take(ALL + 1, exists);
-        assert!(core::ptr::eq(&*new, &*dropped) && horizons.place(7).is_none());
-        assert!(core::ptr::eq(&*horizons.of(ALL + 1).unwrap(), &*new));
-        // It has something that was prepared before a restart.
-        assert_eq!((new.floor(), new.highest()), (tick(110), Tick::MIN));
-        assert_eq!(new.advance(0, tick(120), || None, || Some(tick(90))), tick(90));
-        assert!(!new.counts(7));
-        assert!(core::ptr::eq(&*horizons.take(ALL + 2, exists), &horizons.shared));
-    }
-
-    /// A copy has the positions of its original, wherever its horizon is.
-    #[test]
-    fn a_database_begins_at_the_highest_floor() {
-        let horizons = Horizons::default();
-        for database in 1..ALL + 9 {
-            let horizon = taken(&horizons, database);
-            assert_eq!(horizon.floor().get(), u64::from(database.saturating_sub(1)));
-            horizon.advance(0, tick(database.into()), || None, || None);
-        }
-    }
-
-    #[test]
-    fn floors_that_are_lowered() {
-        let (horizons, announcement) = (Horizons::default(), Announcement::default());
-        horizons.resume(tick(50));
-        let (one, two) = (taken(&horizons, 7), taken(&horizons, 8));
-        let (none, announce) = (|| None, |now| one.announce(&announcement, 7, tick(now), Tick::MAX));
-        assert_eq!(one.advance(0, tick(1000), none, none), tick(1000));
-        assert_eq!(two.advance(0, tick(90), none, none), tick(90));
-        assert_eq!((one.highest(), announce(100)), (tick(1000), tick(1000)));
-        horizons.lower(1, tick(100));
-        // Also those of databases that come later.
-        assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [tick(100); 3]);
-        assert_eq!((one.generation(), one.highest(), horizons.highest_floor()), (1, Tick::MIN, tick(100)));
-        // Who waits for the floor announces once more, and holds it.
-        assert_eq!(announce(105), tick(105));
-        let open = || announcement.of(|| 7);
-        assert_eq!(one.advance(1, tick(110), open, none), tick(105));
-        assert_eq!((one.highest(), one.advance(1, tick(120), none, none)), (tick(105), tick(120)));
-    }
-
-    #[test]
-    fn the_floor_that_databases_share_is_lowered() {
-        let horizons = Horizons::default();
-        horizons.resume(tick(1000));
-        for database in 1..ALL + 2 {
-            taken(&horizons, database);
-        }
-        horizons.lower(1, tick(100));
-        assert_eq!(horizons.of(ALL + 2).unwrap().floor(), tick(100));
     }
 
     /// A reader that was interrupted before one of its four looks. It changes nothing, and knows that it has to begin again.

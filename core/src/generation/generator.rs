@@ -3,7 +3,12 @@
 #[cfg(feature = "std")]
 use std::time::{Duration, SystemTime};
 
-use crate::{ClaimError, Clock, Marks, SequenceRange, Slot, Sno, Tick};
+use crate::generation::clock::Clock;
+use crate::generation::marks::Marks;
+use crate::generation::partition::SequenceRange;
+use crate::generation::slot::{ClaimError, Slot};
+use crate::id::sno::Sno;
+use crate::id::tick::Tick;
 
 /// Generates IDs within one process, for any number of threads, and never the same ID twice.
 ///
@@ -35,7 +40,7 @@ impl Generator {
     #[cfg(feature = "std")]
     pub fn new(partition: u16, range: SequenceRange) -> Self {
         // Outside the epoch it generates no ID.
-        Self::after(partition, range, crate::SystemClock.now().unwrap_or_default())
+        Self::after(partition, range, crate::generation::clock::SystemClock.now().unwrap_or_default())
     }
 
     /// A generator whose IDs are all later than this tick: for a clock of your own, or to go on after the highest tick
@@ -69,9 +74,9 @@ impl Generator {
     /// The system's clock is before 2010 or after 2079-09-07.
     #[cfg(feature = "std")]
     #[inline]
-    pub fn generate(&self, metabyte: u8) -> Result<Sno, crate::OutOfEpoch> {
+    pub fn generate(&self, metabyte: u8) -> Result<Sno, crate::id::tick::OutOfEpoch> {
         loop {
-            match self.try_generate(&crate::SystemClock, metabyte) {
+            match self.try_generate(&crate::generation::clock::SystemClock, metabyte) {
                 Ok(id) => return Ok(id),
                 Err(ClaimError::OutOfEpoch(error)) => return Err(error),
                 // The clock may have been set since then.

@@ -7,4 +7,4 @@ pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 
 #[cfg(simulated)]
-pub(crate) use crate::simulated::{AtomicBool, AtomicU32, AtomicU64, fence};
+pub(crate) use crate::generation::simulated::{AtomicBool, AtomicU32, AtomicU64, fence};

@@ -2,7 +2,10 @@
 
 use core::{fmt, str};
 
-use crate::{FixedLength, OutOfEpoch, ParseError, Tick, base32};
+use crate::id::base32;
+use crate::id::base32::ParseError;
+use crate::id::fixed_length::FixedLength;
+use crate::id::tick::{OutOfEpoch, Tick};
 
 /// An ID: ten bytes whose order is the order in time. Any ten bytes are an ID.
 ///
