@@ -51,7 +51,8 @@ pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["n
 pgrx::extension_sql_file!("../sql/sno/reading.sql", name = "reading", requires = ["feeds"]);
 pgrx::extension_sql_file!("../sql/sno/waits.sql", name = "waits", requires = ["reading"]);
 pgrx::extension_sql_file!("../sql/sno/read_by_all.sql", name = "read_by_all", requires = ["waits"]);
-pgrx::extension_sql_file!("../sql/sno/changes.sql", name = "changes", requires = ["read_by_all"]);
+pgrx::extension_sql_file!("../sql/sno/tracked.sql", name = "tracked", requires = ["read_by_all"]);
+pgrx::extension_sql_file!("../sql/sno/changes.sql", name = "changes", requires = ["tracked"]);
 pgrx::extension_sql_file!("../sql/sno/casts.sql", name = "casts", requires = ["changes"]);
 pgrx::extension_sql_file!("../sql/sno/preload.sql", name = "preload", requires = ["casts"]);
 

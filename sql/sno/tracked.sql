@@ -1,0 +1,214 @@
+--
+-- Tables whose changes are tracked: what is known of them, and whether their logs are complete
+--
+
+-- The log, the view and the function of a table whose changes are tracked; nulls if they are not. The trigger leads to the function, and its
+-- name to the others, so that the table can be renamed. All are of one owner: who can create a trigger would otherwise choose what a
+-- superuser replaces or drops.
+CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass, OUT logger regprocedure) RETURNS record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    t record;
+BEGIN
+    SELECT p.oid, p.proname AS name, p.pronamespace AS schema, c.relowner AS owner, p.proowner = c.relowner AS is_owners,
+        regexp_replace(p.proname, '_log$', '_changes') AS view_name
+    INTO t
+    FROM pg_class c JOIN pg_trigger g ON g.tgrelid = c.oid AND g.tgname = 'sno_log' JOIN pg_proc p ON p.oid = g.tgfoid
+    WHERE c.oid = source AND g.tgparentid = 0;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    logger := t.oid;
+    SELECT oid INTO log FROM pg_class WHERE relnamespace = t.schema AND relname = t.name AND relkind = 'r' AND relowner = t.owner;
+    SELECT oid INTO changes FROM pg_class WHERE relnamespace = t.schema AND relname = t.view_name AND relkind = 'v' AND relowner = t.owner;
+    IF log IS NULL OR changes IS NULL OR NOT t.is_owners THEN
+        RAISE EXCEPTION 'log of the changes of "%" is incomplete', source USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('The owner of the table must own the table %1$s.%2$I, the function %1$s.%2$I() and the view %1$s.%3$I.',
+                t.schema::regnamespace, t.name, t.view_name),
+            HINT = format('ALTER TABLE %1$s.%2$I OWNER TO %4$s; ALTER FUNCTION %1$s.%2$I() OWNER TO %4$s; ALTER VIEW %1$s.%3$I OWNER TO %4$s',
+                t.schema::regnamespace, t.name, t.view_name, t.owner::regrole);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.tracked(regclass) IS 'internal: what sno_track_changes() has created for a table';
+
+-- Whether the rows of a table come with new keys of this server, wherever they come from.
+CREATE FUNCTION sno_internal.is_logged(relation regclass, source regclass, key name) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce((SELECT t.log FROM sno_internal.tracked(coalesce(pg_partition_root(relation), relation)) t)
+        = (SELECT o.source FROM sno_internal.origin(source, key) o), false)
+$$;
+COMMENT ON FUNCTION sno_internal.is_logged(regclass, regclass, name) IS 'internal: whether the key of a feed is that of the log of the changes of a table';
+
+-- Why the changes of a table cannot be tracked, and what to do; nulls if they can.
+CREATE FUNCTION sno_internal.tracking_fault(source regclass, OUT fault text, OUT hint text)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    t record;
+BEGIN
+    SELECT c.oid, c.relkind AS kind, c.relpersistence AS persistence, c.relispartition AS is_partition,
+        c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = c.oid) AS is_parent,
+        c.relforcerowsecurity AND NOT (SELECT r.rolsuper OR r.rolbypassrls FROM pg_roles r WHERE r.oid = c.relowner) AS hides_rows,
+        (SELECT m.amname FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam WHERE i.indrelid = c.oid AND i.indisprimary) AS index_kind
+    INTO t
+    FROM pg_class c WHERE c.oid = source;
+    fault := CASE
+        WHEN t.oid IS NULL THEN 'It does not exist.'
+        WHEN source::oid < 16384 THEN 'It is a system catalog.'
+        WHEN t.kind = 'f' THEN 'It is a foreign table.'
+        WHEN t.kind NOT IN ('r', 'p') THEN 'It is not a table.'
+        WHEN t.persistence = 't' THEN 'It is a temporary table.'
+        WHEN t.persistence = 'u' THEN 'It is an unlogged table, which a crash empties.'
+        WHEN t.is_partition THEN 'It is a partition.'
+        WHEN t.is_parent THEN 'Other tables inherit from it.'
+        WHEN t.index_kind IS NULL THEN 'It has no primary key.'
+        WHEN t.index_kind <> 'btree' THEN 'Its primary key has WITHOUT OVERLAPS.'
+        WHEN t.hides_rows THEN 'FORCE ROW LEVEL SECURITY hides rows from its owner: they would look deleted.'
+    END;
+    hint := CASE
+        WHEN fault = 'It is a partition.' THEN 'Track the changes of the table that it is a partition of.'
+        WHEN fault = 'Other tables inherit from it.' THEN 'Track the changes of these tables, or use partitions.'
+        WHEN fault = 'It has no primary key.' THEN 'Add a primary key.'
+        WHEN fault LIKE 'FORCE%' THEN 'Its owner can be a role with BYPASSRLS.'
+    END;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
+
+-- The partitions with rows that a table has, and those that its log knows: the function of the log that has an argument depends on these. So
+-- PostgreSQL dumps and restores what is known, and refuses to drop such a partition before its rows are logged as deleted.
+CREATE FUNCTION sno_internal.partitions(source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+        WITH RECURSIVE part(oid) AS (
+            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = source
+            UNION ALL SELECT i.inhrelid FROM part p JOIN pg_inherits i ON i.inhparent = p.oid
+        ), known(oid) AS (
+            SELECT DISTINCT d.refobjid
+            FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1 AND q.proargtypes[0] = 'regclass'::regtype
+            JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = q.oid AND d.refclassid = 'pg_class'::regclass
+            WHERE g.tgrelid = source AND g.tgname = 'sno_log'
+        )
+        SELECT coalesce(t.oid, k.oid)::regclass, t.oid IS NOT NULL, k.oid IS NOT NULL
+        FROM (SELECT c.oid FROM part JOIN pg_class c USING (oid) WHERE c.relkind = 'r') t FULL JOIN known k ON k.oid = t.oid;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.partitions(regclass) IS 'internal: partitions of a table, and those that the log of its changes knows';
+
+-- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are called.
+CREATE FUNCTION sno_internal.has_key_of_log(source regclass, changes regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    known integer[] := ARRAY(
+        SELECT DISTINCT d.refobjsubid
+        FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+        WHERE r.ev_class = changes AND d.refclassid = 'pg_class'::regclass AND d.refobjid = source AND d.refobjsubid > 0 ORDER BY 1
+    );
+BEGIN
+    RETURN known = '{}' OR known = ARRAY(
+        SELECT unnest(i.indkey[0:i.indnkeyatts - 1])::integer FROM pg_index i WHERE i.indrelid = source AND i.indisprimary ORDER BY 1
+    );
+END
+$$;
+COMMENT ON FUNCTION sno_internal.has_key_of_log(regclass, regclass) IS 'internal: whether the primary key of a table has the columns of its log';
+
+-- Asked by each query of a view of changes, once. A partition that was created when it was attached had no rows, and its triggers have seen all
+-- since then: both are of one transaction. Others may have had rows.
+CREATE FUNCTION sno_internal.check_changes(source regclass) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    fault text;
+    hint text;
+    bad record;
+BEGIN
+    SELECT f.fault, f.hint INTO fault, hint FROM sno_internal.tracking_fault(source) f;
+    IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
+        IF NOT EXISTS (
+            SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1 AND q.proargtypes[0] = 'regclass'::regtype
+            WHERE g.tgrelid = source AND g.tgname = 'sno_log'
+        ) THEN
+            fault := 'Partitions were dropped with CASCADE, so that their rows are not logged as deleted.';
+            hint := format('Delete from copies what the table does not have, then call sno_track_changes(%L).', source);
+        END IF;
+        SELECT p.* INTO bad FROM sno_internal.partitions(source) p
+        WHERE NOT p.is_there OR NOT p.is_known AND EXISTS (
+            SELECT FROM pg_attribute a JOIN pg_trigger g ON g.tgrelid = a.attrelid AND g.tgname = 'sno_log'
+            WHERE a.attrelid = p.relation AND a.attnum = -1 AND a.xmin::text <> g.xmin::text
+        ) LIMIT 1;
+        IF fault IS NULL AND FOUND THEN
+            fault := format(CASE WHEN bad.is_there THEN 'Table "%s" was attached: its rows are not in the log.'
+                ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
+            hint := format('SELECT sno_track_changes(%L) logs them.', source);
+        END IF;
+    END IF;
+    -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
+    IF fault IS NULL AND EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable)
+        AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
+        fault := 'Its primary key has other columns than the log.';
+        hint := 'Drop the feeds, then use sno_untrack_changes() and sno_track_changes().';
+    END IF;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION 'changes of "%" are not complete', source USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = fault,
+            HINT = coalesce(hint, 'Undo this, or drop the feeds and use sno_untrack_changes().');
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS 'internal: fails if the log of the changes of a table lacks changes';
+
+-- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which there are.
+CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    log regclass := (sno_internal.tracked(source)).log;
+    part record;
+    insert text;
+BEGIN
+    IF log IS NULL OR NOT EXISTS (SELECT FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known))
+        AND to_regprocedure(log || '(regclass)') IS NOT NULL OR NOT EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
+        RETURN;
+    END IF;
+    SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY ', log, string_agg(quote_ident(b.attname), ', ' ORDER BY n),
+        string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) INTO insert
+    FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
+    WHERE i.indrelid = source AND i.indisprimary;
+    FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
+        IF NOT is_first THEN
+            EXECUTE concat(insert, part.relation, ' t');
+        END IF;
+        -- TRUNCATE of a partition fires its own triggers only.
+        IF part.is_there THEN
+            EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %1$s FOR EACH STATEMENT EXECUTE FUNCTION %2$s();
+                ALTER TABLE %1$s ENABLE ALWAYS TRIGGER sno_log_truncate', part.relation, log);
+        ELSE
+            EXECUTE format('DROP TRIGGER IF EXISTS sno_log_truncate ON %s', part.relation);
+        END IF;
+    END LOOP;
+    EXECUTE format('CREATE OR REPLACE FUNCTION %s(regclass) RETURNS void LANGUAGE sql BEGIN ATOMIC %s END', log,
+        (SELECT string_agg(format('SELECT FROM ONLY %s WHERE false;', p.relation), ' ') FROM sno_internal.partitions(source) p WHERE p.is_there));
+    EXECUTE format('ALTER FUNCTION %1$s(regclass) OWNER TO %2$s; REVOKE ALL ON FUNCTION %1$s(regclass) FROM PUBLIC; COMMENT ON FUNCTION %1$s(regclass) IS %3$L',
+        log, (SELECT c.relowner::regrole FROM pg_class c WHERE c.oid = source), 'partitions that the log of changes knows: see sno_track_changes()');
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS 'internal: log the rows of partitions that were attached or detached';
+
+-- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
+CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT b.relation FROM sno_internal.base_relations(truncated.relation) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
+    WHERE b.relation = truncated.relation
+        OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = b.relation AND g.tgname = 'sno_log_truncate')
+$$;
+COMMENT ON FUNCTION sno_internal.truncated(regclass) IS 'internal: tables whose rows the trigger of a TRUNCATE logs';
