@@ -473,7 +473,7 @@ fn databases_take_places() {
                 database: u32,
                 dropped: Option<u32>,
             ) -> DatabaseHorizon<'_> {
-                horizons.of(database).unwrap_or_else(|| {
+                horizons.join(database).unwrap_or_else(|| {
                     let _lock = lock.lock().unwrap();
                     horizons.take(database, |other| dropped != Some(other))
                 })

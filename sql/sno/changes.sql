@@ -187,7 +187,7 @@ END
 $$;
 COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS 'log the keys of all rows of a table that are inserted, updated or deleted, for feeds of its changes';
 
--- What a change leaves unread, it would leave for ever: nothing is deleted that one feed has not read.
+-- Deletes only what every feed has read: a change that is deleted unread is lost, since the log has no second row for it.
 CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$

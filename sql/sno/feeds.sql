@@ -333,12 +333,13 @@ END
 $$;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
 
--- Of the row's present version: only one's own transaction can be in progress.
+-- Whether `xmin` of the feed's row is this transaction or one of its subtransactions: the versions of other transactions in progress are not
+-- visible.
 CREATE FUNCTION sno_internal.moved_by_this_transaction(feed text, owner name) RETURNS boolean
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    -- The full number of its transaction or subtransaction: the latest with its 32 bits.
+    -- pg_xact_status() takes numbers of 64 bits: the largest number whose low 32 bits are `xmin`.
     RETURN pg_current_xact_id_if_assigned() IS NOT NULL AND EXISTS (
         SELECT FROM sno_internal.feed_positions p, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
         WHERE p.feed = moved_by_this_transaction.feed AND p.owner = moved_by_this_transaction.owner

@@ -1,5 +1,5 @@
--- The column of a table that a column of a view shows, as its rule has it; nulls if it shows something else, or if another column somewhere in the
--- rule has the name too and shows another.
+-- Follows a column of a view down to the column of a table that it shows, by `resorigtbl` and `resorigcol` in the view's rule. NULL if it is an
+-- expression, or if the rule has several columns of its name that show different columns.
 CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$

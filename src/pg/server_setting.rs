@@ -144,7 +144,7 @@ pub(crate) fn last_read() -> i64 {
 pub(crate) struct State {
     /// [`last_read`], which differs if the names in the files do.
     pub(crate) read: i64,
-    /// By a clock that stands still, two readings are of the same time.
+    /// Files that are read again within one microsecond have the same [`last_read`], so assignments are counted, too.
     assigned: u32,
 }
 

@@ -33,13 +33,13 @@ pub(crate) fn nap(event: &'static CStr, micros: u64) {
     check_for_interrupts!();
 }
 
-/// Waits for this many milliseconds on the latch, so that it ends with the postmaster. A cancelled query ends here with an
-/// error.
+/// As [`nap`], in milliseconds and without its limit, for callers that call PostgreSQL by [`raw`], without a guard against its
+/// errors. A cancelled query ends here with an error.
 ///
 /// # Safety
 /// As for the functions of [`raw`].
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(crate) unsafe fn sleep(event: u32, millis: u64) {
+pub(crate) unsafe fn raw_nap(event: u32, millis: u64) {
     let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;
     // SAFETY: the backend's own latch; no frame has anything to drop.
     unsafe {

@@ -38,7 +38,7 @@ const SETTINGS: Suite = Suite("server", "settings::");
 const REGRESS: Suite = Suite("server", "regress::");
 const ESTIMATES: Suite = Suite("server", "estimates::");
 const CREATED_AT: Suite = Suite("server", "created_at::");
-const FOREIGN: Suite = Suite("server", "foreign::");
+const FOREIGN: Suite = Suite("server", "postgres_fdw::");
 const SCHEMAS: Suite = Suite("server", "schemas::");
 const INDEXES: Suite = Suite("server", "indexes::");
 const UNIQUENESS: Suite = Suite("server", "uniqueness::");
@@ -91,7 +91,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("a record counts that was not synced", &[CORE],
             "        self.write_record(file, &record)?;\n        shared.serial.store(record.serial, Relaxed);\n",
             "        shared.serial.store(record.serial, Relaxed);\n        self.write_record(file, &record)?;\n"),
-        ("the other side is the current one in the file", &[CORE, Suite("server", "drifts::")],
+        ("the other side is the current one in the file", &[CORE, Suite("server", "clock_steps::")],
             "current: shared.marks.current(),", "current: !shared.marks.current(),"),
         ("the lease of an early renewal holds after a step back", &[CORE],
             "(millis..=millis + RENEWAL_LEASE_MS)", "(millis..)"),

@@ -139,7 +139,7 @@ impl Tests {
     /// Runs some tests on a mutant; the names of those that failed.
     fn run(&self, copy: &Copy, suite: Suite) -> Vec<String> {
         let Suite(program, filter) = suite;
-        let threads = if filter.starts_with("alone::") { "--test-threads=1" } else { "--test-threads=4" };
+        let threads = if filter.starts_with("timing::") { "--test-threads=1" } else { "--test-threads=4" };
         let mut command = Command::new("timeout");
         command.args(["--kill-after=20", PATIENCE]);
         match program {

@@ -53,7 +53,7 @@ impl Horizons {
 
     /// The horizon of a database, for a process that announces or advances it. `None` if the database has to
     /// [take](Self::take) a place first.
-    pub fn of(&self, database: u32) -> Option<DatabaseHorizon<'_>> {
+    pub fn join(&self, database: u32) -> Option<DatabaseHorizon<'_>> {
         let horizon = match self.place(database) {
             Some(place) => &place.horizon,
             None if self.is_shared.load(Acquire) => {
@@ -72,7 +72,7 @@ impl Horizons {
     /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and others
     /// would be in the shared one.
     pub fn take(&self, database: u32, exists: impl Fn(u32) -> bool) -> DatabaseHorizon<'_> {
-        if let Some(horizon) = self.of(database) {
+        if let Some(horizon) = self.join(database) {
             return horizon;
         }
         let is_free = |place: &&Place| place.database.load(Relaxed) == 0;
@@ -80,7 +80,7 @@ impl Horizons {
         let mut places = self.places_of(database);
         let Some(place) = places.find(is_free).or_else(|| self.places_of(database).find(is_left)) else {
             self.is_shared.store(true, Release);
-            return self.of(database).expect("all further databases share a horizon");
+            return self.join(database).expect("all further databases share a horizon");
         };
         // Before any process can find the place.
         place.horizon.floor.store(self.highest_word(), Relaxed);
@@ -174,11 +174,11 @@ mod tests {
     fn each_database_has_a_horizon() {
         let horizons = Horizons::default();
         horizons.resume(tick(100));
-        assert!(horizons.of(7).is_none());
+        assert!(horizons.join(7).is_none());
         let (seven, eight) = (taken(&horizons, 7), taken(&horizons, 8));
         assert_eq!(seven.advance(0, tick(110), || None, || None), tick(110));
         assert_eq!(eight.advance(0, tick(90), || None, || None), tick(100));
-        for again in [horizons.of(7).unwrap(), taken(&horizons, 7)] {
+        for again in [horizons.join(7).unwrap(), taken(&horizons, 7)] {
             assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
         }
         assert_eq!(horizons.highest_floor(), tick(110));
@@ -197,7 +197,7 @@ mod tests {
     fn databases_without_a_place_share_one() {
         let horizons = Horizons::default();
         (1..=ALL).for_each(|database| assert_eq!(taken(&horizons, database).floor(), Tick::MIN));
-        assert!(horizons.of(ALL + 1).is_none() && !horizons.find(ALL + 1).counts(ALL + 2));
+        assert!(horizons.join(ALL + 1).is_none() && !horizons.find(ALL + 1).counts(ALL + 2));
         let (own, [a, b]) = (taken(&horizons, ALL), [1, 2].map(|n| taken(&horizons, ALL + n)));
         assert!(core::ptr::eq(&*a, &*b) && !core::ptr::eq(&*a, &*own));
         assert_eq!(
@@ -208,7 +208,7 @@ mod tests {
         assert!(core::ptr::eq(&*horizons.find(ALL + 1), &*a) && horizons.find(ALL + 3).counts(ALL + 2));
         // From now on no place is given away.
         let c = horizons.take(ALL + 3, |database| database != 7);
-        assert!(core::ptr::eq(&*a, &*c) && core::ptr::eq(&*a, &*horizons.of(ALL + 4).unwrap()));
+        assert!(core::ptr::eq(&*a, &*c) && core::ptr::eq(&*a, &*horizons.join(ALL + 4).unwrap()));
     }
 
     /// Nothing of it is left, but that no floor of the server is lower.
@@ -218,13 +218,13 @@ mod tests {
         for database in 1..=ALL {
             taken(&horizons, database);
         }
-        let dropped = horizons.of(7).unwrap();
+        let dropped = horizons.join(7).unwrap();
         dropped.advance(0, tick(100), || None, || None);
-        horizons.of(8).unwrap().advance(0, tick(110), || None, || None);
+        horizons.join(8).unwrap().advance(0, tick(110), || None, || None);
         let exists = |database| database != 7;
         let new = horizons.take(ALL + 1, exists);
         assert!(core::ptr::eq(&*new, &*dropped) && horizons.place(7).is_none());
-        assert!(core::ptr::eq(&*horizons.of(ALL + 1).unwrap(), &*new));
+        assert!(core::ptr::eq(&*horizons.join(ALL + 1).unwrap(), &*new));
         // It has something that was prepared before a restart.
         assert_eq!((new.floor(), new.highest()), (tick(110), Tick::MIN));
         assert_eq!(new.advance(0, tick(120), || None, || Some(tick(90))), tick(90));
@@ -271,6 +271,6 @@ mod tests {
             taken(&horizons, database);
         }
         horizons.lower(1, tick(100));
-        assert_eq!(horizons.of(ALL + 2).unwrap().floor(), tick(100));
+        assert_eq!(horizons.join(ALL + 2).unwrap().floor(), tick(100));
     }
 }

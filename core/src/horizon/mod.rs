@@ -4,7 +4,7 @@
 //! horizon this does not happen any more: no ID is taken there, and each transaction that has taken one there has
 //! ended.
 //!
-//! Transactions of one database are visible to its readers only, so each database has a [horizon](databases::Horizons::of) of its
+//! Transactions of one database are visible to its readers only, so each database has a [horizon](databases::Horizons::join) of its
 //! own.
 //!
 //! # Protocol
@@ -146,8 +146,8 @@ impl Horizon {
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
     /// tick from which it may take them: `now`, or later if readers have been told so.
     ///
-    /// `earlier` is what this has returned before to the same process for the same transaction, or [`Tick::MAX`]. From
-    /// there on it may take them in any case: no reader is told a later tick before it ends.
+    /// `earlier` is the result of the last call for this transaction by this process, or [`Tick::MAX`] if there was none. The
+    /// transaction keeps that permission even if the floor has risen since, because its announcement stops readers there.
     pub fn announce(&self, announcement: &Announcement, transaction: u32, now: Tick, earlier: Tick) -> Tick {
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
         let tick = now.max(self.floor());

@@ -66,11 +66,12 @@ impl Transaction {
     pub fn prepare(&self, member: &Member<'_>) -> Option<Tick> {
         let Member { horizon, announcement, number, is_shared } = member;
         if *is_shared {
-            // Others may have announced an earlier tick than this process, or may have been the only ones. Readers may have
-            // been told a later one than that, if they raised the floor in the moment of the announcement.
+            // Parallel workers share the announcement, so it may be earlier than the tick of this process, or be theirs only. A
+            // reader that raised the floor during the announcement may have returned a later horizon: the transaction must not
+            // claim to hold an earlier one.
             return announcement.of(|| *number).map(|tick| tick.max(horizon.highest()));
         }
-        // For the same reason not what is announced, but what follows from it.
+        // Not what is announced, but what follows from it, because of readers that raised the floor during the announcement.
         Some(self.announced()).filter(|tick| *tick != Tick::MAX)
     }
 

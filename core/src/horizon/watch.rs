@@ -123,8 +123,9 @@ impl Watch {
     ///
     /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read `now`.
     ///
-    /// An ID that is taken after these loads is seen at the next step, and is not before `now`. One that was taken before was announced before: either
-    /// its transaction holds the reach back, or it has ended, and its rows are visible to the look.
+    /// No row is missed. If its ID was taken after `seen` was loaded, the next step sees it, and its tick is `now` or later. If
+    /// it was taken earlier, its transaction had announced it: either `reach` stops at it, or the transaction has ended, and
+    /// the look sees the row.
     pub fn step(&mut self, now: Tick, seen: u64, newest: Tick, reach: impl FnOnce() -> Reach) -> Step {
         let is_new = seen != self.seen || self.at == Tick::MIN;
         if is_new || self.is_new {

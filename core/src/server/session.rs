@@ -169,7 +169,7 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     /// The database has no place yet, and the file of the marks could not be locked.
     pub fn horizon_of(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
         // The generators have resumed, and so have the horizons.
-        self.shared().horizons.of(database).map_or_else(|| self.marks.take_place(database), Ok)
+        self.shared().horizons.join(database).map_or_else(|| self.marks.take_place(database), Ok)
     }
 
     /// Claims the next stamp for a transaction, which announces its first one, and waits if it has to.

@@ -158,7 +158,8 @@ unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &m
             }
         }
         last.is_some_and(|last| {
-            // What was read is locked by now: it was the source, and it has got no rows of other servers since it was opened.
+            // The statements above hold a lock on what they have read, so it can no longer be renamed or changed. If it is still the
+            // feed's source, with rows of the same servers as when the feed was opened, the right rows were read.
             source.is_there() && feed.whose_horizon(source) == whose && go_to(feed, last, batch.count == 0)
         })
     }

@@ -20,7 +20,7 @@ use crate::{
         process::own_database,
         server::{is_in_recovery, monotonic},
         versions::wait_event,
-        wait::sleep,
+        wait::raw_nap,
     },
     sno::{
         feed::read::{Look, has_read, look},
@@ -170,7 +170,7 @@ impl Wait {
             if monotonic() + pause > self.began.saturating_add(self.longest) {
                 self.end_transaction(fcinfo);
             }
-            sleep(self.event, pause.as_micros().div_ceil(1000) as u64);
+            raw_nap(self.event, pause.as_micros().div_ceil(1000) as u64);
         }
     }
 }
