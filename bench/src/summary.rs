@@ -45,6 +45,16 @@ pub(crate) const EXTENSIONS: Columns = &[
     ("pgEdge snowflake", &["pgEdge snowflake", "pgEdge snowflake alone", "snowflake.nextval"]),
 ];
 
+pub(crate) fn is_one_of(columns: Columns, contender: &str) -> bool {
+    columns.iter().any(|(_, names)| names.contains(&contender))
+}
+
+/// What readers call a contender.
+pub(crate) fn name_of(columns: Columns, contender: &str) -> String {
+    let known = columns.iter().find(|(_, names)| names.contains(&contender));
+    known.map_or(contender, |(name, _)| name).replace('`', "")
+}
+
 /// The medians of the first kind of key, how many times worse the others are, and of how many rounds all that is.
 pub(crate) fn summary(runs: &Runs, columns: Columns) -> String {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
