@@ -291,6 +291,28 @@ fn it_works_from_any_schema() {
     );
 }
 
+/// What a dump of each version has is there after a restore, and goes on: `upgrades/` has a dump with feeds, changes and table
+/// partitions for each, the statements that made it, and queries with what they print.
+#[test]
+fn dumps_of_every_version() {
+    let versions = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("upgrades")).unwrap();
+    for version in versions.map(|entry| entry.unwrap().path()) {
+        let server = Server::builder().extension(false).start();
+        let run = |name: &str| {
+            let output = server.psql(&fs::read_to_string(version.join(name)).unwrap());
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                version.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            String::from_utf8(output.stdout).unwrap()
+        };
+        run("dump.sql");
+        assert_eq!(run("queries.sql"), fs::read_to_string(version.join("queries.out")).unwrap());
+    }
+}
+
 /// The schema of the extension can be renamed while it is in use; users do it to keep what is there beside what comes.
 #[test]
 fn the_schema_is_renamed() {
