@@ -58,7 +58,7 @@ pgrx::extension_sql_file!("../sql/sno/preload.sql", name = "preload", requires =
 
 /// The shared memory of all generators.
 static MEMORY: [&dyn generator::shared::Reserve; 4] = [
-    &sno::generators::MEMORY,
+    &sno::memory::MEMORY,
     &compat::snowflake_si::generate::MEMORY,
     &compat::uid60::generate::MEMORY,
     &compat::uniqueid::generate::MEMORY,

@@ -19,9 +19,9 @@ use crate::{
         fmgr::{Args, export, functions},
     },
     sno::{
-        generators::{MEMORY, SESSION, SnoScheme, current, session},
         horizon::transaction,
         id,
+        memory::{MEMORY, SESSION, SnoScheme, current, session},
         settings::Settings,
     },
 };

@@ -11,7 +11,7 @@ mod citus;
 
 pub(crate) mod settings;
 
-pub(crate) mod generators;
+pub(crate) mod memory;
 
 pub(crate) mod horizon;
 

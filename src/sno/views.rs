@@ -9,7 +9,7 @@ use crate::{
         server_setting::refuse_undefined,
     },
     sno::{
-        generators::{MEMORY, SLOTS, SnoScheme, own_partition},
+        memory::{MEMORY, SLOTS, SnoScheme, own_partition},
         settings::Settings,
     },
 };

@@ -24,8 +24,8 @@ use crate::{
     },
     sno::{
         feed::read::{Look, has_read, look},
-        generators::{SnoScheme, session},
         horizon::reader::{Database, first_id},
+        memory::{SnoScheme, session},
     },
 };
 

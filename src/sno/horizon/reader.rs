@@ -18,8 +18,8 @@ use crate::{
         server::is_in_recovery,
     },
     sno::{
-        generators::{MEMORY, SnoScheme, session},
         horizon::transaction,
+        memory::{MEMORY, SnoScheme, session},
     },
 };
 

@@ -14,7 +14,7 @@ use crate::{
         process::{Process, own_database},
         server::is_preloaded,
     },
-    sno::generators::{MEMORY, Session, SnoScheme},
+    sno::memory::{MEMORY, Session, SnoScheme},
 };
 
 export! { sno_holds_horizon }

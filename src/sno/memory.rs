@@ -1,4 +1,4 @@
-//! The generators of `sno`: their scheme, their shared memory, and a backend's session.
+//! The shared memory of `sno`: its scheme, its generators, and a session of a backend with them.
 
 use sno_core::{Announcement, Epoch, Tick};
 
