@@ -5,7 +5,7 @@
 use std::{env, fs, path::PathBuf, process::Command};
 
 use sno_tests::{
-    Mode, Random, Server, Sql as _, major_version, plan,
+    Mode, Random, Server, Sql as _, plan,
     postgres::{Client, SimpleQueryMessage},
     skip, text,
 };
@@ -64,6 +64,18 @@ const NEIGHBOURS: &[Neighbour] = &[
             ("SELECT count(*)::text FROM hypopg_create_index('CREATE INDEX ON heap (sno_time(id))')", "1"),
             ("EXPLAIN SELECT FROM heap WHERE sno_time(id) > '2026-04-10Z'", "Index Cond: (sno_time(id) >"),
             ("SELECT hypopg_reset()::text", ""),
+            // Its predicates live as long as the session.
+            (
+                "SELECT count(*)::text FROM hypopg_create_index('CREATE INDEX ON heap (n) WHERE sno_time(id) IS NOT NULL AND (n < 5 OR sno_time(id) > ''2026-04-10Z'')')",
+                "1",
+            ),
+            ("EXPLAIN SELECT FROM heap WHERE n = 5 AND sno_time(id) > '2026-04-10Z'", "btree_heap_n"),
+            ("EXPLAIN SELECT FROM heap WHERE n = 6 AND sno_time(id) > '2026-04-10Z'", "btree_heap_n"),
+            (
+                "SELECT hypopg_get_indexdef(indexrelid) FROM hypopg_list_indexes",
+                "WHERE ((sno_time(id) IS NOT NULL) AND ((n < 5) OR (sno_time(id) > '2026",
+            ),
+            ("SELECT hypopg_reset()::text", ""),
         ],
     },
     Neighbour {
@@ -113,6 +125,24 @@ const NEIGHBOURS: &[Neighbour] = &[
                 "/*+ HashJoin(a b) Leading((b a)) */ EXPLAIN SELECT FROM e a JOIN e b USING (id) WHERE sno_time(a.id) > '2026-04-10Z'",
                 "Hash Join",
             ),
+        ],
+    },
+    // Of PostgreSQL 19.
+    Neighbour {
+        library: "pg_plan_advice",
+        settings: &[("pg_plan_advice.always_store_advice_details", "on")],
+        late: true,
+        logs: "",
+        works: &[
+            (
+                "EXPLAIN (PLAN_ADVICE) SELECT FROM e WHERE sno_time(id) > '2026-04-10Z'",
+                "Generated Plan Advice",
+            ),
+            ("SET pg_plan_advice.advice = 'SEQ_SCAN(e)'", ""),
+            ("EXPLAIN SELECT FROM e WHERE sno_time(id) = '2026-04-10Z'", "Seq Scan"),
+            ("SET pg_plan_advice.advice = 'INDEX_SCAN(e public.e_pkey)'", ""),
+            ("EXPLAIN SELECT FROM e WHERE sno_time(id) > '2026-01-10Z'", "Index Cond: (id >="),
+            ("RESET pg_plan_advice.advice", ""),
         ],
     },
     Neighbour {
@@ -365,7 +395,7 @@ macro_rules! neighbours {
 }
 
 neighbours! {
-    pg_stat_statements auto_explain hypopg pgaudit pg_qualstats pg_wait_sampling pg_hint_plan citus_columnar timescaledb
+    pg_stat_statements auto_explain hypopg pgaudit pg_qualstats pg_wait_sampling pg_hint_plan pg_plan_advice citus_columnar timescaledb
 }
 
 /// Builds `reader.c`, and returns the path of the library.
@@ -389,9 +419,6 @@ fn reader(server: &Server) -> String {
 #[test]
 fn a_library_that_reads_all_that_hooks_are_shown() {
     let server = server_with_tables();
-    if major_version(&mut server.connect()) > 15 {
-        return skip("reader.c knows the planner's structures of 15");
-    }
     let alone = answers(&mut server.connect(), QUERIES / 5);
     let reader = reader(&server);
     for preload in [format!("sno, {reader}"), format!("{reader}, sno")] {

@@ -110,7 +110,12 @@ impl Table {
             return;
         }
         for &index in nodes((*self.relation).indexlist) {
-            self.clauses((*index.cast::<IndexOptInfo>()).indpred, RESTRICTIONS);
+            let index = &mut *index.cast::<IndexOptInfo>();
+            if !index.indpred.is_null() {
+                // That of a hypothetical index (hypopg) is the other library's, for longer than this planning.
+                index.indpred = copy(index.indpred.cast()).cast();
+                self.clauses(index.indpred, RESTRICTIONS);
+            }
         }
         for &quals in nodes(entry.securityQuals) {
             self.clauses(quals.cast(), RESTRICTIONS);

@@ -98,10 +98,24 @@ read_conditions(PlannerInfo *root, List *conditions)
 	}
 }
 
+/*
+ * Whether the paths of the tables and joins have been handed on. From then on PostgreSQL frees those that a later step of the
+ * planning does not keep (add_path), and leaves them in the lists that they came from.
+ */
+static bool
+are_handed_on(PlannerInfo *root)
+{
+	for (int stage = 0; stage <= UPPERREL_FINAL; stage++)
+		if (root->upper_rels[stage] != NIL)
+			return true;
+	return false;
+}
+
 static void
 read_relation(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *cell;
+	RelOptInfo	rest;
 
 	if (rel == NULL)
 		return;
@@ -110,9 +124,26 @@ read_relation(PlannerInfo *root, RelOptInfo *rel)
 	CHECK(rel->reltarget != NULL);
 	foreach(cell, rel->indexlist)
 		read_index(rel, lfirst_node(IndexOptInfo, cell));
+	if (rel->reloptkind != RELOPT_UPPER_REL && are_handed_on(root))
+		return;
 	read_paths(rel->pathlist);
 	read_paths(rel->partial_pathlist);
-	nodeToString(rel);
+	rest = *rel;
+	/* The planning of a subquery, which has handed on its own paths. */
+	rest.subroot = NULL;
+	nodeToString(&rest);
+}
+
+/* The predicates of the indexes of a table. */
+static List *
+predicates(RelOptInfo *rel)
+{
+	List	   *found = NIL;
+	ListCell   *cell;
+
+	foreach(cell, rel->indexlist)
+		found = lappend(found, lfirst_node(IndexOptInfo, cell)->indpred);
+	return found;
 }
 
 /* The query, and its tables: all, or the one that has this entry in the query or this index. */
@@ -138,11 +169,10 @@ read_query(PlannerInfo *root, RangeTblEntry *entry, Oid index)
 }
 
 static void
-read_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output)
+read_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *output)
 {
 	if (stage == UPPERREL_FINAL)
 		read_query(root, NULL, InvalidOid);
-	read_relation(root, input);
 	read_relation(root, output);
 }
 
@@ -156,18 +186,36 @@ read_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOpt
 
 #if PG_VERSION_NUM >= 190000
 #define table_hook build_simple_rel_hook
-HOOK(on_table, table_hook, (PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte), (root, rel, rte), (tables++, read_relation(root, rel)))
+#define TABLE_PARAMETERS PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define TABLE_ARGUMENTS root, rel, rte
 #else
 #define table_hook get_relation_info_hook
-HOOK(on_table, table_hook, (PlannerInfo *root, Oid table, bool inh, RelOptInfo *rel), (root, table, inh, rel), (tables++, read_relation(root, rel)))
+#define TABLE_PARAMETERS PlannerInfo *root, Oid table, bool inh, RelOptInfo *rel
+#define TABLE_ARGUMENTS root, table, inh, rel
 #endif
+/* An index may be a library's own, which keeps its description (hypopg), so others may replace what it has, but not change it. */
+static typeof(table_hook) next_on_table;
+static void
+on_table(TABLE_PARAMETERS)
+{
+	List	   *before = predicates(rel);
+	List	   *copy = copyObject(before);
+
+	tables++;
+	read_relation(root, rel);
+	if (next_on_table)
+		next_on_table(TABLE_ARGUMENTS);
+	CHECK(equal(before, copy));
+	read_relation(root, rel);
+}
+
 HOOK(on_paths, set_rel_pathlist_hook, (PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte),
 	 (root, rel, rti, rte), (paths++, read_relation(root, rel)))
 HOOK(on_join, set_join_pathlist_hook, (PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 	 JoinType type, JoinPathExtraData *extra), (root, joinrel, outer, inner, type, extra),
 	 (read_relation(root, joinrel), read_relation(root, outer), read_relation(root, inner)))
 HOOK(on_upper, create_upper_paths_hook, (PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
-	 void *extra), (root, stage, input, output, extra), read_upper(root, stage, input, output))
+	 void *extra), (root, stage, input, output, extra), read_upper(root, stage, output))
 STATISTICS_HOOK(on_column, get_relation_stats_hook, (PlannerInfo *root, RangeTblEntry *rte, AttrNumber column,
 	 VariableStatData *found), (root, rte, column, found), read_query(root, rte, InvalidOid))
 STATISTICS_HOOK(on_index, get_index_stats_hook, (PlannerInfo *root, Oid index, AttrNumber column,
