@@ -4,7 +4,7 @@
 //! library is built there, and the tests of the unchanged sources run on a server that has it. A mutant that they don't
 //! notice is a failure, and so is one whose place in the sources is not there any more.
 //!
-//! With arguments, only the mutants whose names contain one of them are made; with `SAMPLE=10`, ten of them, which `SEED`
+//! With arguments, only the mutants whose names or files contain one of them are made; with `SAMPLE=10`, ten of them, which `SEED`
 //! chooses.
 
 mod list;
@@ -24,8 +24,10 @@ const PATIENCE: &str = "400";
 fn main() {
     let chosen: Vec<String> = env::args().skip(1).collect();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned();
-    let is_chosen =
-        |mutant: &Mutant| chosen.is_empty() || chosen.iter().any(|part| mutant.name.contains(part.as_str()));
+    let is_chosen = |mutant: &Mutant| {
+        let has = |part: &String| mutant.name.contains(part) || mutant.file.contains(part);
+        chosen.is_empty() || chosen.iter().any(has)
+    };
     let mut mutants: Vec<Mutant> = mutants().filter(is_chosen).collect();
     sample(&mut mutants);
     let tests = Tests::build(&root);
@@ -49,13 +51,13 @@ fn main() {
     for mutant in &mutants {
         let began = Instant::now();
         let original = copy.apply(mutant);
-        let mut noticed: Vec<String> = Vec::new();
+        let mut noticed = Vec::new();
         match copy.try_build() {
             Err(output) => println!("{} can't be built:\n{output}", mutant.name),
             Ok(()) => {
                 // One is enough.
-                let failed = mutant.suites.iter().map(|suite| tests.run(&copy, *suite));
-                noticed.extend(failed.into_iter().find(|failed| !failed.is_empty()).unwrap_or_default());
+                let mut failed = mutant.suites.iter().map(|suite| tests.run(&copy, *suite));
+                noticed = failed.find(|failed| !failed.is_empty()).unwrap_or_default();
             }
         }
         fs::write(copy.root.join(mutant.file), original).expect("the copy");

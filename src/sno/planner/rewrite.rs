@@ -339,10 +339,10 @@ impl Table {
             let Some(key) = self.key(raw::get_sortgroupclause_expr(sort, list)) else { continue };
             let Some(operator) = time_operator(sort.sortop) else { return };
             let by_id = key.operators.oid(operator);
+            // Where its nulls are makes no difference: all rows without a time have none.
             let is_id = |next: &SortGroupClause| {
                 self.column(raw::get_sortgroupclause_expr(next, list)) == Some(key.attno)
                     && next.sortop == by_id
-                    && next.nulls_first == sort.nulls_first
             };
             if nodes(query.sortClause).get(place + 1).is_none_or(|next| is_id(&*next.cast())) {
                 sort.tleSortGroupRef = self.sort_reference(key.column);

@@ -14,6 +14,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
+#include "optimizer/tlist.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -168,11 +169,30 @@ read_query(PlannerInfo *root, RangeTblEntry *entry, Oid index)
 	}
 }
 
+/* ORDER BY, as the parser would write it. */
+static void
+read_order(PlannerInfo *root)
+{
+	ListCell   *cell;
+
+	foreach(cell, root->parse->sortClause)
+	{
+		SortGroupClause *sort = lfirst_node(SortGroupClause, cell);
+		Node	   *expression = get_sortgroupclause_expr(sort, root->processed_tlist);
+
+		CHECK(get_equality_op_for_ordering_op(sort->sortop, NULL) == sort->eqop);
+		CHECK(!sort->hashable || op_hashjoinable(sort->eqop, exprType(expression)));
+	}
+}
+
 static void
 read_upper(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *output)
 {
 	if (stage == UPPERREL_FINAL)
+	{
 		read_query(root, NULL, InvalidOid);
+		read_order(root);
+	}
 	read_relation(root, output);
 }
 
