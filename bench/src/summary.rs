@@ -45,8 +45,9 @@ pub(crate) const EXTENSIONS: Columns = &[
     ("pgEdge snowflake", &["pgEdge snowflake", "pgEdge snowflake alone", "snowflake.nextval"]),
 ];
 
-pub(crate) fn is_one_of(columns: Columns, contender: &str) -> bool {
-    columns.iter().any(|(_, names)| names.contains(&contender))
+/// The column of a contender.
+pub(crate) fn place_of(columns: Columns, contender: &str) -> Option<usize> {
+    columns.iter().position(|(_, names)| names.contains(&contender))
 }
 
 /// What readers call a contender.

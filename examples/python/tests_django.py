@@ -57,12 +57,15 @@ class ConsumerTests(TransactionTestCase):
         execute("SELECT sno_horizon('0') FROM pg_sleep(0.01)")
         done, stop = [], threading.Event()
 
-        def handle(row, connection):
+        def handle(row, _):
             done.append(row[1])
             if row[0] == events[-1].id:
                 stop.set()
 
-        consume(psycopg.connect, "export", "example_event", handle, stop=stop)
+        def connect():
+            return psycopg.connect(dbname=connection.settings_dict["NAME"])
+
+        consume(connect, "export", "example_event", handle, stop=stop)
         self.assertEqual(done, ["0", "1", "2"])
 
 
