@@ -158,6 +158,7 @@ fn a_session_can_not_choose_the_prefix() {
         ("SELECT set_config('sno.sequence_range', '0-99', true)", "55P02"),
         ("ALTER ROLE bob SET sno.partition_prefix = '7'", "55P02"),
         ("ALTER DATABASE other SET sno.partition_prefix = '7'", "55P02"),
+        ("ALTER ROLE bob RESET sno.partition_prefix", "55P02"),
         (
             "CREATE FUNCTION f() RETURNS int LANGUAGE sql SET sno.partition_prefix = '7' AS 'SELECT 1'",
             "55P02",
@@ -176,6 +177,9 @@ fn a_session_can_not_choose_the_prefix() {
     assert_eq!(code(&mut client, "SELECT sno_new(1)"), "42704");
     client.run("RESET sno.typo");
     assert_eq!(partition(&mut client), 5);
+    // The way out of the runbook.
+    client.run("ALTER ROLE bob RESET ALL; ALTER DATABASE other RESET ALL");
+    assert!(client.one::<bool>("SELECT NOT EXISTS (SELECT FROM pg_db_role_setting)"));
 }
 
 #[test]
