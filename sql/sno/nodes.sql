@@ -67,34 +67,36 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.ask_nodes(text) IS 'internal: the answers of all nodes to a query';
 
--- What a node is still to commit, but for one distributed session: its clock; its processes; those that write for a distributed transaction or
--- for another node; what is prepared. In this order, since what writes may be prepared in between.
+-- What a node is still to commit, but for the distributed transaction of one session: its clock; its processes that are in a transaction; those that
+-- write for a distributed transaction or for another node; what is prepared. In this order, since what writes may be prepared in between.
 CREATE FUNCTION sno_internal.open_on_node(but_for bigint) RETURNS json
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
+    sessions json;
     writers json;
     prepared json;
 BEGIN
     -- Sessions are looked at once in a transaction otherwise.
     PERFORM pg_stat_clear_snapshot();
+    SELECT json_agg(json_build_object('pid', s.pid, 'age', clock_timestamp() - s.xact_start)) INTO sessions
+    FROM pg_stat_activity s WHERE s.xact_start IS NOT NULL;
     EXECUTE $q$
-        SELECT json_agg(json_build_object('pid', s.pid, 'start', s.backend_start, 'session', a.global_pid,
+        SELECT json_agg(json_build_object('pid', s.pid, 'began', s.xact_start, 'age', clock_timestamp() - s.xact_start, 'session', a.global_pid,
             'since', CASE WHEN a.transaction_number <> 0 THEN a.transaction_stamp END, 'is_remote', a.worker_query))
         FROM get_all_active_transactions() a JOIN pg_stat_activity s ON s.pid = a.process_id
         WHERE s.backend_xid IS NOT NULL AND s.datname = current_database() AND (a.transaction_number <> 0 OR a.worker_query)
-            AND a.global_pid <> $1
+            AND (a.global_pid <> $1 OR a.transaction_number = 0)
         $q$ INTO writers USING but_for;
     SELECT json_agg(p.gid) INTO prepared FROM pg_prepared_xacts p WHERE p.database = current_database() AND p.gid LIKE 'citus\_%';
-    RETURN json_build_object('clock', clock_timestamp(), 'pids', (SELECT json_agg(s.pid) FROM pg_stat_activity s),
-        'writers', coalesce(writers, '[]'), 'prepared', coalesce(prepared, '[]'));
+    RETURN json_build_object('clock', clock_timestamp(), 'sessions', sessions, 'writers', coalesce(writers, '[]'), 'prepared', coalesce(prepared, '[]'));
 END
 $$;
 COMMENT ON FUNCTION sno_internal.open_on_node(bigint) IS 'internal: what a node of the cluster is still to commit';
 
 -- The same of all nodes. `writing_for` is the age of the oldest distributed transaction that writes, by the clock of the node that began it, and `clock`
--- is the slowest one. `to_wait_for` are those of which nothing else holds a horizon back: what is prepared, and processes that write for a session which
--- has ended.
+-- is the slowest one. `to_wait_for` are those of which nothing else holds a horizon back: what is prepared, and processes that write for a transaction
+-- which has ended: its session has ended, too, or is in no transaction, or in a later one. Nodes answer within some milliseconds of each other.
 CREATE FUNCTION sno_internal.open_on_nodes(OUT clock timestamptz, OUT writing_for interval, OUT to_wait_for text[])
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -106,21 +108,23 @@ BEGIN
     WITH nodes AS MATERIALIZED (
         SELECT n.node, n.answer::json AS found FROM sno_internal.ask_nodes(format('SELECT sno_internal.open_on_node(%s)', session)) n
     ), writers AS (
-        SELECT n.node, w.pid, w.start, w.since, w.is_remote, o.clock, p.pid IS NOT NULL AS has_session
-        FROM nodes n CROSS JOIN LATERAL json_to_recordset(n.found -> 'writers') w(pid integer, start text, session bigint, since timestamptz, is_remote boolean)
+        SELECT n.node, w.pid, w.began, w.since, w.is_remote, o.clock,
+            coalesce(s.age >= w.age, false) AS has_transaction
+        FROM nodes n CROSS JOIN LATERAL json_to_recordset(n.found -> 'writers') w(pid integer, began text, age interval, session bigint, since timestamptz, is_remote boolean)
         LEFT JOIN LATERAL (
             SELECT (m.found ->> 'clock')::timestamptz AS clock, m.found FROM nodes m WHERE m.node = w.session / 10000000000
         ) o ON true
         LEFT JOIN LATERAL (
-            SELECT p.pid FROM json_array_elements_text(o.found -> 'pids') p(pid) WHERE p.pid::bigint = w.session % 10000000000
-        ) p ON true
+            SELECT r.age FROM json_to_recordset(o.found -> 'sessions') r(pid bigint, age interval) WHERE r.pid = w.session % 10000000000
+        ) s ON true
     )
     SELECT min((n.found ->> 'clock')::timestamptz),
         (SELECT max(w.clock - w.since) FROM writers w),
         ARRAY(
             SELECT format('node %s: prepared transaction %s', n.node, p) FROM nodes n, json_array_elements_text(n.found -> 'prepared') p
             UNION ALL
-            SELECT format('node %s: process %s since %s, whose session has ended', w.node, w.pid, w.start) FROM writers w WHERE w.is_remote AND NOT w.has_session
+            SELECT format('node %s: process %s since %s, for a transaction that has ended', w.node, w.pid, w.began)
+            FROM writers w WHERE w.is_remote AND NOT w.has_transaction
         )
     INTO clock, writing_for, to_wait_for
     FROM nodes n;
@@ -138,7 +142,8 @@ COMMENT ON FUNCTION sno_internal.open_on_nodes() IS 'internal: what the nodes of
 -- * It commits in one phase, on all nodes at once, if one of them has all rows. So the horizon is not after the start of what writes then, by the slowest
 --   of the clocks. Whatever writes later has not ended where its IDs were generated. What had not written when the feed was read before has no IDs
 --   before its position, for the same reason.
--- * The session that generated the IDs can have died, and another node still commits the rows for it. That is waited for.
+-- * The transaction that generated the IDs can have ended, by a cancel or since its process died, while another node still commits its rows. That is
+--   waited for.
 --
 -- With the rights of its owner, since others do not see which sessions write.
 CREATE FUNCTION sno_internal.horizon_of_nodes(margin interval, after sno) RETURNS sno

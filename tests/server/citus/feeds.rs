@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sno_tests::postgres::Client;
 use sno_tests::{Mode, Server, Sql as _, error, text, wait_until};
 
-use super::{Cluster, texts};
+use super::{Cluster, NUMBER, node, texts};
 
 /// Processes that have stopped; they go on when this is dropped.
 pub(super) struct Stalled(Vec<i32>);
@@ -56,7 +56,7 @@ const READ: &str = "SELECT n::text FROM sno_feed('f', NULL::items)";
 
 /// Reads until all is there that is to come, and compares with the table.
 #[track_caller]
-fn check(client: &mut Client, mut read: Vec<String>) {
+fn check(client: &mut Client, read: &mut Vec<String>) {
     let all = texts(client, "SELECT n::text FROM items ORDER BY items.n");
     let until = Instant::now() + Duration::from_secs(20);
     while read.len() < all.len() && Instant::now() < until {
@@ -64,7 +64,7 @@ fn check(client: &mut Client, mut read: Vec<String>) {
         thread::sleep(Duration::from_millis(50));
     }
     read.sort_by_key(|n| n.parse::<i64>().unwrap());
-    assert_eq!(read, all);
+    assert_eq!(*read, all);
 }
 
 /// A client of a worker has inserted its row first, and commits last.
@@ -87,6 +87,9 @@ fn rows_of_other_nodes_are_waited_for() {
         let feed = "SELECT sno_create_feed('f', 'items', margin => '0.1 s')";
         let is_other = distribute.contains("metadata");
         client.run(if is_other { distribute } else { feed });
+        if !is_other {
+            client.run("SELECT FROM sno_feed('f', NULL::items)");
+        }
         client.run(if is_other { feed } else { distribute });
         let mut other = cluster.workers[0].connect();
         wait_until("the metadata is there", || {
@@ -95,12 +98,37 @@ fn rows_of_other_nodes_are_waited_for() {
         other.run(&format!("BEGIN; INSERT INTO {table} (n) VALUES (1)"));
         client.run("INSERT INTO items (n) VALUES (2)");
         thread::sleep(Duration::from_millis(300));
-        let read = texts(&mut client, READ);
+        // Nor does a feed go past it at once.
+        let last = texts(&mut client, "SELECT id::text FROM items ORDER BY id DESC LIMIT 1").remove(0);
+        client.run(&format!("SELECT sno_seek_feed('f', after => '{last}')"));
+        client.run("SELECT sno_seek_feed('f', now() + '0')");
+        let mut read = texts(&mut client, READ);
         assert!(read.is_empty(), "{distribute}: {read:?}");
         other.run("COMMIT");
-        check(&mut client, read);
+        check(&mut client, &mut read);
         client.run("SELECT sno_drop_feed('f'); DROP TABLE items");
     }
+}
+
+/// A transaction on another node has an ID, and has written nothing yet.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn an_id_that_is_inserted_late() {
+    let cluster = Cluster::new(1);
+    let mut client = cluster.coordinator.connect();
+    client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
+    client.run("SELECT create_distributed_table('items', 'id')");
+    client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
+    let mut other = cluster.workers[0].connect();
+    wait_until("the metadata is there", || other.one("SELECT to_regclass('items') IS NOT NULL"));
+    other.run("BEGIN");
+    let id = text(&mut other, "SELECT sno_new(1)");
+    client.run("INSERT INTO items (n) VALUES (1)");
+    thread::sleep(Duration::from_millis(300));
+    let mut read = texts(&mut client, READ);
+    assert!(read.is_empty(), "{read:?}");
+    other.run(&format!("INSERT INTO items VALUES ('{id}', 2); COMMIT"));
+    check(&mut client, &mut read);
 }
 
 /// Two phases: the coordinator has committed, a worker has only prepared.
@@ -112,6 +140,10 @@ fn a_late_second_phase() {
     client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
     client.run("SELECT create_distributed_table('items', 'id')");
     client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
+    client.run("INSERT INTO items (n) VALUES (-1)");
+    thread::sleep(Duration::from_millis(300));
+    let mut read = texts(&mut client, READ);
+    assert_eq!(read, ["-1"]);
     let mut writer = cluster.coordinator.connect();
     writer.run("BEGIN");
     for n in 0..40 {
@@ -128,14 +160,35 @@ fn a_late_second_phase() {
         let late = Stalled::new(writing);
         drop(stalled);
         thread::sleep(Duration::from_millis(500));
-        let mut read = Vec::new();
         for _ in 0..3 {
             read.extend(texts(&mut client, READ));
         }
         drop(late);
         commit.join().unwrap();
-        check(&mut client, read);
+        check(&mut client, &mut read);
     });
+}
+
+/// A transaction that has read before the feed was read, and then writes, has begun before its position.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn a_transaction_that_writes_late() {
+    let cluster = Cluster::new(1);
+    let mut client = cluster.coordinator.connect();
+    client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
+    client.run("SELECT create_distributed_table('items', 'id')");
+    client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
+    let mut writer = cluster.coordinator.connect();
+    writer.run("BEGIN; SELECT count(*) FROM items");
+    client.run("INSERT INTO items (n) VALUES (1)");
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(texts(&mut client, READ), ["1"]);
+    writer.run("INSERT INTO items (n) SELECT generate_series(2, 20)");
+    client.run("INSERT INTO items (n) VALUES (21)");
+    thread::sleep(Duration::from_millis(300));
+    assert!(texts(&mut client, READ).is_empty());
+    writer.run("COMMIT");
+    check(&mut client, &mut vec!["1".into()]);
 }
 
 /// One phase: the worker with the rows is late, the one that generated their keys has ended. The clocks of the workers differ, so that what
@@ -183,56 +236,81 @@ fn a_late_commit_in_one_phase() {
             }
             drop(stalled);
             commit.join().unwrap();
-            check(&mut client, read);
+            check(&mut client, &mut read);
         });
     }
 }
 
-/// The session that generated the ID is killed, while the other node still inserts the row: without a transaction of Citus, since it is one
-/// INSERT.
+/// The session that generated the ID is killed, or its statement cancelled, while the other node still inserts the row: without a transaction
+/// of Citus, since it is one INSERT.
 #[test]
 #[ignore = "needs Citus: make test-citus"]
-fn what_outlives_its_session() {
+fn what_outlives_its_transaction() {
     let cluster = Cluster::new(1);
     let mut client = cluster.coordinator.connect();
     client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
     client.run("SELECT create_distributed_table('items', 'id')");
     client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
-    // The worker takes its time over a row.
+    // The worker takes its time over a row, and cannot be stopped, as in a commit.
     let worker = &cluster.workers[0];
     let shards =
         texts(&mut client, "SELECT shard_name::text FROM citus_shards WHERE table_name = 'items'::regclass");
-    worker.run("SET citus.enable_ddl_propagation = off;
-        CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(3 * (NEW.n = 1)::integer); RETURN NEW; END'");
+    worker.run(
+        "SET citus.enable_ddl_propagation = off;
+         CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             IF NEW.n % 10 = 1 THEN PERFORM pg_sleep(CASE WHEN NEW.n = 1 THEN 3 ELSE 8 END); END IF;
+             RETURN NEW;
+         EXCEPTION WHEN query_canceled THEN
+             PERFORM pg_sleep(3);
+             RETURN NEW;
+         END $$",
+    );
     for shard in shards {
         worker.run(&format!(
             "SET citus.enable_ddl_propagation = off; SET citus.override_table_visibility = off; SET citus.enable_manual_changes_to_shards = on;
              CREATE TRIGGER take_time AFTER INSERT ON {shard} FOR EACH ROW EXECUTE FUNCTION take_time()"
         ));
     }
-    let mut writer = cluster.coordinator.connect();
-    let process: i32 = writer.one("SELECT pg_backend_pid()");
-    let insert = thread::spawn(move || writer.batch_execute("INSERT INTO items (n) VALUES (1)"));
-    wait_until("the row is inserted", || {
-        worker.connect().one("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')")
-    });
-    signal(process, libc::SIGKILL);
-    assert!(insert.join().unwrap().is_err());
-    wait_until("the coordinator is up", || {
-        cluster.coordinator.config().connect(sno_tests::postgres::NoTls).is_ok()
-    });
-    let mut client = cluster.coordinator.connect();
-    client.run("INSERT INTO items (n) VALUES (2)");
-    thread::sleep(Duration::from_millis(400));
-    let read = texts(&mut client, READ);
-    wait_until("the row is there", || client.one::<i64>("SELECT count(*) FROM items") == 2);
-    check(&mut client, read);
+    let mut read = Vec::new();
+    for (first, ends) in [(1, "SELECT pg_cancel_backend"), (11, "kill")] {
+        let mut writer = cluster.coordinator.connect();
+        let process: i32 = writer.one("SELECT pg_backend_pid()");
+        let insert = thread::spawn(move || {
+            let inserted = writer.batch_execute(&format!("INSERT INTO items (n) VALUES ({first})"));
+            // It goes on with another transaction.
+            let _ = writer.batch_execute("BEGIN; SELECT 1");
+            (inserted, writer)
+        });
+        wait_until("the row is inserted", || {
+            worker.connect().one("SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep')")
+        });
+        thread::sleep(Duration::from_secs(1));
+        if ends == "kill" {
+            signal(process, libc::SIGKILL);
+        } else {
+            client.run(&format!("{ends}({process})"));
+        }
+        let (inserted, _writer) = insert.join().unwrap();
+        assert!(inserted.is_err(), "{ends}");
+        wait_until("the coordinator is up", || {
+            cluster.coordinator.config().connect(sno_tests::postgres::NoTls).is_ok()
+        });
+        client = cluster.coordinator.connect();
+        client.run(&format!("INSERT INTO items (n) VALUES ({first} + 1)"));
+        thread::sleep(Duration::from_millis(400));
+        read.extend(texts(&mut client, READ));
+        assert!(!read.contains(&(first + 1).to_string()), "{ends}: {read:?}");
+        wait_until("the row is there", || {
+            client.one::<i64>(&format!("SELECT count(*) FROM items WHERE n = {first}")) == 1
+        });
+        check(&mut client, &mut read);
+    }
 }
 
 #[test]
 #[ignore = "needs Citus: make test-citus"]
 fn what_consumers_do() {
-    let cluster = Cluster::new(2);
+    let mut cluster = Cluster::new(2);
     let mut client = cluster.coordinator.connect();
     client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
     client.run("SELECT create_distributed_table('items', 'id')");
@@ -250,10 +328,15 @@ fn what_consumers_do() {
     let last = texts(&mut client, "SELECT id::text FROM items ORDER BY id DESC LIMIT 1").remove(0);
     assert_eq!(text(&mut client, &format!("CALL sno_wait_read('f', '{last}', '10 s')")), "t");
 
-    // A feed on another node counts, too, for what all have read.
+    // Rows of another node.
     let worker = &cluster.workers[0];
     let mut other = worker.connect();
     wait_until("the metadata is there", || other.one("SELECT to_regclass('items') IS NOT NULL"));
+    other.run("DELETE FROM items WHERE n = 10; INSERT INTO items (n) VALUES (10)");
+    assert!(waited(&mut client, "20 s").0);
+    assert_eq!(texts(&mut client, READ), ["10"]);
+
+    // A feed on another node counts, too, for what all have read.
     other.run("SELECT sno_create_feed('g', 'items', margin => '0.1 s')");
     let delete = "DELETE FROM items WHERE id <= sno_read_by_all('items')";
     client.run(delete);
@@ -291,10 +374,28 @@ fn what_consumers_do() {
     worker.stop(Mode::Fast);
     let failed = error(&mut client, "SELECT FROM sno_feed('f', NULL::items)");
     assert_eq!(failed.code().code(), "08006", "{failed}");
+    assert!(failed.message().starts_with("no answer from node"), "{failed}");
     assert!(failed.message().contains(&format!("127.0.0.1:{}", worker.port())), "{failed}");
     worker.start();
+    let mut client = cluster.coordinator.connect();
+    // Also if it is disabled, since it can have clients.
+    cluster.add(node(NUMBER));
+    let (added, port) = (&cluster.workers[2], cluster.workers[2].port());
+    added.stop(Mode::Fast);
+    cluster.coordinator.run(&format!("SELECT citus_disable_node('127.0.0.1', {port}, true)"));
+    let failed = error(&mut client, "SELECT FROM sno_feed('f', NULL::items)");
+    assert!(failed.message().contains(&format!("127.0.0.1:{port}")), "{failed}");
+    added.start();
 
-    // The table is another one, so its feed says so.
+    // The table is another one, so its feed says so. It can go on by its position.
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 5)");
+    let position = texts(&mut client, "SELECT position::text FROM sno_feeds WHERE feed = 'f'").remove(0);
     client.run("SELECT undistribute_table('items')");
     assert_eq!(error(&mut client, "SELECT FROM sno_feed('f', NULL::items)").code().code(), "42P01");
+    client.run(&format!(
+        "SELECT sno_drop_feed('f'); SELECT sno_create_feed('f', 'items', margin => '0.1 s');
+         SELECT sno_seek_feed('f', after => '{position}')"
+    ));
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(client.query("SELECT FROM sno_feed('f', NULL::items)", &[]).unwrap().len(), 5);
 }
