@@ -20,8 +20,10 @@ BEGIN
         string_agg(format('%I %s%s NOT NULL', a.attname, format_type(a.atttypid, a.atttypmod),
             (SELECT format(' COLLATE %s.%I', collnamespace::regnamespace, collname) FROM pg_collation WHERE oid = a.attcollation)), ', ' ORDER BY n),
         string_agg(format('t.%I%s OPERATOR(%s.%s) l.%I%2$s', a.attname, cast_to, o.oprnamespace::regnamespace, o.oprname, l.name), ' AND ' ORDER BY n),
-        CASE WHEN bool_and(i.indimmediate) THEN format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE false GROUP BY %3$s)', source,
-            sno_internal.alone(source), string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) ELSE 'NULL' END,
+        -- None where Citus reads a subquery, which has no key and another type, instead of a table in its metadata.
+        CASE WHEN bool_and(i.indimmediate) AND NOT sno_internal.is_of_citus(source) THEN
+            format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE false GROUP BY %3$s)', source,
+            sno_internal.alone(source), string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) END,
         min(l.name) FILTER (WHERE l.name IN ('changed', 'record')),
         -- The same names in another order: a DEFERRABLE primary key, which PostgreSQL lets go, had its columns exchanged.
         bool_and((b.atttypid, b.atttypmod, b.attcollation) = (a.atttypid, a.atttypmod, a.attcollation))
@@ -130,6 +132,7 @@ DECLARE
     fault record;
     log text;
     changes text;
+    present text;
 BEGIN
     IF source IS NULL THEN
         RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -165,8 +168,9 @@ BEGIN
     -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole row, so that columns can be
     -- added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to depend on the primary key: so PostgreSQL refuses to
     -- drop or to change it.
-    EXECUTE format('CREATE OR REPLACE VIEW %s AS SELECT l.changed, %s, CASE WHEN true THEN (SELECT t.*::%3$s FROM %4$s%3$s t WHERE %5$s) ELSE %7$s END AS record
-        FROM %6$s l WHERE sno_internal.check_changes(%8$L)', changes, k.shown, source, sno_internal.alone(source), k.equal, log, k.key_of_table, source);
+    present := format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE %3$s)', source, sno_internal.alone(source), k.equal);
+    EXECUTE format('CREATE OR REPLACE VIEW %s AS SELECT l.changed, %s, %s AS record FROM %s l WHERE sno_internal.check_changes(%L)',
+        changes, k.shown, coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), log, source);
     IF tracked.log IS NULL THEN
         EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
         IF t.owner <> current_user::regrole THEN

@@ -2,7 +2,7 @@
 
 use sno_tests::{Sql as _, code, error, wait_until};
 
-use super::Cluster;
+use super::{Cluster, texts};
 
 #[test]
 #[ignore = "needs Citus: make test-citus"]
@@ -31,6 +31,13 @@ fn what_is_refused() {
     on_worker.run("SET citus.show_shards_for_app_name_prefixes = '*'");
     assert_eq!(code(&mut on_worker, &create), "42809");
 
+    // A worker that does not know the coordinator.
+    on_worker.run("SELECT sno_create_feed('worker', 'items', margin => '0.1 s'); UPDATE pg_dist_node SET groupid = 9 WHERE groupid = 0");
+    let unknown = error(&mut on_worker, "SELECT FROM sno_feed('worker', NULL::items)");
+    assert_eq!(unknown.code().code(), "55000", "{unknown}");
+    assert_eq!(unknown.message(), "coordinator is not in the list of nodes");
+    on_worker.run("UPDATE pg_dist_node SET groupid = 0 WHERE groupid = 9");
+
     // Tracking: Citus refuses triggers on distributed tables; a table in its metadata can have them.
     assert_ne!(code(&mut client, "SELECT sno_track_changes('items')"), "00000");
     client.run(
@@ -42,8 +49,15 @@ fn what_is_refused() {
     wait_until("the metadata is there", || on_worker.one("SELECT to_regclass('local') IS NOT NULL"));
     on_worker.run("INSERT INTO local (n) VALUES (1)");
     client.run("UPDATE local SET n = 2");
+    let read = "SELECT (record).n::text FROM sno_feed('changes', NULL::local_changes)";
+    let mut read_last = String::new();
     wait_until("the change is there", || {
-        !client.query("SELECT FROM sno_feed('changes', NULL::local_changes)", &[]).unwrap().is_empty()
+        read_last = texts(&mut client, read).pop().unwrap_or(read_last.clone());
+        read_last == "2"
     });
-    client.run("SELECT sno_untrack_changes('local')");
+    // The view of a table of Citus depends on no primary key.
+    client.run("ALTER TABLE local DROP CONSTRAINT local_pkey; UPDATE local SET n = 1; ALTER TABLE local ADD PRIMARY KEY (n)");
+    let other_key = error(&mut client, "SELECT FROM sno_feed('changes', NULL::local_changes)");
+    assert_eq!(other_key.code().code(), "55000", "{other_key}");
+    client.run("SELECT sno_drop_feed('changes'); SELECT sno_untrack_changes('local')");
 }
