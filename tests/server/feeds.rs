@@ -301,6 +301,7 @@ fn refusals() {
          CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
          CREATE TABLE log (id sno) PARTITION BY RANGE (id);
          CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('2222222222222222') TO (MAXVALUE) SERVER far;
+         CREATE EXTENSION dblink; CREATE VIEW by_dblink AS SELECT * FROM dblink('', '') AS row (id sno, n integer);
          CREATE TABLE dropped (LIKE items INCLUDING ALL); SELECT sno_create_feed('dropped', 'dropped'); DROP TABLE dropped;
          CREATE TABLE dropped (LIKE items INCLUDING ALL);
          SELECT sno_create_feed('given', 'items', margin => NULL)",
@@ -345,6 +346,8 @@ fn refusals() {
         42809 create('over_old') -> cannot create a feed of materialized rows: "public.old"
         42809 create('log') -> cannot create a feed of foreign rows: "public.log_far"
         42809 create('log', margin => NULL) -> cannot create a feed of foreign rows: "public.log_far"
+        42809 create('by_dblink') -> cannot create a feed of foreign rows: "public.by_dblink"
+        42809 create('by_dblink', margin => NULL) -> cannot create a feed of foreign rows: "public.by_dblink"
         42703 create('two') -> no single key of type sno in "public.two"
         42703 create('doubled') -> no single key of type sno in "public.doubled"
         42703 create('doubled', key => 'c') -> no single key of type sno in "public.doubled"
@@ -427,7 +430,21 @@ fn refusals() {
         let message = format!("cannot create a feed of subscribed rows: \"public.{table}\"");
         refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "42809", &message);
     }
+    // A partition of a partitioned table that is subscribed to as one table.
+    client.run(
+        "UPDATE pg_subscription_rel SET srrelid = 'parts'::regclass WHERE srrelid = 'part'::regclass;
+         SELECT sno_create_feed('part', 'part', margin => NULL)",
+    );
+    for (name, table) in [("parts", "parts"), ("part", "part")] {
+        let call = format!("SELECT * FROM sno_feed('{name}', NULL::{table})");
+        refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
+    }
+    let message = "cannot create a feed of subscribed rows: \"public.part\"";
+    refused("postgres", "SELECT sno_create_feed('x', 'part')", "42809", message);
     client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
+    client.run("CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM by_dblink");
+    let call = "SELECT * FROM sno_feed('own', NULL::own)";
+    refused("postgres", call, "42809", "cannot read a feed of foreign rows: \"public.by_dblink\"");
     client.run(
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
          CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
