@@ -67,6 +67,49 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.ask_nodes(text) IS 'internal: the answers of all nodes to a query';
 
+-- The horizon of a node, and what its IDs have that no other node may have.
+CREATE FUNCTION sno_internal.horizon_of_node(margin interval) RETURNS json
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    result json;
+BEGIN
+    EXECUTE format('SELECT json_build_object(''horizon'', sno_internal.sno_horizon($1), ''prefix'', g.prefix, ''bits'', g.prefix_bits,
+        ''lower'', g.sequence_lower, ''upper'', g.sequence_upper) FROM %s.sno_generator() g', sno_internal.schema()) INTO result USING margin;
+    RETURN result;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.horizon_of_node(interval) IS 'internal: the horizon and the server number of a node';
+
+-- The least of the horizons of all nodes. Who asks for it is warned if two nodes have one number, or the number of one contains that of the other.
+CREATE FUNCTION sno_internal.least_horizon(margin interval) RETURNS sno
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+    result sno_internal.feed_positions.position%TYPE;
+    equal text;
+BEGIN
+    -- The texts of IDs are in their order.
+    WITH nodes AS MATERIALIZED (
+        SELECT n.node, j.horizon, j.prefix, j.bits, j.lower, j.upper
+        FROM sno_internal.ask_nodes(format('SELECT sno_internal.horizon_of_node(%L)', margin)) n,
+            json_to_record(n.answer::json) j(horizon text, prefix integer, bits integer, lower integer, upper integer)
+    )
+    SELECT min(n.horizon COLLATE "C"), (
+        SELECT format('nodes %s and %s', a.node, b.node)
+        FROM nodes a JOIN nodes b ON a.node < b.node AND a.lower <= b.upper AND b.lower <= a.upper
+            AND a.prefix >> (a.bits - least(a.bits, b.bits)) = b.prefix >> (b.bits - least(a.bits, b.bits)) LIMIT 1
+    ) INTO result, equal
+    FROM nodes n;
+    IF equal IS NOT NULL THEN
+        RAISE WARNING '% of the cluster have one server number', equal USING DETAIL = 'Their IDs can be equal.',
+            HINT = 'Set "sno.partition_prefix" to another number on each node.';
+    END IF;
+    RETURN result;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.least_horizon(interval) IS 'internal: the least of the horizons of all nodes';
+
 -- What a node is still to commit, but for the distributed transaction of one session: its clock; its processes that are in a transaction; those that
 -- write for a distributed transaction or for another node; what is prepared. In this order, since what writes may be prepared in between.
 CREATE FUNCTION sno_internal.open_on_node(but_for bigint) RETURNS json
@@ -150,14 +193,12 @@ CREATE FUNCTION sno_internal.horizon_of_nodes(margin interval, after sno) RETURN
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-    horizon sno_internal.feed_positions.position%TYPE;
+    horizon sno_internal.feed_positions.position%TYPE := sno_internal.least_horizon(margin);
     began timestamptz;
     until timestamptz := clock_timestamp() + '1 s';
     found record;
     left_over text[];
 BEGIN
-    -- The texts of IDs are in their order.
-    SELECT min(n.answer COLLATE "C") INTO horizon FROM sno_internal.ask_nodes(format('SELECT sno_internal.sno_horizon(%L)', margin)) n;
     LOOP
         began := clock_timestamp();
         SELECT * INTO found FROM sno_internal.open_on_nodes();

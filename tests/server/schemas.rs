@@ -90,7 +90,7 @@ const NOT_ENTERED: &str = "
     JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'
     WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_stat_user_functions f WHERE f.funcid = p.oid)
         -- These need Citus.
-        AND p.proname NOT IN ('ask_nodes', 'open_on_node', 'open_on_nodes', 'horizon_of_nodes', 'read_on_nodes')";
+        AND p.proname NOT IN ('ask_nodes', 'horizon_of_node', 'least_horizon', 'open_on_node', 'open_on_nodes', 'horizon_of_nodes', 'read_on_nodes')";
 
 /// Types instead of PostgreSQL's.
 const TYPES: &str = r#"

@@ -82,6 +82,41 @@ fn no_group_no_id() {
     }
 }
 
+/// Numbers by hand: whoever creates a feed or reads one is warned.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn one_number_of_two_nodes_is_a_warning() {
+    let cluster = Cluster::new(1);
+    let mut client = cluster.coordinator.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new());
+         SELECT create_distributed_table('items', 'id'); SELECT sno_create_feed('f', 'items')",
+    );
+    let warning = "WARNING:  nodes 1 and 2 of the cluster have one server number";
+    let mut before = 0;
+    for (number, halves, warns) in [
+        ("1/8", false, false),
+        ("0/8", false, true),
+        ("0/8", true, false),
+        ("1/10", false, true),
+        ("4/10", false, false),
+    ] {
+        let worker = &cluster.workers[0];
+        worker.configure("sno.partition_prefix", number);
+        for (node, half) in [(worker, "0-32767"), (&cluster.coordinator, "32768-65535")] {
+            node.configure("sno.sequence_range", if halves { half } else { "0-65535" });
+            node.reload();
+        }
+        let setting = "SELECT bool_and(result = '1/8') FROM run_command_on_all_nodes(
+            'SELECT concat(prefix, ''/'', prefix_bits) FROM sno_generator()') WHERE nodeid = 2";
+        wait_until("the setting is read", || client.one(&setting.replace("1/8", number)));
+        client.run("SELECT FROM sno_feed('f', NULL::items)");
+        let count = cluster.coordinator.log().matches(warning).count();
+        assert_eq!(count > before, warns, "{number} {halves}");
+        before = count;
+    }
+}
+
 /// A clone is a standby of a worker that becomes another worker. Until Citus has given it a group, it generates nothing.
 #[test]
 #[ignore = "needs Citus: make test-citus"]
