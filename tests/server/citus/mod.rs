@@ -16,6 +16,13 @@ const NUMBER: &str = "citus/8";
 
 /// A server with Citus, which no cluster has added.
 fn node(number: &str) -> Server {
+    let server = server(number);
+    server.run("CREATE EXTENSION citus");
+    server
+}
+
+/// A server that could have Citus.
+fn server(number: &str) -> Server {
     let server = Server::builder()
         .extension(false)
         .faketime(true)
@@ -37,7 +44,6 @@ fn node(number: &str) -> Server {
     )
     .unwrap();
     server.reload();
-    server.run("CREATE EXTENSION citus");
     server
 }
 
@@ -49,14 +55,18 @@ struct Cluster {
 
 impl Cluster {
     fn new(workers: usize) -> Self {
-        let coordinator = node(NUMBER);
-        coordinator.run(&format!("SELECT citus_set_coordinator_host('127.0.0.1', {})", coordinator.port()));
-        let mut cluster = Self { coordinator, workers: Vec::new() };
+        let mut cluster = Self::of(node(NUMBER));
         for _ in 0..workers {
             cluster.add(node(NUMBER));
         }
         cluster.coordinator.run("CREATE EXTENSION sno");
         cluster
+    }
+
+    /// A server that becomes the coordinator of a cluster.
+    fn of(coordinator: Server) -> Self {
+        coordinator.run(&format!("SELECT citus_set_coordinator_host('127.0.0.1', {})", coordinator.port()));
+        Self { coordinator, workers: Vec::new() }
     }
 
     /// Adds a server, which gets the extensions of the coordinator.

@@ -1,8 +1,8 @@
 //! The page about Citus, in its order.
 
-use sno_tests::Sql as _;
+use sno_tests::{Sql as _, wait_until};
 
-use super::Cluster;
+use super::{Cluster, NUMBER, node, numbers, server};
 use crate::docs::{Block, blocks, page, psql};
 
 #[test]
@@ -34,4 +34,30 @@ fn the_page_about_citus() {
     };
     assert_eq!(numbers(&mut client, "events"), "0");
     assert_eq!(numbers(&mut client, "copies"), "1 2");
+}
+
+/// A server that was alone, with its own number, rows and a feed, becomes the coordinator.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn from_one_server_to_a_cluster() {
+    let alone = server("42/8");
+    let mut client = alone.connect();
+    client.run(
+        "CREATE EXTENSION sno; CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(), n integer);
+         INSERT INTO events (n) SELECT generate_series(1, 100); SELECT sno_create_feed('f', 'events'); SELECT pg_sleep(0.3)",
+    );
+    assert_eq!(client.query("SELECT FROM sno_feed('f', NULL::events, 60)", &[]).unwrap().len(), 60);
+
+    client.run("CREATE EXTENSION citus");
+    let mut cluster = Cluster::of(alone);
+    cluster.add(node(NUMBER));
+    client.run("CREATE EXTENSION IF NOT EXISTS sno");
+    cluster.coordinator.configure("sno.partition_prefix", NUMBER);
+    cluster.coordinator.reload();
+    client.run("SELECT create_distributed_table('events', 'id')");
+    wait_until("the setting is read", || numbers(&cluster) == "0/8 1/8");
+    client.run("INSERT INTO events (n) SELECT generate_series(101, 200)");
+    client.run("CALL sno_wait_feed('f', '20 s')");
+    client.run("SELECT pg_sleep(0.3)");
+    assert_eq!(client.query("SELECT FROM sno_feed('f', NULL::events)", &[]).unwrap().len(), 140);
 }
