@@ -602,7 +602,7 @@ DECLARE
         ("a second call in a statement returns nothing", &[FEEDS],
             "if !is_idle && moved().is_some_and", "if is_idle && moved().is_some_and"),
         ("a full batch moves a feed to the horizon", &[FEEDS],
-            "let mut last = end.or(horizon.predecessor());", "let mut last = horizon.predecessor();"),
+            "let mut last = end.or(until.predecessor());", "let mut last = horizon.predecessor();"),
         ("a given horizon within a tick ends there", &[FEEDS],
             "let horizon = first_id(horizon.tick());\n        let mut until", "let horizon = horizon.max(first_id(horizon.tick()));\n        let mut until"),
         ("a feed does not move", &[FEEDS],

@@ -144,7 +144,7 @@ unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &m
         // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that
         // the calling statement does not see, since it was committed later: it is left for the next call, with all that follow.
         let end = batch.end();
-        let mut last = end.or(horizon.predecessor());
+        let mut last = end.or(until.predecessor());
         if snapshot_has_changed() {
             let mut unseen = Unseen::new(batch);
             let below = end.and_then(Sno::successor).unwrap_or(horizon);
