@@ -32,7 +32,7 @@ const fn writer(node: usize, way: Way, open: usize) -> Writer {
     Writer { node, way, open }
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// `kill -9` of all of a node.
     Crash(usize),
@@ -131,7 +131,15 @@ impl Life {
             while Instant::now() < end {
                 thread::sleep(Duration::from_millis(500 + random.below(1500) as u64));
                 if !self.faults.is_empty() {
-                    random.one_of(self.faults).happen(&cluster, &mut random);
+                    let fault = random.one_of(self.faults);
+                    println!(
+                        "{} {fault:?}",
+                        cluster
+                            .coordinator
+                            .connect()
+                            .one::<String>("SELECT sno_lower(clock_timestamp())::text")
+                    );
+                    fault.happen(&cluster, &mut random);
                 }
             }
             drop(stop);
@@ -147,21 +155,25 @@ impl Life {
             cluster.coordinator.connect().one(prepared)
         });
         let mut client = reader.connect();
-        let mut empty = 0;
-        while empty < 3 {
-            thread::sleep(Duration::from_millis(300));
-            empty = if copy(&mut client).unwrap() == 0 { empty + 1 } else { 0 };
+        // What is held back is late, what has been passed never comes.
+        let until = Instant::now() + Duration::from_secs(60);
+        let count = client.one::<i64>("SELECT count(*) FROM items");
+        while client.one::<i64>("SELECT count(DISTINCT id) FROM copies") < count && Instant::now() < until {
+            copy(&mut client).unwrap();
+            thread::sleep(Duration::from_millis(100));
         }
         let rows: HashSet<String> = texts(&mut client, "SELECT id::text FROM items").into_iter().collect();
         let mut copies = HashMap::new();
         for id in texts(&mut client, "SELECT id::text FROM copies") {
             *copies.entry(id).or_insert(0) += 1;
         }
-        let missed = rows.iter().filter(|id| !copies.contains_key(*id)).count();
+        let mut missed: Vec<&String> = rows.iter().filter(|id| !copies.contains_key(*id)).collect();
+        missed.sort_unstable();
         let twice = copies.values().filter(|times| **times > 1).count();
         let unknown = copies.keys().filter(|id| !rows.contains(*id)).count();
         println!("{} rows of {}", rows.len(), self.distribute);
-        assert_eq!((missed, twice, unknown), (0, 0, 0), "missed, twice, unknown, of {} rows", rows.len());
+        assert!(missed.is_empty(), "missed {} of {} rows: {missed:?}", missed.len(), rows.len());
+        assert_eq!((twice, unknown), (0, 0), "twice, unknown, of {} rows", rows.len());
         assert!(rows.len() > 300, "only {} rows", rows.len());
         // All numbers: the keys come from all nodes.
         let numbers: HashSet<String> =
