@@ -1,0 +1,267 @@
+//! The horizon, in the orders of transactions and readers that loom tries, weak memory included:
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p sno-core --release --test loom_horizon
+//! ```
+//!
+//! A reader asks for the horizon and then looks at what is visible. In the end, each row with a key below that horizon
+//! has to be among what it saw.
+#![cfg(loom)]
+
+mod scene;
+
+// Not loom's, as in the scenes.
+use std::sync::Arc;
+
+use loom::{
+    sync::atomic::{
+        AtomicU64,
+        Ordering::{Acquire, Release},
+    },
+    thread,
+};
+use sno_core::{Announcement, DatabaseHorizon, Horizon, Horizons, Tick};
+
+use scene::{PLAIN, Process, Scene, World, step_and_read};
+
+/// A transaction of one row that is prepared.
+fn prepare(process: &Process) {
+    process.begin(1);
+    process.insert(0);
+    let tick = process.own.prepare(&process.member());
+    process.world.lock.store(tick.map_or(0, Tick::get), Release);
+    process.end();
+}
+
+/// The same, and it is committed then.
+fn two_phases(process: &Process) {
+    prepare(process);
+    process.show();
+    process.world.lock.store(0, Release);
+}
+
+/// A transaction of one row, which has the number of the process.
+fn one_row(process: &Process) {
+    process.begin(1);
+    process.insert(process.number as u32);
+    process.commit();
+}
+
+/// A transaction of two rows, between which the clock steps.
+fn two_rows(process: &Process) {
+    process.begin(1);
+    process.insert(2);
+    process.world.step();
+    process.insert(3);
+    process.commit();
+}
+
+#[test]
+fn the_clock_goes_forward() {
+    Scene { processes: &[one_row, one_row], interruptions: Some(2), ..PLAIN }.play();
+}
+
+#[test]
+fn the_clock_steps_back_between_two_rows() {
+    Scene {
+        script: &[100, 99],
+        processes: &[one_row, two_rows],
+        readers: &[World::read],
+        interruptions: Some(1),
+        ..PLAIN
+    }
+    .play();
+}
+
+#[test]
+fn the_clock_steps_back_within_the_margin() {
+    Scene { script: &[100, 99, 102], margin: 1, processes: &[two_rows], interruptions: Some(4), ..PLAIN }
+        .play();
+}
+
+#[test]
+fn the_clock_leaps_and_steps_back() {
+    Scene { script: &[100, 105, 95], processes: &[two_rows], interruptions: Some(4), ..PLAIN }.play();
+}
+
+/// The reader's floor is later than what the transaction was allowed before.
+#[test]
+fn the_clock_steps_back_and_then_forward() {
+    fn rows(process: &Process) {
+        process.begin(1);
+        for row in 0..3 {
+            process.insert(row);
+            process.world.step();
+        }
+        process.commit();
+    }
+    let script = &[100, 105, 95, 101, 106];
+    Scene { script, processes: &[rows], interruptions: Some(4), ..PLAIN }.play();
+}
+
+/// A reader was told of the future, and the clock is corrected while a transaction of before is open. What readers are told then
+/// counts.
+#[test]
+fn the_floor_is_lowered() {
+    fn rows(process: &Process) {
+        process.begin(1);
+        process.insert(0);
+        process.insert(1);
+        process.commit();
+    }
+    fn read_and_lower(world: &World) {
+        world.read();
+        world.lower();
+    }
+    let readers = &[read_and_lower, step_and_read];
+    Scene { script: &[200, 101, 102], processes: &[rows], readers, interruptions: Some(2), ..PLAIN }.play();
+}
+
+#[test]
+fn one_transaction_after_another() {
+    fn two(process: &Process) {
+        for row in 0..2 {
+            process.begin(row + 1);
+            process.insert(row);
+            process.commit();
+        }
+    }
+    Scene { processes: &[two], interruptions: Some(3), ..PLAIN }.play();
+}
+
+#[test]
+fn a_prepared_transaction() {
+    Scene { processes: &[two_phases], interruptions: Some(4), ..PLAIN }.play();
+}
+
+/// It is still prepared in the end, which a restart may be.
+#[test]
+fn a_transaction_that_stays_prepared() {
+    fn two(process: &Process) {
+        process.begin(2);
+        process.insert(1);
+        process.commit();
+        prepare(process);
+    }
+    Scene { processes: &[two], interruptions: Some(3), ..PLAIN }.play();
+}
+
+#[test]
+fn two_readers() {
+    Scene { processes: &[one_row], readers: &[World::read, step_and_read], interruptions: Some(2), ..PLAIN }
+        .play();
+}
+
+/// A parallel worker of a process, which inserts one row for it. Joined, it returns the row.
+fn parallel_worker(leader: &Process) -> thread::JoinHandle<Vec<(u32, u64)>> {
+    let world = leader.world.clone();
+    leader.leads.set(true);
+    thread::spawn(move || {
+        let worker = Process::new(&world, 0);
+        worker.transaction.set(1);
+        worker.insert(0);
+        worker.rows.take()
+    })
+}
+
+/// A leader that asks whether it may insert a row with a key of an earlier time, while its parallel worker announces.
+#[test]
+fn a_key_of_an_earlier_time() {
+    fn leader(process: &Process) {
+        process.begin(1);
+        let worker = parallel_worker(process);
+        if process.own.holds(&process.member(), Tick::new(100).unwrap()) {
+            process.rows.borrow_mut().push((1, 100));
+        }
+        process.rows.borrow_mut().extend(worker.join().unwrap());
+        process.commit();
+    }
+    Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
+}
+
+/// What a parallel worker has announced counts for its leader only if no reader was told a later tick, even if the leader learns
+/// of that reader in no other way.
+#[test]
+fn whether_an_announcement_of_another_process_holds() {
+    loom::model(|| {
+        let tick = |number| Tick::new(number).unwrap();
+        let shared = Arc::new((Horizon::default(), Announcement::default()));
+        // As in a scene, who only loads is last.
+        let reader = thread::spawn({
+            let shared = shared.clone();
+            move || shared.0.advance(0, tick(110), || shared.1.of(|| 7), || None).get()
+        });
+        let leader = thread::spawn({
+            let shared = shared.clone();
+            move || shared.0.is_held(&shared.1, || 7, tick(100))
+        });
+        shared.0.announce(&shared.1, 7, tick(100), Tick::MAX);
+        let (horizon, is_held) = (reader.join().unwrap(), leader.join().unwrap());
+        assert!(!is_held || horizon <= 100, "held at 100, and a reader was told {horizon}");
+    });
+}
+
+/// A leader whose parallel worker takes the first ID, and has ended before the leader inserts the row.
+#[test]
+fn a_worker_announces_for_its_leader() {
+    fn leader(process: &Process) {
+        process.begin(1);
+        let worker = parallel_worker(process);
+        process.insert(1);
+        process.rows.borrow_mut().extend(worker.join().unwrap());
+        process.commit();
+    }
+    Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
+}
+
+/// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of another one was
+/// told before. Of three databases, two have a place, unless one is dropped.
+#[test]
+fn databases_take_places() {
+    for is_dropped in [false, true] {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let tick = |number| Tick::new(number).unwrap();
+            let all = Arc::new((Horizons::default(), loom::sync::Mutex::new(()), AtomicU64::new(0)));
+            all.0.resume(tick(100));
+            // As a process does: it looks for the place of its database, and takes one under a lock.
+            fn of(
+                (horizons, lock, _): &(Horizons, loom::sync::Mutex<()>, AtomicU64),
+                database: u32,
+                dropped: Option<u32>,
+            ) -> DatabaseHorizon<'_> {
+                horizons.join(database).unwrap_or_else(|| {
+                    let _lock = lock.lock().unwrap();
+                    horizons.take(database, |other| dropped != Some(other))
+                })
+            }
+            let place = |horizon: DatabaseHorizon<'_>| std::ptr::from_ref(horizon.horizon()).addr();
+            let other = thread::spawn({
+                let all = all.clone();
+                move || {
+                    let told = of(&all, 1, None).advance(0, tick(110), || None, || None);
+                    all.2.store(told.get(), Release);
+                    [1, 2].map(|database| place(of(&all, database, None)))
+                }
+            });
+            let position = all.2.load(Acquire);
+            let copy = of(&all, 2, None);
+            assert!(copy.floor().get() >= position.max(100));
+            assert!(copy.advance(0, tick(50), || None, || None).get() >= position.max(100));
+            let mine = [1, 2].map(|database| place(of(&all, database, None)));
+            assert_eq!(other.join().unwrap(), mine);
+            assert_ne!(mine[0], mine[1]);
+            // All at the same time, and after the first database was dropped.
+            let dropped = is_dropped.then_some(1);
+            let third = thread::spawn({
+                let all = all.clone();
+                move || place(of(&all, 3, dropped))
+            });
+            let fourth = place(of(&all, 3, dropped));
+            assert_eq!(third.join().unwrap(), fourth);
+            assert_eq!(fourth == mine[0], is_dropped);
+            assert_eq!(of(&all, 4, None).counts(3), !is_dropped);
+        });
+    }
+}
