@@ -1,0 +1,174 @@
+//! What a copy that follows the changes of a table has in the end, whatever was done to the table, and what is not seen.
+
+use sno_tests::{Sql as _, code, text};
+
+use super::{Copy, ITEMS, server};
+
+/// All ways to change rows, each from ten rows that are in the copy.
+#[test]
+fn a_copy_has_in_the_end_what_the_table_has() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE writer; GRANT SELECT, INSERT, UPDATE, DELETE ON items TO writer;
+         CREATE TABLE lines (item integer PRIMARY KEY REFERENCES items ON DELETE CASCADE ON UPDATE CASCADE, n integer);
+         SELECT sno_track_changes('lines'); SELECT sno_create_feed('lines', 'lines_changes', margin => '0');
+         CREATE TABLE copy_of_lines (LIKE lines)",
+    );
+    let lines = Copy { feed: "lines", changes: "lines_changes", copy: "copy_of_lines", key: "item" };
+    for sql in [
+        "UPDATE items SET n = n + 1 WHERE id > 5",
+        // No value but its key: not a deleted row.
+        "UPDATE items SET n = NULL WHERE id = 3",
+        "DELETE FROM items WHERE id > 5",
+        // Of a key: to another, in a circle, away and back.
+        "UPDATE items SET id = 20 WHERE id = 1",
+        "UPDATE items SET id = -id; UPDATE items SET id = 11 + id",
+        "BEGIN; DELETE FROM items WHERE id = 1; INSERT INTO items VALUES (1, 100); COMMIT",
+        "BEGIN; INSERT INTO items VALUES (11, 1); DELETE FROM items WHERE id = 11; COMMIT",
+        "INSERT INTO items VALUES (10, 0), (11, 0) ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n",
+        "INSERT INTO items VALUES (10, 0), (11, 0) ON CONFLICT DO NOTHING",
+        "MERGE INTO items USING (VALUES (1), (2), (11)) s(id) ON items.id = s.id WHEN MATCHED AND s.id = 1 THEN DELETE
+             WHEN MATCHED THEN UPDATE SET n = 0 WHEN NOT MATCHED THEN INSERT VALUES (s.id, 0)",
+        "COPY items FROM PROGRAM 'printf \"11\\t1\\n12\\t2\\n\"'",
+        "WITH gone AS (DELETE FROM items WHERE id < 5 RETURNING *) INSERT INTO items SELECT id + 100, n FROM gone",
+        "BEGIN; SAVEPOINT s; UPDATE items SET n = 0; ROLLBACK TO s; DELETE FROM items WHERE id = 1; COMMIT",
+        "DO $$ BEGIN UPDATE items SET n = 0; RAISE 'x'; EXCEPTION WHEN OTHERS THEN DELETE FROM items WHERE id = 1; END $$",
+        "BEGIN; DELETE FROM items; ROLLBACK",
+        "BEGIN; DELETE FROM items WHERE id < 5; PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'",
+        "TRUNCATE items CASCADE",
+        "BEGIN; TRUNCATE items CASCADE; INSERT INTO items VALUES (1, 0), (11, 0); COMMIT",
+        "TRUNCATE items, lines",
+        // By a role without rights on the log, where rows are hidden from it.
+        "ALTER TABLE items ENABLE ROW LEVEL SECURITY; CREATE POLICY even ON items USING (n % 2 = 0) WITH CHECK (true);
+         SET ROLE writer; INSERT INTO items VALUES (11, 1); UPDATE items SET n = n + 2; DELETE FROM items WHERE id = 2; RESET ROLE;
+         DROP POLICY even ON items; ALTER TABLE items DISABLE ROW LEVEL SECURITY",
+        // As replication and loaders do.
+        "SET session_replication_role = replica; INSERT INTO items VALUES (11, 1); UPDATE items SET n = 0 WHERE id = 1;
+         DELETE FROM items WHERE id = 2; RESET session_replication_role",
+        "SET session_replication_role = replica; TRUNCATE items CASCADE; RESET session_replication_role",
+        // What changes no value.
+        "UPDATE items SET n = n; VACUUM FULL items; CLUSTER items USING items_pkey; REINDEX TABLE items",
+        "ALTER TABLE items ADD more text DEFAULT 'x'; ALTER TABLE items DROP more",
+        "ALTER TABLE items RENAME TO things; UPDATE things SET n = 0 WHERE id = 1; TRUNCATE things CASCADE; ALTER TABLE things RENAME TO items",
+    ] {
+        client.run(
+            "DELETE FROM lines; DELETE FROM items; INSERT INTO items SELECT n, n FROM generate_series(1, 10) n;
+             INSERT INTO lines SELECT n, n FROM generate_series(1, 10) n",
+        );
+        ITEMS.check(&mut client, "ten rows");
+        lines.check(&mut client, "ten lines");
+        // One after the other: some can't be in a transaction.
+        for statement in sql.split_inclusive(';').collect::<Statements>().0 {
+            client.run(&statement);
+        }
+        ITEMS.check(&mut client, sql);
+        lines.check(&mut client, sql);
+    }
+}
+
+/// Statements, where one between $$ has semicolons of its own.
+#[derive(Default)]
+struct Statements(Vec<String>);
+
+impl<'a> FromIterator<&'a str> for Statements {
+    fn from_iter<T: IntoIterator<Item = &'a str>>(parts: T) -> Self {
+        let mut statements = Self::default();
+        for part in parts {
+            match statements.0.last_mut() {
+                Some(last) if last.matches("$$").count() % 2 == 1 => last.push_str(part),
+                _ => statements.0.push(part.to_owned()),
+            }
+        }
+        statements
+    }
+}
+
+/// What is seen of rows that change without triggers, and how the copy gets right again.
+#[test]
+fn what_is_not_seen() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE parts (id integer PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+         CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (10);
+         INSERT INTO parts VALUES (9, 9); SELECT sno_track_changes('parts'); SELECT sno_create_feed('parts', 'parts_changes', margin => '0');
+         CREATE TABLE copy_of_parts (n integer, id integer)",
+    );
+    // Rows from before are none of its business.
+    assert_eq!(text(&mut client, "SELECT count(*) FROM parts_log"), "0");
+    client.run("DELETE FROM parts");
+    client.run("DROP TABLE copy_of_parts; CREATE TABLE copy_of_parts (LIKE parts)");
+    let parts = Copy { feed: "parts", changes: "parts_changes", copy: "copy_of_parts", key: "id" };
+    // Partitions themselves are right, also those that come later, with their columns in another order, and rows that move.
+    client.run(
+        "INSERT INTO parts_1 SELECT n, n FROM generate_series(0, 9) n; UPDATE parts_1 SET n = 0 WHERE id = 1; DELETE FROM parts_1 WHERE id = 2;
+         CREATE TABLE parts_2 (n integer, id integer NOT NULL); ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM (10) TO (20);
+         CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (20) TO (30);
+         INSERT INTO parts_2 (id, n) VALUES (10, 1), (11, 1); INSERT INTO parts VALUES (20, 1), (22, 1); DELETE FROM parts_3 WHERE id = 20;
+         UPDATE parts SET id = id + 10 WHERE id IN (11, 5);
+         SET session_replication_role = replica; UPDATE parts_2 SET n = 7; UPDATE parts_3 SET n = 7; RESET session_replication_role",
+    );
+    parts.check(&mut client, "changes of partitions");
+    client.run("TRUNCATE parts");
+    parts.check(&mut client, "TRUNCATE");
+
+    client.run("INSERT INTO parts SELECT n, n FROM generate_series(0, 29) n");
+    parts.check(&mut client, "thirty rows");
+    // From here on the log knows all of them.
+    client.run("SELECT sno_forget_changes('parts'); TRUNCATE parts_1, parts_3");
+    parts.check(&mut client, "TRUNCATE of partitions");
+    client.run("INSERT INTO parts SELECT n, n FROM generate_series(20, 29) n");
+    let read = "SELECT FROM sno_feed('parts', NULL::parts_changes)";
+    for (sql, known) in [
+        ("ALTER TABLE parts DETACH PARTITION parts_2", "parts_2"),
+        ("ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM (10) TO (20)", "parts_1"),
+        ("ALTER TABLE parts DETACH PARTITION parts_3", "parts_3"),
+    ] {
+        client.run(sql);
+        assert_eq!(code(&mut client, read), "55000", "{sql}");
+        assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000", "{sql}");
+        assert_eq!(code(&mut client, &format!("DROP TABLE {known}")), "2BP01", "{sql}");
+        client.run("SELECT sno_track_changes('parts')");
+        parts.check(&mut client, sql);
+    }
+    client.run("DROP TABLE parts_3");
+    parts.check(&mut client, "DROP of a partition that was detached");
+    client.run("DROP TABLE parts_2 CASCADE");
+    assert_eq!(code(&mut client, read), "55000");
+    assert_eq!(code(&mut client, "SELECT sno_forget_changes('parts')"), "55000");
+    client.run("SELECT sno_track_changes('parts'); DELETE FROM copy_of_parts WHERE id BETWEEN 10 AND 19; INSERT INTO parts VALUES (1, 1)");
+    parts.check(&mut client, "DROP with CASCADE");
+    client.run("DELETE FROM parts");
+
+    let all = "INSERT INTO items_log (id) SELECT id FROM items";
+    for (sql, wrong, cure) in [
+        ("ALTER TABLE items ALTER n TYPE bigint USING n + 1", (10, 10), all),
+        ("ALTER TABLE items ADD more integer DEFAULT 1; ALTER TABLE copy ADD more integer", (10, 10), all),
+        (
+            "ALTER TABLE items DISABLE TRIGGER ALL; UPDATE items SET n = 0 WHERE id = 1",
+            (1, 1),
+            "SELECT sno_track_changes('items')",
+        ),
+    ] {
+        client.run(sql);
+        ITEMS.follow(&mut client);
+        assert_eq!(ITEMS.wrong(&mut client), wrong, "{sql}");
+        client.run(cure);
+        client.run(all);
+        ITEMS.check(&mut client, cure);
+    }
+    // ENABLE TRIGGER ALL, as pg_restore --disable-triggers has it, takes "always" away, and sno_track_changes() sets it again.
+    for (state, wrong) in [
+        ("items ENABLE TRIGGER ALL; SELECT 1", (1, 1)),
+        ("items DISABLE TRIGGER ALL; SELECT sno_track_changes('items')", (0, 0)),
+    ] {
+        client.run(&format!("ALTER TABLE {state}"));
+        client.run("SET session_replication_role = replica; UPDATE items SET n = n + 1 WHERE id = 1; RESET session_replication_role");
+        ITEMS.follow(&mut client);
+        assert_eq!(ITEMS.wrong(&mut client), wrong, "{state}");
+    }
+    client.run("ALTER TABLE parts DISABLE TRIGGER ALL; SELECT sno_track_changes('parts')");
+    client.run("SET session_replication_role = replica; INSERT INTO parts_1 VALUES (1, 1); RESET session_replication_role");
+    parts.check(&mut client, "triggers of partitions that are enabled again");
+}

@@ -1,0 +1,148 @@
+//! What all feeds have read: changes in the log, rows of a table, partitions.
+
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::{Server, Sql as _, code, text};
+
+use super::{ITEMS, server};
+
+/// What all feeds have read, and nothing else, is deleted from the log.
+#[test]
+fn the_log_is_cleared() {
+    let server = server();
+    let mut client = server.connect();
+    let forget = "SELECT sno_forget_changes('items')";
+    client.run("SELECT sno_drop_feed('search'); UPDATE items SET n = n");
+    assert_eq!(client.one::<i64>(forget), 0, "without a feed");
+    client.run("SELECT sno_create_feed('search', 'items_changes', margin => '0')");
+    client.run("CREATE VIEW even AS SELECT * FROM items_changes WHERE id % 2 = 0; SELECT sno_create_feed('other', 'even', margin => '0')");
+    ITEMS.check(&mut client, "one feed");
+    assert_eq!(client.one::<i64>(forget), 0, "one feed has read nothing");
+    client.run("SELECT sno_feed('other', NULL::even)");
+    client.run("UPDATE items SET n = n WHERE id > 5");
+    ITEMS.check(&mut client, "the other one");
+    assert_eq!(client.one::<i64>(forget), 10);
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM items_log"), 5);
+    // Up to the very change that was read last, if there are more.
+    let last = "SELECT sno_feed('search', NULL::items_changes, 2), sno_feed('other', NULL::even)";
+    client.run("UPDATE items SET n = n WHERE id IN (2, 4, 6)");
+    thread::sleep(Duration::from_millis(8));
+    client.run(last);
+    assert_eq!(client.one::<i64>(forget), 7);
+    ITEMS.check(&mut client, "the rest");
+    assert_eq!(client.one::<i64>(forget), 1);
+    client.run("UPDATE items SET n = n WHERE id > 5");
+    ITEMS.check(&mut client, "the other one again");
+    // A consumer that has not committed has read nothing.
+    let mut consumer = server.connect();
+    consumer.run("BEGIN; SELECT sno_feed('other', NULL::even)");
+    assert_eq!(client.one::<i64>(forget), 0);
+    consumer.run("ROLLBACK");
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('other', NULL::even)"), 3);
+    assert_eq!(client.one::<i64>(forget), 5);
+    // Of another key than that of the log.
+    client.run("CREATE VIEW moved AS SELECT sno_new() AS changed, id FROM items_changes; SELECT sno_create_feed('moved', 'moved', margin => '0')");
+    client.run("UPDATE items SET n = n");
+    ITEMS.check(&mut client, "a feed by another column");
+    client.run("SELECT sno_feed('other', NULL::even), sno_seek_feed('moved', now())");
+    assert_eq!(client.one::<i64>(forget), 0);
+    client.run("SELECT sno_drop_feed('moved')");
+    assert_eq!(client.one::<i64>(forget), 10);
+}
+
+/// Up to where the rows of a table can be deleted: never beyond a feed that reads them, whatever it reads them by.
+#[test]
+fn what_all_feeds_have_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE outbox (id sno PRIMARY KEY DEFAULT sno_new(1), n integer, item sno DEFAULT sno_new(2), UNIQUE (item));
+         CREATE TABLE other (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE TABLE without (n integer);
+         CREATE VIEW even AS SELECT * FROM outbox WHERE n % 2 = 0; CREATE VIEW renamed AS SELECT id AS key, n FROM even;
+         CREATE VIEW by_item AS SELECT item AS id, n FROM outbox; CREATE VIEW joined AS SELECT o.id, outbox.n FROM other o JOIN outbox USING (n);
+         CREATE VIEW twice AS SELECT id FROM outbox UNION ALL SELECT id FROM outbox; CREATE VIEW computed AS SELECT sno_with_metabyte(id, 7) AS id FROM outbox;
+         CREATE VIEW nested AS SELECT id FROM (SELECT item AS id FROM outbox) o;
+         CREATE VIEW swapped AS SELECT item AS id FROM (SELECT id, item FROM outbox) o;
+         INSERT INTO outbox (n) SELECT generate_series(1, 10); INSERT INTO other (n) SELECT generate_series(1, 10)",
+    );
+    thread::sleep(Duration::from_millis(8));
+    let read = "SELECT count(*) FROM outbox WHERE id <= sno_read_by_all('outbox')";
+    assert_eq!(client.one::<i64>(read), 0, "no feed");
+    client.run("SELECT sno_create_feed('all', 'outbox', margin => '0'), sno_create_feed('other', 'other', margin => '0')");
+    assert_eq!(client.one::<i64>(read), 0, "a feed that has read nothing");
+    client.run("SELECT sno_feed('all', NULL::outbox, 4)");
+    assert_eq!(client.one::<i64>(read), 4);
+    for (view, key) in [("even", "id"), ("renamed", "key")] {
+        client.run(&format!("SELECT sno_create_feed('view', '{view}', key => '{key}', margin => '0')"));
+        assert_eq!(client.one::<i64>(read), 0, "{view}");
+        client.run(&format!("SELECT sno_feed('view', NULL::{view}, 1)"));
+        assert_eq!(client.one::<i64>(read), 2, "{view}");
+        client.run("SELECT sno_drop_feed('view')");
+        assert_eq!(client.one::<i64>(read), 4);
+    }
+    // By what is not the key of the table: nobody knows which rows were read.
+    for view in ["by_item", "joined", "twice", "computed", "nested", "swapped"] {
+        client.run(&format!("SELECT sno_create_feed('view', '{view}', now(), 'id', '0')"));
+        assert_eq!(client.one::<i64>(read), 0, "{view}");
+        client.run("SELECT sno_drop_feed('view')");
+    }
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM without WHERE sno_read_by_all('without') IS NOT NULL OR sno_read_by_all('even') IS NOT NULL"), 0);
+    let mut consumer = server.connect();
+    consumer.run("BEGIN; SELECT sno_feed('all', NULL::outbox)");
+    assert_eq!(client.one::<i64>(read), 4, "not committed");
+    consumer.run("COMMIT");
+    assert_eq!(client.execute("DELETE FROM outbox WHERE id <= sno_read_by_all('outbox')", &[]).unwrap(), 10);
+    client.run("SELECT sno_drop_feed('all')");
+    assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);
+    // Of a primary key with two IDs nobody knows by which of them rows are to be deleted.
+    client.run(
+        "CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); INSERT INTO two VALUES (sno_new(), sno_new());
+         SELECT sno_create_feed('two', 'two', key => 'a', margin => '0'), pg_sleep(0.008)",
+    );
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('two', NULL::two)"), 1);
+    assert!(client.one::<bool>("SELECT sno_read_by_all('two') IS NULL"));
+    // The log of a table's changes has a key of its own, which is no place among the table's.
+    client.run("SELECT sno_track_changes('outbox'); SELECT sno_create_feed('changes', 'outbox_changes', now(), 'changed', '0')");
+    assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);
+    assert!(client.one::<bool>("SELECT sno_read_by_all('outbox_log') IS NOT NULL"));
+}
+
+#[test]
+fn partitions_that_all_feeds_have_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id);
+         SELECT sno_create_partitions('log', '1 day', now() - interval '3 days', now() + interval '1 day');
+         INSERT INTO log SELECT sno_new(1, now() - n * interval '1 day'), n FROM generate_series(0, 3) n;
+         SELECT sno_create_feed('all', 'log', margin => '0')",
+    );
+    thread::sleep(Duration::from_millis(8));
+    let maintain = "SELECT coalesce(string_agg(action, ' '), '') FROM sno_maintain_partitions('log', '1 day', 1, '1 hour', read_by_all => true)";
+    let expire = "SELECT count(*)::text FROM sno_expire_partitions('log', now(), true, read_by_all => true)";
+    for (feed, expected) in [("SELECT", ""), ("SELECT sno_feed('all', NULL::log, 2)", "detached")] {
+        client.run(feed);
+        assert_eq!(text(&mut client, maintain), expected);
+    }
+    assert_eq!(text(&mut client, expire), "0");
+    // A feed of the table reads the rows of each partition.
+    let second = text(&mut client, "SELECT min(tableoid::regclass::text) FROM log");
+    assert!(client.one::<bool>(&format!("SELECT sno_read_by_all('{second}') = sno_read_by_all('log')")));
+    // A feed of one partition reads rows of the table, too.
+    client.run(&format!(
+        "SELECT sno_create_feed('part', '{second}', margin => '0'); SELECT sno_feed('all', NULL::log)"
+    ));
+    assert_eq!(text(&mut client, expire), "0");
+    client.run(&format!("SELECT sno_feed('part', NULL::{second})"));
+    assert_eq!(text(&mut client, expire), "2");
+    assert_eq!(text(&mut client, "SELECT string_agg(n::text, ' ') FROM log"), "0");
+    client.run("SELECT sno_drop_feed('part'), sno_drop_feed('all')");
+    assert_eq!(text(&mut client, expire), "0");
+    for (call, code) in [
+        ("sno_maintain_partitions('log', '1 day', read_by_all => true)", "22023"),
+        ("sno_expire_partitions('log', now(), read_by_all => NULL)", "22004"),
+    ] {
+        assert_eq!(self::code(&mut client, &format!("SELECT {call}")), code, "{call}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Of whom the log, its view and its triggers are, and who may do what.
+
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::{Server, Sql as _, code, text};
+
+/// Of the owner of the table alone, whoever tracks it: what triggers do as him must be nothing that others choose.
+#[test]
+fn rights() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice; GRANT CREATE ON SCHEMA public TO PUBLIC;
+         CREATE ROLE super LOGIN SUPERUSER; CREATE SCHEMA trap AUTHORIZATION bob",
+    );
+    let mut bob = server.connect_as("bob");
+    bob.run(
+        "CREATE FUNCTION trap.trapped(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+         CREATE OPERATOR trap.= (FUNCTION = trap.trapped, LEFTARG = text, RIGHTARG = text);
+         CREATE OPERATOR trap.<> (FUNCTION = trap.trapped, LEFTARG = text, RIGHTARG = text)",
+    );
+    for who in ["alice", "carol", "super"] {
+        let mut alice = server.connect_as("alice");
+        alice.run("CREATE TABLE items (id integer PRIMARY KEY, n integer); GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON items TO bob");
+        let mut tracker = server.connect_as(who);
+        tracker.run("SELECT sno_track_changes('items')");
+        bob.run("INSERT INTO items VALUES (1, 1), (2, 2)");
+        thread::sleep(Duration::from_millis(8));
+        alice.run("DELETE FROM items WHERE id = 2");
+        assert_eq!(
+            text(
+                &mut alice,
+                "SELECT string_agg(concat(id, record), ' ' ORDER BY changed) FROM items_changes"
+            ),
+            "1(1,1) 2 2"
+        );
+        for sql in [
+            "SELECT FROM items_log",
+            "INSERT INTO items_log (id) VALUES (1)",
+            "SELECT FROM items_changes",
+            "SELECT sno_create_feed('bob', 'items_changes')",
+            "SELECT sno_forget_changes('items')",
+            "SELECT sno_untrack_changes('items')",
+            "SELECT sno_track_changes('items')",
+            // Values of other types would be cast by functions of whoever has the table, as the owner of the log.
+            "CREATE TABLE own (id text); CREATE TRIGGER own AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION items_log()",
+        ] {
+            assert_eq!(code(&mut bob, sql), "42501", "{sql}");
+        }
+        // Types of the session come before those of the schema.
+        let mut other = server.connect_as("bob");
+        other.run(
+            "CREATE TYPE pg_temp.record AS (n integer, more integer); CREATE TEMP TABLE items_log (id integer);
+             UPDATE items SET id = 7 WHERE id = 1",
+        );
+        assert_eq!(
+            text(&mut alice, "SELECT count(*) FROM items_changes WHERE id = 7 OR record IS NULL"),
+            "5"
+        );
+        // Nor do operators of others come before PostgreSQL's.
+        other.run("SET search_path = trap, pg_catalog; UPDATE public.items SET n = 2; RESET search_path");
+        other.run("DISCARD TEMP");
+        let owners = "SELECT string_agg(DISTINCT o::regrole::text, ' ') FROM (
+            SELECT relowner FROM pg_class WHERE relname ~ '^items' UNION ALL SELECT proowner FROM pg_proc WHERE proname = 'items_log') owners(o)";
+        assert_eq!(text(&mut alice, owners), "alice");
+        alice.run("GRANT SELECT ON items_changes TO bob");
+        bob.run("SELECT sno_create_feed('bob', 'items_changes', margin => '0')");
+        thread::sleep(Duration::from_millis(8));
+        assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feed('bob', NULL::items_changes)"), "6");
+        bob.run("SELECT sno_drop_feed('bob')");
+        tracker.run(
+            "SELECT sno_track_changes('items'), sno_forget_changes('items'), sno_untrack_changes('items')",
+        );
+        alice.run("DROP TABLE items");
+    }
+    // Whoever has a trigger of this name on a table can't have the objects of others replaced or dropped.
+    let mut alice = server.connect_as("alice");
+    alice.run("CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); GRANT EXECUTE ON FUNCTION items_log() TO bob");
+    bob.run("CREATE TABLE own (id integer PRIMARY KEY); CREATE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION items_log()");
+    for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
+    }
+    alice.run("CREATE FUNCTION own_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$");
+    bob.run(
+        "DROP TRIGGER sno_log ON own; CREATE TABLE own_log (changed sno, id integer); CREATE VIEW own_changes AS TABLE own_log;
+         CREATE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW EXECUTE FUNCTION own_log()",
+    );
+    for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+        assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
+    }
+    // Nor does a table that another one owns now, or of whose objects another one owns one.
+    client.run("ALTER TABLE items OWNER TO bob");
+    assert_eq!(code(&mut client, "SELECT sno_track_changes('items')"), "55000");
+    client.run("ALTER TABLE items OWNER TO alice");
+    for object in ["TABLE items_log", "VIEW items_changes", "FUNCTION items_log()"] {
+        client.run(&format!("ALTER {object} OWNER TO bob"));
+        for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+            assert_eq!(code(&mut client, &format!("SELECT {call}('items')")), "55000", "{object}: {call}");
+        }
+        client.run(&format!("ALTER {object} OWNER TO alice"));
+    }
+    client.run("ALTER TABLE items OWNER TO bob");
+    client.run("ALTER TABLE items_log OWNER TO bob; ALTER VIEW items_changes OWNER TO bob; ALTER FUNCTION items_log() OWNER TO bob");
+    bob.run("SELECT sno_track_changes('items'); TRUNCATE items");
+}

@@ -1,0 +1,215 @@
+//! `sno_track_changes()` and `sno_untrack_changes()`: refusals, what they create and leave, keys of all types, plans.
+
+use sno_tests::{Server, Sql as _, code, error, major_version, plan, text};
+
+use super::{ITEMS, server};
+
+#[test]
+fn refusals() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE without (id integer); CREATE UNLOGGED TABLE unlogged (id integer PRIMARY KEY);
+         CREATE TEMP TABLE temporary (id integer PRIMARY KEY); CREATE VIEW view AS TABLE items; CREATE SEQUENCE sequence;
+         CREATE TABLE parent (id integer PRIMARY KEY); CREATE TABLE child () INHERITS (parent);
+         CREATE TABLE parts (id integer PRIMARY KEY) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
+         CREATE EXTENSION file_fdw; CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+         CREATE FOREIGN TABLE file (id integer) SERVER files OPTIONS (filename '/dev/null');
+         CREATE TABLE changed (id integer, changed sno, PRIMARY KEY (id, changed)); CREATE TABLE record (record integer PRIMARY KEY);
+         CREATE TABLE a23456789_123456789_123456789_123456789_123456789_123456 (id integer PRIMARY KEY);
+         CREATE TABLE taken (id integer PRIMARY KEY); CREATE INDEX taken_log ON taken (id);
+         CREATE TABLE taken2 (id integer PRIMARY KEY); CREATE VIEW taken2_changes AS TABLE taken2;
+         CREATE TABLE taken3 (id integer PRIMARY KEY); CREATE FUNCTION taken3_log() RETURNS integer LANGUAGE SQL RETURN 1;
+         CREATE ROLE alice LOGIN; CREATE TABLE forced (id integer PRIMARY KEY); ALTER TABLE forced FORCE ROW LEVEL SECURITY, OWNER TO alice",
+    );
+    let mut cases = r#"
+        42809 without: It has no primary key.
+        42809 unlogged: It is an unlogged table, which a crash empties.
+        42809 temporary: It is a temporary table.
+        42809 view: It is not a table.
+        42809 sequence: It is not a table.
+        42809 pg_class: It is a system catalog.
+        42809 file: It is a foreign table.
+        42809 parent: Other tables inherit from it.
+        42809 part: It is a partition.
+        42809 forced: FORCE ROW LEVEL SECURITY hides rows from its owner: they would look deleted.
+        42701 changed: The view of its changes has a column of this name.
+        42701 record: The view of its changes has a column of this name.
+        42622 a23456789_123456789_123456789_123456789_123456789_123456: The name of the view is the name of the table and "_changes".
+        42710 taken: "public.taken" needs this name for the log of its changes.
+        42710 taken2: "public.taken2" needs this name for the log of its changes.
+        42710 taken3: "public.taken3" needs this name for the log of its changes."#
+        .to_owned();
+    if major_version(&mut client) >= 18 {
+        client.run("CREATE TABLE spans (rooms int4range, during daterange, PRIMARY KEY (rooms, during WITHOUT OVERLAPS))");
+        cases += "\n42809 spans: Its primary key has WITHOUT OVERLAPS.";
+    }
+    for case in cases.lines().skip(1) {
+        let (code, rest) = case.trim().split_once(' ').unwrap();
+        let (table, detail) = rest.split_once(": ").unwrap();
+        let refused = error(&mut client, &format!("SELECT sno_track_changes('{table}')"));
+        assert_eq!((refused.code().code(), refused.detail()), (code, Some(detail)), "{table}: {refused:?}");
+        assert!(refused.hint().is_some() || code == "42622", "{refused:?}");
+    }
+    for (call, code) in [
+        ("sno_track_changes(NULL)", "22004"),
+        ("sno_track_changes('taken', 256)", "22003"),
+        ("sno_forget_changes('taken')", "55000"),
+        ("sno_untrack_changes('taken')", "55000"),
+        ("sno_untrack_changes('items')", "2BP01"),
+    ] {
+        assert_eq!(self::code(&mut client, &format!("SELECT {call}")), code, "{call}");
+    }
+    // Not what is not seen in the snapshot.
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        client.run(&format!("BEGIN ISOLATION LEVEL {level}"));
+        assert_eq!(code(&mut client, "TRUNCATE items"), "25000");
+        client.run("ROLLBACK");
+    }
+    let mut alice = server.connect_as("alice");
+    assert_eq!(code(&mut alice, "SELECT sno_track_changes('taken')"), "42501");
+    client.run("ALTER TABLE forced OWNER TO postgres; SELECT sno_track_changes('forced')");
+}
+
+/// All that belongs to tracking goes, and nothing else.
+#[test]
+fn untracked() {
+    let server = server();
+    let mut client = server.connect();
+    let objects = "SELECT string_agg(o, ' ' ORDER BY o) FROM (
+        SELECT relname FROM pg_class WHERE relname ~ '^(items|copy)' UNION ALL SELECT proname FROM pg_proc WHERE proname ~ '^items'
+        UNION ALL SELECT tgname FROM pg_trigger WHERE tgname ~ 'log') objects(o)";
+    // A feed of the log itself returns keys alone.
+    client.run("SELECT sno_drop_feed('search'), sno_create_feed('keys', 'items_log')");
+    assert_eq!(code(&mut client, "SELECT sno_untrack_changes('items')"), "2BP01");
+    client.run("SELECT sno_drop_feed('keys'), sno_untrack_changes('items')");
+    assert_eq!(text(&mut client, objects), "copy copy_pkey items items_pkey");
+    client.run("SELECT sno_track_changes('items', 7); CREATE VIEW other AS TABLE items_changes");
+    assert_eq!(code(&mut client, "SELECT sno_untrack_changes('items')"), "2BP01");
+    client.run("INSERT INTO items VALUES (11, 1); DROP VIEW other");
+    assert_eq!(client.one::<i32>("SELECT sno_metabyte(changed) FROM items_log"), 7);
+    client.run("SELECT sno_untrack_changes('items'); INSERT INTO items VALUES (12, 1)");
+    assert_eq!(text(&mut client, objects), "copy copy_pkey items items_pkey");
+}
+
+/// Again, as after an update of the extension: the function, the triggers and the view are new, the log and the feed go on.
+#[test]
+fn tracked_again() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "UPDATE items SET n = 0 WHERE id = 1;
+         CREATE OR REPLACE FUNCTION items_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the old one'; END $$;
+         CREATE OR REPLACE VIEW items_changes AS SELECT changed, id, NULL::items AS record FROM items_log;
+         DROP TRIGGER sno_log_truncate ON items",
+    );
+    assert_eq!(error(&mut client, "DELETE FROM items").message(), "the old one");
+    assert_eq!(text(&mut client, "SELECT sno_track_changes('items')"), "items_changes");
+    client.run("UPDATE items SET n = 0 WHERE id = 2");
+    ITEMS.check(&mut client, "tracked again");
+    client.run("SELECT sno_track_changes('items'); TRUNCATE items");
+    ITEMS.check(&mut client, "tracked again");
+    let metabytes = "SELECT string_agg(DISTINCT sno_metabyte(changed)::text, ' ') FROM items_log";
+    client.run("SELECT sno_track_changes('items', 7), sno_track_changes('items'); DELETE FROM items_log; INSERT INTO items VALUES (1, 1)");
+    assert_eq!(text(&mut client, metabytes), "7");
+    // With another name of the table and of its key: what changes it says so, up to then.
+    client.run("ALTER TABLE items RENAME TO things; ALTER TABLE things RENAME id TO key");
+    assert_eq!(code(&mut client, "UPDATE things SET n = 2"), "42703");
+    assert_eq!(text(&mut client, "SELECT sno_track_changes('things')"), "items_changes");
+    client.run("UPDATE things SET n = 2; INSERT INTO things VALUES (2, 2)");
+    client.run("ALTER TABLE things RENAME key TO id; SELECT sno_track_changes('things'); UPDATE things SET n = 3 WHERE id = 2; ALTER TABLE things RENAME TO items");
+    ITEMS.check(&mut client, "renamed");
+    // A new column that others have added to the log stays.
+    client.run("ALTER TABLE items_log ADD who name DEFAULT session_user; SELECT sno_track_changes('items'); UPDATE items SET n = 4");
+    ITEMS.check(&mut client, "a column of the log");
+}
+
+/// Keys of several columns of any types, names of any characters, an extension that is in no path.
+#[test]
+fn keys_of_all_types() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    client.run(
+        r#"CREATE SCHEMA "Ex t%s"; CREATE EXTENSION sno SCHEMA "Ex t%s"; CREATE SCHEMA others; CREATE EXTENSION citext SCHEMA others;
+           CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE DOMAIN code AS varchar(5); CREATE TYPE pair AS (a integer, b text)"#,
+    );
+    // A server can be built without ICU.
+    let icu = "CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)";
+    if client.batch_execute(icu).is_err() {
+        client.run("CREATE COLLATION nocase (locale = 'C')");
+    }
+    // The columns, those of the key, and two rows.
+    let kinds = r#"
+        a integer, b text, c integer / b, a / 1, 'x', 0 / 1, 'y', 0
+        a others.citext, c integer / a / 'Key', 0 / 'other', 0
+        a varchar(9), b bpchar(5), c integer / a, b / 'x', 'y', 0 / 'x ', 'y', 0
+        a text COLLATE "C", b text COLLATE nocase, c integer / a, b / 'x', 'y', 0 / 'X', 'y', 0
+        a mood, b code, c integer / a, b / 'sad', 'x', 0 / 'happy', 'x', 0
+        a integer[], b int4range, d pair, c integer / a, b, d / '{1,NULL}', '[1,5)', '(1,x)', 0 / '{1,2}', '[1,5)', '(1,x)', 0
+        a numeric, b float8, d interval, c integer / a, b, d / 1.0, -0.0, '1 day', 0 / 1.01, 0, '24 hours', 0
+        a inet, b bytea, d timestamptz, c integer / a, b, d / '::1', '\x00', 'infinity', 0 / '::1', '\x01', 'infinity', 0
+        a "Ex t%s".sno, c integer / a / '9q7k4op826n2g222', 0 / '9q7k4op826n2g223', 0
+        "it's ""%1$s, a" integer, c integer / "it's ""%1$s, a" / 1, 0 / 2, 0
+        t integer, l integer, n integer, found integer, tg_op integer, c integer / t, l, n, found, tg_op / 1, 1, 1, 1, 1, 0 / 1, 1, 1, 1, 2, 0
+        a integer, b integer, c integer, d integer GENERATED ALWAYS AS (a + b) STORED / d / 1, 2, 0 / 1, 3, 0"#;
+    let mut number = 0;
+    for kind in kinds.lines().skip(1) {
+        let [columns, key, one, other] = kind.trim().split(" / ").collect::<Vec<_>>()[..] else {
+            panic!("{kind}")
+        };
+        for name in ["plain", r#"it's ""%s %1$I --"#] {
+            number += 1;
+            client.run(&format!(
+                r#"CREATE SCHEMA "s {number} '%s"; SET search_path = "s {number} '%s", public"#
+            ));
+            let (items, changes) = (format!("\"{name}\""), format!("\"{name}_changes\""));
+            let call =
+                |function: &str| format!(r#"SELECT "Ex t%s".{function}('{}')"#, items.replace('\'', "''"));
+            client.run(&format!("CREATE TABLE {items} ({columns}, PRIMARY KEY ({key}) INCLUDE (c))"));
+            client.run(&call("sno_track_changes"));
+            // How many changes there are, and how many of them have a row.
+            let logged = format!("SELECT count(*) || ' ' || count((record).c) FROM {changes}");
+            for (sql, expected) in [
+                (format!("INSERT INTO {items} VALUES ({one})"), "1 1"),
+                (format!("UPDATE {items} SET c = 1"), "2 2"),
+                (format!("DELETE FROM {items}"), "3 0"),
+                (format!("INSERT INTO {items} VALUES ({other})"), "4 1"),
+                (format!("INSERT INTO {items} VALUES ({one})"), "5 5"),
+                (call("sno_track_changes"), "5 5"),
+                (format!("TRUNCATE {items}"), "7 0"),
+            ] {
+                client.run(&sql);
+                assert_eq!(text(&mut client, &logged), expected, "{columns}: {sql}");
+            }
+            client.run(&call("sno_untrack_changes"));
+        }
+    }
+}
+
+/// In the order of the log, whatever the statistics say, and each row by its key.
+#[test]
+fn plans() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id integer PRIMARY KEY, n integer) WITH (autovacuum_enabled = off);
+         SELECT sno_track_changes('items'); ALTER TABLE items_log SET (autovacuum_enabled = off); ANALYZE items, items_log;
+         INSERT INTO items SELECT n, n FROM generate_series(1, 30000) n",
+    );
+    // As sno_feed() reads.
+    client.run("SET enable_sort = off");
+    for analyze in ["", "ANALYZE items, items_log"] {
+        client.run(analyze);
+        let plan = plan(
+            &mut client,
+            "COSTS off",
+            "SELECT * FROM items_changes WHERE changed > '9222222222222222' AND changed <= 'xxxxxxxxxxxxxxxx' ORDER BY changed LIMIT 1000",
+        );
+        assert!(
+            plan.contains("Index Scan using items_log_pkey") && plan.contains("Index Scan using items_pkey"),
+            "{plan}"
+        );
+        assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Keys, and the bounds of times among them.
+
+use sno_tests::{Server, Sql as _, plan, text};
+
+use super::{none, start, start_with};
+
+/// In whole milliseconds; before 1970 and for ever they are within the first and the last one. Against those of the extension: `beside`.
+#[test]
+fn bounds_of_times() {
+    let server = start();
+    let mut client = server.connect();
+    for (call, bound) in [
+        ("uuidv7_lower('-infinity')", "00000000-0000-7000-8000-000000000000"),
+        ("uuidv7_upper('-infinity')", "00000000-0000-7fff-bfff-ffffffffffff"),
+        ("uuidv7_lower('infinity')", "ffffffff-ffff-7000-8000-000000000000"),
+        ("uuidv7_upper('infinity')", "ffffffff-ffff-7fff-bfff-ffffffffffff"),
+        ("uuidv7_lower('2026-11-21 09:30:15.372Z')", "01a1fd71-2dcc-7000-8000-000000000000"),
+        ("uuidv7_lower('2026-11-21 09:30:15.371001Z')", "01a1fd71-2dcc-7000-8000-000000000000"),
+        ("uuidv7_upper('2026-11-21 09:30:15.372999Z')", "01a1fd71-2dcc-7fff-bfff-ffffffffffff"),
+        ("uuidv7_time('01a1fd71-2dcc-7fff-bfff-ffffffffffff')", "2026-11-21 09:30:15.372+00"),
+    ] {
+        assert_eq!(text(&mut client, &format!("SELECT {call}")), bound, "{call}");
+    }
+    let nulls = "SELECT num_nulls(uuidv7_time(NULL), uuidv7_lower(NULL), uuidv7_upper(NULL), uuidv7_between(NULL, now(), now()),
+        uuidv7_horizon('uuidv7_feeds', NULL))";
+    assert_eq!(text(&mut client, nulls), "5");
+}
+
+#[test]
+fn bounds_are_conditions_on_indexes_and_prune() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id uuid PRIMARY KEY, n integer);
+         INSERT INTO items SELECT uuidv7_lower(now() - n * interval '1 min'), n FROM generate_series(1, 20000) n; ANALYZE items;
+         CREATE TABLE log (id uuid) PARTITION BY RANGE (id);
+         CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (uuidv7_lower('2020-01-01Z')) TO (uuidv7_lower('2020-01-02Z'));
+         CREATE TABLE log_2 PARTITION OF log FOR VALUES FROM (uuidv7_lower('2020-01-02Z')) TO (uuidv7_lower('2099-01-01Z'))",
+    );
+    for condition in [
+        "id >= uuidv7_lower(now() - interval '1 hour')",
+        "id <= uuidv7_upper('2020-01-01Z')",
+        "uuidv7_between(id, now() - interval '1 hour', now())",
+        "uuidv7_between(id, '2020-01-01Z', '2020-01-02Z')",
+    ] {
+        let plan = plan(&mut client, "COSTS OFF", &format!("SELECT n FROM items WHERE {condition}"));
+        assert!(plan.contains("Index Cond") && !plan.contains("Filter"), "{condition}\n{plan}");
+    }
+    let rows = "SELECT count(*) FROM items WHERE uuidv7_between(id, now() - interval '1 hour', now())";
+    assert!((59..=60).contains(&client.one::<i64>(rows)));
+    for (condition, partitions) in [
+        ("id >= uuidv7_lower('2020-01-03Z')", "log_2"),
+        ("uuidv7_between(id, '2020-01-01 10:00Z', '2020-01-01 11:00Z')", "log_1"),
+        ("id >= uuidv7_lower(now() - interval '1 hour')", "Subplans Removed: 1"),
+    ] {
+        let plan = plan(&mut client, "COSTS OFF", &format!("SELECT FROM log WHERE {condition}"));
+        let scans = plan.matches(" on log_").count();
+        assert!(plan.contains(partitions) && scans == 1, "{condition}\n{plan}");
+    }
+    for (aggregate, n) in [("min", 20000), ("max", 1)] {
+        let query = format!("SELECT {aggregate}(id) FROM items");
+        let plan = plan(&mut client, "COSTS OFF", &query);
+        assert!(plan.contains("Index Only Scan"), "{plan}");
+        client.run("SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off");
+        let found = format!("SELECT n FROM items WHERE id = ({query} WHERE n > 0)");
+        assert_eq!(client.one::<i32>(&found), n);
+        assert!(client.one::<bool>(&format!("SELECT ({query} WHERE n < 0) IS NULL")));
+        client.run("RESET ALL");
+    }
+}
+
+/// The counter is not the time's: it goes on whatever the clock does.
+#[test]
+fn ids_differ_although_the_clock_stands() {
+    let server = start_with(Server::builder().extension(false).faketime(true));
+    server.hold_clock();
+    let mut client = server.connect();
+    let times = "SELECT count(DISTINCT id), count(DISTINCT uuidv7_time(id)) FROM (SELECT sno_uuid(1) AS id FROM generate_series(1, 100000)) ids";
+    let row = client.query_one(times, &[]).unwrap();
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (100_000, 1));
+    // In the order of the calls, until 24 bits are used up.
+    client.run("CREATE TABLE items (n serial, id uuid DEFAULT sno_uuid(1)); INSERT INTO items SELECT FROM generate_series(1, 1000)");
+    none(
+        &mut client,
+        "SELECT * FROM (SELECT id, lag(id) OVER (ORDER BY n) AS last FROM items) i WHERE id <= last",
+    );
+    client.run("SELECT setval('sno_uuid_counter', 16777214)");
+    let query = "SELECT substr(id::text, 20) FROM (SELECT sno_uuid(1) AS id FROM generate_series(1, 2)) ids";
+    let ends: Vec<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    assert_eq!(ends, ["81ff-fffe00000000", "8000-000000000000"]);
+}

@@ -1,0 +1,134 @@
+//! Feeds: each row once and in order.
+
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::{Server, Sql as _, code, text};
+
+use super::{ITEMS, defaults, next, start, start_with};
+
+#[test]
+fn a_feed_returns_each_row_once_and_in_order() {
+    let server = start();
+    let mut client = server.connect();
+    for default in defaults(&mut client) {
+        client.run(&format!(
+            "DROP TABLE IF EXISTS items; CREATE TABLE items (id uuid PRIMARY KEY DEFAULT {default}, n integer);
+             DELETE FROM uuidv7_feeds; INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0');
+             INSERT INTO items (n) SELECT generate_series(1, 10); SELECT pg_sleep(0.01)"
+        ));
+        assert_eq!(next(&mut client, 4), Ok(vec![1, 2, 3, 4]));
+        client.run("BEGIN");
+        assert_eq!(next(&mut client, 2), Ok(vec![5, 6]));
+        assert_eq!(next(&mut client, 2), Ok(vec![7, 8]));
+        client.run("ROLLBACK");
+        // Who does not wait for a late row, would miss it.
+        let mut late = server.connect();
+        late.run("BEGIN; INSERT INTO items (n) VALUES (11)");
+        client.run("INSERT INTO items (n) VALUES (12); SELECT pg_sleep(0.01); DELETE FROM items WHERE n = 8");
+        assert_eq!(next(&mut client, 1000), Ok(vec![5, 6, 7, 9, 10]));
+        // Nothing to read: nothing is written.
+        client.run("BEGIN");
+        assert_eq!(next(&mut client, 1000), Ok(vec![]));
+        assert!(client.one::<bool>("SELECT pg_current_xact_id_if_assigned() IS NULL"));
+        client.run("COMMIT");
+        late.run("COMMIT; BEGIN; INSERT INTO items (n) VALUES (13); PREPARE TRANSACTION 'p'; SELECT pg_sleep(0.01)");
+        assert_eq!(next(&mut client, 1000), Ok(vec![]));
+        late.run("COMMIT PREPARED 'p'");
+        thread::sleep(Duration::from_millis(10));
+        assert_eq!(next(&mut client, 1000), Ok(vec![11, 12, 13]));
+        // From now on, and from a time on.
+        client.run("UPDATE uuidv7_feeds SET position = uuidv7_horizon('items', '0')");
+        assert_eq!(next(&mut client, 1000), Ok(vec![]));
+        client.run("UPDATE uuidv7_feeds SET position = uuidv7_lower(now() - interval '1 hour')");
+        assert_eq!(next(&mut client, 1000).map(|rows| rows.len()), Ok(12));
+    }
+}
+
+/// A statement gets no row that it does not see, so that joins find what was committed with the row.
+#[test]
+fn a_statement_sees_what_its_rows_came_with() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(ITEMS);
+    client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')");
+    // Rows below 0 are committed after the statement began.
+    for (size, rows, meantime, expected, then) in [
+        (9, &[-1][..], "", "", vec![1]),
+        (9, &[1, -2, 3], "", "1 of 1", vec![2, 3]),
+        (2, &[1, 2, -3, 4], "", "1 2 of 1 2", vec![3, 4]),
+        (9, &[-1, 2, 3], "", "", vec![1, 2, 3]),
+        (9, &[1, 2, 3], "DELETE FROM items WHERE n = 2", "1 2 3 of 1 2 3", vec![]),
+        (9, &[1, 2], "SELECT count(*) FROM uuidv7_feed('f', NULL::items, 1)", "", vec![2]),
+    ] {
+        client.run("TRUNCATE items");
+        let mut writer = server.connect();
+        writer.run("BEGIN");
+        for &n in rows {
+            let insert = format!("INSERT INTO items VALUES (DEFAULT, {})", i32::abs(n));
+            if n < 0 {
+                writer.run(&insert);
+            } else {
+                client.run(&insert);
+            }
+            thread::sleep(Duration::from_millis(8));
+        }
+        client.run("SELECT pg_advisory_lock(1)");
+        let call = format!(
+            "SELECT coalesce(string_agg(f.n::text, ' ' ORDER BY f.n) || ' of ' || string_agg(i.n::text, ' ' ORDER BY f.n), '')
+             FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait,
+                 LATERAL uuidv7_feed('f', NULL::items, {size} + length(lock)) f LEFT JOIN items i USING (id)"
+        );
+        let got = crate::meanwhile(
+            &server,
+            || text(&mut server.connect(), &call),
+            || {
+                writer.run("COMMIT");
+                client.run(meantime);
+                thread::sleep(Duration::from_millis(8));
+                client.run("SELECT pg_advisory_unlock_all()");
+            },
+        );
+        assert_eq!((&*got, next(&mut client, 9)), (expected, Ok(then)), "{size} {rows:?} {meantime}");
+    }
+    // Once in a statement, as what it has read is not in its snapshot.
+    client.run("INSERT INTO items VALUES (DEFAULT, 1), (DEFAULT, 2); SELECT pg_sleep(0.01)");
+    let one = "SELECT count(*) FROM uuidv7_feed('f', NULL::items, 1)";
+    for begin in ["BEGIN", "BEGIN; SAVEPOINT s"] {
+        client.run(begin);
+        assert_eq!(code(&mut client, &format!("{one} UNION ALL {one}")), "40001");
+        client.run("ROLLBACK");
+    }
+    assert_eq!(next(&mut client, 9), Ok(vec![1, 2]));
+}
+
+/// Also where no index gives the order.
+#[test]
+fn rows_come_in_the_order_of_their_ids() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id uuid, n integer);
+         INSERT INTO items SELECT uuidv7_lower('2026-01-01Z'::timestamptz + n * interval '1 s'), n FROM generate_series(9, 1, -1) n;
+         INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')",
+    );
+    assert_eq!(next(&mut client, 5), Ok(vec![1, 2, 3, 4, 5]));
+    assert_eq!(next(&mut client, 5), Ok(vec![6, 7, 8, 9]));
+}
+
+#[test]
+fn a_feed_refuses_a_clock_before_its_position() {
+    let server = start_with(Server::builder().extension(false).faketime(true));
+    server.run(ITEMS);
+    let mut client = server.connect();
+    client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0'); INSERT INTO items VALUES (DEFAULT, 1)");
+    server.advance_clock(1.0);
+    assert_eq!(next(&mut client, 9), Ok(vec![1]));
+    server.set_clock("-3600");
+    assert_eq!(next(&mut client, 9), Err("55000".into()));
+    client.run(
+        "UPDATE uuidv7_feeds SET position = uuidv7_horizon('items'); INSERT INTO items VALUES (DEFAULT, 2)",
+    );
+    server.advance_clock(1.0);
+    assert_eq!(next(&mut client, 9), Ok(vec![2]));
+}
