@@ -1,0 +1,53 @@
+//! `sno_horizon()`: below it nothing is missing and nothing will come. What is done to it under load is in
+//! `../../faults/horizon.rs`.
+
+mod clock;
+mod databases;
+mod processes;
+mod standbys;
+mod transactions;
+
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, text};
+
+const TABLE: &str = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
+
+/// The horizon without a margin, so that it is up to date.
+const NOW: &str = "SELECT sno_horizon('0')::text";
+
+/// For parallel workers; `hidden` is loaded only when it is called.
+const SOURCE: &str = "CREATE TABLE source AS SELECT n FROM generate_series(1, 20000) n; ANALYZE source;
+    CREATE FUNCTION hidden() RETURNS sno PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN sno_new(1); END'";
+
+const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
+    SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET parallel_leader_participation = off";
+
+/// Whether the present horizon is after all rows of the table.
+#[track_caller]
+fn settled(client: &mut Client) -> bool {
+    // A tick later, so that it can be after the last row.
+    thread::sleep(Duration::from_millis(8));
+    let horizon = text(client, NOW);
+    client.one(&format!("SELECT NOT EXISTS (SELECT FROM items WHERE id >= '{horizon}')"))
+}
+
+/// Who holds the horizon back: process IDs and the names of prepared transactions.
+fn holders(client: &mut Client) -> Vec<String> {
+    let rows = client.query("SELECT coalesce(gid, pid::text) FROM sno_horizon_holders ORDER BY since", &[]);
+    rows.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// A session in another database, which has the extension.
+fn elsewhere(server: &Server, database: &str) -> Client {
+    server.run(&format!("CREATE DATABASE {database}"));
+    let mut client = server.connect_to(database);
+    client.run("CREATE EXTENSION IF NOT EXISTS sno");
+    client
+}
+
+fn pid(client: &mut Client) -> String {
+    text(client, "SELECT pg_backend_pid()")
+}

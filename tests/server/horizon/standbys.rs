@@ -1,0 +1,55 @@
+//! The horizon of a primary, on its standby and after the promotion.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::{Mode, Server, Sql as _, code, text};
+
+use super::{NOW, TABLE, holders, settled};
+
+/// The LSN that docs/feeds.md says to wait for. The place of the next record is not reached while nothing is written.
+#[test]
+fn an_idle_primary_with_a_new_wal_segment() {
+    let server = Server::builder().start();
+    let standby = server.standby();
+    let (mut writer, mut reader) = (server.connect(), standby.connect());
+    writer.run(TABLE);
+    writer.run("INSERT INTO items VALUES (DEFAULT, 1)");
+    thread::sleep(Duration::from_millis(8));
+    writer.run("SELECT pg_switch_wal()");
+    let horizon = text(&mut writer, NOW);
+    let call = "pg_logical_emit_message(true, 'sno', '')";
+    assert!(crate::docs::page("feeds.md").contains(call));
+    let lsn = text(&mut writer, &format!("SELECT {call}"));
+    let reached = format!("SELECT pg_last_wal_replay_lsn() >= '{lsn}'");
+    let began = Instant::now();
+    while !reader.one::<bool>(&reached) {
+        assert!(began.elapsed() < Duration::from_secs(5), "{lsn} is not reached");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(reader.one::<bool>(&format!("SELECT count(*) = 1 FROM items WHERE id < '{horizon}'")));
+}
+
+/// As docs/feeds.md says: the horizon of the primary counts on a standby that has replayed as much.
+#[test]
+fn on_a_standby_and_after_its_promotion() {
+    let server = Server::builder().conf("max_prepared_transactions", "9").start();
+    let mut writer = server.connect();
+    writer.run(TABLE);
+    let standby = server.standby();
+    writer.run("BEGIN; INSERT INTO items VALUES (DEFAULT, 1); PREPARE TRANSACTION 'open'");
+    let mut reader = standby.connect();
+    assert_eq!(code(&mut reader, "SELECT sno_horizon()"), "25006");
+    let before = text(&mut writer, NOW);
+    server.wait_replayed(&standby);
+    server.stop(Mode::Immediate);
+    standby.promote();
+    reader.run("INSERT INTO items VALUES (DEFAULT, 2)");
+    assert_eq!(holders(&mut reader), ["open"]);
+    let horizon = text(&mut reader, NOW);
+    reader.run("COMMIT PREPARED 'open'");
+    assert!(
+        reader.one::<bool>(&format!("SELECT min(id) >= greatest('{before}', '{horizon}'::sno) FROM items"))
+    );
+    assert!(settled(&mut reader));
+}
