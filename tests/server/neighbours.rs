@@ -113,6 +113,7 @@ const NEIGHBOURS: &[Neighbour] = &[
         works: &[
             ("/*+ IndexScan(e e_n_idx) */ EXPLAIN SELECT FROM e WHERE n = 5", "e_n_idx"),
             ("/*+ SeqScan(e) */ EXPLAIN SELECT FROM e WHERE sno_time(id) = '2026-04-10Z'", "Seq Scan"),
+            ("/*+ SeqScan(e) */ EXPLAIN SELECT FROM e ORDER BY sno_time(id) LIMIT 5", "Seq Scan"),
             (
                 "/*+ IndexScan(e e_pkey) */ EXPLAIN SELECT FROM e WHERE sno_time(id) > '2026-01-10Z'",
                 "Index Cond: (id >=",
