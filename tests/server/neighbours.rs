@@ -123,7 +123,7 @@ const NEIGHBOURS: &[Neighbour] = &[
                 "rows=10",
             ),
             (
-                "/*+ HashJoin(a b) Leading((b a)) */ EXPLAIN SELECT FROM e a JOIN e b USING (id) WHERE sno_time(a.id) > '2026-04-10Z'",
+                "/*+ HashJoin(a b) Leading((b a)) */ EXPLAIN SELECT FROM e a JOIN e b USING (n) WHERE sno_time(a.id) > '2026-04-10Z'",
                 "Hash Join",
             ),
         ],
