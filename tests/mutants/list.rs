@@ -390,7 +390,7 @@ const BY_FILE: &[(&str, &[Change])] = &[
         ("the columns of a partition have the numbers that they have in its parent", &[TIMES],
             "let attno = *(*child).parent_colnos.add(attno as usize - 1);", ""),
         ("the predicate of another library's index is changed", &[NEIGHBOURS],
-            "index.indpred = copy(index.indpred.cast()).cast();", ""),
+            "*indpred = copy(indpred.cast()).cast();", ""),
         ("conditions on foreign tables are rewritten", &[FOREIGN],
             "entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char",
             "false && entry.relkind == pg_sys::RELKIND_FOREIGN_TABLE as c_char"),

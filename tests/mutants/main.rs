@@ -10,6 +10,7 @@
 mod list;
 
 use std::{
+    collections::HashSet,
     env, fs,
     path::{Path, PathBuf},
     process::{self, Command, Output, Stdio, exit},
@@ -220,6 +221,19 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
+/// Removes what is in a folder of the copy and not in the sources any more, but for what is built.
+fn remove_others(copy: &Path, folder: &Path, files: &HashSet<&str>) {
+    for entry in fs::read_dir(folder).expect("the copy") {
+        let path = entry.expect("the copy").path();
+        let name = path.strip_prefix(copy).expect("a file of the copy").to_str().expect("a name");
+        if path.is_dir() && name != "target" {
+            remove_others(copy, &path, files);
+        } else if path.is_file() && !files.contains(name) {
+            fs::remove_file(&path).expect("the copy");
+        }
+    }
+}
+
 /// A copy of the sources.
 struct Copy {
     root: PathBuf,
@@ -233,12 +247,14 @@ impl Copy {
             .args(["ls-files", "-co", "--exclude-standard", "-z"])
             .current_dir(root)
             .output();
-        let files = files.expect("git").stdout;
-        for file in String::from_utf8(files).expect("names").split_terminator('\0') {
+        let files = String::from_utf8(files.expect("git").stdout).expect("names");
+        let files: HashSet<&str> =
+            files.split_terminator('\0').filter(|file| root.join(file).is_file()).collect();
+        remove_others(&copy, &copy, &files);
+        for file in files {
             let (from, to) = (root.join(file), copy.join(file));
-            let Ok(content) = fs::read(&from) else { continue };
             // What has not changed keeps its time, so that it is not built again.
-            if fs::read(&to).ok().as_ref() != Some(&content) {
+            if fs::read(&to).ok() != fs::read(&from).ok() {
                 fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
                 fs::copy(&from, &to).expect("a copy");
             }

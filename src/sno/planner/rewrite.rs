@@ -110,12 +110,10 @@ impl Table {
             return;
         }
         for &index in nodes((*self.relation).indexlist) {
-            let index = &mut *index.cast::<IndexOptInfo>();
-            if !index.indpred.is_null() {
-                // That of a hypothetical index (hypopg) is the other library's, for longer than this planning.
-                index.indpred = copy(index.indpred.cast()).cast();
-                self.clauses(index.indpred, RESTRICTIONS);
-            }
+            let IndexOptInfo { indpred, .. } = &mut *index.cast();
+            // That of a hypothetical index (hypopg) is the other library's, for longer than this planning.
+            *indpred = copy(indpred.cast()).cast();
+            self.clauses(*indpred, RESTRICTIONS);
         }
         for &quals in nodes(entry.securityQuals) {
             self.clauses(quals.cast(), RESTRICTIONS);
