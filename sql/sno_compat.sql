@@ -106,14 +106,12 @@ CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANG
 COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 at or after a time';
 CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
-CREATE FUNCTION sno_internal.uid60_to_bigint(uid60) RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
-COMMENT ON FUNCTION sno_internal.uid60_to_bigint(uid60) IS 'internal: the number of a uid60';
 CREATE FUNCTION sno_internal.uid60_from_bigint(bigint) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
 CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_sno(uid60, integer) IS 'the same ID as a sno';
 
-CREATE CAST (uid60 AS bigint) WITH FUNCTION sno_internal.uid60_to_bigint(uid60);
+CREATE CAST (uid60 AS bigint) WITHOUT FUNCTION;
 COMMENT ON CAST (uid60 AS bigint) IS 'the number';
 CREATE CAST (bigint AS uid60) WITH FUNCTION sno_internal.uid60_from_bigint(bigint);
 COMMENT ON CAST (bigint AS uid60) IS 'from a number of 60 bits';
@@ -159,6 +157,11 @@ CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid AS 'MODULE_PATHNAME
 COMMENT ON FUNCTION uniqueid_upper(timestamptz) IS 'largest time-sequential uniqueid at or before a time';
 CREATE FUNCTION uniqueid_to_sno(uniqueid, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_to_sno(uniqueid, integer) IS 'the same ID as a sno';
+
+CREATE CAST (uniqueid AS bigint) WITHOUT FUNCTION;
+COMMENT ON CAST (uniqueid AS bigint) IS 'the 8 bytes as a signed number';
+CREATE CAST (bigint AS uniqueid) WITHOUT FUNCTION;
+COMMENT ON CAST (bigint AS uniqueid) IS 'from a number of the same 8 bytes';
 
 --
 -- gid

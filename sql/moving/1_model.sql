@@ -24,6 +24,9 @@
     \set functions ''
 \endif
 
+-- A name, which can be quoted.
+\set name '(?:"(?:[^"]|"")*"|[^\\s"])+'
+
 -- Queries begin with these. A key is a primary key's column that is generated, or a uuid, or a text called id, or one that is named. The
 -- columns that move are the keys, and what refers to them by foreign keys, to any depth, or is said to refer to them.
 SELECT $$
@@ -51,14 +54,15 @@ SELECT $$
         WHERE contype = 'f' AND conparentid = 0),
     line AS (  -- of what the catalogs don't say
         SELECT n, coalesce(m[1], line) AS name, m[2] AS key_name, nullif(m[3], '') AS condition
-        FROM regexp_split_to_table(:'references', E'\n') WITH ORDINALITY l(line, n), regexp_match(line, '^\s*(\S+)\s+(\S+)\s*(.*)$') m
+        FROM regexp_split_to_table(:'references', E'\n') WITH ORDINALITY l(line, n), regexp_match(line, '^\s*(' || :'name' || ')\s+(' || :'name' || ')\s*(.*)$') m
         WHERE line ~ '\S'),
     said AS (
         SELECT r.rel, r.attname, k.rel AS key_rel, k.attname AS key_name, condition, n
         FROM line JOIN col r USING (name) JOIN col k ON k.name = line.key_name),
     wanted AS (  -- orders.id, or all keys of orders
-        SELECT n AS wanted, coalesce(to_regclass(n), to_regclass(m[1])) AS rel, CASE WHEN to_regclass(n) IS NULL THEN m[2] END AS attname
-        FROM regexp_split_to_table(trim(:'keys'), '\s+') n, regexp_match(n, '^(.*?)\.?([^.]*)$') m WHERE n <> ''),
+        SELECT n AS wanted, coalesce(whole, to_regclass(array_to_string(words[:last - 1], '.'))) AS rel, CASE WHEN whole IS NULL THEN (parse_ident(n))[last] END AS attname
+        FROM regexp_matches(:'keys', :'name', 'g') found(m), LATERAL (SELECT m[1], ARRAY (SELECT quote_ident(word) FROM unnest(parse_ident(m[1])) word)) w(n, words),
+            cardinality(words) last, LATERAL (SELECT CASE WHEN last < 3 THEN to_regclass(n) END) r(whole)),
     key AS (
         SELECT col.* FROM col JOIN pg_constraint ON conrelid = rel AND contype = 'p' AND attnum = ANY (conkey)
         LEFT JOIN wanted w ON w.rel = col.rel AND coalesce(w.attname = col.attname, true)
@@ -81,6 +85,20 @@ SELECT $$
         JOIN pg_attrdef ON pg_attrdef.oid = objid AND adrelid = rel JOIN col g USING (rel)
         WHERE g.attnum = adnum AND g.attgenerated <> ''),
     mcol AS (SELECT col.*, (rel, attname) IN (SELECT rel, attname FROM key) AS is_key FROM moved JOIN col USING (rel, attname)),
+    refused AS (  -- nothing is written then
+        SELECT 'not found' AS what, wanted AS object, 'no such key' AS action
+        FROM wanted WHERE NOT EXISTS (SELECT FROM key WHERE key.rel = wanted.rel AND coalesce(key.attname = wanted.attname, true))
+        UNION
+        SELECT 'not found', format('%s %s', name, key_name), 'no such columns' FROM line WHERE n NOT IN (SELECT n FROM said)
+        UNION
+        SELECT 'not found', name, 'no such function: with the types of its arguments' FROM replaced WHERE func IS NULL
+        UNION
+        SELECT 'inheritance', format('%s of %s', inhrelid::regclass, inhparent::regclass), 'not with these steps: a key is unique in one table only, and triggers do not fire in the others'
+        FROM pg_inherits JOIN root ON part = inhrelid AND NOT relispartition WHERE inhparent IN (SELECT rel FROM mcol) OR inhrelid IN (SELECT rel FROM mcol)
+        UNION
+        SELECT 'partition key', name, 'not with these steps, as no row may change its partition: see Partitioned tables'
+        FROM mcol JOIN pg_partitioned_table ON partrelid = rel WHERE attnum = ANY (partattrs)
+           OR EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = rel AND objsubid = 0 AND refobjid = rel AND refobjsubid = attnum)),
     part AS (  -- the moved columns of tables and their partitions
         SELECT part, mcol.rel, a.attnum, mcol.attname, name FROM mcol JOIN root USING (rel)
         JOIN pg_attribute a ON attrelid = part AND a.attname = mcol.attname),

@@ -12,20 +12,7 @@ FROM key LEFT JOIN birth USING (rel) ORDER BY 1::text;
 
 \echo '* What there is to do, by the steps of docs/moving.md'
 WITH RECURSIVE :found
-SELECT 0 AS step, 'not found' AS what, wanted AS object, 'no such key' AS action
-FROM wanted WHERE NOT EXISTS (SELECT FROM key WHERE key.rel = wanted.rel AND coalesce(key.attname = wanted.attname, true))
-UNION
-SELECT 0, 'not found', format('%s %s', name, key_name), 'no such columns' FROM line WHERE n NOT IN (SELECT n FROM said)
-UNION
-SELECT 0, 'not found', name, 'no such function: with the types of its arguments' FROM replaced WHERE func IS NULL
-UNION
-SELECT 0, 'inheritance', format('%s of %s', inhrelid::regclass, inhparent::regclass), 'not with these steps: a key is unique in one table only, and triggers do not fire in the others'
-FROM pg_inherits JOIN root ON part = inhrelid AND NOT relispartition
-WHERE inhparent IN (SELECT rel FROM mcol) OR inhrelid IN (SELECT rel FROM mcol)
-UNION
-SELECT 0, 'partition key', name, 'not with these steps, as no row may change its partition: see Partitioned tables'
-FROM mcol JOIN pg_partitioned_table ON partrelid = rel WHERE attnum = ANY (partattrs)
-   OR EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = rel AND objsubid = 0 AND refobjid = rel AND refobjsubid = attnum)
+SELECT 0 AS step, what, object, action FROM refused
 UNION
 SELECT 0, 'part of a key', name, 'is it unique by itself? else not with these steps'
 FROM mcol WHERE is_key AND NOT generated AND family <> 'uuid' AND NOT EXISTS (

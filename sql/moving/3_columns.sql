@@ -10,6 +10,17 @@
     SELECT CASE WHEN :'from' = 'sno' AND :'to' = 'uuid' THEN 'sno_to_uuidv7(id)' ELSE '' END AS value \gset
 \endif
 
+CREATE TEMP TABLE refused AS WITH RECURSIVE :found SELECT * FROM refused;
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM refused) THEN
+        RAISE EXCEPTION 'nothing is written, as some keys cannot move with these steps' USING ERRCODE = 'feature_not_supported',
+            DETAIL = (SELECT string_agg(format('%s %s: %s', what, object, action), E'\n' ORDER BY what, object) FROM refused),
+            HINT = 'Name the other keys in "keys".';
+    END IF;
+END
+$$;
+
 -- Names are resolved as the session sees them, and written with their schemas.
 CREATE TEMP TABLE found_columns AS WITH RECURSIVE :found
     SELECT mcol.rel, mcol.relname, mcol.relkind, mcol.attnum, mcol.attname, is_key, mcol.attgenerated, mcol.attnotnull,
@@ -27,40 +38,46 @@ CREATE TEMP TABLE found_fkeys AS WITH RECURSIVE :found
     SELECT DISTINCT oid FROM fkey JOIN moved USING (rel, attname) JOIN moved k ON k.rel = key_rel AND k.attname = key_name;
 CREATE TEMP TABLE said_times AS
     SELECT to_regclass(m[1])::oid AS rel, m[2] AS expression
-    FROM regexp_split_to_table(:'times', E'\n') line, regexp_match(line, '^\s*(\S+)\s+(.*)$') m WHERE m IS NOT NULL;
+    FROM regexp_split_to_table(:'times', E'\n') line, regexp_match(line, '^\s*(' || :'name' || ')\s+(.*)$') m WHERE m IS NOT NULL;
 CREATE TEMP TABLE replaced_functions AS WITH RECURSIVE :found
     SELECT func FROM replaced WHERE func IS NOT NULL;
 CREATE TEMP TABLE options AS
-    SELECT coalesce(max(quote_ident(nspname) || '.'), '') AS schema, coalesce(format_type(to_regtype(:'to'), NULL), :'to') AS type,
-           CASE WHEN :'from' = 'sno' THEN '_new' ELSE '_sno' END AS suffix, :'from' AS source, to_regtype(:'to') AS type_oid,
+    SELECT quote_ident(nspname) || '.' AS schema, format_type(t.oid, NULL) AS type, CASE WHEN :'from' = 'sno' THEN '_new' ELSE '_sno' END AS suffix, :'from' AS source, t.oid AS type_oid,
            (SELECT format('%I.', nspname) FROM pg_proc p JOIN pg_namespace s ON s.oid = pronamespace
             WHERE proname = substring(:'value' FROM '^\w+') AND pg_function_is_visible(p.oid) LIMIT 1) || nullif(:'value', '') AS value
-    FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'sno';
+    FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
+    JOIN pg_type t ON t.oid = CASE :'to' WHEN 'sno' THEN format('%I.sno', nspname) ELSE :'to' END::regtype WHERE extname = 'sno';
+SELECT current_setting('search_path') AS path \gset
 SET search_path = pg_catalog;
-UPDATE options SET type = coalesce(format_type(type_oid, NULL), type);
-ALTER TABLE options ADD key_default text;
-UPDATE options SET key_default =
+UPDATE options SET type = format_type(type_oid, NULL);
+ALTER TABLE options ADD key_default text, ADD path text;
+UPDATE options SET path = :'path', key_default =
     CASE WHEN :'to' = 'sno' THEN schema || 'sno_new()' WHEN to_regprocedure('uuidv7()') IS NOT NULL THEN 'uuidv7()' ELSE 'gen_random_uuid()' END;
 
--- A name of at most 63 bytes.
-CREATE FUNCTION pg_temp.name(base text, suffix text) RETURNS text LANGUAGE sql IMMUTABLE
-RETURN (SELECT left(base, n) || suffix FROM generate_series(63, 0, -1) n WHERE octet_length(left(base, n) || suffix) <= 63 LIMIT 1);
+-- A name of at most 63 bytes, with the number in it if it is cut or taken.
+CREATE FUNCTION pg_temp.name(base text, suffix text, number bigint, is_taken boolean DEFAULT false) RETURNS text LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN octet_length(base || suffix) <= 63 AND NOT is_taken THEN base || suffix ELSE (
+    SELECT left(base, n) || numbered FROM concat('_', number, suffix) numbered, generate_series(63, 0, -1) n WHERE octet_length(left(base, n) || numbered) <= 63 LIMIT 1) END;
+-- The same for a new relation, quoted; without its schema, which is quoted here.
+CREATE FUNCTION pg_temp.relation_name(schema text, base text, suffix text, number bigint) RETURNS text LANGUAGE sql STABLE
+RETURN quote_ident(pg_temp.name(base, suffix, number, to_regclass(format('%s.%I', schema, base || suffix)) IS NOT NULL));
 
 CREATE TEMP TABLE tables AS
     SELECT rel, format('%I.%I', nspname, f.relname) AS t, quote_ident(nspname) AS nsp, f.relname, f.relkind, bool_or(is_key) AS has_key,
            row_number() OVER (ORDER BY bool_or(is_key) DESC, rel) AS place
     FROM found_columns f JOIN pg_class ON pg_class.oid = rel JOIN pg_namespace n ON n.oid = relnamespace GROUP BY rel, nspname, f.relname, f.relkind;
+CREATE FUNCTION pg_temp.has_column(of oid, name text) RETURNS boolean LANGUAGE sql STABLE
+RETURN EXISTS (SELECT FROM pg_attribute WHERE attrelid = of AND attname = name AND NOT attisdropped);
 CREATE TEMP TABLE columns AS
     WITH named AS (
-        SELECT f.*, t, nsp, place, CASE WHEN source = 'sno' THEN pg_temp.name('new_' || attname, '')
-            WHEN is_key AND 1 = row_number() OVER (PARTITION BY f.rel ORDER BY is_key DESC, attnum) THEN 'sno'
-            ELSE pg_temp.name(regexp_replace(attname, '(_id|Id)$', ''), '_sno') END AS wish
-        FROM found_columns f JOIN tables USING (rel), options),
+        SELECT f.*, t, nsp, place, CASE WHEN source = 'sno' THEN 'new_' || attname WHEN is_key AND NOT is_second THEN 'sno'
+            ELSE regexp_replace(attname, '(_id|Id)$', '') || '_sno' END AS wish
+        FROM (SELECT *, 1 < row_number() OVER (PARTITION BY rel ORDER BY is_key DESC, attnum) AS is_second FROM found_columns) f JOIN tables USING (rel), options),
     chosen AS (
-        SELECT n.*, CASE WHEN EXISTS (SELECT FROM pg_attribute a WHERE attrelid = rel AND a.attname = wish) OR 1 < row_number() OVER (PARTITION BY rel, wish ORDER BY attnum)
-                         THEN pg_temp.name(n.attname, suffix) ELSE wish END AS new
-        FROM named n, options)
-    SELECT c.*, quote_ident(c.attname) AS c, quote_ident(new) AS n, quote_ident(pg_temp.name('old_' || c.attname, '')) AS o,
+        SELECT n.*, pg_temp.name(wish, '', attnum, pg_temp.has_column(rel, wish) OR 1 < row_number() OVER (PARTITION BY rel, wish ORDER BY attnum)) AS new,
+               pg_temp.name('old_' || attname, '', attnum, pg_temp.has_column(rel, 'old_' || attname)) AS old
+        FROM named n)
+    SELECT c.*, quote_ident(c.attname) AS c, quote_ident(new) AS n, quote_ident(old) AS o,
            format_type(atttypid, NULL) AS type, atttypid, atttypmod, attcollation, pg_get_expr(adbin, adrelid) AS expression, typelem <> 0 AND typlen = -1 AS is_array,
            -- Whether rows that are written after the switch have an old key, too.
            coalesce(NOT is_key OR filled_as IS NOT NULL, false) AS keeps_old
@@ -77,6 +94,30 @@ CREATE TEMP TABLE parts AS
     SELECT rel, p.relid::oid AS part, p.isleaf, level, format('%I.%I', nspname, k.relname) AS t, quote_ident(nspname) AS nsp, k.relname, place
     FROM tables CROSS JOIN pg_partition_tree(rel) p JOIN pg_class k ON k.oid = p.relid JOIN pg_namespace n ON n.oid = k.relnamespace;
 INSERT INTO parts SELECT rel, rel, true, 0, t, nsp, relname, place FROM tables WHERE rel NOT IN (SELECT part FROM parts);
+
+-- An expression without casts of moved columns, also of views, that the new type does not have: those to the base type that PostgreSQL shows
+-- for each use of a domain, and to text in comparisons of varchar, and those to uuid that a move to sno has put into indexes.
+CREATE TEMP TABLE casts AS
+    WITH used AS (
+        SELECT atttypid, attname FROM columns UNION
+        SELECT a.atttypid, a.attname FROM pg_attribute a JOIN found_objects ON classid = 'pg_class'::regclass AND attrelid = objid WHERE a.atttypid IN (SELECT atttypid FROM columns)),
+    escaped AS (
+        SELECT typtype, atttypid, format('((?:[[:alnum:]_]+\.|"[^"]+"\.)?%s)', regexp_replace(quote_ident(attname), '(\W)', '\\\1', 'g')) AS name,
+               regexp_replace(format_type(typbasetype, NULL), '(\W)', '\\\1', 'g') AS base
+        FROM used JOIN pg_type t ON t.oid = atttypid)
+    SELECT format('\(%s\)::%s\M', name, base) AS pattern FROM escaped WHERE typtype = 'd'
+    UNION SELECT format(p, name) FROM escaped, unnest(ARRAY['\(%s\)::text(?= (?:[=<>]+|(?:NOT )?IN) )', '(?<= [=<>]{1,2} )\(%s\)::text\M']) p WHERE atttypid = 'varchar'::regtype
+    UNION SELECT format('\(\(%s\)::uuid\)', name) FROM escaped, options WHERE source = 'sno';
+CREATE FUNCTION pg_temp.without_casts(expression text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    found text;
+BEGIN
+    FOR found IN SELECT pattern FROM casts LOOP
+        expression := regexp_replace(expression, found, '\1', 'g');
+    END LOOP;
+    RETURN expression;
+END
+$$;
 
 -- An expression with other names, which are given as they are written in it: no part of a string, no function, type or schema.
 CREATE FUNCTION pg_temp.renamed(expression text, names jsonb) RETURNS text LANGUAGE sql STABLE
@@ -100,7 +141,7 @@ DECLARE
     one text;
 BEGIN
     IF of.attgenerated <> '' THEN
-        RETURN pg_temp.renamed(of.expression, pg_temp.row_names(of.rel, prefix, NOT back)
+        RETURN pg_temp.renamed(pg_temp.without_casts(of.expression), pg_temp.row_names(of.rel, prefix, NOT back)
             || CASE WHEN prefix = 'NEW.' THEN '{}' ELSE (
                 SELECT coalesce(jsonb_object_agg(c, pg_temp.value(columns, prefix, back)), '{}') FROM columns WHERE rel = of.rel AND attgenerated = '' AND NOT is_key) END);
     ELSIF computed IS NOT NULL AND of.is_array THEN
@@ -127,7 +168,7 @@ $$;
 -- The trigger of a table and its function: zz_moving fills new columns until the switch, zz_moved the old ones after it, zz_generated goes on
 -- doing what generated columns did. They are the last triggers to fire, since another one may change what they read.
 CREATE FUNCTION pg_temp.trigger_name(of tables, kind text) RETURNS text LANGUAGE sql STABLE
-RETURN of.nsp || '.' || quote_ident(pg_temp.name(of.relname, '_' || kind));
+RETURN of.nsp || '.' || quote_ident(pg_temp.name(of.relname, '_' || kind, of.rel::bigint));
 CREATE FUNCTION pg_temp.create_trigger(of tables, kind text) RETURNS text LANGUAGE plpgsql STABLE AS $create$
 DECLARE
     function text := pg_temp.trigger_name(of, kind);

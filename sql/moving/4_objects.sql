@@ -9,14 +9,14 @@ RETURN CASE WHEN description IS NULL THEN '' ELSE format(E'\nCOMMENT ON %s %s IS
 -- Who may do what. What CREATE and default privileges have granted before goes away.
 CREATE FUNCTION pg_temp.rights(kind text, object text, of oid, acl aclitem[], columns text DEFAULT '') RETURNS text LANGUAGE sql
 RETURN coalesce((
-    SELECT string_agg(format(E'\nREVOKE ALL ON %s%s FROM %s;', CASE kind WHEN 'FUNCTION' THEN 'FUNCTION ' END, object, g), '' ORDER BY g)
+    SELECT string_agg(format(E'\nREVOKE ALL ON %s%s FROM %s;', CASE kind WHEN 'FUNCTION' THEN 'ROUTINE ' END, object, g), '' ORDER BY g)
     FROM (SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS g, grantee
           FROM (SELECT aclexplode(defaclacl) AS a FROM pg_default_acl WHERE defaclobjtype = CASE kind WHEN 'FUNCTION' THEN 'f' ELSE 'r' END) d, LATERAL (SELECT (a).grantee) x
           UNION SELECT 'PUBLIC', 0 WHERE kind = 'FUNCTION' AND acl IS NOT NULL) r
     WHERE grantee <> of AND columns = ''), '') || coalesce((
-    SELECT string_agg(format(E'\nGRANT %s ON %s%s TO %s%s;', privileges, CASE kind WHEN 'FUNCTION' THEN 'FUNCTION ' END, object, g, CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY g, privileges)
+    SELECT string_agg(format(E'\nGRANT %s ON %s%s TO %s%s;', privileges, CASE kind WHEN 'FUNCTION' THEN 'ROUTINE ' END, object, g, CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY g, privileges)
     FROM (SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS g, is_grantable, string_agg(privilege_type || columns, ', ' ORDER BY privilege_type) AS privileges
-          FROM aclexplode(acl) WHERE grantee <> of GROUP BY grantee, is_grantable) r), '');
+          FROM aclexplode(coalesce(acl, CASE WHEN kind = 'FUNCTION' AND EXISTS (SELECT FROM pg_default_acl WHERE defaclobjtype = 'f') THEN acldefault('f', of) END)) WHERE grantee <> of GROUP BY grantee, is_grantable) r), '');
 
 -- The comment, rights and statistics of a column, for a column that takes its place.
 CREATE FUNCTION pg_temp.column_state(t text, of oid, attribute pg_attribute, c text) RETURNS text LANGUAGE sql
@@ -131,6 +131,7 @@ BEGIN
     END CASE;
     undrops := coalesce(undrops, drops);
     undone := coalesce(undone, creates);
+    creates := pg_temp.without_casts(creates);
 END
 $$;
 CREATE TEMP TABLE objects AS SELECT classid, objid, level, s.* FROM found_objects, pg_temp.statements(classid, objid) s;

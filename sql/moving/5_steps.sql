@@ -9,19 +9,23 @@ CREATE TEMP TABLE indexes AS
            substring(pg_get_indexdef(i.indexrelid) FROM ' (USING .*)$') AS tail, pg_get_constraintdef(k.oid) AS constraint_tail,
            (SELECT jsonb_object_agg(o.c, CASE WHEN amname IN ('gin', 'gist', 'spgist') AND source <> 'sno' AND NOT is_array THEN format('((%s)::uuid)', n) ELSE n END)
             FROM columns o, options WHERE o.rel = p.rel) AS names,
-           quote_ident(pg_temp.name(c.relname, suffix)) AS new, quote_ident(pg_temp.name('old_' || c.relname, '')) AS old
+           pg_temp.relation_name(nsp, c.relname, suffix, c.oid::bigint) AS new, pg_temp.relation_name(nsp, 'old_' || c.relname, '', c.oid::bigint) AS old
     FROM parts p JOIN pg_index i ON indrelid = part JOIN pg_class c ON c.oid = indexrelid JOIN pg_am ON pg_am.oid = relam CROSS JOIN options
     LEFT JOIN pg_constraint k ON conindid = indexrelid AND conrelid = part AND contype IN ('p', 'u', 'x')
     WHERE EXISTS (SELECT FROM pg_attribute a JOIN columns ON columns.rel = p.rel AND columns.attname = a.attname WHERE attrelid = part
                   AND (a.attnum = ANY (indkey) OR EXISTS (SELECT FROM pg_depend WHERE objid = indexrelid AND refobjid = part AND refobjsubid = a.attnum)));
 -- The definition on the new columns.
 ALTER TABLE indexes ADD new_tail text;
-UPDATE indexes SET new_tail = pg_temp.renamed(coalesce(CASE contype WHEN 'x' THEN constraint_tail END, tail), names);
-UPDATE indexes SET new_tail = replace(new_tail, format('((%s)::uuid)', n), n) FROM columns, options WHERE columns.rel = indexes.rel AND source = 'sno';
+UPDATE indexes SET new_tail = pg_temp.renamed(pg_temp.without_casts(coalesce(CASE contype WHEN 'x' THEN constraint_tail END, tail)), names);
+
+-- From PostgreSQL 18 on, NOT NULL has a name, which partitions can have chosen for themselves.
+ALTER TABLE columns ADD not_null text, ADD old_not_null text;
+UPDATE columns SET not_null = found.conname, old_not_null = pg_temp.name('old_' || found.conname, '', columns.attnum)
+FROM pg_constraint found WHERE conrelid = rel AND contype = 'n' AND conkey = ARRAY[attnum] AND relkind = 'r';
 
 -- Foreign keys between moved columns; kind: 'of partitions', where the table is partitioned; 'to partitions', where the other one is.
 CREATE TEMP TABLE fkeys AS
-    SELECT k.oid, conname, conrelid, conrelid::regclass::text AS t, quote_ident(conname) AS old, quote_ident(pg_temp.name(conname, suffix)) AS new, convalidated,
+    SELECT k.oid, conname, conrelid, conrelid::regclass::text AS t, quote_ident(conname) AS old, quote_ident(pg_temp.name(conname, suffix, k.oid::bigint)) AS new, convalidated,
            regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$', '') AS old_definition, NULL::text AS definition, p.rel,
            r.relkind = 'p' AS of_partitions, f.relkind = 'p' OR f.relispartition AS to_partitions, q.rel AS key_rel, obj_description(k.oid, 'pg_constraint') AS description
     FROM found_fkeys JOIN pg_constraint k USING (oid) JOIN parts p ON part = conrelid JOIN parts q ON q.part = confrelid
@@ -48,7 +52,8 @@ CREATE FUNCTION pg_temp.is_switched() RETURNS text LANGUAGE sql
 RETURN (SELECT format('EXISTS (SELECT FROM pg_attribute WHERE attrelid = %L::regclass AND attname = %L AND NOT attisdropped)', t, (parse_ident(o))[1]) FROM columns ORDER BY place, attnum LIMIT 1);
 
 -- Step 1. The ID of a row that is new, and of one that is there.
-CREATE FUNCTION pg_temp.sequence(of columns) RETURNS text LANGUAGE sql RETURN of.nsp || '.' || quote_ident(pg_temp.name(of.relname || '_' || of.attname, '_seq'));
+CREATE FUNCTION pg_temp.sequence(of columns, suffix text DEFAULT '_seq') RETURNS text LANGUAGE sql
+RETURN of.nsp || '.' || pg_temp.relation_name(of.nsp, of.relname || '_' || of.attname, suffix, of.rel::bigint);
 CREATE FUNCTION pg_temp.new_default(of columns) RETURNS text LANGUAGE sql
 RETURN (SELECT CASE WHEN type IN ('bigint', 'integer') THEN format('nextval(%L)', pg_temp.sequence(of)) ELSE key_default END FROM options);
 
@@ -65,7 +70,8 @@ BEGIN
         RETURN NEXT format($s$-- Rows that are there get the numbers from 1, in the order of their keys, new ones those above.
 CREATE SEQUENCE IF NOT EXISTS %1$s;
 SELECT setval('%1$s', (SELECT count(*) + count(*) / 10 + 100000 FROM %2$s)) AS above \gset
-CREATE SEQUENCE IF NOT EXISTS %3$s;$s$, pg_temp.sequence(col), col.t, pg_temp.name(pg_temp.sequence(col), '_first'));
+CREATE SEQUENCE IF NOT EXISTS %3$s;
+ALTER SEQUENCE %1$s OWNER TO %4$s;$s$, pg_temp.sequence(col), col.t, pg_temp.sequence(col, '_first_seq'), (SELECT relowner::regrole FROM pg_class WHERE oid = col.rel));
         RETURN QUERY SELECT DISTINCT format('GRANT USAGE ON SEQUENCE %s TO %s;', pg_temp.sequence(col), CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END)
             FROM pg_class, aclexplode(relacl) WHERE oid = col.rel AND privilege_type = 'INSERT' AND grantee <> relowner;
     END LOOP;
@@ -197,7 +203,7 @@ BEGIN
             value := format('coalesce(%s, %s)', value, opt.key_default);
         END IF;
     END IF;
-    parts := jsonb_build_object('table', of.t, 'id', of.c, 'new', of.n, 'value', value, 'first', quote_literal(pg_temp.name(pg_temp.sequence(of), '_first')));
+    parts := jsonb_build_object('table', of.t, 'id', of.c, 'new', of.n, 'value', value, 'first', quote_literal(pg_temp.sequence(of, '_first_seq')));
     RETURN NEXT format(E'CALL %s(%L, %L, $$\n    %s$$, 1000);', pg_temp.names('fill_keys'), of.t, of.c, pg_temp.put(statement, parts));
     IF born IS NOT NULL AND opt.value IS NULL AND value <> '' THEN
         RETURN NEXT pg_temp.put($t$-- Rows of one time can have one ID: such rows get others.
@@ -231,7 +237,9 @@ DECLARE
     col columns;
     tab tables;
 BEGIN
-    RETURN NEXT E'SET statement_timeout = 0;\n-- As a superuser, to spare the tables'' own triggers:\n-- SET session_replication_role = replica;\n-- The last arguments are rows and pages of one transaction: smaller ones, if applications lock several rows in one.';
+    RETURN NEXT E'SET statement_timeout = 0;\nSET jit = off;\n-- As a superuser, to spare the tables'' own triggers:\n-- SET session_replication_role = replica;\n-- The last arguments are rows and pages of one transaction: smaller ones, if applications lock several rows in one.';
+    RETURN QUERY SELECT format(E'-- For the tables'' own triggers, which fire:\nSET search_path = %s;', path) FROM options
+    WHERE EXISTS (SELECT FROM pg_trigger JOIN parts ON part = tgrelid WHERE NOT tgisinternal);
     FOR col IN SELECT * FROM columns WHERE is_key ORDER BY place LOOP
         RETURN QUERY SELECT pg_temp.fill_key(col);
     END LOOP;
@@ -266,7 +274,7 @@ BEGIN
     RETURN QUERY SELECT pg_temp.table_fkeys(false, false);
 END
 $$;
-CREATE FUNCTION pg_temp.set_name(of columns) RETURNS text LANGUAGE sql RETURN pg_temp.name(of.relname || '_' || of.new, '_set');
+CREATE FUNCTION pg_temp.set_name(of columns) RETURNS text LANGUAGE sql RETURN pg_temp.name(of.relname || '_' || of.new, '_set', of.attnum);
 -- A foreign key of a partitioned table is added to each partition first, as it can't be NOT VALID (before 18); then the table's own takes these,
 -- and reads no rows.
 CREATE FUNCTION pg_temp.leaf_fkeys() RETURNS TABLE (t text, new text, old text, definition text, old_definition text, convalidated boolean, to_partitions boolean) LANGUAGE sql AS $$
@@ -288,7 +296,7 @@ $$;
 -- Step 4.
 CREATE FUNCTION pg_temp.step_4() RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN NEXT 'SET statement_timeout = 0;' || E'\n' || 'CREATE TEMP TABLE moving_left AS';
+    RETURN NEXT E'SET statement_timeout = 0;\nSET jit = off;\nCREATE TEMP TABLE moving_left AS';
     RETURN QUERY SELECT CASE WHEN 1 < row_number() OVER (ORDER BY place, attnum) THEN 'UNION ALL ' ELSE '' END || CASE WHEN is_key
             THEN format('SELECT ''%1$s.%2$s'' AS "column", count(*) FILTER (WHERE %3$s IS %4$s) AS "left", 0::bigint AS dangling FROM %1$s t', t, attname, n,
                         coalesce('DISTINCT FROM ' || CASE WHEN value IS NOT NULL THEN pg_temp.value(columns, 't.', false) END, 'NULL'))

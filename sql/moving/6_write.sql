@@ -23,10 +23,10 @@ RETURN pg_temp.put($$CREATE OR REPLACE FUNCTION {state}() RETURNS TABLE (object 
     UNION ALL SELECT n, 'statistics ' || stxname, pg_get_statisticsobjdef(s.oid) || stxowner::regrole FROM r JOIN pg_statistic_ext s ON stxrelid = r.oid
     UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg(attname ORDER BY attname) FROM pg_attribute WHERE attrelid = r.oid AND attnum = ANY (prattrs)), pg_get_expr(prqual, prrelid))
               FROM r JOIN pg_publication_rel ON prrelid = r.oid JOIN pg_publication b ON b.oid = prpubid
-    UNION ALL SELECT 'function ' || proname, 'owner, rights', concat_ws(', ', proowner::regrole, proacl, prosecdef, proconfig, obj_description(oid, 'pg_proc')) FROM pg_proc WHERE proname = ANY (ARRAY[{functions}]::name[])
+    UNION ALL SELECT 'function ' || proname, 'owner, rights', concat_ws(', ', proowner::regrole, ARRAY (SELECT a::text FROM unnest(coalesce(proacl, acldefault('f', proowner))) a ORDER BY 1), prosecdef, proconfig, obj_description(oid, 'pg_proc')) FROM pg_proc WHERE proname = ANY (ARRAY[{functions}]::name[])
 $state$;$$, jsonb_build_object('state', pg_temp.names('state'),
     'relations', (SELECT string_agg(quote_literal(name), ', ' ORDER BY name) FROM (SELECT t AS name FROM parts UNION SELECT objid::regclass::text FROM objects WHERE classid = 'pg_class'::regclass) r),
-    'columns', (SELECT string_agg(quote_literal(name), ', ' ORDER BY name) FROM (SELECT new AS name FROM columns UNION SELECT pg_temp.name('old_' || attname, '') FROM columns) r),
+    'columns', (SELECT string_agg(quote_literal(name), ', ' ORDER BY name) FROM (SELECT unnest(ARRAY[new, old]) AS name FROM columns) r),
     'own', (SELECT string_agg(quote_literal(name), ', ' ORDER BY name) FROM (
         SELECT unnest(parse_ident(new) || parse_ident(old)) AS name FROM indexes UNION SELECT unnest(parse_ident(new)) FROM fkeys UNION SELECT pg_temp.set_name(columns) FROM columns) r),
     'functions', coalesce((SELECT string_agg(DISTINCT quote_literal(proname), ', ') FROM objects JOIN pg_proc ON oid = objid WHERE classid = 'pg_proc'::regclass), '')));
@@ -68,22 +68,31 @@ CREATE FUNCTION pg_temp.renew_trigger_functions() RETURNS SETOF text LANGUAGE sq
     FROM parts JOIN pg_trigger ON tgrelid = part JOIN pg_proc p ON p.oid = tgfoid WHERE NOT tgisinternal ORDER BY 1
 $$;
 
+-- A column of a replica identity has to stay NOT NULL; the index of the new one gets it later.
+CREATE FUNCTION pg_temp.without_replica_identity() RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT format('ALTER TABLE %s REPLICA IDENTITY FULL;', t) FROM indexes WHERE indisreplident ORDER BY place
+$$;
+
 CREATE FUNCTION pg_temp.switch() RETURNS SETOF text LANGUAGE plpgsql AS $step$
 DECLARE
     opt options;
 BEGIN
     SELECT * INTO opt FROM options;
-    RETURN NEXT E'-- psql -v end=ROLLBACK tries it.\n\\if :{?end}\n\\else\n    \\set end COMMIT\n\\endif\nSET client_min_messages = warning;';
+    RETURN NEXT E'-- psql -v end=ROLLBACK tries it.\n\\if :{?end}\n\\else\n    \\set end COMMIT\n\\endif\nSET client_min_messages = warning;\nSET check_function_bodies = off;';
     RETURN NEXT pg_temp.unless(pg_temp.is_switched());
     RETURN QUERY SELECT pg_temp.begin();
     RETURN QUERY SELECT drops FROM objects WHERE drops IS NOT NULL ORDER BY level DESC, objid DESC;
     RETURN QUERY SELECT pg_temp.drop_trigger(tables, 'moving') FROM tables WHERE pg_temp.create_trigger(tables, 'moving') IS NOT NULL ORDER BY place;
+    RETURN QUERY SELECT pg_temp.without_replica_identity();
     RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %s;', t, old) FROM fkeys ORDER BY oid;
     RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %I;', t, conname) FROM indexes WHERE contype = 'p' AND NOT is_attached ORDER BY place;
     RETURN QUERY SELECT pg_temp.rename_indexes('u', false);
     RETURN QUERY SELECT concat_ws(E'\n',
-            CASE WHEN attnotnull THEN format(E'ALTER TABLE %1$s ALTER COLUMN %2$s SET NOT NULL;\nALTER TABLE %1$s DROP CONSTRAINT %3$I;', t, n, pg_temp.set_name(columns)) END,
-            CASE WHEN attnotnull AND NOT keeps_old THEN format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', t, c) END,
+            CASE WHEN attnotnull AND NOT keeps_old THEN format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', t, c)
+                 WHEN not_null IS NOT NULL THEN format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I;', t, not_null, old_not_null) END,
+            CASE WHEN not_null IS NOT NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I NOT NULL %s;', t, not_null, n)
+                 WHEN attnotnull THEN format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', t, n) END,
+            CASE WHEN attnotnull THEN format('ALTER TABLE %s DROP CONSTRAINT %I;', t, pg_temp.set_name(columns)) END,
             CASE WHEN filled_as LIKE 'uuid w%' THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT gen_random_uuid();', t, c)
                  WHEN filled_as LIKE 'sno w%' THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %ssno_new();', t, c, opt.schema) END,
             CASE WHEN is_key AND opt.value IS NOT NULL THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', t, n, pg_temp.new_default(columns)) END,
@@ -116,16 +125,20 @@ DECLARE
     opt options;
 BEGIN
     SELECT * INTO opt FROM options;
-    RETURN NEXT 'SET client_min_messages = warning;';
+    RETURN NEXT E'SET client_min_messages = warning;\nSET check_function_bodies = off;';
     RETURN NEXT pg_temp.unless('NOT ' || pg_temp.is_switched());
     RETURN QUERY SELECT pg_temp.begin();
     RETURN QUERY SELECT undrops FROM objects WHERE undrops IS NOT NULL ORDER BY level DESC, objid DESC;
     RETURN QUERY SELECT pg_temp.drop_trigger(tables, kind) FROM tables, unnest(ARRAY['moved', 'generated']) kind WHERE pg_temp.create_trigger(tables, kind) IS NOT NULL ORDER BY place, kind;
+    RETURN QUERY SELECT pg_temp.without_replica_identity();
     RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %s;', t, old) FROM fkeys ORDER BY oid;
     RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %I;', t, conname) FROM indexes WHERE contype = 'p' AND NOT is_attached ORDER BY place;
     RETURN QUERY SELECT concat_ws(E'\n',
             format(E'ALTER TABLE %1$s RENAME COLUMN %2$s TO %3$s;\nALTER TABLE %1$s RENAME COLUMN %4$s TO %2$s;', t, c, n, o),
-            CASE WHEN attnotnull AND NOT keeps_old THEN format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', t, c) END,
+            CASE WHEN attnotnull THEN format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', t, n) END,
+            CASE WHEN not_null IS NOT NULL AND keeps_old THEN format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I;', t, old_not_null, not_null)
+                 WHEN not_null IS NOT NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I NOT NULL %s;', t, not_null, c)
+                 WHEN attnotnull AND NOT keeps_old THEN format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', t, c) END,
             CASE WHEN filled_as LIKE '% without%' THEN format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', t, c) END,
             CASE WHEN is_key AND opt.value IS NOT NULL THEN format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;', t, n) END)
         FROM columns ORDER BY place, attnum;
@@ -154,7 +167,7 @@ BEGIN
     RETURN QUERY SELECT pg_temp.drop_trigger(tables, 'moved') FROM tables WHERE pg_temp.create_trigger(tables, 'moved') IS NOT NULL ORDER BY place;
     RETURN QUERY SELECT format('ALTER TABLE %s DROP CONSTRAINT %s;', t, old) FROM indexes WHERE contype = 'x' ORDER BY place;
     RETURN QUERY SELECT format('ALTER TABLE %s DROP COLUMN %s;', t, o) FROM columns ORDER BY place, attgenerated DESC, attnum;
-    RETURN QUERY SELECT format('DROP SEQUENCE %s;', pg_temp.name(pg_temp.sequence(columns), '_first')) FROM columns, options WHERE is_key AND value IS NULL AND options.type IN ('bigint', 'integer');
+    RETURN QUERY SELECT format('DROP SEQUENCE %s;', pg_temp.sequence(columns, '_first_seq')) FROM columns, options WHERE is_key AND value IS NULL AND options.type IN ('bigint', 'integer');
     RETURN NEXT pg_temp.put('DROP TABLE {progress}, {before};
 DROP PROCEDURE {fill_keys}, {fill_pages};
 DROP FUNCTION {report}, {state};

@@ -9,7 +9,7 @@ use sno_tests::{Mode, Server, Sql as _, as_server, code, error, major_version, p
 use super::workers_started;
 
 /// Everything that needs shared memory or a setting of the server's.
-const GENERATORS: [&str; 20] = [
+const GENERATORS: [&str; 17] = [
     "sno_new()",
     "sno_new(1)",
     "sno_new(1, now())",
@@ -22,9 +22,6 @@ const GENERATORS: [&str; 20] = [
     "(SELECT count(*) FROM sno_feeds)",
     "sno_seek_feed('kept', after => '2222222222222222')",
     "snowflake_si_new()",
-    "sno_internal.snowflake_si_base_clock()",
-    "snowflake_si_time(1)",
-    "snowflake_si_machine(1)",
     "uid60_new()",
     "uniqueid_new()",
     "(SELECT count(*) FROM sno_compat_generators)",
@@ -83,6 +80,25 @@ fn without_it_ids_are_read_and_none_is_made() {
         }
         refuses(&mut client, "INSERT INTO items DEFAULT VALUES");
         refuses(&mut client, "DO 'BEGIN PERFORM sno_new(1); END'");
+    }
+    // What a setting would say can be given.
+    for (query, argument) in [
+        ("snowflake_si_time(1)", "base_clock"),
+        ("snowflake_si_lower(now())", "base_clock"),
+        ("snowflake_si_machine(1)", "machine_bits"),
+        ("snowflake_si_inspect(1, '2020-01-01Z')", "machine_bits"),
+    ] {
+        let error = error(&mut client, &format!("SELECT {query}"));
+        assert_eq!(error.code().code(), "55000", "{query}: {error}");
+        let detail = format!(
+            "The default of the argument {argument} is a setting, which only a server that preloads sno has."
+        );
+        assert_eq!(error.detail(), Some(&*detail), "{query}");
+        let hint = error.hint().unwrap();
+        assert!(
+            hint.starts_with(&format!("Give the argument {argument}, or add \"sno\"")),
+            "{query}: {hint}"
+        );
     }
     for query in PURE {
         client.run(&format!("SELECT {query}"));

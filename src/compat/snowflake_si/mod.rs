@@ -5,6 +5,8 @@
 
 pub(crate) mod generate;
 
+use std::str::FromStr;
+
 use sno_core::{
     Sno,
     compat::{
@@ -24,6 +26,8 @@ use crate::{
         datum::Timestamp,
         errors::{Error, check_range},
         fmgr::{Row, export},
+        server::{is_preloaded, not_preloaded},
+        server_setting::Setting,
     },
 };
 
@@ -57,14 +61,27 @@ fn machine_bits(bits: i32) -> Result<u8, Error> {
     check_range("number of machine bits", bits, Machine::MAX_BITS.into()).map(|bits| bits as u8)
 }
 
+/// The setting that is the default of an argument. Without it, the argument can be given.
+fn default_of<T: FromStr<Err: ToString>>(argument: &str, setting: &Setting<T>) -> Result<T, Error> {
+    if is_preloaded() {
+        return setting.get();
+    }
+    Err(not_preloaded()
+        .detail(format!("The default of the argument {argument} is a setting, which only a server that preloads sno has."))
+        .hint(format!(
+            "Give the argument {argument}, or add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server."
+        )))
+}
+
 /// `snowflake_si_base_clock() → timestamptz`: the setting.
 fn snowflake_si_base_clock() -> Result<Timestamp, Error> {
-    BASE_CLOCK.get().map(|base: BaseClock| Timestamp::from_unix_micros(base.unix_millis() * 1000))
+    default_of("base_clock", &BASE_CLOCK)
+        .map(|base: BaseClock| Timestamp::from_unix_micros(base.unix_millis() * 1000))
 }
 
 /// `snowflake_si_machine_bits() → integer`: the setting.
 fn snowflake_si_machine_bits() -> Result<i32, Error> {
-    MACHINE.get().map(|machine: Machine| machine.bits().into())
+    default_of("machine_bits", &MACHINE).map(|machine: Machine| machine.bits().into())
 }
 
 /// `snowflake_si_time(bigint, timestamptz) → timestamptz`

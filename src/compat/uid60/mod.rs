@@ -21,7 +21,7 @@ use crate::{
 
 export! {
     uid60_time, uid60_worker, uid60_sequence, uid60_random, uid60_inspect, uid60_make, uid60_lower,
-    uid60_upper, uid60_to_bigint, uid60_from_bigint, uid60_to_sno,
+    uid60_upper, uid60_from_bigint, uid60_to_sno,
 }
 
 by_value! {
@@ -82,11 +82,6 @@ fn uid60_lower(time: Timestamp) -> Uid60 {
 /// `uid60_upper(timestamptz) → uid60`: the largest possible ID of the second of a time.
 fn uid60_upper(time: Timestamp) -> Uid60 {
     Uid60::upper_bound(time.unix_micros())
-}
-
-/// `uid60_to_bigint(uid60) → bigint`: the number.
-fn uid60_to_bigint(id: Uid60) -> i64 {
-    id.get() as i64
 }
 
 /// `uid60_from_bigint(bigint) → uid60`

@@ -48,7 +48,8 @@ FROM pg_cast WHERE ARRAY[castsource, casttarget] && '{uid60,uniqueid,gid}'::regt
 SELECT u::text, u::text::uid60, u::varchar(4), ARRAY[u]::text[] FROM (VALUES ('AZI9gACAQD'::uid60)) v(u);
 SELECT '268435456'::bigint::uid60, 'AZI9gACAQD'::uid60::bigint, 'AZI9gACAQD'::uid60::bytea,
        '\x001bc49800080403'::bytea::uid60, 'AZI9gACAQD'::uid60::timestamptz,
-       '\xcb54ecf2840a0015'::bytea::uniqueid, 'cb54ecf2840a0015'::uniqueid::bytea, 'cb54ecf2840a0015'::uniqueid::timestamptz;
+       '\xcb54ecf2840a0015'::bytea::uniqueid, 'cb54ecf2840a0015'::uniqueid::bytea, 'cb54ecf2840a0015'::uniqueid::timestamptz,
+       'cb54ecf2840a0015'::uniqueid::bigint, '-3795148059624996843'::bigint::uniqueid, '5'::bigint::uniqueid;
 SELECT '5rMH4TvfXM-4FzkJ37568tQv'::gid::uuid, '80018bcfe56800ff-ffffffffffffffff'::uuid::gid,
        '5rMH4TvfXM-4FzkJ37568tQv'::gid::bytea, '\x80018bcfe56800ffffffffffffffffff'::bytea::gid;
 SELECT command, answer('SELECT ' || command)
