@@ -85,6 +85,9 @@ SELECT $$
         JOIN pg_attrdef ON pg_attrdef.oid = objid AND adrelid = rel JOIN col g USING (rel)
         WHERE g.attnum = adnum AND g.attgenerated <> ''),
     mcol AS (SELECT col.*, (rel, attname) IN (SELECT rel, attname FROM key) AS is_key FROM moved JOIN col USING (rel, attname)),
+    partition_key AS (
+        SELECT rel, name FROM mcol JOIN pg_partitioned_table ON partrelid = rel WHERE attnum = ANY (partattrs)
+            OR EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = rel AND objsubid = 0 AND refobjid = rel AND refobjsubid = attnum)),
     refused AS (  -- nothing is written then
         SELECT 'not found' AS what, wanted AS object, 'no such key' AS action
         FROM wanted WHERE NOT EXISTS (SELECT FROM key WHERE key.rel = wanted.rel AND coalesce(key.attname = wanted.attname, true))
@@ -96,9 +99,7 @@ SELECT $$
         SELECT 'inheritance', format('%s of %s', inhrelid::regclass, inhparent::regclass), 'not with these steps: a key is unique in one table only, and triggers do not fire in the others'
         FROM pg_inherits JOIN root ON part = inhrelid AND NOT relispartition WHERE inhparent IN (SELECT rel FROM mcol) OR inhrelid IN (SELECT rel FROM mcol)
         UNION
-        SELECT 'partition key', name, 'not with these steps, as no row may change its partition: see Partitioned tables'
-        FROM mcol JOIN pg_partitioned_table ON partrelid = rel WHERE attnum = ANY (partattrs)
-           OR EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = rel AND objsubid = 0 AND refobjid = rel AND refobjsubid = attnum)),
+        SELECT 'partition key', name, 'not with these steps, as no row may change its partition: see Partitioned tables' FROM partition_key),
     part AS (  -- the moved columns of tables and their partitions
         SELECT part, mcol.rel, a.attnum, mcol.attname, name FROM mcol JOIN root USING (rel)
         JOIN pg_attribute a ON attrelid = part AND a.attname = mcol.attname),

@@ -14,6 +14,9 @@ FROM key LEFT JOIN birth USING (rel) ORDER BY 1::text;
 WITH RECURSIVE :found
 SELECT 0 AS step, what, object, action FROM refused
 UNION
+SELECT 0, 'reads such a table', pg_describe_object('pg_class'::regclass, ev_class, 0), format('goes on reading the old table, without an error: create it again for the new table in the place of %s', rel::regclass)
+FROM partition_key JOIN pg_depend ON refclassid = 'pg_class'::regclass AND refobjid = rel AND classid = 'pg_rewrite'::regclass JOIN pg_rewrite r ON r.oid = objid
+UNION
 SELECT 0, 'part of a key', name, 'is it unique by itself? else not with these steps'
 FROM mcol WHERE is_key AND NOT generated AND family <> 'uuid' AND NOT EXISTS (
     SELECT FROM pg_index WHERE indrelid = rel AND indisunique AND indnkeyatts = 1 AND indkey[0] = attnum AND indpred IS NULL)
@@ -71,6 +74,9 @@ SELECT 5, 'function by its type', func.name, 'its arguments or its result have t
 FROM func WHERE types && ARRAY (SELECT DISTINCT type FROM key) AND func IN (
     SELECT objid FROM needs WHERE classid = 'pg_proc'::regclass
     UNION ALL SELECT refobjid FROM pg_depend JOIN needs USING (classid, objid) WHERE refclassid = 'pg_proc'::regclass)
+UNION
+SELECT 6, 'filled by a trigger', format('%s by zz_generated', rel::regclass), 'rows that nobody writes keep the values of the old keys: UPDATE them after the switch'
+FROM mcol JOIN pg_trigger ON tgrelid = rel WHERE tgname = 'zz_generated'
 UNION
 SELECT 6, 'uses the creation time', pg_describe_object(classid, objid, 0), 'if the column is dropped: sno_time(id)'
 FROM birth JOIN pg_depend d ON refclassid = 'pg_class'::regclass AND refobjid = rel AND refobjsubid = attnum AND classid NOT IN ('pg_class'::regclass, 'pg_rewrite'::regclass)

@@ -366,7 +366,7 @@ const SHOP: &str = "
     CREATE TABLE events (id bigserial, inserted_at timestamptz, PRIMARY KEY (id, inserted_at)) PARTITION BY RANGE (inserted_at);
     CREATE TABLE payments (order_id bigint, paid date) PARTITION BY RANGE (paid); CREATE TABLE payments_1 PARTITION OF payments DEFAULT;
     ALTER TABLE payments_1 ADD FOREIGN KEY (order_id) REFERENCES orders;
-    CREATE TABLE files (order_id bigint REFERENCES orders, name text) PARTITION BY HASH (order_id);
+    CREATE TABLE files (order_id bigint REFERENCES orders, name text) PARTITION BY HASH (order_id); CREATE VIEW file_names AS SELECT name FROM files;
     CREATE TABLE late_orders (PRIMARY KEY (id)) INHERITS (orders);
     CREATE VIEW sums WITH (security_barrier) AS SELECT order_id, count(*) FROM lines GROUP BY 1;
     CREATE MATERIALIZED VIEW large AS SELECT * FROM sums WHERE count > 10; CREATE PUBLICATION some_columns FOR TABLE lines (order_id, n);
@@ -386,6 +386,7 @@ const TO_DO: &str = "
     0|partitioned table|files
     0|partitioned table|payments
     0|published|lines by some_columns
+    0|reads such a table|view file_names
     1|deferred foreign key|lines_order_id_fkey of lines
     1|generated column|orders.ref
     1|reference without a foreign key|comments.customer bigint
