@@ -183,6 +183,7 @@ fn dump(server: &Server) -> BTreeSet<String> {
             .collect::<Vec<_>>()
             .join("\n")
             .replace("((order_id)::uuid)", "order_id")
+            .replace("((\"order\")::uuid)", "\"order\"")
             .replace("(name, id)", "(id, name)")
             // What PostgreSQL shows of a domain and of varchar.
             .replace("(s.id)::text = (i.code)::text", "s.id = i.code")
@@ -198,7 +199,7 @@ fn dump(server: &Server) -> BTreeSet<String> {
             "SET DEFAULT",
             "IDENTITY",
             "_generated",
-            "_id_seq",
+            "_seq",
             "    RETURN NEW",
             "END\n$$",
             "SELECT pg_catalog.set",
