@@ -99,7 +99,10 @@ SELECT $$
         SELECT 'inheritance', format('%s of %s', inhrelid::regclass, inhparent::regclass), 'not with these steps: a key is unique in one table only, and triggers do not fire in the others'
         FROM pg_inherits JOIN root ON part = inhrelid AND NOT relispartition WHERE inhparent IN (SELECT rel FROM mcol) OR inhrelid IN (SELECT rel FROM mcol)
         UNION
-        SELECT 'partition key', name, 'not with these steps, as no row may change its partition: see Partitioned tables' FROM partition_key),
+        SELECT 'partition key', name, 'not with these steps, as no row may change its partition: see Partitioned tables' FROM partition_key
+        UNION
+        SELECT 'temporal key', format('%s of %s', conname, rel::regclass), 'not with these steps: WITHOUT OVERLAPS reads all rows under a lock'
+        FROM mcol JOIN pg_constraint ON conrelid = rel AND contype IN ('p', 'u') AND attnum = ANY (conkey) JOIN pg_index ON indexrelid = conindid AND indisexclusion),
     part AS (  -- the moved columns of tables and their partitions
         SELECT part, mcol.rel, a.attnum, mcol.attname, name FROM mcol JOIN root USING (rel)
         JOIN pg_attribute a ON attrelid = part AND a.attname = mcol.attname),

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, Stop, sql_file, text};
+use sno_tests::{Server, Sql as _, Stop, major_version, sql_file, text};
 
 /// A schema that has each thing once.
 const ALL: &str = include_str!("moving/all.sql");
@@ -450,6 +450,11 @@ fn the_check_names_what_there_is_to_do_and_nothing_else() {
         HINT:  Name the other keys in \"keys\".";
     assert!(errors.contains(reasons), "{errors}");
     assert!(refused("\\set keys 'comments.idd'").contains("not found comments.idd: no such key"));
+    if major_version(&mut server.connect()) >= 18 {
+        server.run("CREATE TABLE stays (customer_id bigint REFERENCES customers, during daterange, PRIMARY KEY (customer_id, during WITHOUT OVERLAPS))");
+        assert!(refused("\\set keys customers").contains("temporal key stays_pkey of stays: "));
+        server.run("DROP TABLE stays");
+    }
     // A role without rights sees the same, and a standby; some keys alone; those of sno.
     assert_eq!(part(&check(&server, "SET ROLE reader;"), "What there is to do"), expected);
     let standby = server.standby();
