@@ -95,7 +95,7 @@ impl Unit {
     pub(crate) fn show(self, value: f64) -> String {
         let scales: &[(f64, &str)] = match self {
             Self::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
-            Self::Bytes => &[(1.0, " B")],
+            Self::Bytes => &[(1e6, " MB"), (1e3, " kB"), (1.0, " B")],
             Self::PerSecond => &[(1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")],
             Self::Instructions if value < 1000.0 => return format!("{value:.1}"),
             Self::Instructions => return format!("{value:.0}"),

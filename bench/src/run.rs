@@ -6,7 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sno_tests::postgres::{Client, SimpleQueryMessage};
+use sno_tests::postgres::types::{FromSql, Type};
+use sno_tests::postgres::{self, Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
 use crate::consumers::{self, Waiters};
@@ -115,6 +116,19 @@ pub(crate) fn measure(size: Size, only: &[&str]) -> Result<(Run, Vec<String>)> {
     Ok((run, failed))
 }
 
+/// A value of any type in binary format.
+struct Raw(Vec<u8>);
+
+impl FromSql<'_> for Raw {
+    fn from_sql(_: &Type, raw: &[u8]) -> std::result::Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(raw.to_owned()))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
 struct Session {
     /// The session that all contenders share.
     client: Client,
@@ -200,7 +214,7 @@ impl Session {
         let rows: f64 = contender.fill("{rows}").parse()?;
         Ok(match figure.measure {
             Measure::Time => self.times(&of, 1)?[0],
-            Measure::TimeOfTen => self.times(&of, 10)?[0],
+            Measure::MeanTime(runs) => self.times(&of, runs)?[0],
             Measure::TimePerRow => {
                 let times = self.times(&of, 1)?;
                 (times[0] - times.get(1).unwrap_or(&0.0)) / rows
@@ -235,23 +249,38 @@ impl Session {
                 waiters.stop(&self.server, "quiet")?;
                 time
             }
+            Measure::Memory => {
+                let (statement, query) = of.split_once('\n').ok_or("no statement before the query")?;
+                let mut client = self.server.connect();
+                client.batch_execute(statement)?;
+                client.query_one(query, &[])?.get::<_, i64>(0) as f64
+            }
         })
     }
 
     /// The seconds of prepared statements, one in each line: the mean of so many executions.
-    fn times(&mut self, statements: &str, runs: u32) -> Result<Vec<f64>> {
+    fn times(&mut self, statements: &str, runs: usize) -> Result<Vec<f64>> {
         let mut times = Vec::new();
         for statement in statements.lines().filter(|statement| !statement.trim().is_empty()) {
             let context = |error| format!("{statement}: {error:?}");
             let prepared = self.client.prepare(statement).map_err(context)?;
+            let mut last = Raw(vec![0; 10]);
+            let mut execute = || -> std::result::Result<(), postgres::Error> {
+                if prepared.params().is_empty() {
+                    self.client.query(&prepared, &[])?;
+                } else if let Some(row) = self.client.query(&prepared, &[&last.0])?.last() {
+                    last = row.get(0);
+                }
+                Ok(())
+            };
             if runs > 1 {
-                self.client.query(&prepared, &[]).map_err(context)?;
+                execute().map_err(context)?;
             }
             let began = Instant::now();
             for _ in 0..runs {
-                self.client.query(&prepared, &[]).map_err(context)?;
+                execute().map_err(context)?;
             }
-            times.push(began.elapsed().as_secs_f64() / f64::from(runs));
+            times.push(began.elapsed().as_secs_f64() / runs as f64);
         }
         Ok(times)
     }

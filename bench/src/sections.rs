@@ -44,8 +44,9 @@ pub(crate) struct Figure {
 pub(crate) enum Measure {
     /// The time of a statement.
     Time,
-    /// The mean time of ten executions of a prepared statement, after one that does not count.
-    TimeOfTen,
+    /// The mean time of so many executions of a prepared statement, after one that does not count. If it has a parameter, that is
+    /// the last ID of the execution before, in binary, as of a client that pages through a table.
+    MeanTime(usize),
     /// The time of a statement for each row, less that of the second one if there is one.
     TimePerRow,
     /// The time that the planner takes for a query.
@@ -61,13 +62,15 @@ pub(crate) enum Measure {
     Latency,
     /// The processor time that so many sessions take in a second while they wait for rows of the feed `quiet`.
     Waiting,
+    /// What a query returns in a session that has executed the statement in the first line.
+    Memory,
 }
 
 impl Measure {
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Time | TimeOfTen | TimePerRow | Planning | Latency | Waiting => Unit::Seconds,
-            BytesPerRow => Unit::Bytes,
+            Time | MeanTime(_) | TimePerRow | Planning | Latency | Waiting => Unit::Seconds,
+            BytesPerRow | Memory => Unit::Bytes,
             Rate(..) | RateBesideWaiters => Unit::PerSecond,
         }
     }
@@ -100,7 +103,7 @@ const fn space(title: &'static str, contenders: Contenders, fill: &'static str) 
 }
 
 const fn hour(title: &'static str, query: &'static str) -> Figure {
-    Figure::new(title, Timed("value"), TimeOfTen, query)
+    Figure::new(title, Timed("value"), MeanTime(10), query)
 }
 
 const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Figure {
@@ -141,6 +144,18 @@ const fn latency(title: &'static str, ways: List) -> Figure {
     let feed = "SELECT sno_create_feed('{it}', '{it}', since => now(), margin => '{with} s')";
     Figure::new(title, Listed(ways), Latency, "{it} {with}").around(feed, "SELECT sno_drop_feed('{it}')")
 }
+
+/// A call of `sno_feed` beside what reads the same rows, from the start of the table for each sample.
+const fn calls(title: &'static str, count: usize, ways: List) -> Figure {
+    Figure::new(title, Listed(ways), MeanTime(count), "{it}")
+        .around("SELECT sno_seek_feed('filled', since => '-infinity')", "")
+}
+
+/// The calls that are compared when nothing is to be read.
+const NOTHING: List = &[
+    ("SELECT", "SELECT * FROM nothing WHERE id > $1::bytea::sno ORDER BY id LIMIT 100", ""),
+    ("sno_feed", "SELECT * FROM sno_feed('nothing', NULL::nothing)", ""),
+];
 
 /// A feed for whose rows sessions wait; they drop it.
 const QUIET: &str =
@@ -413,16 +428,11 @@ pub(crate) const SECTIONS: &[Section] = &[
             CREATE FUNCTION notify() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY inserted; RETURN NULL; END';
             CREATE TRIGGER notify AFTER INSERT ON notified EXECUTE FUNCTION notify();
             INSERT INTO filled (sent) SELECT n FROM generate_series(1, 250000) n;
-            CREATE TABLE ends (n integer PRIMARY KEY, id sno); CREATE SEQUENCE batches;
-            INSERT INTO ends SELECT sent / 1000, id FROM filled WHERE sent % 1000 = 0;
-            SELECT sno_create_feed('filled', 'filled'), sno_create_feed('nothing', 'nothing');
+            CREATE VIEW failing AS SELECT id, 1 / (sent - sent) AS one FROM filled;
+            SELECT sno_create_feed(feed, feed::regclass) FROM unnest(string_to_array('filled nothing failing', ' ')) feed;
             SELECT pg_sleep(0.2);
             VACUUM ANALYZE filled",
         figures: &[
-            latency(
-                "From the INSERT to the consumer, margin 1 s",
-                &[("sno_wait_feed", "waits", "1"), ("NOTIFY", "notified", "1"), ("a poll every 100 ms", "polls", "1")],
-            ),
             latency(
                 "From the INSERT to the consumer, margin 0.1 s",
                 &[
@@ -455,29 +465,48 @@ pub(crate) const SECTIONS: &[Section] = &[
                  INSERT INTO busy (sent) VALUES (1);",
             )
             .around(QUIET, ""),
-            Figure::new(
-                "A batch of 1000 rows",
-                Listed(&[
-                    // The next rows each time, as the feed.
-                    (
-                        "SELECT … ORDER BY id LIMIT 1000",
-                        "(SELECT * FROM filled WHERE id > (SELECT id FROM ends WHERE n = (SELECT 1 + nextval('batches') % 240)) \
-                          ORDER BY id LIMIT 1000) rows",
-                        "",
-                    ),
-                    ("sno_feed", "sno_feed('filled', NULL::filled, 1000) rows", ""),
-                ]),
-                TimeOfTen,
-                "SELECT * FROM {it}",
+            calls(
+                "A batch of 1,000 rows",
+                100,
+                &[
+                    ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 1000", ""),
+                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 1000)", ""),
+                ],
+            ),
+            calls(
+                "A batch of 100 rows",
+                300,
+                &[
+                    ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 100", ""),
+                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 100)", ""),
+                ],
+            ),
+            calls(
+                "A batch of 10 rows",
+                1000,
+                &[
+                    ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 10", ""),
+                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 10)", ""),
+                ],
+            ),
+            calls("A call that finds nothing", 1000, NOTHING),
+            calls("The same in a database with a foreign table", 1000, NOTHING).around(
+                "CREATE FOREIGN DATA WRAPPER elsewhere; CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
+                 CREATE FOREIGN TABLE elsewhere (n integer) SERVER elsewhere",
+                "DROP FOREIGN DATA WRAPPER elsewhere CASCADE",
             ),
             Figure::new(
-                "A call that finds nothing",
+                "Memory of a session",
                 Listed(&[
-                    ("SELECT … ORDER BY id LIMIT 1000", "(SELECT * FROM nothing ORDER BY id LIMIT 1000) rows", ""),
-                    ("sno_feed", "sno_feed('nothing', NULL::nothing, 1000) rows", ""),
+                    ("after one call", "1", "nothing"),
+                    ("after 100,000 calls", "100000", "nothing"),
+                    ("after one call that fails", "1", "failing"),
+                    ("after 3,000 calls that fail", "3000", "failing"),
                 ]),
-                TimeOfTen,
-                "SELECT * FROM {it}",
+                Memory,
+                "DO $$BEGIN FOR n IN 1..{it} LOOP BEGIN PERFORM FROM sno_feed('{with}', NULL::{with}); \
+                    EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END$$
+                 SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts",
             ),
         ],
         ..section("feeds", 0.25, 1)
