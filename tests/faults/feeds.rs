@@ -20,12 +20,20 @@ pub(crate) const SETUP: &str = "
     CREATE TABLE copy_of_even AS SELECT * FROM items;
     SELECT sno_create_feed(feed, feed::regclass, margin => '0.2 s') FROM unnest('{items,even}'::text[]) feed;";
 
+/// What a consumer does before it reads: waits for rows, or for some milliseconds.
+fn pause(client: &mut Client, feed: &str, random: &mut Random) -> Result<(), postgres::Error> {
+    if random.below(3) == 0 {
+        return client.batch_execute(&format!("CALL sno_wait_feed('{feed}', '0.5 s')"));
+    }
+    thread::sleep(Duration::from_millis(random.below(20) as u64));
+    Ok(())
+}
+
 /// One transaction of a consumer. There can be several of one feed.
 pub(crate) fn consume(client: &mut Client, feed: &str, random: &mut Random) -> Result<(), postgres::Error> {
     let rows = 1 + random.below(pick(1000, 10_000));
     let copy = format!("INSERT INTO copy_of_{feed} SELECT * FROM sno_feed('{feed}', NULL::{feed}, {rows})");
-    thread::sleep(Duration::from_millis(random.below(20) as u64));
-    let result = match random.below(12) {
+    let result = pause(client, feed, random).and_then(|()| match random.below(12) {
         0 => client.batch_execute(&format!("BEGIN; {copy}; ROLLBACK")),
         1 => client.batch_execute(&format!("BEGIN; SAVEPOINT s; {copy}; ROLLBACK TO s; {copy}; COMMIT")),
         2 => client.batch_execute(&format!("BEGIN; {copy}; {copy}; COMMIT")),
@@ -37,7 +45,7 @@ pub(crate) fn consume(client: &mut Client, feed: &str, random: &mut Random) -> R
             prepared.and_then(|()| horizon::finish(client))
         }
         _ => client.batch_execute(&copy),
-    };
+    });
     // Above all, none that says that the feed was read beyond the horizon.
     if let Err(error) = &result {
         load::down_or(error, &[]);
@@ -204,7 +212,7 @@ fn consumers_that_join_and_count() {
             scope.spawn(|| {
                 let mut random = Random::seeded();
                 repeat(&mut |client| {
-                    thread::sleep(Duration::from_millis(random.below(20) as u64));
+                    pause(client, consumer.0, &mut random)?;
                     apply(client, *consumer, &mut random)
                 });
             });

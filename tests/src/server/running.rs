@@ -193,20 +193,29 @@ impl Server {
         let highest = self.witness.highest();
         // By now it may be another process that got a number.
         let kill = |pid: &i32| system::works_in(*pid, &self.data) && system::send_signal(*pid, libc::SIGKILL);
-        let killed = pids.into_iter().filter(kill).take(most).count();
-        if killed == 0 {
+        let killed: Vec<i32> = pids.into_iter().filter(kill).take(most).collect();
+        if killed.is_empty() {
             return 0;
         }
         // All others get killed now, and nobody can connect yet.
         self.hold_clock();
-        wait_until("the server has noticed", || self.recoveries() > before);
+        let began = Instant::now();
+        let are_gone = || killed.iter().all(|pid| !system::works_in(*pid, &self.data));
+        wait_until("the server has noticed", || {
+            self.recoveries() > before || began.elapsed() > Duration::from_secs(20) && are_gone()
+        });
+        if self.recoveries() == before {
+            // They were ending already.
+            self.release_clock();
+            return 0;
+        }
         self.witness.ends(&self.marks(), highest);
         self.witness.starts();
         self.try_ready().unwrap_or_else(|error| panic!("{error}"));
         // For what others draw as soon as they can.
         thread::sleep(Duration::from_millis(20));
         self.release_clock();
-        killed
+        killed.len()
     }
 
     /// Kills one of the server's processes with `kill -9` and waits until the server has recovered from that.
