@@ -187,22 +187,31 @@ $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
 -- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "c" for that of all nodes of a cluster; "g" for
--- one that must be given, since other servers commit its rows; "n" for nobody's, if it has rows of a foreign table.
-CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, OUT whose "char", OUT relation regclass)
+-- one that must be given, since other servers commit its rows. For rows of a foreign table there is none.
+CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, margin interval) RETURNS "char"
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    other record;
 BEGIN
     -- Hardly any database has such rows.
     IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table) OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink')) THEN
-        SELECT CASE b.kind WHEN 'foreign' THEN 'n' WHEN 'subscribed' THEN 'g' ELSE 'c' END, b.relation INTO whose, relation
-        FROM sno_internal.base_relations(source) b
+        SELECT * INTO other FROM sno_internal.base_relations(source) b
         WHERE b.kind = 'foreign' OR b.kind IN ('subscribed', 'distributed') AND NOT sno_internal.is_logged(b.relation, source, key)
         ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
+        IF other.kind = 'foreign' THEN
+            RAISE EXCEPTION 'cannot read a feed of foreign rows: "%"', other.relation USING ERRCODE = 'wrong_object_type',
+                DETAIL = 'Such rows can come below the horizon of this server.';
+        ELSIF other.kind = 'distributed' AND margin IS NULL THEN
+            RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation USING ERRCODE = 'wrong_object_type',
+                DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.', HINT = 'Drop the feed, and create it with a margin.';
+        END IF;
+        RETURN CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 'c' ELSE 'o' END;
     END IF;
-    whose := coalesce(whose, 'o');
+    RETURN 'o';
 END
 $$;
-COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name) IS 'internal: whose horizon counts for the rows of a table or view';
+COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval) IS 'internal: whose horizon counts for the rows of a table or view';
 
 -- Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
 CREATE VIEW sno_internal.dropped_feeds AS
@@ -231,7 +240,7 @@ BEGIN
     SELECT * INTO f FROM sno_internal.own_feeds o WHERE o.feed = set_position.feed AND o.owner = set_position.owner;
     -- What was read is below a horizon.
     IF after > f.position OR f.position IS NULL OR after IS NULL THEN
-        IF (sno_internal.whose_horizon(f.source, f.key)).whose = 'c' THEN
+        IF sno_internal.whose_horizon(f.source, f.key, f.margin) = 'c' THEN
             horizon := sno_internal.horizon_of_nodes(f.margin, NULL);
             IF horizon IS NULL THEN
                 RAISE EXCEPTION 'transactions of the cluster are still being committed' USING ERRCODE = 'lock_not_available';
@@ -251,19 +260,7 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.set_position(text, name, timestamptz, sno) IS 'internal: continue a feed with the rows since a time, or after an ID';
 
--- The executor checks the rights on all tables below a view. Without a path of its own, as in sno_feed().
-CREATE FUNCTION sno_internal.check_read(source regclass) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-AS $$
-BEGIN
-    EXECUTE pg_catalog.format('SELECT FROM %s LIMIT 0', source);
-END
-$$;
-COMMENT ON FUNCTION sno_internal.check_read(regclass) IS 'internal: fails if the role cannot read a table or view';
-
-CREATE FUNCTION sno_create_feed(
-        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '0.1 s'
-    ) RETURNS void
+CREATE FUNCTION sno_internal.create_feed(feed text, source regclass, since timestamptz, key name, margin interval) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -284,9 +281,9 @@ BEGIN
     SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
     WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT o.oid FROM own_type o)
-        AND a.attname = coalesce(sno_create_feed.key, a.attname)
+        AND a.attname = coalesce(create_feed.key, a.attname)
         AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
-        AND (sno_create_feed.key IS NOT NULL
+        AND (create_feed.key IS NOT NULL
             OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND a.attnum = ANY (f.conkey)));
     SELECT * INTO bad FROM sno_internal.base_relations(source) b
     WHERE b.kind IS NOT NULL AND CASE b.kind
@@ -327,8 +324,21 @@ BEGIN
             RAISE EXCEPTION 'permission denied for "%"', source USING ERRCODE = 'insufficient_privilege',
                 DETAIL = 'A feed returns all columns.';
     END;
-    PERFORM sno_internal.check_read(source);
     PERFORM sno_internal.set_position(feed, current_user, since, NULL);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.create_feed(text, regclass, timestamptz, name, interval) IS 'internal: create a feed, but for the rights on what is below a view';
+
+-- Functions in a view can rely on the caller's search_path, as in sno_feed(): so this function and sno_seek_feed() have none of their own.
+CREATE FUNCTION sno_create_feed(
+        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '0.1 s'
+    ) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+BEGIN
+    PERFORM sno_internal.create_feed(feed, source, since, key, margin);
+    -- The executor checks the rights on all tables below a view.
+    EXECUTE pg_catalog.format('SELECT FROM %s LIMIT 0', source);
 END
 $$;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval) IS 'create a feed of the rows of a table or view';
@@ -349,32 +359,23 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.moved_by_this_transaction(text, name) IS 'internal: whether this transaction has moved a feed';
 
--- Without a path of its own, as in sno_feed().
-CREATE FUNCTION sno_internal.has_several_rows(f sno_internal.feed_positions, id sno) RETURNS boolean
+CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 DECLARE
-    result pg_catalog.bool;
-BEGIN
-    EXECUTE pg_catalog.format('SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 FROM (SELECT FROM %s WHERE %I OPERATOR(pg_catalog.=) $1 LIMIT 2) r',
-        f.source, f.key) INTO result USING id;
-    RETURN result;
-END
-$$;
-COMMENT ON FUNCTION sno_internal.has_several_rows(sno_internal.feed_positions, sno) IS 'internal: whether a feed has several rows of an ID';
-
-CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
     f sno_internal.feed_positions := sno_internal.find_feed(feed);
+    has_several_rows pg_catalog.bool := false;
 BEGIN
-    IF num_nonnulls(since, after) <> 1 THEN
+    IF pg_catalog.num_nonnulls(since, after) OPERATOR(pg_catalog.<>) 1 THEN
         RAISE EXCEPTION 'either a time or an ID must be given' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- A consumer that gives back the rest of its batch may have got some of the rows of this ID only.
-    IF after IS NOT NULL AND EXISTS (SELECT FROM pg_class c WHERE c.oid = f.source AND c.relkind = 'v')
-        AND sno_internal.moved_by_this_transaction(f.feed, f.owner) AND sno_internal.has_several_rows(f, after) THEN
+    IF after IS NOT NULL AND sno_internal.moved_by_this_transaction(f.feed, f.owner)
+        AND EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) f.source AND c.relkind OPERATOR(pg_catalog.=) 'v') THEN
+        EXECUTE pg_catalog.format('SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 FROM (SELECT FROM %s WHERE %I OPERATOR(pg_catalog.=) $1 LIMIT 2) r',
+            f.source, f.key) INTO has_several_rows USING after;
+    END IF;
+    IF has_several_rows THEN
         RAISE EXCEPTION 'cannot give back rows of feed "%" after "%"', feed, after USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'The view has several rows with this ID.', HINT = 'Give back all of them: use the ID before it.';
     END IF;

@@ -900,6 +900,29 @@ fn names_and_paths() {
     ));
 }
 
+/// Functions in a view find what they name by the caller's path, when the feed is created, read, and given back.
+#[test]
+fn views_that_rely_on_a_path() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE SCHEMA app; SET search_path = app, public; CREATE TYPE state AS ENUM ('new');
+         CREATE FUNCTION is_new(n integer) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT n > 0 AND 'new'::state = 'new' $$;
+         CREATE VIEW news AS SELECT * FROM items WHERE is_new(n);
+         SELECT sno_create_feed('news', 'news', margin => '0'); INSERT INTO items (n) VALUES (0), (1), (2)",
+    );
+    next_tick();
+    let read = "SELECT string_agg(n::text, ' ') || ' ' || min(id)::text FROM sno_feed('news', NULL::news)";
+    client.run("BEGIN");
+    let rows = text(&mut client, read);
+    let (rows, first) = rows.rsplit_once(' ').unwrap();
+    assert_eq!(rows, "1 2");
+    client.run(&format!("SELECT sno_seek_feed('news', after => '{first}'); COMMIT"));
+    assert!(text(&mut client, read).starts_with("2 "));
+    client.run("RESET search_path");
+    assert_eq!(code(&mut client, "SELECT sno_create_feed('lost', 'app.news')"), "42704");
+}
+
 /// Positions are dumped with the rows, whoever dumps and whoever restores.
 #[test]
 fn dumps() {

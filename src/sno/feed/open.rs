@@ -16,7 +16,7 @@ use crate::{
     },
     sno::{
         feed::{
-            query::{Row, query},
+            query::query,
             whose::{Whose, whose_horizon},
         },
         horizon::reader::{goes_on_after, sno_horizon},
@@ -26,36 +26,33 @@ use crate::{
 /// How old a stored position gets while a feed is read without rows, in microseconds.
 const IDLE: i64 = 10_000_000;
 
-// The columns of FIND.
-const OWNER: c_int = 1;
-const SOURCE: c_int = 2;
-const SOURCE_NAME: c_int = 3;
-const KEY: c_int = 4;
-const MARGIN: c_int = 5;
-const POSITION: c_int = 6;
-const MOVED: c_int = 7;
-const IS_OWN: c_int = 8;
-
 /// The feeds of a name that the role may use.
-const FIND: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regclass(o.source_name)), o.source_name, o.key, o.margin, o.position,
-    o.moved, o.owner OPERATOR(pg_catalog.=) CURRENT_USER
+const FIND: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regclass(o.source_name)), o.source_name, o.key, o.margin, o.position, o.moved
 FROM sno_internal.own_feeds o WHERE o.feed OPERATOR(pg_catalog.=) $1";
 
-/// The same feed, or the error that says why there is not one.
-const FIND_ONE: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regclass(o.source_name)), o.source_name, o.key, o.margin, o.position,
-    o.moved, true
+/// If it is not a single one: the one that is meant, or the error that says why there is none.
+const FIND_ONE: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regclass(o.source_name)), o.source_name, o.key, o.margin, o.position, o.moved
 FROM sno_internal.find_feed($1) o";
 
 /// The horizon of all nodes, for a margin and a position.
 const HORIZON_OF_NODES: &CStr = c"SELECT coalesce(sno_internal.horizon_of_nodes($1, $2),
     sno_internal.sno_first($2::pg_catalog.timestamptz, true))";
 
-/// A feed, as a row of its table that lives until `SPI_finish`.
+/// A feed: a row of its table, whose values live until `SPI_finish`.
 #[derive(Clone, Copy)]
 pub(super) struct Feed {
     /// The name that was given.
     pub(super) name: Datum,
-    row: Row,
+    pub(super) owner: Datum,
+    source: Oid,
+    source_name: Option<Datum>,
+    pub(super) key: Datum,
+    margin: Option<Datum>,
+    pub(super) position: Option<Datum>,
+    /// The type of IDs.
+    pub(super) id_type: Oid,
+    /// When the position was stored.
+    pub(super) moved: Datum,
 }
 
 /// How far a feed can be read.
@@ -84,67 +81,46 @@ impl Feed {
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`]. The name is a text.
     pub(super) unsafe fn find(name: Option<Datum>, is_fresh: bool) -> Self {
-        // SAFETY: as promised by the caller.
+        // SAFETY: as promised by the caller. The columns are those of the queries; two of them can be null.
         unsafe {
             let feeds = query(FIND, [(pg_sys::TEXTOID, name)], is_fresh);
-            let own = (0..feeds.count)
-                .map(|number| feeds.row(number))
-                .find(|row| row.value(IS_OWN).is_some_and(|is_own| is_own.value() as u8 != 0));
-            let row = match own {
-                Some(row) => row,
-                None if feeds.count == 1 => feeds.row(0),
-                None => query(FIND_ONE, [(pg_sys::TEXTOID, name)], is_fresh).row(0),
+            let row = match feeds.count {
+                1 => feeds.row(0),
+                _ => query(FIND_ONE, [(pg_sys::TEXTOID, name)], is_fresh).row(0),
             };
-            Self { name: name.unwrap_or(Datum::null()), row }
+            let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
+            Self {
+                name: name.unwrap_or(Datum::null()),
+                owner: value(1),
+                source: Oid::from(value(2).value() as u32),
+                source_name: row.value(3),
+                key: value(4),
+                margin: row.value(5),
+                position: row.value(6),
+                id_type: row.type_of(6),
+                moved: value(7),
+            }
         }
     }
 
-    unsafe fn value(self, column: c_int) -> Datum {
-        // SAFETY: a column of the row.
-        unsafe { self.row.value(column).unwrap_or(Datum::null()) }
+    pub(super) fn margin(self) -> Option<Interval> {
+        // SAFETY: an interval.
+        self.margin.map(|margin| unsafe { Interval::from_datum(margin) })
     }
 
-    pub(super) unsafe fn owner(self) -> Datum {
-        // SAFETY: a column of the row.
-        unsafe { self.value(OWNER) }
-    }
-
-    pub(super) unsafe fn moved(self) -> Datum {
-        // SAFETY: a column of the row.
-        unsafe { self.value(MOVED) }
-    }
-
-    pub(super) unsafe fn position_datum(self) -> Option<Datum> {
-        // SAFETY: a column of the row.
-        unsafe { self.row.value(POSITION) }
-    }
-
-    pub(super) unsafe fn position(self) -> Option<Sno> {
-        // SAFETY: a column of the row.
-        unsafe { self.position_datum().map(|position| Sno::from_datum(position)) }
+    pub(super) fn position(self) -> Option<Sno> {
+        // SAFETY: an ID.
+        self.position.map(|position| unsafe { Sno::from_datum(position) })
     }
 
     /// The first ID that was not read. There is one, since a position is below a horizon.
-    pub(super) unsafe fn next(self) -> Sno {
-        // SAFETY: a column of the row.
-        unsafe { self.position().map_or(Sno::MIN, |position| position.successor().unwrap_or(position)) }
-    }
-
-    /// The type of IDs.
-    pub(super) unsafe fn id_type(self) -> Oid {
-        // SAFETY: a column of the row.
-        unsafe { self.row.type_of(POSITION) }
-    }
-
-    pub(super) unsafe fn margin(self) -> Option<Interval> {
-        // SAFETY: a column of the row.
-        unsafe { self.row.value(MARGIN).map(|margin| Interval::from_datum(margin)) }
+    pub(super) fn next(self) -> Sno {
+        self.position().map_or(Sno::MIN, |position| position.successor().unwrap_or(position))
     }
 
     /// Whether it is time to store the position, even without rows: for those who watch, and since views may leave out most rows.
-    pub(super) unsafe fn is_stale(self) -> bool {
-        // SAFETY: a column of the row.
-        unsafe { Timestamp::now().0 - Timestamp::from_datum(self.moved()).0 > IDLE }
+    pub(super) fn is_stale(self) -> bool {
+        Timestamp::now().0 - self.moved.value() as i64 > IDLE
     }
 
     /// Where its rows are.
@@ -155,32 +131,24 @@ impl Feed {
     pub(super) unsafe fn source(self) -> Source {
         // SAFETY: look-ups by OID, and texts that live until `SPI_finish`.
         unsafe {
-            let oid = self.row.value(SOURCE).map_or(Oid::INVALID, |oid| Oid::from(oid.value() as u32));
-            let name = raw::get_rel_name(oid);
+            let (oid, name) = (self.source, raw::get_rel_name(self.source));
             if name.is_null() {
                 guard(|| -> Result<(), Error> { Err(self.no_source()) });
             }
             let schema = raw::get_rel_namespace(oid);
             let quoted = raw::quote_qualified_identifier(raw::get_namespace_name(schema), name);
-            let key = raw::quote_identifier(self.value(KEY).cast_mut_ptr());
+            let key = raw::quote_identifier(self.key.cast_mut_ptr());
             Source { oid, schema, name, quoted, key }
         }
     }
 
-    /// Whose horizon counts; rows of foreign tables are refused, and those of a cluster where a horizon would be given.
+    /// Whose horizon counts.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
     pub(super) unsafe fn whose_horizon(self, source: Source) -> Whose {
         // SAFETY: as promised by the caller.
-        unsafe {
-            match whose_horizon(source.oid, self.value(KEY)) {
-                Whose::Nobody(relation) => guard(|| Err(foreign_rows(relation))),
-                Whose::Nodes(relation) if self.margin().is_none() => guard(|| Err(no_margin(relation))),
-                Whose::Own if self.margin().is_none() => Whose::Given,
-                whose => whose,
-            }
-        }
+        unsafe { whose_horizon(source.oid, self.key, self.margin) }
     }
 
     /// The horizon: that of this server or of all nodes, or the one that is given where that of others counts. It is later than the
@@ -191,12 +159,11 @@ impl Feed {
     pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
-            let is_of_nodes = matches!(whose, Whose::Nodes(_)) && given.is_none();
-            let of_nodes = is_of_nodes.then(|| self.horizon_of_nodes());
+            let of_nodes = (whose == Whose::Nodes && given.is_none()).then(|| self.horizon_of_nodes());
             guard(|| {
                 let horizon = match (whose, self.margin(), given) {
                     (Whose::Own, Some(margin), None) => sno_horizon(margin)?,
-                    (Whose::Own | Whose::Nodes(_), _, _) => of_nodes.ok_or_else(|| self.given_horizon())?,
+                    (Whose::Own | Whose::Nodes, _, _) => of_nodes.ok_or_else(|| self.given_horizon())?,
                     (_, _, Some(given)) => given,
                     (_, _, None) => return Err(self.no_horizon()),
                 };
@@ -214,22 +181,18 @@ impl Feed {
     /// After which ID it has to go on, if it was read up to the future by a clock that was fast, and the horizons were lowered since then.
     /// Inside the guard.
     pub(super) fn goes_back(self) -> Result<Option<Sno>, Error> {
-        // SAFETY: columns of the row.
-        match unsafe { (self.margin(), self.position()) } {
+        match (self.margin, self.position()) {
             (Some(_), Some(position)) => goes_on_after(position),
             _ => Ok(None),
         }
     }
-}
 
-impl Feed {
     /// The horizon of all nodes of a cluster, or, while they are still committing, the least that a feed can have: the tick after its
     /// position, since that was below an earlier horizon.
     unsafe fn horizon_of_nodes(self) -> Sno {
         // SAFETY: columns of the row.
         unsafe {
-            let params =
-                [(pg_sys::INTERVALOID, self.row.value(MARGIN)), (self.id_type(), self.position_datum())];
+            let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position)];
             let horizon = query(HORIZON_OF_NODES, params, true).row(0).value(1);
             horizon.map_or(Sno::MIN, |horizon| Sno::from_datum(horizon))
         }
@@ -237,15 +200,6 @@ impl Feed {
 }
 
 impl Source {
-    /// The key's name, as it is.
-    ///
-    /// # Safety
-    /// The feed of this source.
-    pub(super) unsafe fn key_name(feed: Feed) -> *const c_char {
-        // SAFETY: a column of the row.
-        unsafe { feed.value(KEY).cast_mut_ptr() }
-    }
-
     /// Whether it still has its name. After a query by this name, which has locked what it read, this says that it was read.
     ///
     /// # Safety
@@ -263,20 +217,6 @@ unsafe fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
 }
 
-/// The name of a relation, as in SQL.
-fn name_of(relation: Oid) -> String {
-    // SAFETY: look-ups; null is not printed, since the relation was found just now.
-    unsafe {
-        let schema = pg_sys::get_namespace_name(pg_sys::get_rel_namespace(relation));
-        let name = pg_sys::get_rel_name(relation);
-        if name.is_null() {
-            relation.to_string()
-        } else {
-            text(pg_sys::quote_qualified_identifier(schema, name))
-        }
-    }
-}
-
 /// Why a feed cannot be read. Inside the guard.
 impl Feed {
     fn shown(self) -> String {
@@ -286,8 +226,7 @@ impl Feed {
 
     fn no_source(self) -> Error {
         let message = format!("source of feed \"{}\" does not exist", self.shown());
-        // SAFETY: a column of the row.
-        let (message, detail) = match unsafe { self.row.value(SOURCE_NAME) } {
+        let (message, detail) = match self.source_name {
             // SAFETY: a text.
             Some(name) => unsafe {
                 let name = text(pg_sys::text_to_cstring(name.cast_mut_ptr()));
@@ -367,21 +306,4 @@ impl Feed {
                 }
             })
     }
-}
-
-fn foreign_rows(relation: Oid) -> Error {
-    Error::new(
-        SqlState::ERRCODE_WRONG_OBJECT_TYPE,
-        format!("cannot read a feed of foreign rows: \"{}\"", name_of(relation)),
-    )
-    .detail("Such rows can come below the horizon of this server.")
-}
-
-fn no_margin(relation: Oid) -> Error {
-    Error::new(
-        SqlState::ERRCODE_WRONG_OBJECT_TYPE,
-        format!("cannot read a feed of distributed rows without a margin: \"{}\"", name_of(relation)),
-    )
-    .detail("Their horizon is that of all nodes, for which the feed asks itself.")
-    .hint("Drop the feed, and create it with a margin.")
 }

@@ -11,17 +11,31 @@ use crate::{pg::raw, sno::feed::plans::plan};
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]: parameters of these types.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn query<const N: usize>(
     text: &CStr,
     params: [(Oid, Option<Datum>); N],
     is_fresh: bool,
 ) -> Rows {
     // SAFETY: as promised by the caller.
+    unsafe { execute(text.as_ptr(), params, is_fresh, false) }
+}
+
+/// The same, planned with the values of the parameters if `is_custom`.
+///
+/// # Safety
+/// As for [`query`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn execute<const N: usize>(
+    text: *const c_char,
+    params: [(Oid, Option<Datum>); N],
+    is_fresh: bool,
+    is_custom: bool,
+) -> Rows {
+    // SAFETY: as promised by the caller.
     unsafe {
         let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
         let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
-        let plan = plan(text.as_ptr(), params.map(|(type_, _)| type_), false);
+        let plan = plan(text, params.map(|(type_, _)| type_), is_custom);
         raw::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh, 0);
         Rows { count: pg_sys::SPI_processed as usize }
     }

@@ -65,7 +65,7 @@ unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
         }
         let whose = feed.whose_horizon(source);
         let horizon = feed.horizon(whose, arg(3).map(|given| Sno::from_datum(given)));
-        let mut batch = Batch::new(fcinfo, Source::key_name(feed), batch_size);
+        let mut batch = Batch::new(fcinfo, feed.key.cast_mut_ptr(), batch_size);
         match horizon {
             Horizon::UpTo(horizon) => {
                 if !read(feed, source, whose, horizon, &mut batch) {
@@ -127,13 +127,13 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: &NullableDatum) -> Result<us
 unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &mut Batch) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let (next, is_of_nodes) = (feed.next(), matches!(whose, Whose::Nodes(_)));
-        let range = Range::of(source, feed.id_type(), is_of_nodes);
+        let (next, is_of_nodes) = (feed.next(), whose == Whose::Nodes);
+        let range = Range::of(source, feed.id_type, is_of_nodes);
         // A given horizon can be within a tick; the rows of a tick are read together.
         let horizon = first_id(horizon.tick());
         let mut until = horizon;
         if is_of_nodes {
-            let last = Range::nth(source, feed.id_type(), batch.enough, next, horizon, false);
+            let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], false);
             until = last.and_then(Sno::successor).unwrap_or(horizon);
         }
         range.read(next, until, batch, false);
@@ -172,16 +172,16 @@ unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &m
 unsafe fn go_to(feed: Feed, mut last: Sno, is_idle: bool) -> bool {
     // SAFETY: as promised by the caller. The statements have fresh snapshots.
     unsafe {
-        let id_type = feed.id_type();
-        let name = [(pg_sys::TEXTOID, Some(feed.name)), (pg_sys::NAMEOID, Some(feed.owner()))];
+        let id_type = feed.id_type;
+        let name = [(pg_sys::TEXTOID, Some(feed.name)), (pg_sys::NAMEOID, Some(feed.owner))];
         if is_idle && query(LOCK, name, true).count == 0 {
             return false;
         }
         let params = [
             name[0],
             name[1],
-            (pg_sys::TIMESTAMPTZOID, Some(feed.moved())),
-            (id_type, feed.position_datum()),
+            (pg_sys::TIMESTAMPTZOID, Some(feed.moved)),
+            (id_type, feed.position),
             (id_type, Some((&raw mut last).into())),
         ];
         if query(MOVE, params, true).count > 0 {
@@ -220,7 +220,7 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
         let feed = Feed::find(name, true);
         let source = feed.source();
         let whose = feed.whose_horizon(source);
-        let is_of_nodes = matches!(whose, Whose::Nodes(_));
+        let is_of_nodes = whose == Whose::Nodes;
         let margin = match feed.margin() {
             Some(margin) if is_of_nodes || whose == Whose::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
@@ -239,7 +239,7 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
                 (from, below) = (Sno::MIN, first_id(horizon.tick()));
             }
             first.is_there = goes_back;
-            Range::of(source, feed.id_type(), false).read(feed.next().max(from), below, &mut first, true);
+            Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, true);
             if let Some(last) = below.predecessor()
                 && stores
                 && !first.is_there
@@ -257,7 +257,7 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
 unsafe fn look_at_nodes(feed: Feed, source: Source, whose: Whose, margin: u64) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let first = |below| Range::nth(source, feed.id_type(), 1, feed.next(), below, true);
+        let first = |below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
         if !(feed.is_stale() && can_store()) {
             let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
             let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));

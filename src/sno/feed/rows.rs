@@ -13,7 +13,7 @@ use sno_core::Sno;
 
 use crate::{
     pg::{datum::Argument as _, raw},
-    sno::feed::{open::Source, plans::plan},
+    sno::feed::{open::Source, plans::plan, query::execute},
 };
 
 /// The query of a source's rows between two IDs, in their order, the first inclusive and the second exclusive.
@@ -53,8 +53,7 @@ impl Range {
         source: Source,
         id_type: Oid,
         count: usize,
-        from: Sno,
-        below: Sno,
+        [from, below]: [Sno; 2],
         is_fresh: bool,
     ) -> Option<Sno> {
         // SAFETY: as promised by the caller.
@@ -70,10 +69,10 @@ impl Range {
                 source.key,
                 count as c_int - 1,
             );
-            let mut last = Last { base: receiver(receive_last, start_nothing), id: None };
-            let plan = plan(text, [id_type; 2], true);
-            Self { plan, id_type }.read(from, below, &mut last, is_fresh);
-            last.id
+            let mut ids = [from, below];
+            let params = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
+            let rows = execute(text, params, is_fresh, true);
+            if rows.count > 0 { rows.row(0).value(1).map(|id| Sno::from_datum(id)) } else { None }
         }
     }
 
@@ -177,19 +176,6 @@ unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut Des
     // SAFETY: PostgreSQL's call for a receiver of this kind.
     unsafe { (*this.cast::<First>()).is_there = true };
     false
-}
-
-/// Receives the ID of the last row, which is its only column.
-#[repr(C)]
-struct Last {
-    base: DestReceiver,
-    id: Option<Sno>,
-}
-
-unsafe extern "C-unwind" fn receive_last(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
-    // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe { (*this.cast::<Last>()).id = Some(id(slot, 1)) };
-    true
 }
 
 /// Receives the rows of a batch into the result of a call: as many as are enough, with all of the last ID, of which a view can have

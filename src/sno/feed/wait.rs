@@ -33,10 +33,10 @@ use crate::{
 const EVENT: &CStr = c"SnoFeed";
 
 /// The first and the longest pause between two looks at rows of all nodes. A look in vain takes some milliseconds.
-const NODES_STEP: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(320));
+const NODES_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(320)];
 
-/// The longest step of a wait for an ID that is read.
-const LONGEST_STEP: Duration = Duration::from_millis(50);
+/// The same of a wait for an ID that is read.
+const READ_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 functions! {
     /// Procedure `sno_wait_feed(feed text, timeout interval, INOUT ready boolean)`
@@ -55,7 +55,8 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
         wait.end_transaction(fcinfo);
         let Look { margin, is_of_nodes, .. } = look(name, None);
         if is_of_nodes {
-            return wait_for_nodes(fcinfo, wait, name);
+            wait.end_transaction(fcinfo);
+            return wait.poll(fcinfo, NODES_PAUSES, || look(name, None).is_ready);
         }
         let mut watch = Watch::new(margin.div_ceil(Tick::MICROS), wait.until);
         loop {
@@ -74,25 +75,6 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
     }
 }
 
-/// The same for rows of a table of Citus, which are looked for from time to time.
-unsafe fn wait_for_nodes(fcinfo: FunctionCallInfo, mut wait: Wait, name: Option<Datum>) -> Datum {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let mut pause = NODES_STEP.0;
-        loop {
-            wait.end_transaction(fcinfo);
-            let is_ready = look(name, None).is_ready;
-            wait.end_transaction(fcinfo);
-            let left = wait.until.saturating_sub(monotonic());
-            if is_ready || left.is_zero() {
-                return guard(|| [is_ready.into()].into_result(fcinfo));
-            }
-            wait.sleep(fcinfo, pause.min(left));
-            pause = (pause * 2).min(NODES_STEP.1);
-        }
-    }
-}
-
 /// # Safety
 /// A call of `sno_wait_read`.
 unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
@@ -103,17 +85,7 @@ unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
         let mut wait = guard(|| Wait::begin(timeout, "ID and timeout must not be null"));
         let id = id.map_or(Sno::MIN, |id| Sno::from_datum(id));
         wait.end_transaction(fcinfo);
-        let mut pause = Duration::from_millis(1);
-        loop {
-            let is_read = has_read(name, id);
-            wait.end_transaction(fcinfo);
-            let left = wait.until.saturating_sub(monotonic());
-            if is_read || left.is_zero() {
-                return guard(|| [is_read.into()].into_result(fcinfo));
-            }
-            wait.sleep(fcinfo, pause.min(left));
-            pause = (pause * 2).min(LONGEST_STEP);
-        }
+        wait.poll(fcinfo, READ_PAUSES, || has_read(name, id))
     }
 }
 
@@ -160,6 +132,30 @@ impl Wait {
         // SAFETY: a call of a procedure; no frame has anything to drop.
         unsafe { guard(|| end_transaction(fcinfo)) };
         self.began = monotonic();
+    }
+
+    /// Asks again and again until it is so or the time is up, which is the result of the call. Each pause is twice as long as the last one.
+    unsafe fn poll(
+        mut self,
+        fcinfo: FunctionCallInfo,
+        [first, longest]: [Duration; 2],
+        is_so: impl Fn() -> bool,
+    ) -> Datum {
+        let mut pause = first;
+        loop {
+            let is_so = is_so();
+            // SAFETY: as above.
+            unsafe { self.end_transaction(fcinfo) };
+            let left = self.until.saturating_sub(monotonic());
+            // SAFETY: as above.
+            unsafe {
+                if is_so || left.is_zero() {
+                    return guard(|| [is_so.into()].into_result(fcinfo));
+                }
+                self.sleep(fcinfo, pause.min(left));
+            }
+            pause = (pause * 2).min(longest);
+        }
     }
 
     /// Sleeps. The transaction does not get too old meanwhile.

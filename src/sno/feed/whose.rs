@@ -15,12 +15,10 @@ use crate::{
 pub(super) enum Whose {
     /// This server's.
     Own,
-    /// That of all nodes of a cluster: rows of a table of Citus, the one of this OID.
-    Nodes(Oid),
-    /// That of other servers, which is given in the call.
+    /// That of all nodes of a cluster: rows of a table of Citus.
+    Nodes,
+    /// One that is given in the call: it has rows of other servers, or no margin.
     Given,
-    /// Nobody's: rows of a foreign table, the one of this OID.
-    Nobody(Oid),
 }
 
 /// How often what the answer depends on has changed, as far as this session has noticed; 0 until it is watched.
@@ -36,9 +34,9 @@ static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
 /// that this server's horizon counts.
 ///
 /// # Safety
-/// After `SPI_connect`, and as for the functions of [`raw`]. The key is a `name`.
+/// After `SPI_connect`, and as for the functions of [`raw`]. The key is a `name`, and the margin an interval.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn whose_horizon(source: Oid, key: Datum) -> Whose {
+pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum>) -> Whose {
     // SAFETY: as promised by the caller.
     unsafe {
         if CHANGES.get() == 0 {
@@ -52,26 +50,21 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum) -> Whose {
         let known = &OWN[source.to_u32() as usize % OWN.len()];
         let changes = CHANGES.get();
         let (of, with, at) = known.get();
-        if at == changes && of == source && with.data == name.data {
-            return Whose::Own;
-        }
-        // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
-        let rows = query(
-            c"SELECT w.whose, w.relation FROM sno_internal.whose_horizon($1, $2) w",
-            [(pg_sys::REGCLASSOID, Some(source.into())), (pg_sys::NAMEOID, Some(key))],
-            true,
-        );
-        let row = rows.row(0);
-        let relation = row.value(2).map_or(Oid::INVALID, |oid| Oid::from(oid.value() as u32));
-        match row.value(1).map(|whose| whose.value() as u8) {
-            Some(b'o') => {
-                known.set((source, name, changes));
-                Whose::Own
+        if !(at == changes && of == source && with.data == name.data) {
+            // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
+            let params = [
+                (pg_sys::REGCLASSOID, Some(source.into())),
+                (pg_sys::NAMEOID, Some(key)),
+                (pg_sys::INTERVALOID, margin),
+            ];
+            let whose = query(c"SELECT sno_internal.whose_horizon($1, $2, $3)", params, true).row(0).value(1);
+            match whose.map(|whose| whose.value() as u8) {
+                Some(b'o') => known.set((source, name, changes)),
+                Some(b'c') => return Whose::Nodes,
+                _ => return Whose::Given,
             }
-            Some(b'c') => Whose::Nodes(relation),
-            Some(b'g') => Whose::Given,
-            _ => Whose::Nobody(relation),
         }
+        if margin.is_some() { Whose::Own } else { Whose::Given }
     }
 }
 
