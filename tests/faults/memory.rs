@@ -14,6 +14,7 @@ fn memory(pid: i32) -> i64 {
 #[test]
 fn millions_of_calls_leave_nothing_behind() {
     let server = Server::builder().conf("work_mem", "4MB").conf("jit", "off").start();
+    server.run("CREATE TABLE items (id sno PRIMARY KEY); SELECT sno_create_feed('feed', 'items')");
     let calls = pick(200_000, 10_000_000);
     for (call, share) in [
         ("count(sno_new(1))", 1),
@@ -30,6 +31,7 @@ fn millions_of_calls_leave_nothing_behind() {
         ),
         ("count(sno_generator())", 10),
         ("count((SELECT count(*) FROM sno_generators WHERE n > 0))", 200),
+        ("count((SELECT count(*) FROM sno_feed('feed', NULL::items, n)))", 20),
     ] {
         let mut client = server.connect();
         let pid: i32 = client.one("SELECT pg_backend_pid()");
