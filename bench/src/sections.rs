@@ -154,7 +154,7 @@ const fn calls(title: &'static str, count: usize, ways: List) -> Figure {
 /// The calls that are compared when nothing is to be read.
 const NOTHING: List = &[
     ("SELECT", "SELECT * FROM nothing WHERE id > $1::bytea::sno ORDER BY id LIMIT 100", ""),
-    ("sno_feed", "SELECT * FROM sno_feed('nothing', NULL::nothing)", ""),
+    ("sno_feed", "SELECT * FROM sno_feed('nothing', NULL::nothing) f", ""),
 ];
 
 /// A feed for whose rows sessions wait; they drop it.
@@ -470,7 +470,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 100,
                 &[
                     ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 1000", ""),
-                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 1000)", ""),
+                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 1000) f", ""),
                 ],
             ),
             calls(
@@ -478,7 +478,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 300,
                 &[
                     ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 100", ""),
-                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 100)", ""),
+                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 100) f", ""),
                 ],
             ),
             calls(
@@ -486,7 +486,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 1000,
                 &[
                     ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 10", ""),
-                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 10)", ""),
+                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 10) f", ""),
                 ],
             ),
             calls("A call that finds nothing", 1000, NOTHING),

@@ -51,6 +51,7 @@ const PRELOAD: Suite = Suite("server", "preload::");
 const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
+const FEED_PLANS: Suite = Suite("server", "feed_plans::");
 const WAITING: Suite = Suite("server", "waits::");
 const OWNERS: Suite = Suite("server", "owners::");
 const LEAVING: Suite = Suite("server", "leaving::dumps");
@@ -523,6 +524,9 @@ DECLARE
         ("positions are not dumped", &[FEEDS],
             "SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',",
             "SELECT concat('sno_internal.feed_positions',"),
+        ("a view is looked at by a path of the function when a feed is created", &[FEEDS],
+            "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE\nAS $$\nBEGIN\n    PERFORM sno_internal.create_feed(",
+            "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog\nAS $$\nBEGIN\n    PERFORM sno_internal.create_feed("),
         ("a consumer gives back a part of the rows of an ID", &[FEEDS],
             "IF has_several_rows THEN",
             "IF false THEN"),
@@ -537,20 +541,34 @@ DECLARE
             "                    && CStr::from_ptr(source.query_string) == CStr::from_ptr(query)\n", ""),
         ("a plan is kept when the extension was created again", &[WAITING],
             "slice::from_raw_parts(source.param_types, source.num_params as usize) == types\n                    && CStr", "CStr"),
-        ("a plan that is kept is that of any role", &[FEEDS],
+        ("a plan that is kept is that of any role", &[FEED_PLANS],
             "of == role && is_of(plan, query, &types)", "(of == role || of != Oid::INVALID) && is_of(plan, query, &types)"),
-        ("a plan in use is in its place", &[FEEDS],
+        ("a plan in use is in its place", &[FEED_PLANS],
             "place.replace(NONE)", "place.get()"),
-        ("a plan is lost at an error", &[FEEDS],
+        ("a plan is lost at an error", &[FEED_PLANS],
             "        raw::MemoryContextRegisterResetCallback(pg_sys::CurrentMemoryContext, callback);\n",
             "        let _ = callback;\n"),
-        ("a plan of many partitions is generic", &[FEEDS],
+        ("a plan of many partitions is generic", &[FEED_PLANS],
             "const MANY: c_int = 16;", "const MANY: c_int = 1600000;"),
+        ("a table that has got many partitions keeps its generic plan", &[FEED_PLANS],
+            "|source| !source.is_valid)", "|source| !source.is_valid && source.is_valid)"),
+        ("a plan whose place is taken is not freed", &[FEED_PLANS],
+            "            if !old.0.is_null() {\n                raw::SPI_freeplan(old.0);\n            }\n", "            let _ = old;\n"),
     ]),
     ("src/sno/feed/whose.rs", &[
-        ("what comes from elsewhere is asked once in a session", &[FEEDS],
+        ("what comes from elsewhere is asked once in a session", &[FEED_PLANS],
             "at == changes && of == source", "at > 0 && of == source"),
-        ("what comes from elsewhere is asked with the statement's snapshot", &[FEEDS],
+        ("what is known of a key is known of all keys of its source", &[FEED_PLANS],
+            " && with.data == name.data", ""),
+        ("what is known of a source is known of others", &[FEED_PLANS],
+            "at == changes && of == source", "at == changes && of != Oid::INVALID"),
+        ("tables that are attached later go unnoticed", &[FEED_PLANS],
+            "fn relation_changed(_: Datum, _: Oid) {\n    CHANGES.set(CHANGES.get() + 1);", "fn relation_changed(_: Datum, _: Oid) {"),
+        ("tables that are subscribed to later go unnoticed", &[FEED_PLANS],
+            "fn catalog_changed(_: Datum, _: c_int, _: u32) {\n    CHANGES.set(CHANGES.get() + 1);", "fn catalog_changed(_: Datum, _: c_int, _: u32) {"),
+        ("whose horizon counts is asked at each call", &[FEED_PLANS],
+            "at == changes && of", "at == u64::MAX && of"),
+        ("what comes from elsewhere is asked with the statement's snapshot", &[FEED_PLANS],
             "params, true).row(0).value(1);\n            match", "params, false).row(0).value(1);\n            match"),
     ]),
     ("src/sno/feed/open.rs", &[
@@ -578,6 +596,8 @@ DECLARE
             "SELECT * FROM %s WHERE %s OPERATOR(pg_catalog.>=) $1 AND (%s OPERATOR(pg_catalog.<) $2 OR true) \\"),
         ("transactions that have ended since go unnoticed if the oldest is the same", &[FEEDS],
             "(a.xmin, a.xmax, open(a)) != (b.xmin, b.xmax, open(b))", "(a.xmin, open(a)) != (b.xmin, open(b))"),
+        ("transactions that have ended since go unnoticed if the oldest and the latest are the same", &[FEEDS],
+            "(a.xmin, a.xmax, open(a)) != (b.xmin, b.xmax, open(b))", "(a.xmin, a.xmax) != (b.xmin, b.xmax)"),
         ("what is not seen is what was seen", &[FEEDS],
             "this.is_found = this.seen != Some(found);", "this.is_found = this.seen == Some(found);"),
         ("a batch ends at its first row", &[FEEDS],

@@ -48,6 +48,13 @@ fn queries_are_planned_once() {
     client.run("CALL sno_wait_feed('feed', '1 s')");
     assert_eq!(read_all(&mut client, "feed", "items"), 1);
     assert_eq!(plans(&mut client, "SELECT * FROM public.items"), [1, 1]);
+    // Nor is it asked each time whose horizon counts. Autovacuum may change a table meanwhile.
+    client.run("SET track_functions = 'all'; BEGIN");
+    (0..20).for_each(|_| client.run("SELECT FROM sno_feed('feed', NULL::items)"));
+    let asked: i64 = client.one(
+        "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_xact_user_functions WHERE funcname = 'whose_horizon'",
+    );
+    assert!(asked < 5, "{asked} times");
 }
 
 /// After an error the plan is in its place again.
@@ -96,10 +103,15 @@ fn many_feeds_and_roles() {
          ALTER TABLE items ENABLE ROW LEVEL SECURITY; GRANT SELECT, INSERT ON items TO one, two;
          CREATE POLICY own ON items USING (owner = current_user)",
     );
+    for number in 1..=40 {
+        client.run(&format!(
+            "CREATE VIEW items_{number} WITH (security_invoker) AS TABLE items; GRANT SELECT ON items_{number} TO one, two"
+        ));
+    }
     for role in ["one", "two"] {
         client.run(&format!("SET ROLE {role}"));
         client.run(
-            "SELECT sno_create_feed('feed ' || n, 'items', margin => '0') FROM generate_series(1, 40) n;
+            "SELECT sno_create_feed('feed ' || n, format('items_%s', n)::regclass, margin => '0') FROM generate_series(1, 40) n;
              INSERT INTO items DEFAULT VALUES",
         );
     }
@@ -112,7 +124,7 @@ fn many_feeds_and_roles() {
                 let owners = text(
                     &mut client,
                     &format!(
-                        "SELECT string_agg(DISTINCT owner, ',') FROM sno_feed('feed {number}', NULL::items)"
+                        "SELECT string_agg(DISTINCT owner, ',') FROM sno_feed('feed {number}', NULL::items_{number})"
                     ),
                 );
                 assert_eq!(owners, role);
@@ -123,15 +135,18 @@ fn many_feeds_and_roles() {
     assert!(plans(&mut client, "")[0] < 60);
 }
 
-/// A generic plan of a partitioned table would lock all partitions, whichever it reads.
+/// A generic plan of a partitioned table would lock all partitions, whichever it reads; also if they came after it was made.
 #[test]
 fn locks_of_many_partitions() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(
         "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id);
-         SELECT sno_create_partitions('log', '1 hour', now() - interval '3 days', now() + interval '3 days');
-         SELECT sno_create_feed('log', 'log', now(), margin => '0')",
+         SELECT sno_create_partitions('log', '1 hour', now(), now() + interval '1 hour');
+         SELECT sno_create_feed('log', 'log', now(), margin => '0'); SELECT FROM sno_feed('log', NULL::log)",
+    );
+    client.run(
+        "SELECT sno_create_partitions('log', '1 hour', now() - interval '3 days', now() + interval '3 days')",
     );
     for (rows, insert) in [(0, ""), (1, "INSERT INTO log DEFAULT VALUES;")] {
         for _ in 0..8 {
@@ -226,9 +241,46 @@ fn foreign_rows_that_come_later() {
         client.run(read);
         client.run("COMMIT");
     }
-    // A foreign table that has nothing to do with it.
-    client.run("CREATE FOREIGN TABLE alone (id sno) SERVER far");
+    // A foreign table that has nothing to do with it, until it is attached.
+    client.run("CREATE FOREIGN TABLE alone (id sno NOT NULL) SERVER far");
     assert_eq!(outcome(&mut client, read), "");
+    client.run("ALTER TABLE log ATTACH PARTITION alone FOR VALUES FROM ('x222222222222222') TO (MAXVALUE)");
+    assert_eq!(outcome(&mut client, read), "42809");
+    // Nor is what is known of another source, which has the same place.
+    client.run(
+        "DO $$ BEGIN
+             FOR n IN 1..1000 LOOP
+                 EXECUTE format('CREATE VIEW near_%s AS SELECT id FROM log_near', n);
+                 IF format('near_%s', n)::regclass::oid::bigint % 32 = 'shown'::regclass::oid::bigint % 32 THEN
+                     EXECUTE format('ALTER VIEW near_%s RENAME TO near', n); RETURN;
+                 END IF;
+             END LOOP;
+         END $$;
+         SELECT sno_create_feed('near', 'near', margin => '0')",
+    );
+    client.run("SELECT FROM sno_feed('near', NULL::near)");
+    assert_eq!(outcome(&mut client, read), "42809");
+}
+
+/// What is known of a source and one key says nothing of another key: those of a log are this server's, also if a subscription, which
+/// comes later, writes the table.
+#[test]
+fn another_key_of_the_same_source() {
+    let server = Server::builder().conf("wal_level", "logical").start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "SELECT sno_track_changes('items');
+         SELECT sno_create_feed(key, 'items_changes', key => key) FROM unnest('{id,changed}'::name[]) key;
+         CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false)",
+    );
+    let [changed, id] =
+        ["changed", "id"].map(|key| format!("SELECT FROM sno_feed('{key}', NULL::items_changes)"));
+    client.run(&format!("{changed}; {id}"));
+    client.run("INSERT INTO pg_subscription_rel SELECT oid, 'items'::regclass, 'r' FROM pg_subscription");
+    for _ in 0..2 {
+        assert_eq!([&id, &changed].map(|read| outcome(&mut client, read)), ["55000", ""]);
+    }
 }
 
 /// What only an INSERT can set is checked by it, and the time of a position by its type: no UPDATE has to parse a condition.

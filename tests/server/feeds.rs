@@ -129,6 +129,23 @@ fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
     }
 }
 
+/// The same if neither the oldest transaction nor the latest one that has ended is another one by then.
+#[test]
+fn a_transaction_between_others_that_ends_while_the_caller_runs() {
+    let server = server();
+    let (mut client, mut oldest, mut writer) = (server.connect(), server.connect(), server.connect());
+    oldest.run("BEGIN; SELECT pg_current_xact_id()");
+    writer.run(&format!("BEGIN; {INSERT} (1)"));
+    client.run("SELECT pg_current_xact_id(); SELECT pg_advisory_lock(1)");
+    let result = meanwhile(&server, CALL, || {
+        writer.run("COMMIT");
+        next_tick();
+        client.run("SELECT pg_advisory_unlock_all()");
+    });
+    assert_eq!(result.as_deref(), Ok("0 of 0"));
+    assert_eq!(read(&mut client), "1");
+}
+
 /// In the order of the IDs, each row once, and never the end of a batch between equal keys.
 #[test]
 fn batches() {
