@@ -587,6 +587,8 @@ DECLARE
     ("src/sno/feed/rows.rs", &[
         ("a feed sorts", &[FEEDS],
             "[c\"enable_sort\", c\"jit\"]", "[c\"jit\"]"),
+        ("the settings of a feed's queries stay", &[FEED_PLANS],
+            "            raw::AtEOXact_GUC(true, level);\n", ""),
         ("a batch of a feed ends before the last row of its last ID", &[FEEDS],
             "if this.count >= this.enough && id != this.last {", "if this.count >= this.enough {"),
         ("a batch of a feed has the last IDs", &[FEEDS],

@@ -55,6 +55,8 @@ fn queries_are_planned_once() {
         "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_xact_user_functions WHERE funcname = 'whose_horizon'",
     );
     assert!(asked < 5, "{asked} times");
+    // The settings of these queries are not those of the next ones in the transaction.
+    assert_eq!(text(&mut client, "SHOW enable_sort"), "on");
 }
 
 /// After an error the plan is in its place again.
