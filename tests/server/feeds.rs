@@ -547,6 +547,27 @@ fn two_at_once() {
     assert_eq!(text(&mut first, &read_slow), "1 2 3");
 }
 
+/// Between the opening of the feed and the lock on its source.
+#[test]
+fn a_foreign_table_that_is_attached_meanwhile() {
+    let server = Server::builder().start();
+    let mut other = server.connect();
+    other.run(
+        "CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+         CREATE TABLE log (id sno NOT NULL) PARTITION BY RANGE (id);
+         CREATE TABLE log_near PARTITION OF log FOR VALUES FROM (MINVALUE) TO ('x222222222222222');
+         CREATE VIEW shown AS TABLE log; SELECT sno_create_feed('feed', 'shown', margin => '0');
+         BEGIN; INSERT INTO log VALUES (sno_new(1)); COMMIT; BEGIN; LOCK TABLE log",
+    );
+    next_tick();
+    let result = meanwhile(&server, "SELECT count(*) FROM sno_feed('feed', NULL::shown)", || {
+        other.run(
+            "CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('x222222222222222') TO (MAXVALUE) SERVER far; COMMIT",
+        );
+    });
+    assert!(result.as_ref().is_err_and(|error| error.contains("E42809")), "{result:?}");
+}
+
 /// Where a batch ends, if the statement does not see all rows below the horizon: before the first such row.
 #[test]
 fn batches_that_are_not_all_visible() {
@@ -570,6 +591,7 @@ fn batches_that_are_not_all_visible() {
         ("items", 10, &[1, -2, 3, -4, 5], "", "", "1", "2 3 4 5"),
         ("items", 2, &[1, 2, -3, 4], "", "", "1 2", "3 4"),
         ("items", 10, &[1, 2, -3], "", "", "1 2", "3"),
+        ("items", 10, &[1, 2, -3], "", "DELETE FROM items WHERE n = 2", "1 2", "3"),
         ("items", 10, &[1, 2, 3], "", "DELETE FROM items WHERE n = 2", "1 2 3", ""),
         ("items", 2, &[1, 2, 3, 4], "", "DELETE FROM items WHERE n > 2", "1 2", ""),
         ("items", 10, &[1, 2, 3], "", "UPDATE items SET n = 20 WHERE n = 2", "1 2 3", ""),
