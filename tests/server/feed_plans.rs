@@ -282,6 +282,9 @@ fn another_key_of_the_same_source() {
     client.run("INSERT INTO pg_subscription_rel SELECT oid, 'items'::regclass, 'r' FROM pg_subscription");
     for _ in 0..2 {
         assert_eq!([&id, &changed].map(|read| outcome(&mut client, read)), ["55000", ""]);
+        let waits =
+            ["id", "changed"].map(|feed| outcome(&mut client, &format!("CALL sno_wait_feed('{feed}', '0')")));
+        assert_eq!(waits, ["55000", ""]);
     }
 }
 

@@ -208,6 +208,11 @@ fn what_no_new_id_tells() {
     assert!(ready && took < Duration::from_secs(9), "{took:?}");
 }
 
+/// What a session that waits holds.
+const HELD: &str = "SELECT concat_ws(' ', backend_xmin, backend_xid, (
+        SELECT string_agg(locktype || ' ' || mode, ', ') FROM pg_locks l WHERE l.pid = a.pid AND locktype <> 'virtualxid'
+    )) FROM pg_stat_activity a WHERE query LIKE 'CALL sno_wait%'";
+
 /// What nobody is kept from by a hundred sessions that wait.
 #[test]
 fn a_wait_holds_nothing() {
@@ -219,13 +224,7 @@ fn a_wait_holds_nothing() {
     client.run("SELECT count(*) FROM sno_feed('feed', NULL::items, 10000)");
     client.run("DELETE FROM items");
     let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '60 s')", |other| {
-        let held: String = text(
-            other,
-            "SELECT concat_ws(' ', backend_xmin, backend_xid, (
-                 SELECT string_agg(locktype || ' ' || mode, ', ') FROM pg_locks l WHERE l.pid = a.pid AND locktype <> 'virtualxid'
-             )) FROM pg_stat_activity a WHERE query LIKE 'CALL sno_wait%'",
-        );
-        assert_eq!(held, "");
+        assert_eq!(text(other, HELD), "");
         other.run("SET lock_timeout = '40 s'");
         other.run("VACUUM items");
         assert_eq!(other.one::<i64>("SELECT pg_relation_size('items')"), 0);
@@ -363,6 +362,8 @@ fn it_returns_when_an_id_was_read() {
     assert!(!read && took >= Duration::from_millis(400) && took < SOON, "{took:?}");
     assert!(!wait(&mut client, &call(&id, "0")).0);
     let (read, took) = during(&server, &call(&id, "50 s"), |reader| {
+        // But for the moments in which it looks.
+        wait_until("a wait that holds nothing", || text(reader, HELD).is_empty());
         // The transaction of the reader has to commit.
         reader.run("BEGIN");
         assert_eq!(reader.one::<i64>(READ), 1);
