@@ -34,7 +34,7 @@ fn every_section_has_figures_and_a_table() {
         // A contender that cannot be called takes no part.
         let alone =
             |one: &&Value| series.iter().filter(|other| other["figure"] == one["figure"]).count() == 1;
-        assert!(section != "feeds" || !series.iter().any(|series| alone(&series)), "{series:?}");
+        assert!(section != "feeds" || !series.iter().any(alone), "{series:?}");
         for series in series {
             assert!(tables.contains(series["figure"].as_str().unwrap()), "{series}");
             // Only a net time can be less than nothing, by what the clock can't tell.

@@ -38,7 +38,7 @@ CREATE FUNCTION sno_internal.is_logged(relation regclass, source regclass, key n
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT coalesce((SELECT t.log FROM sno_internal.tracked(coalesce(pg_partition_root(relation), relation)) t)
-        = (SELECT o.source FROM sno_internal.origin(source, key) o), false)
+        = (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), false)
 $$;
 COMMENT ON FUNCTION sno_internal.is_logged(regclass, regclass, name) IS 'internal: whether the key of a feed is that of the log of the changes of a table';
 
