@@ -794,8 +794,10 @@ DECLARE
             "        IF part.is_there THEN\n            EXECUTE format('CREATE OR REPLACE TRIGGER",
             "        IF false THEN\n            EXECUTE format('CREATE OR REPLACE TRIGGER"),
         ("all keys are those of a log", &[CHANGES, FEEDS],
-            "= (SELECT o.source FROM sno_internal.origin(source, key) o), false)",
-            "= (SELECT o.source FROM sno_internal.origin(source, key) o), true)"),
+            "= (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), false)",
+            "= (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), true)"),
+        ("all columns of a log are keys of it", &[FEED_PLANS],
+            " WHERE o.key = 'changed'), false)", "), false)"),
     ]),
     ("core/src/horizon/mod.rs", &[
         ("whether an announcement holds is asked without a fence", &[LOOM_HORIZON],
