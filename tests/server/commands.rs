@@ -201,8 +201,9 @@ fn tests_that_commands_name() {
 #[test]
 fn suites_of_mutants() {
     let tests = tests();
-    let list = fs::read_to_string(root().join("tests/mutants/list.rs")).unwrap();
-    let suites: Vec<(&str, &str)> = list
+    let lists = files("tests/mutants/list", &|path| path.ends_with(".rs"));
+    let lists: String = lists.into_iter().map(|(_, text)| text).collect();
+    let suites: Vec<(&str, &str)> = lists
         .split("Suite(\"")
         .skip(1)
         .filter_map(|rest| rest.split_once(')')?.0.strip_suffix('"')?.split_once("\", \""))

@@ -1,4 +1,4 @@
--- The horizon and feeds: what the views show, and what is refused. Which rows are returned: tests/server/horizon and feeds.rs.
+-- The horizon and feeds: what the views show, and what is refused. Which rows are returned: tests/server/horizon and feeds.
 \set SHOW_CONTEXT never
 CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
 CREATE VIEW odd AS SELECT sno_time(id) AS created_at, id AS item, n, id AS again FROM items WHERE n % 2 = 1;

@@ -1,0 +1,36 @@
+//! Partitions.
+
+use super::{CHANGES, OfFile, PARTITIONS, REGRESS, Suite};
+
+#[rustfmt::skip]
+pub(super) const MUTANTS: &[OfFile] = &[
+    ("sql/sno/partitions.sql", &[
+        ("the retention is counted in the time zone of the session", &[PARTITIONS],
+            "(today - retention) AT TIME ZONE 'UTC'",
+            "now() - retention"),
+        ("a new partition takes any index of the table's for its replica identity", &[REGRESS],
+            "AND x.indisreplident AND y.indrelid",
+            "AND y.indrelid"),
+        ("upkeep waits for locks without a limit", &[Suite("server", "partitions::upkeep_gives_way")],
+            "set_config('lock_timeout', '500ms', true)",
+            "set_config('lock_timeout', '0', true)"),
+        ("upkeep leaves its limit for locks to the caller's transaction", &[Suite("server", "partitions::the_caller_s_lock")],
+            "    PERFORM set_config('lock_timeout', timeout, true);\n",
+            ""),
+        ("the first partition begins in the time zone of the session", &[Suite("server", "partitions::the_time_ahead")],
+            "    start timestamp := since AT TIME ZONE 'UTC';",
+            "    start timestamp := since::timestamp;"),
+        ("the expiry of partitions looks for names in the schemas of the session", &[Suite("server", "schemas::names_in")],
+            "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    child record;",
+            "    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10
+AS $$
+DECLARE
+    child record;"),
+        ("partitions expire by age while a feed has read nothing", &[CHANGES],
+            "CASE WHEN all_read IS NOT NULL THEN least(before, all_read) END;",
+            "least(before, all_read);"),
+    ]),
+];

@@ -1,0 +1,161 @@
+//! Positions in dumps, whole and partial ones.
+
+use sno_tests::{Server, Sql as _, code, give_to_server, text};
+
+use super::{INSERT, READ, SETUP, next_tick, read};
+
+/// Positions are dumped with the rows, whoever dumps and whoever restores.
+#[test]
+fn dumps() {
+    let (server, elsewhere) =
+        (Server::builder().extension(false).start(), Server::builder().extension(false).start());
+    server.run("CREATE ROLE alice LOGIN; CREATE ROLE dumper LOGIN IN ROLE pg_read_all_data");
+    server.run("CREATE DATABASE source OWNER alice");
+    let connect = |server: &Server, user: &str, database: &str| {
+        server.config().user(user).dbname(database).connect(sno_tests::postgres::NoTls).unwrap()
+    };
+    let mut alice = connect(&server, "alice", "source");
+    alice.run("CREATE EXTENSION sno");
+    alice.run(SETUP);
+    alice.run(
+        "CREATE TABLE gone (id sno PRIMARY KEY); SELECT sno_create_feed('gone', 'gone'); DROP TABLE gone;
+         CREATE TEMP TABLE passing (id sno PRIMARY KEY);
+         INSERT INTO sno_internal.new_feeds (feed, source, key, margin)
+             VALUES ('passing', 'passing', 'id', '1 s'), ('index', 'items_pkey', 'id', '1 s')",
+    );
+    alice.run(&format!("{INSERT} (1), (2)"));
+    assert_eq!(read(&mut alice), "1 2");
+    alice.run(&format!("{INSERT} (3)"));
+    elsewhere.run("CREATE ROLE carol LOGIN");
+    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+    give_to_server(folder.path());
+    for (number, (dumper, restorer, server_to)) in [
+        ("alice", "alice", &server),
+        ("dumper", "alice", &server),
+        ("postgres", "postgres", &server),
+        ("postgres", "postgres", &elsewhere),
+        ("dumper", "carol", &elsewhere),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(number.to_string());
+        let run = |server: &Server, user: &str, program: &str, arguments: &[&str]| {
+            let output = server.command(program).env("PGUSER", user).args(arguments).output().unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && errors.is_empty(),
+                "{program} {arguments:?} by {user}: {errors}"
+            );
+        };
+        let file = file.to_str().unwrap();
+        run(&server, dumper, "pg_dump", &["-d", "source", "--format", "custom", "--file", file]);
+        let target = format!("target{number}");
+        server_to.run(&format!("CREATE DATABASE {target} OWNER {restorer}"));
+        let mut arguments = vec!["-d", &target, "--exit-on-error", file];
+        if !std::ptr::eq(server_to, &server) {
+            arguments.extend(["--no-owner", "--no-privileges"]);
+        }
+        run(server_to, restorer, "pg_restore", &arguments);
+        let mut client = connect(server_to, restorer, &target);
+        assert_eq!(text(&mut client, "SELECT string_agg(feed, ' ') FROM sno_feeds"), "feed");
+        assert_eq!(read(&mut client), "3", "{dumper}, {restorer}");
+        client.run("SELECT sno_drop_feed('feed')");
+    }
+}
+
+/// Each feed is found again by the name that its source had when it was dumped, whatever else is missing.
+#[test]
+fn partial_restores() {
+    let server = Server::builder().extension(false).start();
+    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+    give_to_server(folder.path());
+    let tables = "CREATE SCHEMA logs;
+        CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+        CREATE TABLE logs.entries (LIKE items INCLUDING ALL);
+        CREATE VIEW few AS SELECT * FROM items WHERE n > 0;
+        CREATE TABLE after (LIKE items INCLUDING ALL); CREATE TABLE \"Old 'one'\" (LIKE items INCLUDING ALL);
+        CREATE TABLE swapped (LIKE items INCLUDING ALL)";
+    // Feeds, with what they read now, and then.
+    let feeds = [
+        ("items", "items", "items"),
+        ("entries", "logs.entries", "logs.entries"),
+        ("few", "few", "few"),
+        ("renamed", "before", "after"),
+        ("swapped", "swapped", "\"Old 'one'\""),
+    ];
+    let create = |feed: &str, source: &str, since: &str| {
+        format!("SELECT sno_create_feed('{feed}', '{}'{since}, margin => '0');", source.replace('\'', "''"))
+    };
+    server.run("CREATE DATABASE source");
+    let mut client = server.connect_to("source");
+    client.run("CREATE EXTENSION sno");
+    // With the names of before.
+    client.run(
+        &tables
+            .replace("TABLE after", "TABLE before")
+            .replace("swapped", "n")
+            .replace("\"Old 'one'\"", "swapped"),
+    );
+    client.run(
+        "INSERT INTO items (n) VALUES (1), (2); INSERT INTO logs.entries TABLE items; INSERT INTO before TABLE items; INSERT INTO swapped TABLE items",
+    );
+    next_tick();
+    for (feed, source, _) in feeds {
+        client.run(&create(feed, source, ""));
+        client.run(&format!("SELECT FROM sno_feed('{feed}', NULL::{source})"));
+    }
+    client.run(
+        "INSERT INTO items (n) VALUES (3); INSERT INTO logs.entries SELECT * FROM items WHERE n = 3;
+         INSERT INTO before SELECT * FROM items WHERE n = 3; INSERT INTO swapped SELECT * FROM items WHERE n = 3;
+         ALTER TABLE before RENAME TO after;
+         ALTER TABLE swapped RENAME TO \"Old 'one'\"; ALTER TABLE n RENAME TO swapped",
+    );
+    let run = |program: &str, arguments: &[&str]| {
+        let output = server.command(program).args(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
+    };
+    let migrations = |since: &str| {
+        let feeds: String = feeds.iter().map(|(feed, _, source)| create(feed, source, since)).collect();
+        format!("CREATE EXTENSION sno; {tables}; {feeds}")
+    };
+    for (number, (dump, before, restore, missing)) in [
+        (&[][..], String::new(), &[][..], false),
+        (&[], String::new(), &["-j", "2"], false),
+        (&["--rows-per-insert=2"], String::new(), &[], false),
+        (&["-N", "logs"], String::new(), &[], true),
+        (&["-T", "logs.entries"], String::new(), &[], true),
+        (&[], String::new(), &["-N", "logs"], true),
+        (&["-a"], migrations(""), &[], false),
+        (&["-a"], migrations(", now()"), &[], false),
+        (&["-a"], format!("CREATE EXTENSION sno; {tables}"), &["--disable-triggers"], false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(number.to_string());
+        let file = file.to_str().unwrap();
+        run("pg_dump", &[&["-d", "source", "-F", "custom", "-f", file], dump].concat());
+        let target = format!("target{number}");
+        server.run(&format!("CREATE DATABASE {target}"));
+        let mut client = server.connect_to(&target);
+        client.run(&before);
+        run("pg_restore", &[&["-d", &target, "--exit-on-error"], restore, &[file]].concat());
+        if missing {
+            assert_eq!(
+                code(&mut client, "CREATE TABLE t (); SELECT FROM sno_feed('entries', NULL::t)"),
+                "42P01"
+            );
+            assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feeds WHERE source IS NULL"), "1");
+            // It goes on once it is there.
+            run("pg_dump", &["-d", "source", "-F", "custom", "-f", file, "-n", "logs"]);
+            client.run("DROP SCHEMA IF EXISTS logs CASCADE");
+            run("pg_restore", &["-d", &target, "--exit-on-error", file]);
+        }
+        for (feed, _, source) in feeds {
+            let call = READ.replace("feed'", &format!("{feed}'")).replace("::items", &format!("::{source}"));
+            assert_eq!(text(&mut client, &call), "3", "{feed} {dump:?} {restore:?} {before}");
+        }
+    }
+}

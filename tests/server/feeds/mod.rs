@@ -1,0 +1,55 @@
+//! Feeds: `sno_feed()` returns each row once, whoever calls it and however, or says why not. What is done to it under
+//! load is in `../../faults/feeds.rs`.
+
+mod batches;
+mod dumps;
+mod reading;
+mod refusals;
+mod rights;
+mod visibility;
+
+use std::thread;
+use std::time::Duration;
+
+use sno_tests::postgres::{Client, SimpleQueryMessage};
+use sno_tests::{Server, text};
+
+const SETUP: &str = "
+    CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+    SELECT sno_create_feed('feed', 'items', margin => '0');";
+
+/// The numbers of the next rows, in their order.
+const READ: &str = "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::items)";
+
+const INSERT: &str = "INSERT INTO items (n) VALUES";
+
+fn server() -> Server {
+    let server = Server::builder().start();
+    server.run(SETUP);
+    server
+}
+
+/// A tick later, so that the horizon is after all rows that are committed.
+fn next_tick() {
+    thread::sleep(Duration::from_millis(8));
+}
+
+#[track_caller]
+fn read(client: &mut Client) -> String {
+    next_tick();
+    text(client, READ)
+}
+
+/// Runs some SQL in one session, up to where it waits for a lock; then something else; the last value that it returned.
+#[track_caller]
+fn meanwhile(server: &Server, sql: &str, other: impl FnOnce()) -> Result<String, String> {
+    let call = || {
+        let messages = server.connect().simple_query(sql).map_err(|error| format!("{error:?}"))?;
+        let mut values = messages.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+            _ => None,
+        });
+        Ok(values.next_back().unwrap_or_default())
+    };
+    crate::meanwhile(server, call, other)
+}

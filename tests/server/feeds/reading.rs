@@ -1,0 +1,200 @@
+//! How a feed is read: two sessions at once, what a call writes, its plans, a line for a shell.
+
+use std::env;
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, code, program, text, wait_until};
+
+use super::{INSERT, READ, meanwhile, next_tick, read, server};
+use crate::docs;
+
+/// What other sessions do between the statements of a call.
+#[test]
+fn two_at_once() {
+    let server = server();
+    let (mut first, mut other) = (server.connect(), server.connect());
+    // The feed is dropped while a consumer waits for it.
+    first.run(&format!("{INSERT} (1)"));
+    next_tick();
+    first.run(&format!("BEGIN; {READ}"));
+    let dropped = meanwhile(&server, READ, || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
+    assert_eq!((dropped.as_deref(), code(&mut first, READ).as_str()), (Ok(""), "42704"));
+
+    // The consumer that is waited for goes beyond the horizon of the one that waits.
+    first.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    next_tick();
+    first.run(&format!("BEGIN; {READ}"));
+    let later = meanwhile(&server, READ, || {
+        other.run(&format!("{INSERT} (2)"));
+        assert_eq!(read(&mut first), "2");
+        first.run("COMMIT");
+    });
+    assert_eq!(later.as_deref(), Ok(""));
+    assert_eq!(read(&mut first), "");
+
+    // The table is replaced by another one of its name, after the call has looked the name up.
+    other.run(&format!("{INSERT} (3); CREATE TABLE other (LIKE items INCLUDING ALL); INSERT INTO other SELECT id, n + 100 FROM items"));
+    next_tick();
+    first.run("SELECT pg_advisory_lock(1)");
+    let slowly = format!(
+        "BEGIN; {READ}; ROLLBACK; SELECT coalesce(string_agg(n::text, ' '), '')
+         FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))"
+    );
+    let replaced = meanwhile(&server, &slowly, || {
+        first.run("BEGIN; LOCK items; SELECT pg_advisory_unlock(1)");
+        let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
+        wait_until("a call that waits for the table", || other.one(waits));
+        first.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items; COMMIT");
+    });
+    assert_eq!(replaced.as_deref(), Ok(""));
+    first.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
+    assert_eq!(read(&mut first), "3");
+
+    // The feed is set back while another call, which has found nothing, is about to store how far it has looked.
+    first.run(
+        "CREATE VIEW slow AS SELECT * FROM items WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL);
+         SELECT sno_create_feed('slow', 'slow', now(), margin => '0')",
+    );
+    let read_slow = READ.replace("feed'", "slow'").replace("items", "slow");
+    first.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min' WHERE feed = 'slow'; SELECT pg_advisory_lock(1)");
+    let nothing = meanwhile(&server, &read_slow, || {
+        other.run("SELECT sno_seek_feed('slow', '-infinity')");
+        first.run("SELECT pg_advisory_unlock(1)");
+    });
+    assert_eq!(nothing.as_deref(), Ok(""));
+    assert_eq!(text(&mut first, &read_slow), "1 2 3");
+}
+
+/// Between the opening of the feed and the lock on its source.
+#[test]
+fn a_foreign_table_that_is_attached_meanwhile() {
+    let server = Server::builder().start();
+    let mut other = server.connect();
+    other.run(
+        "CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+         CREATE TABLE log (id sno NOT NULL) PARTITION BY RANGE (id);
+         CREATE TABLE log_near PARTITION OF log FOR VALUES FROM (MINVALUE) TO ('x222222222222222');
+         CREATE VIEW shown AS TABLE log; SELECT sno_create_feed('feed', 'shown', margin => '0');
+         BEGIN; INSERT INTO log VALUES (sno_new(1)); COMMIT; BEGIN; LOCK TABLE log",
+    );
+    next_tick();
+    let result = meanwhile(&server, "SELECT count(*) FROM sno_feed('feed', NULL::shown)", || {
+        other.run(
+            "CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('x222222222222222') TO (MAXVALUE) SERVER far; COMMIT",
+        );
+    });
+    assert!(result.as_ref().is_err_and(|error| error.contains("E42809")), "{result:?}");
+}
+
+/// A call that finds nothing writes nothing, except every 10 seconds, and one that finds something updates one row in place.
+#[test]
+fn what_is_written() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1)"));
+    assert_eq!(read(&mut client), "1");
+    client.run(&format!("BEGIN; {READ}"));
+    assert!(client.one::<bool>("SELECT pg_current_xact_id_if_assigned() IS NULL"));
+    client.run("ROLLBACK");
+    // The server itself writes now and then.
+    let lsn = "SELECT pg_current_wal_insert_lsn()::text";
+    let idle = |client: &mut Client| {
+        let before = text(client, lsn);
+        (0..300).for_each(|_| client.run(READ));
+        text(client, lsn) == before
+    };
+    assert!((0..5).any(|_| idle(&mut client)), "an idle call writes");
+    let position = "SELECT position::text FROM sno_feeds";
+    let (before, mut other) = (text(&mut client, position), server.connect());
+    client.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '11 s'");
+    other.run("BEGIN; SELECT FROM sno_internal.feed_positions FOR UPDATE");
+    client.run("SET lock_timeout = '10 s'");
+    assert_eq!((read(&mut client), text(&mut client, position)), (String::new(), before.clone()));
+    other.run("ROLLBACK");
+    assert_eq!(read(&mut client), "");
+    let after = text(&mut client, position);
+    assert!(after > before);
+    assert_eq!((read(&mut client), text(&mut client, position)), (String::new(), after));
+
+    client.run(&format!("{INSERT} (2); SELECT pg_stat_force_next_flush()"));
+    client.run("SELECT pg_stat_reset_single_table_counters('sno_internal.feed_positions'::regclass)");
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
+    next_tick();
+    let one = READ.replace("items)", "items, 1)");
+    (0..1001).for_each(|_| assert_ne!(text(&mut client, &one), ""));
+    client.run("SELECT pg_stat_force_next_flush()");
+    let updates = "SELECT n_tup_upd || ' ' || n_tup_hot_upd || ' ' || pg_relation_size(relid)
+                   FROM pg_stat_user_tables WHERE relname = 'feed_positions'";
+    assert_eq!(text(&mut client, updates), "1001 1001 8192");
+}
+
+/// From the place where the last call ended, by an index: big tables with statistics of long ago, partitions, views.
+#[test]
+fn plans() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE DOMAIN item AS sno;
+         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) WITH (autovacuum_enabled = off);
+         INSERT INTO items (n) SELECT generate_series(1, 100); ANALYZE items;
+         INSERT INTO items (n) SELECT generate_series(1, 200000);
+         CREATE TABLE typed (id item PRIMARY KEY, n integer); INSERT INTO typed SELECT * FROM items;
+         CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id);
+         SELECT sno_create_partitions('log', '1 day', now() - interval '3 days', now() + interval '2 days');
+         INSERT INTO log SELECT sno_new(1, now() - n * interval '1 s'), n FROM generate_series(1, 200000) n;
+         CREATE VIEW odd AS SELECT sno_time(id) AS created_at, * FROM items WHERE n % 2 = 1",
+    );
+    next_tick();
+    client.run("SELECT sno_create_feed(name, name::regclass, now(), margin => '0') FROM unnest('{items,typed,log,odd}'::text[]) name");
+    for table in ["items", "typed", "log"] {
+        client.run(&format!("INSERT INTO {table} SELECT sno_new(1), generate_series(1, 10)"));
+    }
+    client.run("LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on");
+    for (name, tables, rows) in
+        [("items", "items", 10), ("typed", "typed", 10), ("log", "log_", 10), ("odd", "items", 5)]
+    {
+        for (start, rows) in [("", rows), ("-infinity", 1000)] {
+            if !start.is_empty() {
+                client.run(&format!("SELECT sno_seek_feed('{name}', '{start}')"));
+            }
+            next_tick();
+            let before = server.log().len();
+            let call = format!("SELECT count(*) FROM sno_feed('{name}', NULL::{name})");
+            assert_eq!(client.one::<i64>(&call), rows, "{name}");
+            let log = server.log()[before..].to_owned();
+            // By the first ID that was not read.
+            let is_range = |line: &&str| line.contains("Index Cond: ((") && line.contains(" >= ");
+            let indexed = log.lines().filter(is_range).count();
+            assert!(
+                indexed > 0 && !log.contains(&format!("Seq Scan on {tables}")) && !log.contains("Sort  ("),
+                "{log}"
+            );
+        }
+    }
+}
+
+/// The line for a shell in docs/feeds.md.
+#[test]
+fn lines_of_json() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text);
+         SELECT sno_create_feed('export', 'events', margin => '0');
+         INSERT INTO events VALUES ('2222222222222222', 'a \"b\"'), ('2222222222222223', E'c\nd')",
+    );
+    let page = docs::page("feeds.md");
+    let [line] = &docs::blocks(docs::section(&page, "Feeds"), "sh")[..] else { panic!("one line") };
+    let print = || {
+        let mut path = vec![program("")];
+        path.extend(env::split_paths(&env::var_os("PATH").unwrap()));
+        let mut shell = server.command("/bin/sh");
+        let output =
+            shell.args(["-c", line.sql]).env("PATH", env::join_paths(path).unwrap()).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let expected = r#"{"id":"2222222222222222","payload":"a \"b\""}
+{"id":"2222222222222223","payload":"c\nd"}
+"#;
+    assert_eq!((print().as_str(), print().as_str()), (expected, ""));
+}

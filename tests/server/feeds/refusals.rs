@@ -1,0 +1,194 @@
+//! Every refusal, with its SQLSTATE and what it says.
+
+use sno_tests::{Server, Sql as _, code, error, text};
+
+use super::SETUP;
+
+/// Every refusal, with its SQLSTATE and what it says.
+#[test]
+fn refusals() {
+    let server = Server::builder().conf("wal_level", "logical").start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice;
+         CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); CREATE VIEW doubled AS SELECT * FROM two;
+         CREATE TABLE numbers (id integer PRIMARY KEY); CREATE TABLE loose (id sno PRIMARY KEY, other sno);
+         CREATE TABLE included (n integer, id sno, PRIMARY KEY (n) INCLUDE (id));
+         CREATE TABLE lines (item sno REFERENCES items, line integer, PRIMARY KEY (item, line));
+         CREATE TABLE tenants (tenant integer, id sno, PRIMARY KEY (tenant, id));
+         CREATE MATERIALIZED VIEW old AS SELECT * FROM items; CREATE VIEW over_old AS SELECT * FROM old;
+         CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+         CREATE TABLE log (id sno) PARTITION BY RANGE (id);
+         CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('2222222222222222') TO (MAXVALUE) SERVER far;
+         CREATE EXTENSION dblink; CREATE VIEW by_dblink AS SELECT * FROM dblink('', '') AS row (id sno, n integer);
+         CREATE TABLE dropped (LIKE items INCLUDING ALL); SELECT sno_create_feed('dropped', 'dropped'); DROP TABLE dropped;
+         CREATE TABLE dropped (LIKE items INCLUDING ALL);
+         SELECT sno_create_feed('given', 'items', margin => NULL)",
+    );
+    let mut alice = server.connect_as("alice");
+    alice.run("CREATE TABLE hers (id sno PRIMARY KEY); SELECT sno_create_feed('hers', 'hers')");
+    let refused = |user: &str, sql: &str, code: &str, message: &str| {
+        let mut client = server.connect_as(user);
+        let error = error(&mut client, sql);
+        assert_eq!((error.code().code(), error.message()), (code, message), "{sql}");
+        // Nothing has happened, and nothing is held.
+        let _ = client.batch_execute("ROLLBACK");
+        client.run("SELECT 1");
+    };
+    let feed = "SELECT * FROM sno_feed('feed', NULL::items)";
+    // For each SQLSTATE statements, and what they say.
+    let statements = r#"
+        25000 BEGIN ISOLATION LEVEL REPEATABLE READ; TABLE feed -> cannot read a feed in a transaction with isolation level REPEATABLE READ
+        25000 BEGIN ISOLATION LEVEL SERIALIZABLE; TABLE feed -> cannot read a feed in a transaction with isolation level SERIALIZABLE
+        25006 BEGIN READ ONLY; TABLE feed -> cannot read a feed in a read-only transaction
+        22023 SELECT sno_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
+        22004 SELECT sno_feed('feed', NULL::items, NULL) -> size of a batch must not be null
+        42704 SELECT sno_feed('none', NULL::items) -> feed "none" does not exist
+        22004 SELECT sno_feed(NULL, NULL::items) -> name of a feed must not be null
+        42804 SELECT sno_feed('feed', NULL::two) -> feed "feed" returns rows of "public.items", not of "public.two"
+        42804 SELECT sno_feed('feed', 1) -> feed "feed" returns rows of "public.items", not of "integer"
+        55000 SELECT sno_feed('given', NULL::items) -> horizon must be given for feed "given"
+        22023 SELECT sno_feed('feed', NULL::items, 1, '2222222222222222') -> horizon cannot be given for feed "feed"
+        42710 SELECT sno_create_feed('feed', 'items') -> feed "feed" already exists
+        42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of temporary rows: "passing"
+        22004 create('items', NULL) -> name, source and start of a feed must not be null
+        22004 create(NULL) -> name, source and start of a feed must not be null
+        22004 SELECT sno_create_feed(NULL, 'items') -> name, source and start of a feed must not be null
+        22023 create('items', '2070-01-01Z') -> feed cannot start in the future: "2070-01-01 00:00:00+00"
+        22023 create('items', margin => '-1 s') -> margin must not be negative
+        22023 SELECT sno_seek_feed('feed') -> either a time or an ID must be given
+        22023 SELECT sno_seek_feed('feed', now(), '2222222222222222') -> either a time or an ID must be given
+        22023 SELECT sno_seek_feed('feed', 'infinity') -> feed cannot start in the future: "infinity"
+        42704 SELECT sno_seek_feed('none', '-infinity') -> feed "none" does not exist
+        42704 SELECT sno_drop_feed('none') -> feed "none" does not exist
+        42809 create('old') -> cannot create a feed of materialized rows: "public.old"
+        42809 create('over_old') -> cannot create a feed of materialized rows: "public.old"
+        42809 create('log') -> cannot create a feed of foreign rows: "public.log_far"
+        42809 create('log', margin => NULL) -> cannot create a feed of foreign rows: "public.log_far"
+        42809 create('by_dblink') -> cannot create a feed of foreign rows: "public.by_dblink"
+        42809 create('by_dblink', margin => NULL) -> cannot create a feed of foreign rows: "public.by_dblink"
+        42703 create('two') -> no single key of type sno in "public.two"
+        42703 create('doubled') -> no single key of type sno in "public.doubled"
+        42703 create('doubled', key => 'c') -> no single key of type sno in "public.doubled"
+        42703 create('numbers') -> no single key of type sno in "public.numbers"
+        42703 create('items_pkey', key => 'id') -> no single key of type sno in "public.items_pkey"
+        42703 create('loose', key => 'other') -> no single key of type sno in "public.loose"
+        42703 create('included') -> no single key of type sno in "public.included"
+        42703 create('lines') -> no single key of type sno in "public.lines""#;
+    for line in statements.lines().skip(1) {
+        let (code, rest) = line.trim().split_once(' ').unwrap();
+        let (sql, message) = rest.split_once(" -> ").unwrap();
+        let sql = sql.replace("TABLE feed", feed).replace("create(", "SELECT sno_create_feed('x', ");
+        refused("postgres", &sql, code, message);
+    }
+    // A key that begins no index, until one is there.
+    let create_tenants = "SELECT sno_create_feed('tenants', 'tenants')";
+    for index in
+        ["", "ON tenants (id, tenant) WHERE tenant > 0", "ON tenants USING hash (id)", "ON tenants (tenant)"]
+    {
+        if !index.is_empty() {
+            client.run(&format!("CREATE INDEX {index}"));
+        }
+        refused("postgres", create_tenants, "55000", "no index of \"public.tenants\" begins with \"id\"");
+    }
+    // One that could not be built to its end.
+    client.run("INSERT INTO tenants VALUES (1, '9222222222222222'), (2, '9222222222222222')");
+    assert_eq!(code(&mut client, "CREATE UNIQUE INDEX CONCURRENTLY ON tenants (id)"), "23505");
+    refused("postgres", create_tenants, "55000", "no index of \"public.tenants\" begins with \"id\"");
+    client.run(&format!("CREATE INDEX ON tenants (id, tenant); {create_tenants}"));
+    // A foreign key that is named.
+    client.run("SELECT sno_create_feed('lines', 'lines', key => 'item')");
+    // A domain over a domain is a key as well.
+    client.run(
+        "CREATE DOMAIN a AS sno; CREATE DOMAIN b AS a; CREATE DOMAIN c AS b NOT NULL;
+         CREATE TABLE deep (id c PRIMARY KEY DEFAULT sno_new(1)); INSERT INTO deep DEFAULT VALUES;
+         SELECT sno_create_feed('deep', 'deep', margin => '0'); SELECT pg_sleep(0.008)",
+    );
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feed('deep', NULL::deep)"), "1");
+    // A key of another type by now.
+    client.run(
+        "CREATE TABLE changed (id sno PRIMARY KEY); SELECT sno_create_feed('changed', 'changed');
+         ALTER TABLE changed ALTER id TYPE uuid USING id::uuid",
+    );
+    assert_eq!(code(&mut client, "SELECT * FROM sno_feed('changed', NULL::changed)"), "42883");
+    // Whatever asks for it: one state has one answer.
+    let message = "source of feed \"dropped\" does not exist";
+    for call in [
+        "SELECT sno_feed('dropped', NULL::dropped)",
+        "CALL sno_wait_feed('dropped', '0')",
+        "CALL sno_wait_read('dropped', sno_upper('infinity'), '0')",
+    ] {
+        refused("postgres", call, "42P01", message);
+    }
+    client.run("SELECT sno_drop_feed('dropped')");
+    // What belongs to another role.
+    refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
+    for call in ["sno_feed('hers', NULL::hers)", "sno_seek_feed('hers', now())", "sno_drop_feed('hers')"] {
+        refused(
+            "bob",
+            &format!("SELECT {call}"),
+            "42501",
+            "must be a member of role \"alice\" to use feed \"hers\"",
+        );
+    }
+    // What a table gets later, or what a view or a partitioned table gets below it: first subscribed rows alone, then foreign ones.
+    client.run(
+        "DROP FOREIGN TABLE log_far; CREATE VIEW own AS SELECT * FROM items;
+         CREATE TABLE parts (id sno PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
+         SELECT sno_create_feed(name, name::regclass) FROM unnest('{own,parts}'::text[]) name;
+         CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false);
+         INSERT INTO pg_subscription_rel SELECT oid, unnest('{items,part}'::regclass[]), 'r' FROM pg_subscription",
+    );
+    for (name, table) in [("feed", "items"), ("own", "own"), ("parts", "parts")] {
+        let call = format!("SELECT * FROM sno_feed('{name}', NULL::{table})");
+        refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
+        client.run(&call.replace(&format!("{table})"), &format!("{table}, 1, '2222222222222222')")));
+    }
+    for (source, table) in [("items", "items"), ("own", "items"), ("parts", "part")] {
+        let message = format!("cannot create a feed of subscribed rows: \"public.{table}\"");
+        refused("postgres", &format!("SELECT sno_create_feed('x', '{source}')"), "42809", &message);
+    }
+    // A partition of a partitioned table that is subscribed to as one table.
+    client.run(
+        "UPDATE pg_subscription_rel SET srrelid = 'parts'::regclass WHERE srrelid = 'part'::regclass;
+         SELECT sno_create_feed('part', 'part', margin => NULL)",
+    );
+    for (name, table) in [("parts", "parts"), ("part", "part")] {
+        let call = format!("SELECT * FROM sno_feed('{name}', NULL::{table})");
+        refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
+    }
+    let message = "cannot create a feed of subscribed rows: \"public.part\"";
+    refused("postgres", "SELECT sno_create_feed('x', 'part')", "42809", message);
+    client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
+    client.run("CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM by_dblink");
+    let call = "SELECT * FROM sno_feed('own', NULL::own)";
+    refused("postgres", call, "42809", "cannot read a feed of foreign rows: \"public.by_dblink\"");
+    client.run(
+        "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
+         CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
+    );
+    for horizon in ["", ", 1, '2222222222222222'"] {
+        let call = format!("SELECT * FROM sno_feed('own', NULL::own{horizon})");
+        refused("postgres", &call, "42809", "cannot read a feed of foreign rows: \"public.far_items\"");
+    }
+    // But not what its rules read when it is written to.
+    client.run(
+        "CREATE RULE also AS ON DELETE TO loose DO ALSO SELECT * FROM far_items;
+         SELECT sno_create_feed('loose', 'loose', key => 'id')",
+    );
+    client.run("ALTER TABLE items RENAME id TO key");
+    refused("postgres", feed, "42703", "column \"id\" does not exist");
+    // A position that is not before the horizon, as after marks were removed and with a clock that is slow.
+    client.run("ALTER TABLE items RENAME key TO id; UPDATE sno_internal.own_feeds SET position = 'xxxxxxxxxxxxxxxx' WHERE feed = 'feed'");
+    let error = error(&mut client, feed);
+    assert_eq!(error.code().code(), "55000");
+    assert!(
+        error.message().starts_with(
+            "feed \"feed\" was read up to \"xxxxxxxxxxxxxxxx\", which is not before the horizon"
+        )
+    );
+    client.run("SELECT sno_seek_feed('feed', now())");
+    client.run(feed);
+}

@@ -1,0 +1,228 @@
+//! By whose rights a feed is read, names, and one name of several roles.
+
+use sno_tests::{Server, Sql as _, code, error, text};
+
+use super::{INSERT, READ, next_tick, read, server};
+
+/// By the caller's rights, and by membership in the role that created the feed.
+#[test]
+fn rights() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice;
+         GRANT SELECT, INSERT ON items TO alice; SELECT sno_drop_feed('feed');
+         ALTER TABLE items ENABLE ROW LEVEL SECURITY; CREATE POLICY even ON items USING (n % 2 = 0) WITH CHECK (true);
+         INSERT INTO items (n) SELECT generate_series(1, 6)",
+    );
+    let (mut alice, mut bob, mut carol) =
+        (server.connect_as("alice"), server.connect_as("bob"), server.connect_as("carol"));
+    alice.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    assert_eq!(read(&mut carol), "2 4 6");
+    assert_eq!(text(&mut carol, "SELECT feed || ' ' || owner FROM sno_feeds"), "feed alice");
+    // Everybody sees where feeds are, and nobody else can move, lock or drop them.
+    assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds WHERE lag < '1 min'"), "1");
+    for sql in [
+        "UPDATE sno_internal.feed_positions SET position = NULL",
+        "DELETE FROM sno_internal.feed_positions",
+        "INSERT INTO sno_internal.feed_positions (feed, source, key) VALUES ('x', 'items', 'id')",
+        "INSERT INTO sno_internal.own_feeds (feed, source, key, owner) VALUES ('x', 'items', 'id', 'alice')",
+        "INSERT INTO sno_internal.own_feeds (feed, source, key) VALUES ('x', 'items', 'id')",
+        // Would lock the row of another's feed.
+        "INSERT INTO sno_internal.own_feeds (feed, source, key, margin) VALUES ('feed', 'items', 'id', '1 s')
+             ON CONFLICT (feed, owner) DO UPDATE SET position = NULL WHERE false",
+        "UPDATE sno_internal.own_feeds SET owner = 'bob'",
+        "DELETE FROM sno_internal.own_feeds",
+        "DELETE FROM sno_internal.dropped_feeds",
+        "SELECT FROM sno_internal.feed_positions FOR UPDATE",
+        "LOCK sno_internal.feed_positions IN ROW EXCLUSIVE MODE",
+        "LOCK sno_internal.own_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_internal.new_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_internal.dropped_feeds IN ROW EXCLUSIVE MODE",
+        "LOCK sno_feeds IN ROW EXCLUSIVE MODE",
+        "TRUNCATE sno_internal.feed_positions",
+    ] {
+        assert_eq!(code(&mut bob, &format!("BEGIN; {sql}")), "42501", "{sql}");
+        bob.run("ROLLBACK");
+    }
+    for sql in [
+        "UPDATE sno_internal.own_feeds SET position = NULL",
+        "UPDATE sno_internal.dropped_feeds SET feed = feed",
+        "UPDATE sno_internal.own_feeds SET moved = now() WHERE feed = 'feed'",
+        "SELECT FROM sno_internal.own_feeds FOR UPDATE",
+    ] {
+        assert_eq!(bob.execute(sql, &[]).unwrap(), 0, "{sql}");
+    }
+    // A feed of a table that the role may not read.
+    let insert =
+        "INSERT INTO sno_internal.new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '1 s')";
+    assert_eq!(code(&mut bob, insert), "44000");
+    alice.run("INSERT INTO items (n) VALUES (8)");
+    assert_eq!(read(&mut alice), "8");
+    // What would make the times of all feeds an error.
+    for (sql, expected) in [
+        ("UPDATE sno_internal.own_feeds SET moved = 'infinity'", "23514"),
+        ("SELECT sno_create_feed('wide', 'items', margin => '170000000 years')", "22023"),
+        (
+            "INSERT INTO sno_internal.new_feeds (feed, source, key, margin) VALUES ('x', 'items', 'id', '-170000000 years')",
+            "23514",
+        ),
+    ] {
+        assert_eq!(code(&mut alice, sql), expected, "{sql}");
+    }
+    // Whatever the margin of a feed, everybody sees what holds the others back.
+    alice.run("SELECT sno_create_feed('wide', 'items', margin => '100 years')");
+    alice.run("BEGIN; SELECT sno_new()");
+    assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds"), "2");
+    alice.run("COMMIT");
+    // Who may use the feed but not the table reads nothing.
+    client.run("REVOKE SELECT ON items FROM alice");
+    assert_eq!(code(&mut alice, READ), "42501");
+    client.run("GRANT SELECT ON items TO bob");
+    assert_eq!(code(&mut bob, READ), "42501");
+    carol.run("SELECT sno_drop_feed('feed')");
+
+    // A role whose name differs from another's in upper case alone.
+    client.run(r#"CREATE ROLE "Bob" LOGIN; GRANT SELECT ON items TO "Bob""#);
+    let mut upper = server.connect_as("Bob");
+    upper.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    assert_eq!(read(&mut upper), "2 4 6 8");
+    assert_eq!(code(&mut bob, READ), "42501");
+    assert_eq!(code(&mut bob, "SELECT sno_seek_feed('feed', '-infinity')"), "42501");
+    upper.run("SELECT sno_seek_feed('feed', '-infinity'), sno_drop_feed('feed')");
+}
+
+/// Names that need quotes, and an extension that is in no path; what others put in front of PostgreSQL's names: `schemas.rs`.
+#[test]
+fn names_and_paths() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    client.run(
+        r#"CREATE SCHEMA "Ex t%s"; CREATE EXTENSION sno SCHEMA "Ex t%s"; CREATE SCHEMA "S '1 %1$s";
+           SET search_path = "Ex t%s";
+           CREATE TABLE "S '1 %1$s"."Ev""il; --" ("k ""e%I" sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+           RESET search_path"#,
+    );
+    let (table, feed) = (r#""S '1 %1$s"."Ev""il; --""#, "f''\"%1$s");
+    let call = format!(r#"SELECT string_agg(n::text, ' ') FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#);
+    client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
+    let create = format!(
+        r#"SELECT "Ex t%s".sno_create_feed('{feed}', '{}', margin => '0')"#,
+        table.replace('\'', "''")
+    );
+    client.run(&create);
+    next_tick();
+    assert_eq!(text(&mut client, &call), "1 2");
+    client.run(r#"UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'"#);
+    client.run(&call);
+    assert!(
+        client.one::<bool>(
+            r#"SELECT lag < '1 min' AND moved > now() - interval '1 min' FROM "Ex t%s".sno_feeds"#
+        )
+    );
+    client.run(&format!(r#"SELECT "Ex t%s".sno_seek_feed('{feed}', '-infinity')"#));
+    assert_eq!(text(&mut client, &call.replace(&format!("{table})"), &format!("{table}, 1)"))), "1");
+    client.run(&format!(r#"SELECT "Ex t%s".sno_drop_feed('{feed}')"#));
+    client.run(&format!("DELETE FROM {table}"));
+    // Others' functions in the schema of the extension, which fit calls with fewer arguments better.
+    client.run(
+        r#"CREATE FUNCTION "Ex t%s".sno_seek_feed(text, timestamptz) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"#,
+    );
+    client.run(&format!(
+        r#"SELECT "Ex t%s".sno_create_feed('typed', '{}', margin => '0'), "Ex t%s".sno_drop_feed('typed')"#,
+        table.replace('\'', "''")
+    ));
+}
+
+/// Functions in a view find what they name by the caller's path, when the feed is created, read, and given back.
+#[test]
+fn views_that_rely_on_a_path() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE SCHEMA app; SET search_path = app, public; CREATE TYPE state AS ENUM ('new');
+         CREATE FUNCTION is_new(n integer) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT n > 0 AND 'new'::state = 'new' $$;
+         CREATE VIEW news AS SELECT * FROM items WHERE is_new(n);
+         SELECT sno_create_feed('news', 'news', margin => '0'); INSERT INTO items (n) VALUES (0), (1), (2)",
+    );
+    next_tick();
+    let read = "SELECT string_agg(n::text, ' ') || ' ' || min(id)::text FROM sno_feed('news', NULL::news)";
+    client.run("BEGIN");
+    let rows = text(&mut client, read);
+    let (rows, first) = rows.rsplit_once(' ').unwrap();
+    assert_eq!(rows, "1 2");
+    client.run(&format!("SELECT sno_seek_feed('news', after => '{first}'); COMMIT"));
+    assert!(text(&mut client, read).starts_with("2 "));
+    client.run("RESET search_path");
+    assert_eq!(code(&mut client, "SELECT sno_create_feed('lost', 'app.news')"), "42704");
+}
+
+/// Two roles can have feeds of one name, and who is a member of both says which one is meant.
+#[test]
+fn one_name_of_several_roles() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice, bob;
+         GRANT SELECT ON items TO PUBLIC; GRANT INSERT ON items TO bob; SELECT sno_drop_feed('feed')",
+    );
+    let (mut alice, mut bob, mut carol) =
+        (server.connect_as("alice"), server.connect_as("bob"), server.connect_as("carol"));
+    let create = "SELECT sno_create_feed('feed', 'items', margin => '0')";
+    alice.run(create);
+    bob.run(&format!("{INSERT} (1)"));
+    assert_eq!(read(&mut carol), "1");
+    bob.run(create);
+    for sql in [READ, "SELECT sno_seek_feed('feed', now())", "SELECT sno_drop_feed('feed')"] {
+        let refused = error(&mut carol, sql);
+        assert_eq!(
+            (refused.code().code(), refused.message()),
+            ("42P09", "several roles have a feed \"feed\"")
+        );
+    }
+    carol.run("SET ROLE bob");
+    assert_eq!(read(&mut carol), "1");
+    carol.run("RESET ROLE");
+    carol.run(create);
+    assert_eq!(
+        (read(&mut carol), read(&mut alice), read(&mut bob)),
+        ("1".into(), String::new(), String::new())
+    );
+    carol.run("SELECT sno_drop_feed('feed')");
+    assert_eq!(text(&mut client, "SELECT string_agg(owner, ' ' ORDER BY owner) FROM sno_feeds"), "alice bob");
+    // Nobody fills the table.
+    let many = "SELECT sno_create_feed('feed ' || n, 'items') FROM generate_series(1, 1000) n";
+    let refused = error(&mut bob, many);
+    assert_eq!((refused.code().code(), refused.message()), ("53400", "role \"bob\" has too many feeds"));
+    let many = "INSERT INTO sno_internal.new_feeds SELECT 'feed ' || n, 'items', 'id', NULL FROM generate_series(1, 1000) n";
+    assert_eq!(code(&mut bob, many), "53400");
+    bob.run(&many.replace("1000", "999"));
+    assert_eq!(code(&mut bob, "SELECT sno_create_feed('another', 'items')"), "53400");
+    alice.run("SELECT sno_create_feed('another', 'items')");
+    // The function that a restore needs is of no use to others.
+    bob.run("CREATE TEMP TABLE trap (LIKE sno_internal.feed_positions)");
+    assert_eq!(
+        code(
+            &mut bob,
+            "CREATE TRIGGER t BEFORE INSERT ON trap FOR EACH ROW EXECUTE FUNCTION sno_internal.add_feed()"
+        ),
+        "42501"
+    );
+    assert_eq!(
+        code(&mut bob, "INSERT INTO sno_internal.new_feeds (feed, key) VALUES ('feed', 'id')"),
+        "23514"
+    );
+    // A row that is no feed; columns that the role may not read.
+    assert_eq!(
+        code(&mut alice, "INSERT INTO sno_internal.new_feeds VALUES ('x', 'items', 'none', NULL)"),
+        "44000"
+    );
+    client.run("REVOKE SELECT ON items FROM PUBLIC; GRANT SELECT (id) ON items TO alice");
+    let refused = error(&mut alice, "SELECT sno_create_feed('x', 'items')");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("42501", "permission denied for \"public.items\"")
+    );
+    client.run("GRANT SELECT (id, n) ON items TO alice");
+    alice.run("SELECT sno_create_feed('x', 'items')");
+}

@@ -1,0 +1,140 @@
+//! What a wait costs, writes and holds.
+
+use std::cell::Cell;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, text};
+
+use super::{HELD, INSERT, READ, SETUP, WAIT, during, wait};
+
+/// While something is prepared, each step of a wait copies the server's lock table, also if what is prepared has no IDs.
+#[test]
+fn a_prepared_transaction_without_ids() {
+    let server = Server::builder().conf("max_prepared_transactions", "2").start();
+    server.run(SETUP);
+    let mut holder = server.connect();
+    holder.run(&format!("BEGIN; {INSERT}"));
+    server.run("BEGIN; CREATE TABLE other (); PREPARE TRANSACTION 'two'");
+    let steps = Cell::new(0);
+    let (ready, _) = during(&server, WAIT, |other| {
+        let pid: i32 = other.one("SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL sno_wait%'");
+        let began = voluntary_switches(pid);
+        thread::sleep(Duration::from_secs(4));
+        steps.set(voluntary_switches(pid) - began);
+        holder.run("COMMIT");
+    });
+    assert!(ready);
+    assert!(steps.get() <= 8, "{} steps in 4 s", steps.get());
+}
+
+/// How often a process has gone to sleep.
+fn voluntary_switches(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// What nobody is kept from by a hundred sessions that wait.
+#[test]
+fn a_wait_holds_nothing() {
+    let server = Server::builder().conf("autovacuum", "off").start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run("INSERT INTO items SELECT FROM generate_series(1, 2000)");
+    thread::sleep(Duration::from_millis(300));
+    client.run("SELECT count(*) FROM sno_feed('feed', NULL::items, 10000)");
+    client.run("DELETE FROM items");
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '60 s')", |other| {
+        assert_eq!(text(other, HELD), "");
+        other.run("SET lock_timeout = '40 s'");
+        other.run("VACUUM items");
+        assert_eq!(other.one::<i64>("SELECT pg_relation_size('items')"), 0);
+        other.run("ALTER TABLE items ADD m integer");
+        other.run("CREATE INDEX CONCURRENTLY ON items (n)");
+        other.run(INSERT);
+    });
+    assert!(ready);
+}
+
+/// Once the position is ten seconds old, a wait stores how far there are no rows.
+#[test]
+fn what_a_wait_stores() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+         CREATE VIEW rare AS SELECT * FROM items WHERE n < 0;
+         SELECT sno_create_feed('rare', 'rare', margin => '0'); INSERT INTO items (n) SELECT generate_series(1, 100);
+         SELECT pg_sleep(0.01)",
+    );
+    let unread = "SELECT count(*) FROM items, sno_feeds WHERE id > position OR position IS NULL";
+    assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+    assert_eq!(client.one::<i64>(unread), 100);
+    let stale = "UPDATE sno_internal.feed_positions SET moved = now() - interval '11 s'";
+    for (settings, expected) in
+        [("default_transaction_read_only = on", 100), ("default_transaction_isolation = serializable", 100)]
+    {
+        client.run(stale);
+        client.run(&format!("SET {settings}"));
+        assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+        client.run("RESET ALL");
+        assert_eq!(client.one::<i64>(unread), expected, "{settings}");
+    }
+    assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+    assert_eq!(client.one::<i64>(unread), 0);
+    // Not beyond a row that is there, nor beyond one that comes.
+    client.run(&format!("{stale}; INSERT INTO items (n) VALUES (-1), (1); SELECT pg_sleep(0.01)"));
+    assert!(client.one::<bool>("CALL sno_wait_feed('rare', '5 s')"));
+    assert_eq!(client.one::<i64>(unread), 2);
+    let mut holder = server.connect();
+    client.run("SELECT count(*) FROM sno_feed('rare', NULL::rare)");
+    holder.run("BEGIN; INSERT INTO items (n) VALUES (-2)");
+    client.run(stale);
+    assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+    holder.run("COMMIT");
+    assert!(client.one::<bool>("CALL sno_wait_feed('rare', '5 s')"));
+}
+
+/// What a wait costs while nothing comes, and while rows come to another table; also after a signal has woken it up.
+#[test]
+fn what_a_wait_costs() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run("CREATE TABLE others (id sno DEFAULT sno_new(1)); SELECT pg_sleep(0.2)");
+    client.run(READ);
+    let looks = |client: &mut Client| -> i64 {
+        client.run("SELECT pg_stat_force_next_flush()");
+        client.one("SELECT idx_scan FROM pg_stat_user_tables WHERE relname = 'items'")
+    };
+    let before = looks(&mut client);
+    assert!(!wait(&mut client, "CALL sno_wait_feed('feed', '3 s')").0);
+    let idle = looks(&mut client) - before;
+    assert!((1..=4).contains(&idle), "{idle} looks");
+    let used = Cell::new(0);
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '8 s')", |other| {
+        let since = Instant::now();
+        let pid: i32 = other.one("SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL sno_wait%'");
+        server.reload();
+        let began = processor_ticks(pid);
+        while since.elapsed() < Duration::from_millis(1500) {
+            other.run("INSERT INTO others DEFAULT VALUES; SELECT pg_sleep(0.003)");
+        }
+        used.set(processor_ticks(pid) - began);
+    });
+    assert!(!ready);
+    let busy = looks(&mut client) - before - idle;
+    assert!((3..=40).contains(&busy), "{busy} looks");
+    // Of a hundred in a second.
+    assert!(used.get() < 40, "{} ticks", used.get());
+}
+
+/// The processor time of a process.
+fn processor_ticks(pid: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split(' ').skip(12).take(2);
+    fields.map(|field| field.parse::<u64>().unwrap()).sum()
+}

@@ -1,0 +1,168 @@
+//! What a wait returns for, and when: rows, also of prepared transactions and behind views, and an ID that was read.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sno_tests::{Mode, Server, Sql as _, text, wait_until};
+
+use super::{HELD, INSERT, READ, SETUP, SOON, WAIT, during, wait};
+
+#[test]
+fn it_returns_when_a_row_can_be_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let (ready, took) = wait(&mut client, "CALL sno_wait_feed('feed', '0.5 s')");
+    assert!(!ready && took >= Duration::from_millis(500) && took < SOON, "{took:?}");
+    let (ready, took) = wait(&mut client, "CALL sno_wait_feed('feed', '-1 day')");
+    assert!(!ready && took < SOON, "{took:?}");
+    // A row that comes, one that its transaction holds back, one that was there before, and one from a subtransaction.
+    let (ready, took) = during(&server, WAIT, |other| other.run(INSERT));
+    assert!(ready && took < SOON, "{took:?}");
+    let (ready, took) = wait(&mut client, WAIT);
+    assert!(ready && took < Duration::from_secs(1), "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    let mut holder = server.connect();
+    holder.run(&format!("BEGIN; {INSERT}"));
+    thread::sleep(Duration::from_millis(300));
+    let (ready, took) = during(&server, WAIT, |_| holder.run("COMMIT"));
+    assert!(ready && took < SOON, "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    // IDs of others, and of transactions that are rolled back, are no rows.
+    client.run("CREATE TABLE others (id sno DEFAULT sno_new(1))");
+    let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '1.5 s')", |other| {
+        other.run("INSERT INTO others DEFAULT VALUES");
+        other.run(&format!("BEGIN; {INSERT}; ROLLBACK"));
+    });
+    assert!(!ready);
+    // After a wait of steps that were doubled.
+    let (ready, took) = during(&server, WAIT, |other| {
+        (0..20).for_each(|_| other.run("INSERT INTO others DEFAULT VALUES; SELECT pg_sleep(0.03)"));
+        other.run(INSERT);
+    });
+    assert!(ready && took < SOON, "{took:?}");
+}
+
+/// A transaction that is prepared before a restart, of which no generator knows.
+#[test]
+fn a_prepared_transaction() {
+    let server = Server::builder().conf("max_prepared_transactions", "2").start();
+    server.run(SETUP);
+    server.run(&format!("BEGIN; {INSERT}; PREPARE TRANSACTION 'one'"));
+    server.restart(Mode::Immediate);
+    // Past the marks, which count as IDs of before the restart.
+    thread::sleep(Duration::from_secs(3));
+    let (ready, took) = during(&server, WAIT, |other| other.run("COMMIT PREPARED 'one'"));
+    assert!(ready && took < SOON, "{took:?}");
+}
+
+/// The clock goes back, and later to where it was; and keys that no generator of this server has made.
+#[test]
+fn what_no_new_id_tells() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    server.set_clock("-3600");
+    client.run(SETUP);
+    client.run("SELECT sno_new(1)");
+    server.set_clock("+0");
+    // As if it had been read just now, so that the wait does not read a horizon: then the clock would be waited for.
+    client.run("UPDATE sno_internal.feed_positions SET moved = clock_timestamp()");
+    // The key is from before the last step of the wait.
+    let (ready, took) = during(&server, WAIT, |other| {
+        server.set_clock("-30");
+        other.run(INSERT);
+    });
+    assert!(ready && took < SOON, "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    server.set_clock("+0");
+    client.run(INSERT);
+    server.set_clock("-29");
+    let (ready, took) = during(&server, WAIT, |_| server.set_clock("+1"));
+    assert!(ready && took < SOON, "{took:?}");
+    assert_eq!(client.one::<i64>(READ), 1);
+    let (ready, took) = during(&server, WAIT, |other| {
+        other.run("INSERT INTO items SELECT sno_make(clock_timestamp() + '0.2 s', 1, 7, 0)");
+    });
+    assert!(ready && took < Duration::from_secs(9), "{took:?}");
+}
+
+/// Read your own writes: what another session has read, or what will never come.
+#[test]
+fn it_returns_when_an_id_was_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let id = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    let call = |id: &str, timeout: &str| format!("CALL sno_wait_read('feed', '{id}', '{timeout}')");
+    let (read, took) = wait(&mut client, &call(&id, "0.4 s"));
+    assert!(!read && took >= Duration::from_millis(400) && took < SOON, "{took:?}");
+    assert!(!wait(&mut client, &call(&id, "0")).0);
+    let (read, took) = during(&server, &call(&id, "50 s"), |reader| {
+        // But for the moments in which it looks.
+        wait_until("a wait that holds nothing", || text(reader, HELD).is_empty());
+        // The transaction of the reader has to commit.
+        reader.run("BEGIN");
+        assert_eq!(reader.one::<i64>(READ), 1);
+        thread::sleep(Duration::from_millis(200));
+        assert!(!client.one::<bool>(&call(&id, "0")));
+        reader.run("COMMIT");
+    });
+    assert!(read && took < SOON, "{took:?}");
+    // Also for who has waited for long.
+    let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    let (read, took) = during(&server, &call(&next, "50 s"), |reader| {
+        thread::sleep(Duration::from_millis(1400));
+        assert_eq!(reader.one::<i64>(READ), 1);
+    });
+    assert!(read && took < Duration::from_secs(1), "{took:?}");
+    // An ID that is the last one of a full batch.
+    let id = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    client.run(INSERT);
+    thread::sleep(Duration::from_millis(150));
+    client.run(&READ.replace("items)", "items, 1)"));
+    assert!(client.one::<bool>(&call(&id, "0")));
+    assert_eq!(client.one::<i64>(READ), 1);
+    // It does not wait for a call that finds nothing new.
+    let (read, took) = wait(&mut client, &call(&id, "50 s"));
+    assert!(read && took < SOON, "{took:?}");
+    // The last ID of a batch.
+    let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
+    assert!(!client.one::<bool>(&call(&next, "0")));
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('feed', NULL::items, 1)"), 1);
+    assert!(client.one::<bool>(&call(&next, "0")));
+}
+
+/// A view that leaves out all rows: each look reads what is new, and the wait returns in time, whatever is written meanwhile.
+#[test]
+fn rows_that_a_view_leaves_out() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE SEQUENCE looked;
+         CREATE VIEW rare AS SELECT * FROM items WHERE pg_sleep(0.002) IS NULL OR nextval('looked') < 0;
+         SELECT sno_create_feed('rare', 'rare', margin => '0')",
+    );
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 200)");
+    let mut writer = server.connect();
+    let (done, call) = (AtomicBool::new(false), "CALL sno_wait_feed('rare', '2 s')");
+    client.run("SET statement_timeout = '20 s'");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                writer.run(INSERT);
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let began = Instant::now();
+        let ended = client.batch_execute(call).is_ok();
+        let took = began.elapsed();
+        done.store(true, Relaxed);
+        assert!(ended && took >= Duration::from_secs(2) && took < Duration::from_secs(5), "{took:?}");
+    });
+    // No row twice.
+    let rows: i64 = client.one("SELECT count(*) FROM items");
+    let looked: i64 = client.one("SELECT last_value FROM looked");
+    assert!(looked <= rows, "{looked} of {rows} rows");
+}
