@@ -377,11 +377,12 @@ const SHOP: &str = "
     GRANT SELECT (customer_id) ON orders TO reader;
     CREATE FUNCTION newest() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT max(id) FROM customers); END $$;
     CREATE FUNCTION atomic(orders) RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT $1.id; END;
-    CREATE TABLE countries (code text PRIMARY KEY); CREATE TABLE rates (day date PRIMARY KEY, rate_id text);
+    CREATE TABLE countries (code text PRIMARY KEY); CREATE TABLE parcels (id bigint PRIMARY KEY); CREATE TABLE rates (day date PRIMARY KEY, rate_id text);
     CREATE FUNCTION is_rate(n bigint) RETURNS boolean LANGUAGE sql AS 'SELECT n > 0'";
 
 const TO_DO: &str = "
     0|inheritance|late_orders of orders
+    0|key without a default|parcels.id
     0|partition key|files.order_id
     0|partitioned table|events
     0|partitioned table|files
