@@ -139,20 +139,22 @@ COMMENT ON FUNCTION sno_internal.open_on_node(bigint) IS 'internal: what a node 
 
 -- The same of all nodes. `writing_for` is the age of the oldest distributed transaction that writes, by the clock of the node that began it, and `clock`
 -- is the slowest one. `to_wait_for` are those of which nothing else holds a horizon back: what is prepared, and processes that write for a transaction
--- which has ended: its session has ended, too, or is in no transaction, or in a later one. Nodes answer within some milliseconds of each other.
+-- which has ended: its session has ended, too, or is in no transaction, or in one that is younger by more than the question takes.
 CREATE FUNCTION sno_internal.open_on_nodes(OUT clock timestamptz, OUT writing_for interval, OUT to_wait_for text[])
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     session bigint;
+    asked timestamptz;
 BEGIN
     EXECUTE 'SELECT citus_backend_gpid()' INTO session;
+    asked := clock_timestamp();
     -- The number of a session is that of its node, and then that of its process with ten digits.
     WITH nodes AS MATERIALIZED (
         SELECT n.node, n.answer::json AS found FROM sno_internal.ask_nodes(format('SELECT sno_internal.open_on_node(%s)', session)) n
     ), writers AS (
         SELECT n.node, w.pid, w.began, w.since, w.is_remote, o.clock,
-            coalesce(s.age >= w.age, false) AS has_transaction
+            coalesce(s.age + (clock_timestamp() - asked) >= w.age, false) AS has_transaction
         FROM nodes n CROSS JOIN LATERAL json_to_recordset(n.found -> 'writers') w(pid integer, began text, age interval, session bigint, since timestamptz, is_remote boolean)
         LEFT JOIN LATERAL (
             SELECT (m.found ->> 'clock')::timestamptz AS clock, m.found FROM nodes m WHERE m.node = w.session / 10000000000

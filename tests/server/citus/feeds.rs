@@ -227,15 +227,18 @@ fn a_late_commit_in_one_phase() {
         thread::scope(|scope| {
             let commit = scope.spawn(move || writer.run("COMMIT"));
             thread::sleep(Duration::from_millis(400));
-            // Another row, on the other worker.
-            client.run(&format!("INSERT INTO items (n, tenant) VALUES (1000, {})", away[0]));
+            // Another row, with a key by the same clock, and a younger transaction.
+            generating.run(&format!("INSERT INTO items (n, tenant) VALUES (1000, {})", away[0]));
             thread::sleep(Duration::from_millis(400));
+            let mut young = cluster.coordinator.connect();
+            young.run(&format!("BEGIN; INSERT INTO items (n, tenant) VALUES (2000, {})", away[0]));
             let mut read = Vec::new();
             for _ in 0..3 {
                 read.extend(texts(&mut client, READ));
             }
             drop(stalled);
             commit.join().unwrap();
+            young.run("ROLLBACK");
             check(&mut client, &mut read);
         });
     }
