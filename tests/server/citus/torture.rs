@@ -19,6 +19,8 @@ enum Way {
     Select,
     /// By INSERT … SELECT whose rows the node of the client collects.
     Collect,
+    /// By an INSERT at the end, of an ID that was generated at the start.
+    Late,
 }
 
 struct Writer {
@@ -54,10 +56,11 @@ const BY_ID: &str = "SELECT create_distributed_table('items', 'id', colocate_wit
 const BY_TENANT: &str = "SELECT create_distributed_table('items', 'tenant', colocate_with => 'sources')";
 const REFERENCE: &str = "SELECT create_reference_table('items')";
 
-const EVERYWHERE: [Writer; 7] = [
+const EVERYWHERE: [Writer; 8] = [
     writer(0, Way::Values, 100),
     writer(1, Way::Values, 100),
     writer(2, Way::Values, 2000),
+    writer(2, Way::Late, 600),
     writer(0, Way::Select, 50),
     writer(1, Way::Select, 50),
     writer(0, Way::Select, 2000),
@@ -85,7 +88,7 @@ fn read_on_a_worker() {
 #[test]
 #[ignore = "needs Citus: make test-citus"]
 fn a_reference_table() {
-    Life { distribute: REFERENCE, reader: 0, writers: &EVERYWHERE[..3], faults: &[] }.run(10);
+    Life { distribute: REFERENCE, reader: 0, writers: &EVERYWHERE[..4], faults: &[] }.run(10);
 }
 
 #[test]
@@ -234,6 +237,12 @@ impl Writer {
                 }
             }
             Way::Select => client.batch_execute("INSERT INTO items (tenant) SELECT tenant FROM sources")?,
+            Way::Late => {
+                let id: String = client.query_one("SELECT sno_new(1)::text", &[])?.get(0);
+                thread::sleep(Duration::from_millis(random.below(self.open) as u64));
+                let tenant = random.below(1000);
+                client.batch_execute(&format!("INSERT INTO items VALUES ('{id}', {tenant})"))?;
+            }
             Way::Collect => client.batch_execute(
                 "INSERT INTO items (tenant) SELECT tenant FROM (SELECT tenant FROM sources ORDER BY 1 LIMIT 5) s",
             )?,
