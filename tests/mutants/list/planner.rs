@@ -33,7 +33,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("NULL is a time", &[TIMES],
             "(!time.constisnull).then(",
             "true.then("),
-        ("a condition that is there twice counts twice", &[TIMES],
+        ("a condition that is there twice counts twice", &[ESTIMATED],
             "location == mark as i32",
             "location == i32::MIN"),
         ("functions are not looked for in the schema of the type", &[SCHEMAS],
