@@ -19,7 +19,7 @@ FROM partition_key JOIN pg_depend ON refclassid = 'pg_class'::regclass AND refob
 UNION
 SELECT 0, 'key without a default', name, 'does not move by itself: name it in keys'
 FROM col JOIN pg_constraint ON conrelid = rel AND contype = 'p' AND conkey = ARRAY[attnum]
-WHERE family = 'integer' AND NOT generated AND NOT is_inherited AND (rel, attname) NOT IN (SELECT rel, attname FROM mcol UNION SELECT rel, attname FROM fkey) AND :'from' <> 'sno'
+WHERE family = 'integer' AND NOT generated AND NOT is_inherited AND :'keys' = '' AND (rel, attname) NOT IN (SELECT rel, attname FROM mcol UNION SELECT rel, attname FROM fkey) AND :'from' <> 'sno'
 UNION
 SELECT 5, 'key without a default', name, 'the first row that is inserted after the switch ends the undo: give it a default before step 1'
 FROM mcol WHERE is_key AND NOT generated AND family IN ('integer', 'text') AND :'from' <> 'sno'
