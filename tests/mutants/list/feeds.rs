@@ -221,8 +221,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "(prepared.ticks().min(), prepared.has_copied_locks)", "(None, prepared.has_copied_locks)"),
         ("the lock table is copied at each step of a wait", &[WAITING],
             "(prepared.ticks().min(), prepared.has_copied_locks)", "(prepared.ticks().min(), false)"),
-        ("a wait for an ID holds locks while it sleeps", &[WAITING],
-            "            // SAFETY: as above.\n            unsafe { self.end_transaction(fcinfo) };\n", ""),
         ("a wait is allowed in a transaction block", &[WAITING],
             " || (*context).atomic {",
             " {"),

@@ -90,14 +90,15 @@ fn a_transaction_between_others_that_ends_while_the_caller_runs() {
     let (mut client, mut oldest, mut writer) = (server.connect(), server.connect(), server.connect());
     oldest.run("BEGIN; SELECT pg_current_xact_id()");
     writer.run(&format!("BEGIN; {INSERT} (1)"));
-    client.run("SELECT pg_current_xact_id(); SELECT pg_advisory_lock(1)");
+    next_tick();
+    client.run(&format!("{INSERT} (2); SELECT pg_advisory_lock(1)"));
     let result = meanwhile(&server, CALL, || {
         writer.run("COMMIT");
         next_tick();
         client.run("SELECT pg_advisory_unlock_all()");
     });
-    assert_eq!(result.as_deref(), Ok("0 of 0"));
-    assert_eq!(read(&mut client), "1");
+    assert_eq!(result.as_deref(), Ok("0 of 1"));
+    assert_eq!(read(&mut client), "1 2");
 }
 
 /// Where a batch ends, if the statement does not see all rows below the horizon: before the first such row.
