@@ -212,6 +212,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "feed.position() >= Some(id)", "feed.position() > Some(id)"),
     ]),
     ("src/sno/feed/wait.rs", &[
+        ("a wait for an ID keeps its transaction while it sleeps", &[WAITING],
+            "            let is_so = is_so();\n            // SAFETY: as above.\n            unsafe { self.end_transaction(fcinfo) };\n",
+            "            let is_so = is_so();\n"),
         ("who waits copies the lock table at each step if what is prepared has no IDs", &[WAITING],
             "prepared.has_copied_locks)", "prepared.ticks().next().is_some())"),
         ("who waits keeps the transaction", &[WAITING],

@@ -59,6 +59,25 @@ fn a_wait_holds_nothing() {
     assert!(ready);
 }
 
+/// It looks every 50 ms, and holds nothing between its looks.
+#[test]
+fn a_wait_for_an_id_holds_nothing() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    let id = text(&mut client, "INSERT INTO items DEFAULT VALUES RETURNING id::text");
+    let (is_read, _) = during(&server, &format!("CALL sno_wait_read('feed', '{id}', '60 s')"), |other| {
+        let samples = (0..100).map(|_| {
+            thread::sleep(Duration::from_millis(7));
+            text(other, HELD)
+        });
+        let held: Vec<_> = samples.filter(|held| !held.is_empty()).collect();
+        assert!(held.len() < 50, "{} of 100: {:?}", held.len(), held.first());
+        other.run(READ);
+    });
+    assert!(is_read);
+}
+
 /// Once the position is ten seconds old, a wait stores how far there are no rows.
 #[test]
 fn what_a_wait_stores() {
