@@ -15,8 +15,9 @@ use std::time::Instant;
 use sno_tests::{Mode, Server, as_server, program};
 
 use crate::contenders::{Contender, FUNCTIONS};
+use crate::figures::Measure;
 use crate::results::{Run, Series, Unit};
-use crate::sections::{Measure, SECTIONS};
+use crate::sections::SECTIONS;
 
 /// What functions are called for.
 const COUNTED: &str = "

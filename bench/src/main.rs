@@ -3,12 +3,13 @@
 //! All contenders of a figure take turns within one session, round after round, and change their order from round to
 //! round; so what disturbs the machine for a moment disturbs all of them.
 //!
-//! Each module uses only those before it: `results`, `summary`, `charts`, `report`, `contenders`, `sections`,
+//! Each module uses only those before it: `results`, `summary`, `charts`, `report`, `contenders`, `figures`, `sections`,
 //! `consumers`, `run`, `instructions`. One more type of key is an entry of `contenders`, one more section an entry of `sections`.
 
 mod charts;
 mod consumers;
 mod contenders;
+mod figures;
 mod instructions;
 mod report;
 mod results;

@@ -12,8 +12,9 @@ use sno_tests::{Server, program};
 
 use crate::consumers::{self, Waiters};
 use crate::contenders::{Contender, FUNCTIONS};
+use crate::figures::{Figure, Measure, Section};
 use crate::results::{Run, Series};
-use crate::sections::{Figure, Measure, SECTIONS, Section};
+use crate::sections::SECTIONS;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
