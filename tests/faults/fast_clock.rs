@@ -282,6 +282,28 @@ fn a_standby_that_is_promoted() {
     tally::prove(ids);
 }
 
+/// A feed that has read nothing of the future stays, also beside one of its name, and so does one whose horizons are given.
+#[test]
+fn feeds_that_stay() {
+    let server = server();
+    let mut client = server.connect();
+    let mut ids = server.ids();
+    client.run(SETUP);
+    client.run("CREATE ROLE bob LOGIN; GRANT SELECT ON events TO bob; SELECT sno_create_feed('given', 'events', margin => NULL)");
+    let mut bob = server.connect_as("bob");
+    bob.run("SELECT sno_create_feed('copy', 'events', margin => '0.1 s')");
+    fast(&server, &mut ids, &mut client);
+    client.run("SELECT sno_seek_feed('given', after => max(id)) FROM events");
+    assert_eq!(client.one::<i64>(LOWER), 1);
+    let stay = "SELECT string_agg(format('%s of %s: %s', feed, owner, coalesce(position > sno_lower(now() + interval '1 hour'), false)), ', ' ORDER BY feed, owner)
+        FROM sno_feeds";
+    let own = text(&mut client, "SELECT current_user::text");
+    assert_eq!(text(&mut client, stay), format!("copy of bob: f, copy of {own}: f, given of {own}: t"));
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(bob.one::<i64>("SELECT count(*) FROM sno_feed('copy', NULL::events, 100)"), 100);
+    tally::prove(ids);
+}
+
 /// Nothing can help where both sides have IDs of the future.
 #[test]
 fn twice() {
@@ -314,7 +336,10 @@ fn refused() {
         "42501"
     );
     client.run("RESET ROLE");
-    assert_eq!(code(&mut client, &format!("BEGIN ISOLATION LEVEL REPEATABLE READ; {LOWER}")), "25000");
+    for level in ["REPEATABLE READ", "SERIALIZABLE"] {
+        assert_eq!(code(&mut client, &format!("BEGIN ISOLATION LEVEL {level}; {LOWER}")), "25000", "{level}");
+        client.run("ROLLBACK");
+    }
 }
 
 /// A clock that stands still: what is left of a tick is used up, and no call waits for the next one without end.

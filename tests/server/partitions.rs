@@ -237,3 +237,22 @@ fn the_end_of_time_is_covered_once() {
     assert_eq!(client.query(query, &[]).unwrap().len(), 2);
     assert_eq!(client.query(query, &[]).unwrap().len(), 0);
 }
+
+/// A range without time, and names whose length is counted in bytes.
+#[test]
+fn ranges_and_names_at_their_limits() {
+    let server = server().start();
+    let mut client = server.connect();
+    for (name, expected) in [("ä".repeat(22), "42622"), ("ä".repeat(21) + "b", "2")] {
+        client.run(&format!("CREATE TABLE {name} (id sno) PARTITION BY RANGE (id)"));
+        let call = |until: &str| {
+            format!(
+                "SELECT count(*)::text FROM sno_create_partitions('{name}', '1 day', '2026-01-01 12:00Z', '{until}')"
+            )
+        };
+        assert_eq!(code(&mut client, &call("2026-01-01 12:00Z")), "22023");
+        let call = call("2026-01-02 12:00Z");
+        let found = if expected == "2" { text(&mut client, &call) } else { code(&mut client, &call) };
+        assert_eq!(found, expected, "{name}");
+    }
+}

@@ -7,6 +7,7 @@ use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, error, text};
 
 use crate::docs::{blocks, page, psql};
+use crate::meanwhile;
 
 const SETUP: &str = "
     CREATE TABLE lines (tenant integer, id integer, v text, PRIMARY KEY (tenant, id));
@@ -50,6 +51,11 @@ fn a_key_that_changes_is_refused() {
     // A partitioned table.
     client.run("CREATE TABLE parts (id integer PRIMARY KEY, n integer) PARTITION BY RANGE (id); SELECT sno_track_changes('parts')");
     assert_eq!(code(&mut client, "ALTER TABLE parts DROP CONSTRAINT parts_pkey"), "2BP01");
+    client.run("CREATE TABLE part PARTITION OF parts DEFAULT");
+    for call in ["sno_forget_changes", "sno_untrack_changes"] {
+        let error = error(&mut client, &format!("SELECT {call}('part')"));
+        assert_eq!(error.message(), "changes of \"public.part\" are not tracked", "{call}");
+    }
     // A DEFERRABLE one can go.
     client.run(
         "CREATE TABLE later (a integer NOT NULL, b integer NOT NULL, c integer NOT NULL, PRIMARY KEY (a, b) DEFERRABLE);
@@ -113,6 +119,32 @@ fn what_the_log_cannot_follow_is_an_error_when_it_is_read() {
         client.run(undo);
         assert_eq!(text(&mut client, READ), ALL, "{name}");
     }
+}
+
+/// An error, rather than rows that stay in copies.
+#[test]
+fn a_truncate_of_rows_that_are_hidden_from_the_owner() {
+    let server = Server::builder().start();
+    server.run("CREATE ROLE alice LOGIN");
+    let mut client = database(&server, "hidden");
+    client.run(
+        "ALTER TABLE lines ENABLE ROW LEVEL SECURITY; ALTER TABLE lines FORCE ROW LEVEL SECURITY; CREATE POLICY p ON lines USING (tenant = 1)",
+    );
+    assert_eq!(code(&mut client, "TRUNCATE lines"), "42501");
+    client.run("ALTER TABLE lines NO FORCE ROW LEVEL SECURITY; TRUNCATE lines");
+    assert_eq!(text(&mut client, "SELECT count(*) FROM lines_log"), "6");
+}
+
+/// The primary key is read after the table is locked, so that what another transaction does to it counts.
+#[test]
+fn a_key_that_another_transaction_changes() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run("CREATE TABLE items (id integer PRIMARY KEY, code integer NOT NULL)");
+    client.run("BEGIN; ALTER TABLE items DROP CONSTRAINT items_pkey, ADD PRIMARY KEY (code)");
+    meanwhile(&server, || server.connect().run("SELECT sno_track_changes('items')"), || client.run("COMMIT"));
+    client.run("INSERT INTO items VALUES (1, 2)");
+    assert_eq!(text(&mut client, "SELECT code FROM items_changes"), "2");
 }
 
 #[test]

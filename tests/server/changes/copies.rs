@@ -1,6 +1,6 @@
 //! What a copy that follows the changes of a table has in the end, whatever was done to the table, and what is not seen.
 
-use sno_tests::{Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, text};
 
 use super::{Copy, ITEMS, server};
 
@@ -171,4 +171,42 @@ fn what_is_not_seen() {
     client.run("ALTER TABLE parts DISABLE TRIGGER ALL; SELECT sno_track_changes('parts')");
     client.run("SET session_replication_role = replica; INSERT INTO parts_1 VALUES (1, 1); RESET session_replication_role");
     parts.check(&mut client, "triggers of partitions that are enabled again");
+}
+
+/// Partitions of a partition, which upkeep creates and detaches for the owner of a table that a superuser has tracked.
+#[test]
+fn partitions_of_partitions() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run("CREATE ROLE alice LOGIN; GRANT CREATE ON SCHEMA public TO alice");
+    let mut alice = server.connect_as("alice");
+    alice.run(
+        "CREATE TABLE logs (kind integer, id sno, n integer, PRIMARY KEY (kind, id)) PARTITION BY LIST (kind);
+         CREATE TABLE logs_1 PARTITION OF logs FOR VALUES IN (1) PARTITION BY RANGE (id)",
+    );
+    client.run(
+        "SELECT sno_track_changes('logs'); SELECT sno_create_feed('logs', 'logs_changes', key => 'changed', margin => '0');
+         CREATE TABLE copy_of_logs (LIKE logs)",
+    );
+    let logs = Copy { feed: "logs", changes: "logs_changes", copy: "copy_of_logs", key: "kind, id" };
+    alice.run(
+        "SELECT sno_create_partitions('logs_1', '1 day', '2026-01-01Z', '2026-01-04Z');
+         INSERT INTO logs SELECT 1, sno_make('2026-01-01 12:00Z'::timestamptz + n * interval '1 day', 1, 1, 1), n FROM generate_series(0, 2) n",
+    );
+    logs.check(&mut client, "partitions that were created");
+    alice.run("TRUNCATE logs_1_20260101");
+    logs.check(&mut client, "TRUNCATE");
+    alice.run("SELECT sno_expire_partitions('logs_1', '2026-01-03Z')");
+    logs.check(&mut client, "partitions that were detached");
+    // They are tables of their own now.
+    let changes = "SELECT count(*) FROM logs_log";
+    let before: i64 = client.one(changes);
+    alice.run("TRUNCATE logs_1_20260102");
+    assert_eq!(client.one::<i64>(changes), before);
+    // The row that is left is logged once.
+    alice.run("TRUNCATE logs");
+    assert_eq!(client.one::<i64>(changes), before + 1);
+    assert!(!client.one::<bool>("SELECT has_function_privilege('public', 'logs_log(regclass)', 'EXECUTE')"));
+    client.run("SELECT sno_drop_feed('logs')");
+    alice.run("SELECT sno_untrack_changes('logs'); TRUNCATE logs");
 }

@@ -102,6 +102,13 @@ fn what_all_feeds_have_read() {
     );
     assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('two', NULL::two)"), 1);
     assert!(client.one::<bool>("SELECT sno_read_by_all('two') IS NULL"));
+    // A key of a domain, and a column that is in its index alone.
+    client.run(
+        "CREATE DOMAIN own_id AS sno; CREATE TABLE domains (id own_id DEFAULT sno_new(1), item sno, PRIMARY KEY (id) INCLUDE (item));
+         INSERT INTO domains DEFAULT VALUES; SELECT sno_create_feed('domains', 'domains', margin => '0'), pg_sleep(0.008)",
+    );
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('domains', NULL::domains)"), 1);
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM domains WHERE id <= sno_read_by_all('domains')"), 1);
     // The log of a table's changes has a key of its own, which is no place among the table's.
     client.run("SELECT sno_track_changes('outbox'); SELECT sno_create_feed('changes', 'outbox_changes', now(), 'changed', '0')");
     assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);

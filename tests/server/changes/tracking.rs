@@ -18,6 +18,7 @@ fn refusals() {
          CREATE FOREIGN TABLE file (id integer) SERVER files OPTIONS (filename '/dev/null');
          CREATE TABLE changed (id integer, changed sno, PRIMARY KEY (id, changed)); CREATE TABLE record (record integer PRIMARY KEY);
          CREATE TABLE a23456789_123456789_123456789_123456789_123456789_123456 (id integer PRIMARY KEY);
+         CREATE TABLE ääääääääääääääääääääääääääää (id integer PRIMARY KEY);
          CREATE TABLE taken (id integer PRIMARY KEY); CREATE INDEX taken_log ON taken (id);
          CREATE TABLE taken2 (id integer PRIMARY KEY); CREATE VIEW taken2_changes AS TABLE taken2;
          CREATE TABLE taken3 (id integer PRIMARY KEY); CREATE FUNCTION taken3_log() RETURNS integer LANGUAGE SQL RETURN 1;
@@ -37,6 +38,7 @@ fn refusals() {
         42701 changed: The view of its changes has a column of this name.
         42701 record: The view of its changes has a column of this name.
         42622 a23456789_123456789_123456789_123456789_123456789_123456: The name of the view is the name of the table and "_changes".
+        42622 ääääääääääääääääääääääääääää: The name of the view is the name of the table and "_changes".
         42710 taken: "public.taken" needs this name for the log of its changes.
         42710 taken2: "public.taken2" needs this name for the log of its changes.
         42710 taken3: "public.taken3" needs this name for the log of its changes."#
@@ -69,6 +71,9 @@ fn refusals() {
     }
     let mut alice = server.connect_as("alice");
     assert_eq!(code(&mut alice, "SELECT sno_track_changes('taken')"), "42501");
+    // No rows are hidden from a role with BYPASSRLS, nor from a superuser.
+    client.run("GRANT CREATE ON SCHEMA public TO alice; ALTER ROLE alice BYPASSRLS");
+    alice.run("SELECT sno_track_changes('forced'); SELECT sno_untrack_changes('forced')");
     client.run("ALTER TABLE forced OWNER TO postgres; SELECT sno_track_changes('forced')");
 }
 
@@ -123,6 +128,18 @@ fn tracked_again() {
     // A new column that others have added to the log stays.
     client.run("ALTER TABLE items_log ADD who name DEFAULT session_user; SELECT sno_track_changes('items'); UPDATE items SET n = 4");
     ITEMS.check(&mut client, "a column of the log");
+    // A key of another type: another view, on which nothing depends, has let it change.
+    let log = "id TYPE varchar(5) COLLATE \"C\"";
+    client.run(
+        "CREATE TABLE typed (id varchar(5) COLLATE \"C\" PRIMARY KEY); SELECT sno_track_changes('typed')",
+    );
+    for other in ["id TYPE varchar(9) COLLATE \"C\"", "id TYPE varchar(5) COLLATE \"POSIX\""] {
+        client.run(&format!(
+            "CREATE OR REPLACE VIEW typed_changes AS SELECT changed, id, NULL::typed AS record FROM typed_log; ALTER TABLE typed ALTER {other}"
+        ));
+        assert_eq!(code(&mut client, "SELECT sno_track_changes('typed')"), "55000", "{other}");
+        client.run(&format!("ALTER TABLE typed ALTER {log}; SELECT sno_track_changes('typed')"));
+    }
 }
 
 /// Keys of several columns of any types, names of any characters, an extension that is in no path.

@@ -110,7 +110,7 @@ fn it_returns_when_an_id_was_read() {
     // Also for who has waited for long.
     let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
     let (read, took) = during(&server, &call(&next, "50 s"), |reader| {
-        thread::sleep(Duration::from_millis(1400));
+        thread::sleep(Duration::from_millis(2100));
         assert_eq!(reader.one::<i64>(READ), 1);
     });
     assert!(read && took < Duration::from_secs(1), "{took:?}");
