@@ -29,6 +29,12 @@ DECLARE
 AS $$
 DECLARE
     child record;"),
+        ("the length of a partitioned table's name is counted in characters", &[PARTITIONS],
+            "octet_length(parent_name) > 43", "length(parent_name) > 43"),
+        ("a range of partitions may be empty", &[PARTITIONS],
+            "IF since >= until THEN", "IF since > until THEN"),
+        ("the log of changes does not follow partitions of a partition that are detached", &[CHANGES],
+            "follow_partitions(coalesce(pg_partition_root(parent), parent));\n        IF drop", "follow_partitions(parent);\n        IF drop"),
         ("partitions expire by age while a feed has read nothing", &[CHANGES],
             "CASE WHEN all_read IS NOT NULL THEN least(before, all_read) END;",
             "least(before, all_read);"),
