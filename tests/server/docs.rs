@@ -159,7 +159,6 @@ fn every_block_about_drivers_is_part_of_a_program() {
     let languages = [("python", "py"), ("ruby", "rb"), ("rust", "rs")].into_iter().chain(same);
     for (name, least) in [
         ("docs/applications.md", 8),
-        ("docs/drivers.md", 1),
         ("packages/python/README.md", 4),
         ("packages/js/README.md", 4),
         ("packages/rust/README.md", 2),
