@@ -283,7 +283,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         }
     }
     assert!(errors.is_empty(), "{errors}");
-    assert!(count >= 35 && outputs >= 6, "{count} blocks found, {outputs} with their output");
+    assert!(count >= 35 && outputs >= 5, "{count} blocks found, {outputs} with their output");
     println!("{count} blocks, {outputs} with their output");
 }
 
