@@ -20,7 +20,6 @@ mod drivers;
 mod dumps;
 mod encodings;
 mod estimates;
-mod feed_plans;
 mod feeds;
 mod horizon;
 mod imports;

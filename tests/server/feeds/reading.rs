@@ -5,7 +5,7 @@ use std::env;
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, program, text, wait_until};
 
-use super::{INSERT, READ, meanwhile, next_tick, read, server};
+use super::{ATTACH, FAR, INSERT, READ, meanwhile, next_tick, read, server};
 use crate::docs;
 
 /// What other sessions do between the statements of a call.
@@ -70,18 +70,12 @@ fn two_at_once() {
 fn a_foreign_table_that_is_attached_meanwhile() {
     let server = Server::builder().start();
     let mut other = server.connect();
-    other.run(
-        "CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
-         CREATE TABLE log (id sno NOT NULL) PARTITION BY RANGE (id);
-         CREATE TABLE log_near PARTITION OF log FOR VALUES FROM (MINVALUE) TO ('x222222222222222');
-         CREATE VIEW shown AS TABLE log; SELECT sno_create_feed('feed', 'shown', margin => '0');
-         BEGIN; INSERT INTO log VALUES (sno_new(1)); COMMIT; BEGIN; LOCK TABLE log",
-    );
+    other.run(FAR);
+    other.run("INSERT INTO log VALUES (sno_new(1))");
+    other.run("BEGIN; LOCK TABLE log");
     next_tick();
     let result = meanwhile(&server, "SELECT count(*) FROM sno_feed('feed', NULL::shown)", || {
-        other.run(
-            "CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('x222222222222222') TO (MAXVALUE) SERVER far; COMMIT",
-        );
+        other.run(&format!("{ATTACH}; COMMIT"));
     });
     assert!(result.as_ref().is_err_and(|error| error.contains("E42809")), "{result:?}");
 }

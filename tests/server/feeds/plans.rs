@@ -3,9 +3,7 @@
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, text};
 
-const SETUP: &str = "
-    CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
-    SELECT sno_create_feed('feed', 'items', margin => '0');";
+use super::{ATTACH, FAR, SETUP, server};
 
 /// How many plans of a session have a query that begins so, and how many of them are generic.
 fn plans(client: &mut Client, query: &str) -> [i64; 2] {
@@ -32,9 +30,8 @@ fn read_all(client: &mut Client, feed: &str, rows: &str) -> i64 {
 
 #[test]
 fn queries_are_planned_once() {
-    let server = Server::builder().start();
+    let server = server();
     let mut client = server.connect();
-    client.run(SETUP);
     for _ in 0..5 {
         client.run("INSERT INTO items DEFAULT VALUES");
         assert_eq!(read_all(&mut client, "feed", "items"), 1);
@@ -62,9 +59,8 @@ fn queries_are_planned_once() {
 /// After an error the plan is in its place again.
 #[test]
 fn errors_lose_no_plan() {
-    let server = Server::builder().start();
+    let server = server();
     let mut client = server.connect();
-    client.run(SETUP);
     client.run(
         "CREATE VIEW inverse AS SELECT id, 1 / n AS n FROM items; SELECT sno_create_feed('inverse', 'inverse', margin => '0');
          INSERT INTO items (n) VALUES (0); SELECT pg_sleep(0.01)",
@@ -165,9 +161,8 @@ fn locks_of_many_partitions() {
 /// A function in a view is called once for each row that is returned, and never for others.
 #[test]
 fn rows_are_read_once() {
-    let server = Server::builder().start();
+    let server = server();
     let mut client = server.connect();
-    client.run(SETUP);
     client.run(
         "CREATE SEQUENCE calls;
          CREATE FUNCTION call() RETURNS bigint LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN nextval('calls'); END $$;
@@ -191,9 +186,8 @@ fn rows_are_read_once() {
 /// A feed within a view of a feed, and a feed within itself.
 #[test]
 fn feeds_within_feeds() {
-    let server = Server::builder().start();
+    let server = server();
     let mut client = server.connect();
-    client.run(SETUP);
     client.run(
         "CREATE FUNCTION inner_rows() RETURNS bigint LANGUAGE sql VOLATILE SET search_path = public AS $$ SELECT count(*) FROM sno_feed('inner', NULL::items) $$;
          CREATE VIEW outer_view AS SELECT id, inner_rows() AS n FROM items;
@@ -218,27 +212,20 @@ fn feeds_within_feeds() {
 fn foreign_rows_that_come_later() {
     let server = Server::builder().start();
     let mut client = server.connect();
-    client.run(
-        "CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
-         CREATE TABLE log (id sno NOT NULL) PARTITION BY RANGE (id);
-         CREATE TABLE log_near PARTITION OF log FOR VALUES FROM (MINVALUE) TO ('x222222222222222');
-         CREATE VIEW shown AS SELECT * FROM log;
-         SELECT sno_create_feed('feed', 'shown', margin => '0')",
-    );
+    client.run(FAR);
     let (mut other, read) = (server.connect(), "SELECT count(*) FROM sno_feed('feed', NULL::shown)");
     let wait = "CALL sno_wait_feed('feed', '0')";
-    let attach = "CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('x222222222222222') TO (MAXVALUE) SERVER far";
     for _ in 0..3 {
         for by_other in [false, true] {
             let both = |client: &mut Client| [read, wait].map(|call| outcome(client, call));
             assert_eq!(both(&mut client), [""; 2]);
             let by = if by_other { &mut other } else { &mut client };
-            by.run(attach);
+            by.run(ATTACH);
             assert_eq!(both(&mut client), ["42809"; 2]);
             other.run("DROP FOREIGN TABLE log_far");
         }
         client.run("BEGIN; SAVEPOINT s");
-        client.run(attach);
+        client.run(ATTACH);
         client.run("ROLLBACK TO s");
         client.run(read);
         client.run("COMMIT");
@@ -292,9 +279,8 @@ fn another_key_of_the_same_source() {
 /// What only an INSERT can set is checked by it, and the time of a position by its type: no UPDATE has to parse a condition.
 #[test]
 fn positions_are_checked() {
-    let server = Server::builder().start();
+    let server = server();
     let mut client = server.connect();
-    client.run(SETUP);
     let insert =
         "INSERT INTO sno_internal.feed_positions (feed, owner, source, source_name, key, margin, moved)
                   VALUES ('new', current_user,";
