@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sno_tests::sno_core::{Sno, Tick};
 use sno_tests::{Mode, Server};
 
-use crate::{code, error, load, pick, tally};
+use crate::{code, error, tally};
 
 const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 
@@ -69,25 +69,6 @@ fn the_simulator_does_the_same() {
         text += &format!("    record {}: {:?} ms\n", record.serial, record.limits.map(millis));
     }
     assert!(text == schedule, "{text}");
-}
-
-/// What was handed out lies below the mark that was synced: that is all a crash of the machine leaves.
-#[test]
-fn what_was_not_synced_is_lost() {
-    let server = server();
-    let (ids, errors) = load::run(&server, 3, DRAW, "", |load| {
-        for round in 0..pick(4, 30) {
-            load.wait([1, 3000][round % 2]);
-            // The next record is due now.
-            server.advance_clock(1.2);
-            load.wait([1, 3000][round / 2 % 2]);
-            server.restart(Mode::Crash);
-            tally::fault("crashes of a machine that lose what was not synced");
-        }
-        load.wait(1000);
-    });
-    load::only(&errors, &load::DOWN);
-    tally::prove(ids);
 }
 
 /// The first ID is handed out when its mark is on disk, and not before; nor is the next one beyond a mark.

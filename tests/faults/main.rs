@@ -10,7 +10,6 @@ mod load;
 mod tally;
 
 mod changes;
-mod clock;
 mod disk;
 mod fast_clock;
 mod feeds;

@@ -1,4 +1,4 @@
-//! The file of the marks: unwritable, no file, on a full disk, torn, missing, blank, another server's.
+//! The file of the marks: unwritable, no regular file, torn, missing. Writes that fail are in `disk.rs`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -17,11 +17,6 @@ const DRAW: &str = "SELECT sno_new(1) FROM generate_series(1, 1000)";
 /// One generator for all backends, so that what could come twice does.
 fn server() -> Server {
     Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start()
-}
-
-/// With a disk that can be full.
-fn disk() -> Server {
-    Server::builder().disk(true).faketime(true).conf("sno.partition_prefix", "3/16").start()
 }
 
 /// A server, and its first IDs.
@@ -64,16 +59,6 @@ fn unwritable() {
     assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "58030");
     fs::set_permissions(server.marks(), Permissions::from_mode(0o600)).unwrap();
     ids.query(&mut server.connect(), DRAW).unwrap();
-
-    // A folder in its place.
-    server.excuse_marks();
-    fs::remove_file(server.marks()).unwrap();
-    fs::create_dir(server.marks()).unwrap();
-    give_to_server(&server.marks());
-    tally::fault("marks that can't be written");
-    assert_eq!(run_out(&server, &mut ids).code().code(), "58030");
-    fs::remove_dir(server.marks()).unwrap();
-    ids.query(&mut server.connect(), DRAW).unwrap();
     tally::prove(ids);
 }
 
@@ -106,42 +91,6 @@ fn no_regular_file() {
 }
 
 #[test]
-fn a_full_disk_while_the_server_runs() {
-    let (server, mut ids) = drawn(disk());
-    server.fail_disk("pwrite64 28");
-    tally::fault("disks that are full");
-    let error = run_out(&server, &mut ids);
-    assert_eq!(error.code().code(), "53100");
-    assert_eq!(error.message(), "could not write file \"sno.marks\": No space left on device (os error 28)");
-    server.restart(Mode::Immediate);
-    assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "53100");
-    server.fail_disk("");
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    tally::prove(ids);
-}
-
-#[test]
-fn a_full_disk_when_the_file_is_made() {
-    let server = disk();
-    // Room for one of two pages.
-    server.fail_disk("room 4096");
-    tally::fault("disks that are full");
-    let mut ids = server.ids();
-    let mut client = server.connect();
-    for _ in 0..3 {
-        assert_eq!(code(&mut client, "SELECT sno_new(1)"), "53100");
-    }
-    // What was left behind does no harm, neither as long as the disk is full nor afterwards.
-    server.restart(Mode::Immediate);
-    assert_eq!(code(&mut server.connect(), "SELECT sno_new(1)"), "53100");
-    server.fail_disk("");
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    server.restart(Mode::Crash);
-    ids.query(&mut server.connect(), DRAW).unwrap();
-    tally::prove(ids);
-}
-
-#[test]
 fn no_whole_record_at_all() {
     let (server, mut ids) = drawn(server());
     server.stop(Mode::Fast);
@@ -163,35 +112,6 @@ fn no_whole_record_at_all() {
     fs::remove_file(server.marks()).unwrap();
     server.start();
     ids.query(&mut server.connect(), DRAW).unwrap();
-    tally::prove(ids);
-}
-
-/// What is there when the first writer was killed before its first record was complete, so that nobody has
-/// drawn an ID yet: nothing, blanks, zeros from a crash of the machine, and part of them.
-#[test]
-fn a_file_without_its_first_record() {
-    let server = server();
-    let mut ids = server.ids();
-    for content in [
-        vec![],
-        vec![b' '; 1000],
-        vec![b' '; LENGTH],
-        vec![b' '; 2 * LENGTH],
-        vec![0; LENGTH],
-        vec![0; 2 * LENGTH],
-    ] {
-        fs::write(server.marks(), &content).unwrap();
-        give_to_server(&server.marks());
-        tally::fault("marks without a first record");
-        ids.query(&mut server.connect(), DRAW).unwrap();
-        server.restart(Mode::Crash);
-        ids.query(&mut server.connect(), DRAW).unwrap();
-        server.stop(Mode::Crash);
-        fs::remove_file(server.marks()).unwrap();
-        // Without a file, what the clock reads has to be after all IDs of before.
-        server.advance_clock(0.1);
-        server.start();
-    }
     tally::prove(ids);
 }
 

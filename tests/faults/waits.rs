@@ -117,6 +117,17 @@ fn twice_back(seconds: u32) -> (Server, Ids) {
 #[test]
 fn the_clock_is_waited_for() {
     let (server, mut ids) = twice_back(900);
+    // By default no longer than ten seconds: an error at once, and the view says why.
+    let mut client = server.connect_with("-c statement_timeout=5s");
+    let error = error(&mut client, "SELECT sno_new(1)");
+    assert_eq!(error.code().code(), "55000");
+    let detail = error.detail().unwrap();
+    assert!(detail.contains(" s ahead of the clock; \"sno.max_clock_wait\" is 10.000 s."), "{detail}");
+    let ahead: f64 = detail.split(", which is ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((800.0..=900.0).contains(&ahead), "{detail}");
+    let row = "SELECT (least(safe_time, last_time) > clock_timestamp() + '800 s' AND safe_time <= clock_timestamp() + '900 s'
+                       AND drifts = 1)::text FROM sno_generators";
+    assert_eq!(text(&mut client, row), "true");
     endure(&server, "SET sno.max_clock_wait = '1 h'; SELECT sno_new(1)", "SnoClock", 5);
     // A clock that is set right ends the wait, within the second.
     let began = in_parallel(2, |number| {
