@@ -4,13 +4,31 @@
 //! another column. An estimate is good if it is within three times PostgreSQL's for the `timestamptz`, or nearer to the
 //! actual rows.
 
-use sno_tests::{Random, Server, postgres::Client, postgres::SimpleQueryMessage};
+use sno_tests::{Random, Server, Sql as _, plan, postgres::Client};
 
 /// Chosen once, so that a failure comes again.
 const SEED: u64 = 20_260_101;
 const QUERIES: usize = 2000;
 /// With the nulls, few enough for ANALYZE to read them all: with samples, the tables' statistics would differ.
 const ROWS: usize = 27_000;
+
+/// `s` has IDs and nulls, and `stored` their times; `t` and `by_id` are the two with the other's name of the column.
+fn tables() -> (Server, Client) {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(&format!(
+        "CREATE TABLE s AS SELECT sno_make('2026-01-01Z'::timestamptz + k * interval '10 s', 0, 1, 0) AS id, k % 100 AS n
+             FROM generate_series(0, {ROWS} - 1) k;
+         INSERT INTO s SELECT NULL, k FROM generate_series(0, 2000) k;
+         CREATE TABLE stored AS SELECT sno_time(id) AS created_at, n FROM s;
+         CREATE TABLE moments AS SELECT created_at AS at, row_number() OVER () AS n FROM stored WHERE n = 7;
+         CREATE INDEX ON s (id); CREATE INDEX ON stored (created_at);
+         CREATE VIEW by_id AS SELECT sno_time(id) AS created_at, n FROM s;
+         CREATE VIEW t AS SELECT created_at AS id, n FROM stored;
+         ANALYZE",
+    ));
+    (server, client)
+}
 
 struct Conditions(Random);
 
@@ -32,7 +50,10 @@ impl Conditions {
 
     fn comparison(&mut self) -> String {
         let operator = ["<", "<=", ">", ">="][self.below(4)];
-        let time = self.time();
+        let mut time = self.time();
+        if self.below(16) == 0 {
+            time = format!("({time} + (clock_timestamp() - clock_timestamp()))");
+        }
         if self.below(4) == 0 { format!("{time} {operator} id") } else { format!("id {operator} {time}") }
     }
 
@@ -61,12 +82,14 @@ fn expected(client: &mut Client, table: &str, condition: &str) -> f64 {
 }
 
 fn planned(client: &mut Client, query: &str) -> f64 {
-    let plan = client.simple_query(&format!("EXPLAIN {query}")).unwrap();
-    let line = plan.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0),
-        _ => None,
-    });
-    let rows = line.unwrap().split("rows=").nth(1).unwrap().split(' ').next().unwrap();
+    rows_of(client, "", query)
+}
+
+/// The rows of the first step of a plan that has this in its line.
+fn rows_of(client: &mut Client, step: &str, query: &str) -> f64 {
+    let plan = plan(client, "COSTS", query);
+    let line = plan.lines().find(|line| line.contains(step)).unwrap();
+    let rows = line.split("rows=").nth(1).unwrap().split(' ').next().unwrap();
     rows.parse().unwrap()
 }
 
@@ -84,7 +107,7 @@ fn query_by_time(random: &mut Conditions) -> String {
         }
     };
     let (one, two) = (condition(random, "a"), condition(random, "a"));
-    match random.below(7) {
+    match random.below(8) {
         0 | 1 => format!("SELECT FROM V a WHERE {one} AND {two}"),
         2 => format!("SELECT FROM moments m JOIN V a ON a.created_at = m.at WHERE {one}"),
         3 => format!(
@@ -93,6 +116,10 @@ fn query_by_time(random: &mut Conditions) -> String {
         ),
         4 => format!("SELECT FROM V a WHERE a.created_at IN (SELECT at FROM moments WHERE n < 20) AND {one}"),
         5 => format!("SELECT a.created_at FROM V a WHERE {one} GROUP BY a.created_at"),
+        6 => format!(
+            "SELECT FROM V a JOIN V b ON b.created_at {} a.created_at WHERE {one} AND a.n = 7 AND b.n = 7",
+            ["<", ">="][random.below(2)]
+        ),
         _ => format!(
             "SELECT FROM moments m JOIN V a ON a.created_at {} m.at WHERE {one}",
             ["<", ">="][random.below(2)]
@@ -108,19 +135,7 @@ fn needs_statistics(query: &str) -> bool {
 /// Joins by `=`, `IN` and groups need the statistics for `sno_time(id)` that docs/time-queries.md advises.
 #[test]
 fn random_queries_by_time_are_estimated_as_on_a_stored_column() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE s AS SELECT sno_make('2026-01-01Z'::timestamptz + k * interval '10 s', 0, 1, 0) AS id, k % 100 AS n
-                 FROM generate_series(0, {ROWS} - 1) k;
-             CREATE TABLE stored AS SELECT sno_time(id) AS created_at, n FROM s;
-             CREATE TABLE moments AS SELECT created_at AS at, row_number() OVER () AS n FROM stored WHERE n = 7;
-             CREATE INDEX ON s (id); CREATE INDEX ON stored (created_at);
-             CREATE VIEW by_id AS SELECT sno_time(id) AS created_at, n FROM s;
-             ANALYZE",
-        ))
-        .unwrap();
+    let (_server, mut client) = tables();
     let mut random = Conditions(Random(SEED));
     let queries: Vec<_> = (0..800).map(|_| query_by_time(&mut random)).collect();
     let (need, without): (Vec<_>, Vec<_>) = queries.into_iter().partition(|query| needs_statistics(query));
@@ -156,18 +171,7 @@ fn off(a: f64, b: f64) -> f64 {
 
 #[test]
 fn random_conditions_are_estimated_as_on_a_timestamptz() {
-    let server = Server::builder().start();
-    let mut client = server.connect();
-    client
-        .batch_execute(&format!(
-            "CREATE TABLE s AS SELECT sno_make('2026-01-01Z'::timestamptz + k * interval '10 s', 0, 1, 0) AS id, k % 100 AS n
-                 FROM generate_series(0, {ROWS} - 1) k;
-             INSERT INTO s SELECT NULL, k FROM generate_series(0, 2000) k;
-             CREATE TABLE t AS SELECT sno_time(id) AS id, n FROM s;
-             CREATE INDEX ON s (id); CREATE INDEX ON t (id);
-             ANALYZE s, t;",
-        ))
-        .unwrap();
+    let (_server, mut client) = tables();
     let mut random = Conditions(Random(SEED));
     let (mut worst, mut bad) = ((1.0, String::new()), Vec::new());
     for _ in 0..QUERIES {
@@ -195,4 +199,50 @@ fn random_conditions_are_estimated_as_on_a_timestamptz() {
         worst.1,
         bad.join("\n")
     );
+}
+
+#[test]
+fn the_rows_of_one_time_count_at_an_inclusive_bound() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE often AS SELECT sno_make('2026-01-01Z'::timestamptz + n % 500 * interval '1 h', 0, 0, 0) AS id
+             FROM generate_series(1, 20000) n; ANALYZE often",
+    );
+    let one = |hours: i32| {
+        let id = format!("sno_lower('2026-01-01Z'::timestamptz + interval '{hours} h')");
+        format!("id BETWEEN {id} AND {id}")
+    };
+    for hours in [50, 150, 250, 350, 450] {
+        let rows = planned(&mut client, &format!("SELECT FROM often WHERE {}", one(hours)));
+        assert!((27.0..=60.0).contains(&rows), "{rows}");
+    }
+    // Also in a condition of two tables.
+    let joined = format!(
+        "SELECT FROM often JOIN (VALUES (1), (2)) v(n) ON {} AND n = 1 OR {} AND n = 2",
+        one(50),
+        one(150)
+    );
+    let rows = rows_of(&mut client, "on often", &joined);
+    assert!((54.0..=120.0).contains(&rows), "{rows}");
+}
+
+/// What a role may not see stays hidden, as with PostgreSQL's own estimators.
+#[test]
+fn statistics_are_shown_to_leakproof_operators_only() {
+    let (_server, mut client) = tables();
+    client.run(
+        "CREATE ROLE reader; GRANT SELECT ON s TO reader; ALTER TABLE s ENABLE ROW LEVEL SECURITY; CREATE POLICY rows ON s USING (n < 2001)",
+    );
+    let late = "SELECT FROM s WHERE id >= timestamptz '2027-01-01Z'";
+    client.run("SET ROLE reader");
+    assert!(planned(&mut client, late) < 10.0);
+    client.run("RESET ROLE; ALTER FUNCTION sno_internal.sno_ge NOT LEAKPROOF; SET ROLE reader");
+    assert!(planned(&mut client, late) > 1000.0);
+    // An operator with this estimator may have one operand.
+    client.run(
+        "RESET ROLE; CREATE FUNCTION odd(sno) RETURNS boolean LANGUAGE SQL IMMUTABLE RETURN sno_metabyte($1) % 2 = 1;
+         CREATE OPERATOR !!! (FUNCTION = odd, RIGHTARG = sno, RESTRICT = sno_internal.sno_ineqsel)",
+    );
+    assert!(planned(&mut client, "SELECT FROM s WHERE !!! id AND id < timestamptz '2026-01-02Z'") > 0.0);
 }

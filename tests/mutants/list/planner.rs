@@ -1,28 +1,37 @@
 //! Planner support.
 
-use super::{CREATED_AT, ESTIMATED, ESTIMATES, FOREIGN, NEIGHBOURS, OfFile, SCHEMAS, TIMES};
+use super::{CREATED_AT, ESTIMATES, FOREIGN, NEIGHBOURS, OfFile, SCHEMAS, TIMES};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("src/sno/planner/selectivity.rs", &[
-        ("the estimate is a constant", &[ESTIMATED, ESTIMATES],
+        ("the estimate is a constant", &[ESTIMATES],
             "    let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();\n",
             "    if true {\n        return pg_sys::DEFAULT_INEQ_SEL.into_datum();\n    }\n    let root = args.next::<Datum>().cast_mut_ptr::<PlannerInfo>();\n"),
-        ("two bounds of a range are independent", &[ESTIMATED, ESTIMATES],
+        ("two bounds of a range are independent", &[ESTIMATES],
             "} else if comparison.is_upper {",
             "} else if false && comparison.is_upper {"),
-        ("a looser bound counts, too", &[ESTIMATED, ESTIMATES],
+        ("a looser bound counts, too", &[ESTIMATES],
             "return 1.0;",
             "return own;"),
-        ("ORed bounds are a range", &[ESTIMATED, ESTIMATES],
+        ("ORed bounds are a range", &[ESTIMATES],
             "if is_ored { &[] } else { found }",
             "if is_ored { found } else { found }"),
         ("the bounds in `(…) IS TRUE` are independent", &[ESTIMATES],
             "NodeTag::T_BooleanTest =>",
             "NodeTag::T_BooleanTest if false =>"),
-        ("a time that is not known yet is a range", &[ESTIMATED, ESTIMATES],
+        ("a time that is not known yet is a range", &[ESTIMATES],
             "match has_mark(operands, Mark::Equal) {",
             "match false && has_mark(operands, Mark::Equal) {"),
+        ("a bound that differs from row to row is taken for a known one", &[ESTIMATES],
+            "!raw::contain_var_clause(node) && !raw::contain_volatile_functions(node)",
+            "!raw::contain_var_clause(node)"),
+        ("conditions of two tables are not looked through", &[ESTIMATES],
+            "[(*relation).baserestrictinfo, (*relation).joininfo]",
+            "[(*relation).baserestrictinfo]"),
+        ("an inclusive bound is an exclusive one", &[ESTIMATES],
+            "Operator::LessEqual => pg_sys::F_SCALARLESEL",
+            "Operator::LessEqual => pg_sys::F_SCALARLTSEL"),
     ]),
     ("src/sno/planner/support.rs", &[
         ("planner support does nothing", &[TIMES],
@@ -33,7 +42,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("NULL is a time", &[TIMES],
             "(!time.constisnull).then(",
             "true.then("),
-        ("a condition that is there twice counts twice", &[ESTIMATED],
+        ("a condition that is there twice counts twice", &[ESTIMATES],
             "location == mark as i32",
             "location == i32::MIN"),
         ("functions are not looked for in the schema of the type", &[SCHEMAS],

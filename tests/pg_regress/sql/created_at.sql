@@ -58,6 +58,7 @@ EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE created_at >= '2026-01-03' A
 EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE created_at = now() AT TIME ZONE 'UTC' - interval '1 hour';
 EXPLAIN (COSTS off) SELECT * FROM feed_utc a JOIN feed_utc b ON b.created_at > a.created_at WHERE a.id = '2222222222222222';
 EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE (created_at, id) < ('2026-01-03', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 20;
+EXPLAIN (COSTS off) SELECT kind FROM events WHERE sno_time(id) AT TIME ZONE 'etc/utc' = '2026-01-03';
 -- Not compared with a time that depends on the session, and not in another zone.
 EXPLAIN (COSTS off) SELECT kind FROM feed_utc WHERE created_at >= now();
 EXPLAIN (COSTS off) SELECT kind FROM events WHERE sno_time(id) AT TIME ZONE 'Europe/Berlin' >= '2026-01-03';
