@@ -27,8 +27,7 @@ COMMENT ON COLUMN sno_horizon_holders.gid IS 'identifier of the prepared transac
 COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID, or the time that it waits for';
 
 -- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that are ahead of the clock go
--- back to where such IDs begin, and their rows of the future come again.
--- Feeds that nobody reads just now are locked before that, so that their consumers wait for where they go.
+-- back to where such IDs begin, and their rows of the future come again. A call of sno_feed() in between does the same for its feed.
 CREATE FUNCTION sno_lower_horizon(OUT feed text, OUT owner name, OUT read_up_to sno, OUT goes_on_after sno) RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -40,7 +39,6 @@ BEGIN
         RAISE EXCEPTION 'cannot lower horizons in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.';
     END IF;
-    PERFORM FROM sno_internal.feed_positions p WHERE p.margin IS NOT NULL FOR UPDATE SKIP LOCKED;
     SELECT * INTO lowered FROM sno_internal.sno_lower_horizons();
     goes_on_after := sno_internal.sno_last(lowered.since, true);
     FOR f IN SELECT * FROM sno_internal.feed_positions p WHERE p.margin IS NOT NULL ORDER BY p.owner, p.feed FOR UPDATE LOOP

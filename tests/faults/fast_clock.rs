@@ -299,6 +299,11 @@ fn feeds_that_stay() {
         FROM sno_feeds";
     let own = text(&mut client, "SELECT current_user::text");
     assert_eq!(text(&mut client, stay), format!("copy of bob: f, copy of {own}: f, given of {own}: t"));
+    // Nor does it when it is read: its horizon is another server's.
+    assert_eq!(
+        code(&mut client, "SELECT FROM sno_feed('given', NULL::events, 1, sno_lower(now()))"),
+        "55000"
+    );
     thread::sleep(Duration::from_millis(200));
     assert_eq!(bob.one::<i64>("SELECT count(*) FROM sno_feed('copy', NULL::events, 100)"), 100);
     tally::prove(ids);

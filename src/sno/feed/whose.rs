@@ -40,9 +40,9 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum
     // SAFETY: as promised by the caller.
     unsafe {
         if CHANGES.get() == 0 {
-            for cache in [SysCacheIdentifier::SUBSCRIPTIONRELMAP, SysCacheIdentifier::FOREIGNTABLEREL] {
-                raw::CacheRegisterSyscacheCallback(cache as c_int, Some(catalog_changed), Datum::null());
-            }
+            // What else it depends on comes with a change of some relation.
+            let subscribed = SysCacheIdentifier::SUBSCRIPTIONRELMAP as c_int;
+            raw::CacheRegisterSyscacheCallback(subscribed, Some(subscription_changed), Datum::null());
             raw::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
             CHANGES.set(1);
         }
@@ -68,7 +68,7 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum
     }
 }
 
-unsafe extern "C-unwind" fn catalog_changed(_: Datum, _: c_int, _: u32) {
+unsafe extern "C-unwind" fn subscription_changed(_: Datum, _: c_int, _: u32) {
     CHANGES.set(CHANGES.get() + 1);
 }
 

@@ -1,8 +1,8 @@
 //! Feeds.
 
 use super::{
-    CHANGES, CHANGES_TORTURE, CONSUMERS, FAST_CLOCK, FEED_PLANS, FEEDS, LEAVING, OWNERS, OfFile, TORTURE,
-    WAITING,
+    CHANGES, CHANGES_TORTURE, CONSUMERS, FAST_CLOCK, FEED_PLANS, FEEDS, LEAVING, NODES, OWNERS, OfFile,
+    TORTURE, WAITING,
 };
 
 #[rustfmt::skip]
@@ -77,6 +77,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a seek goes to the first ID that can still come", &[FEEDS],
             "ELSE least(after, sno_internal.sno_last(horizon::timestamptz, true)) END",
             "ELSE least(after, horizon) END"),
+        ("a feed that has read nothing goes beyond the horizon", &[FEEDS],
+            "IF after > f.position OR f.position IS NULL OR after IS NULL THEN", "IF after > f.position OR after IS NULL THEN"),
+        ("foreign rows are read where there are subscribed ones, too", &[FEEDS],
+            "ORDER BY b.kind = 'distributed', b.kind LIMIT 1", "ORDER BY b.kind = 'distributed', b.kind DESC LIMIT 1"),
         ("a seek goes beyond the horizon", &[FEEDS],
             "ELSE least(after, ",
             "ELSE coalesce(after, "),
@@ -89,6 +93,12 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a consumer gives back a part of the rows of an ID", &[FEEDS],
             "IF has_several_rows THEN",
             "IF false THEN"),
+    ]),
+    ("sql/sno/nodes.sql", &[
+        ("the fastest clock of the nodes counts", &[NODES],
+            "SELECT min((n.found ->> 'clock')", "SELECT max((n.found ->> 'clock')"),
+        ("what other nodes prepare later is waited for, too", &[NODES],
+            "left_over := ARRAY(SELECT unnest(left_over) INTERSECT SELECT unnest(found.to_wait_for));", "left_over := found.to_wait_for;"),
     ]),
     ("sql/sno/reading.sql", &[
         ("sno_feed is VOLATILE", &[FEEDS, CONSUMERS],
@@ -124,7 +134,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("tables that are attached later go unnoticed", &[FEED_PLANS],
             "fn relation_changed(_: Datum, _: Oid) {\n    CHANGES.set(CHANGES.get() + 1);", "fn relation_changed(_: Datum, _: Oid) {"),
         ("tables that are subscribed to later go unnoticed", &[FEED_PLANS],
-            "fn catalog_changed(_: Datum, _: c_int, _: u32) {\n    CHANGES.set(CHANGES.get() + 1);", "fn catalog_changed(_: Datum, _: c_int, _: u32) {"),
+            "fn subscription_changed(_: Datum, _: c_int, _: u32) {\n    CHANGES.set(CHANGES.get() + 1);", "fn subscription_changed(_: Datum, _: c_int, _: u32) {"),
         ("whose horizon counts is asked at each call", &[FEED_PLANS],
             "at == changes && of", "at == u64::MAX && of"),
         ("what comes from elsewhere is asked with the statement's snapshot", &[FEED_PLANS],

@@ -79,6 +79,7 @@ const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
 const FEED_PLANS: Suite = Suite("server", "feeds::plans::");
 const WAITING: Suite = Suite("server", "waits::");
+const NODES: Suite = Suite("server", "citus::answers");
 const OWNERS: Suite = Suite("server", "owners::");
 const LEAVING: Suite = Suite("server", "leaving::dumps");
 const TRACKED: Suite = Suite("server", "tracked::");

@@ -1,5 +1,6 @@
 //! A coordinator and workers of Citus: `make test-citus`, where Citus is at hand.
 
+mod answers;
 mod feeds;
 mod kinds;
 mod numbers;

@@ -161,10 +161,12 @@ fn refusals() {
     }
     let message = "cannot create a feed of subscribed rows: \"public.part\"";
     refused("postgres", "SELECT sno_create_feed('x', 'part')", "42809", message);
-    client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
+    // Rows that no horizon is for, beside subscribed ones, and alone.
     client.run("CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM by_dblink");
-    let call = "SELECT * FROM sno_feed('own', NULL::own)";
-    refused("postgres", call, "42809", "cannot read a feed of foreign rows: \"public.by_dblink\"");
+    let message = "cannot read a feed of foreign rows: \"public.by_dblink\"";
+    refused("postgres", "SELECT * FROM sno_feed('own', NULL::own, 1, '2222222222222222')", "42809", message);
+    client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
+    refused("postgres", "SELECT * FROM sno_feed('own', NULL::own)", "42809", message);
     client.run(
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
          CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
