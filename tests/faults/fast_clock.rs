@@ -323,16 +323,28 @@ fn twice() {
     }
     client.run("SELECT sno_horizon()");
     step(&server, "+0");
-    assert_eq!(client.one::<i64>(LOWER), 0);
+    let lowered = server.psql(LOWER);
+    assert!(
+        String::from_utf8_lossy(&lowered.stderr).contains("WARNING:  generation waits until "),
+        "{lowered:?}"
+    );
     let refused = error(&mut client, "SELECT sno_new()");
     assert_eq!((refused.code().code(), refused.hint().unwrap().contains("lower")), ("55000", false));
 }
 
-/// Both by its own rows and by those of others; a role that may not call it; a wrong level of isolation.
+/// A role that may not call it; a wrong level of isolation; a feed of which nothing is known.
 #[test]
 fn refused() {
     let server = server();
     let mut client = server.connect();
+    client.run(SETUP);
+    client.run("UPDATE sno_internal.feed_positions SET position = sno_upper(now() + interval '1 day')");
+    let lowered = server.psql(LOWER);
+    let told = String::from_utf8_lossy(&lowered.stderr);
+    assert!(
+        told.contains("WARNING:  feed \"copy\" of role ") && told.contains("which is ahead of the clock"),
+        "{lowered:?}"
+    );
     client.run("CREATE ROLE someone");
     assert_eq!(code(&mut client, &format!("SET ROLE someone; {LOWER}")), "42501");
     client.run("RESET ROLE");

@@ -23,6 +23,7 @@ fn a_bad_value_or_an_unknown_name_stops_generation() {
     for (name, value, state, queries) in [
         ("sno.partition_prefix", "300", "22023", &queries[..]),
         ("sno.partition_prefix", "", "22023", &queries),
+        ("sno.partition_prefix", "citus8", "22023", &queries),
         ("sno.sequence_range", "5-7", "22023", &queries),
         ("sno.partition_prefx", "5", "42704", &queries),
         ("SNO.typo", "5", "42704", &queries),

@@ -321,7 +321,6 @@ impl Table {
     /// the last hook (`apply_scanjoin_target_to_paths`), and only knows that the partitions are ordered by the ID.
     unsafe fn order(self, query: &mut Query) {
         if query.commandType != pg_sys::CmdType::CMD_SELECT
-            || query.hasAggs
             || query.hasWindowFuncs
             || query.limitOption == pg_sys::LimitOption::LIMIT_OPTION_WITH_TIES
             || [query.groupClause, query.groupingSets, query.distinctClause]

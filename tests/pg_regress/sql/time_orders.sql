@@ -99,6 +99,7 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET min_parallel_index_scan_size = 0;
 SET enable_seqscan = off;
+SELECT steps($$SELECT kind FROM feed WHERE note LIKE '%length' ORDER BY created_at DESC, kind$$);
 SELECT kind FROM feed WHERE note LIKE '%length' ORDER BY created_at DESC, kind LIMIT 3;
 SELECT min(n), max(n), count(*) FROM (SELECT row_number() OVER (ORDER BY created_at) - rank() OVER (ORDER BY created_at) AS n FROM feed) f;
 RESET parallel_setup_cost;

@@ -22,6 +22,7 @@ fn refusals() {
          CREATE TABLE taken (id integer PRIMARY KEY); CREATE INDEX taken_log ON taken (id);
          CREATE TABLE taken2 (id integer PRIMARY KEY); CREATE VIEW taken2_changes AS TABLE taken2;
          CREATE TABLE taken3 (id integer PRIMARY KEY); CREATE FUNCTION taken3_log() RETURNS integer LANGUAGE SQL RETURN 1;
+         CREATE TABLE taken4 (id integer PRIMARY KEY); CREATE FUNCTION taken4_log(regclass) RETURNS integer LANGUAGE SQL RETURN 1;
          CREATE ROLE alice LOGIN; CREATE TABLE forced (id integer PRIMARY KEY); ALTER TABLE forced FORCE ROW LEVEL SECURITY, OWNER TO alice",
     );
     let mut cases = r#"
@@ -41,7 +42,8 @@ fn refusals() {
         42622 ääääääääääääääääääääääääääää: The name of the view is the name of the table and "_changes".
         42710 taken: "public.taken" needs this name for the log of its changes.
         42710 taken2: "public.taken2" needs this name for the log of its changes.
-        42710 taken3: "public.taken3" needs this name for the log of its changes."#
+        42710 taken3: "public.taken3" needs this name for the log of its changes.
+        42710 taken4: "public.taken4" needs this name for the log of its changes."#
         .to_owned();
     if major_version(&mut client) >= 18 {
         client.run("CREATE TABLE spans (rooms int4range, during daterange, PRIMARY KEY (rooms, during WITHOUT OVERLAPS))");

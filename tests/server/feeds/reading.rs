@@ -143,7 +143,7 @@ fn plans() {
     for table in ["items", "typed", "log"] {
         client.run(&format!("INSERT INTO {table} SELECT sno_new(1), generate_series(1, 10)"));
     }
-    client.run("LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on");
+    client.run("LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_settings = on");
     for (name, tables, rows) in
         [("items", "items", 10), ("typed", "typed", 10), ("log", "log_", 10), ("odd", "items", 5)]
     {
@@ -156,6 +156,7 @@ fn plans() {
             let call = format!("SELECT count(*) FROM sno_feed('{name}', NULL::{name})");
             assert_eq!(client.one::<i64>(&call), rows, "{name}");
             let log = server.log()[before..].to_owned();
+            assert!(log.contains("jit = 'off'"), "{log}");
             // By the first ID that was not read.
             let is_range = |line: &&str| line.contains("Index Cond: ((") && line.contains(" >= ");
             let indexed = log.lines().filter(is_range).count();

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, text};
+use sno_tests::{Server, Sql as _, text, wait_until};
 
 use super::{HELD, INSERT, READ, SETUP, WAIT, during, wait};
 
@@ -117,6 +117,17 @@ fn what_a_wait_stores() {
     assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
     holder.run("COMMIT");
     assert!(client.one::<bool>("CALL sno_wait_feed('rare', '5 s')"));
+    // Nor for another view, which has got its name meanwhile.
+    client.run(&format!("{stale}; CREATE VIEW empty AS SELECT * FROM items WHERE false"));
+    holder.run("BEGIN; LOCK rare");
+    thread::scope(|scope| {
+        let wait = scope.spawn(|| server.connect().one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
+        let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
+        wait_until("a look that waits for the view", || client.one(waits));
+        holder.run("ALTER VIEW rare RENAME TO replaced; ALTER VIEW empty RENAME TO rare; COMMIT");
+        wait.join().unwrap();
+    });
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('rare', NULL::replaced)"), 1);
 }
 
 /// What a wait costs while nothing comes, and while rows come to another table; also after a signal has woken it up.

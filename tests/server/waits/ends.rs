@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Instant;
 
-use sno_tests::{Server, Sql as _, code, major_version, skip, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, major_version, skip, text, wait_until};
 
 use super::{INSERT, SETUP, SOON, WAIT, wait, waiting};
 
@@ -165,7 +165,11 @@ fn refused() {
         client.run("ROLLBACK");
     }
     let standby = server.standby();
-    assert_eq!(code(&mut standby.connect(), "CALL sno_wait_feed('feed')"), "25006");
+    let refused = error(&mut standby.connect(), "CALL sno_wait_feed('feed')");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("25006", "cannot execute sno_wait_feed() during recovery")
+    );
 }
 
 /// A transaction of a wait does not get as old as PostgreSQL 17 and later allow.
