@@ -306,6 +306,11 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
         &self.slots[number as usize % SLOTS]
     }
 
+    /// The earliest reading of the clock at which no generator waits for the clock, whatever the horizon is.
+    pub fn safe(&self) -> T {
+        self.slots.iter().map(|slot| slot.state().safe).max().unwrap_or(T::MIN)
+    }
+
     /// What changes with each ID; and the latest tick of all IDs, or a later one.
     pub fn newest(&self) -> (u64, T) {
         self.slots.iter().map(Slot::newest).fold((0, T::MIN), |(seen, newest), (word, tick)| {

@@ -228,11 +228,6 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         Ok(lowering.filter(|Lowering { to, from }| (*to..=*from).contains(&tick)).map(|lowering| lowering.to))
     }
 
-    /// The earliest reading of the clock at which the session's generator does not wait for the clock, whatever the horizon is.
-    pub fn safe(&self) -> Tick {
-        self.slot.state().safe
-    }
-
     /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have announced, and
     /// `prepared` that of prepared ones, and whether this was dear to find. It changes nothing that is shared.
     ///

@@ -58,14 +58,14 @@ pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
 }
 
 /// `sno_lower_horizons() → (since, until, safe)`: lowers the horizons of all databases that are ahead of the clock. There can be IDs
-/// below what readers were told from `since` on, and they were told no more than `until`; both are null if the clock has passed that. This
-/// session's generator waits until `safe`.
+/// below what readers were told from `since` on, and they were told no more than `until`; both are null if the clock has passed that. A
+/// generator waits until `safe`.
 fn sno_lower_horizons() -> Result<Row<3>, Error> {
     let session = session()?;
     let lowering = session.lower_horizons().map_err(errors::generation::<SnoScheme>)?;
     let time =
         |tick: fn(&Lowering) -> Tick| lowering.as_ref().map(|lowering| Timestamp::from(tick(lowering)));
-    Ok([time(|to| to.to).into(), time(|to| to.from).into(), Timestamp::from(session.safe()).into()])
+    Ok([time(|to| to.to).into(), time(|to| to.from).into(), Timestamp::from(session.shared().safe()).into()])
 }
 
 /// Where a feed that was read up to an ID of the future goes on, if the horizons were lowered since then: after which ID.

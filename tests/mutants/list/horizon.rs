@@ -38,6 +38,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "sno_internal.feed_positions p WHERE p.margin IS NOT NULL ORDER BY p.owner", "sno_internal.feed_positions p ORDER BY p.owner"),
         ("horizons can be lowered in SERIALIZABLE", &[FAST_CLOCK],
             "current_setting('transaction_isolation') <> 'read committed'", "current_setting('transaction_isolation') = 'repeatable read'"),
+        ("nobody is told that generation waits", &[FAST_CLOCK],
+            "IF lowered.safe > clock_timestamp() THEN", "IF false THEN"),
         ("everybody may lower horizons", &[FAST_CLOCK],
             "REVOKE EXECUTE ON FUNCTION sno_lower_horizon() FROM PUBLIC;\n", ""),
     ]),

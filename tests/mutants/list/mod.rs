@@ -7,6 +7,7 @@ mod feeds;
 mod generation;
 mod horizon;
 mod marks;
+mod moving;
 mod partitions;
 mod planner;
 mod types;
@@ -53,6 +54,7 @@ const ROOMS: &[&[OfFile]] = &[
     feeds::MUTANTS,
     changes::MUTANTS,
     uuidv7::MUTANTS,
+    moving::MUTANTS,
     consumers::MUTANTS,
 ];
 
@@ -98,5 +100,6 @@ const LOOM_HORIZON: Suite = Suite("loom_horizon", "");
 const LOOM_MARKS: Suite = Suite("marks_file", "");
 const SIM: Suite = Suite("sim", "no_life");
 const CORE: Suite = Suite("core", "");
+const MOVING: Suite = Suite("server", "moving::");
 const SQL_FILE: Suite = Suite("server", "uuidv7::");
 const SQL_FILE_READERS: Suite = Suite("faults", "uuidv7::");

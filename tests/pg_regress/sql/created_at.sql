@@ -36,6 +36,7 @@ ANALYZE shifts;
 EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN feed ON created_at >= began AND created_at < began + interval '8 h';
 -- Below another join; and by =, which is better left to hash and merge joins.
 EXPLAIN (COSTS off) SELECT * FROM shifts LEFT JOIN (shifts s JOIN feed ON created_at >= s.began AND created_at < s.began + interval '8 h') ON s.n = shifts.n;
+EXPLAIN (COSTS off) SELECT * FROM shifts s JOIN feed ON created_at >= began AND created_at < began + interval '8 h' LEFT JOIN shifts ON shifts.n = s.n;
 EXPLAIN (COSTS off) SELECT * FROM shifts JOIN feed ON created_at = began;
 EXPLAIN (COSTS off) SELECT * FROM shifts, LATERAL (SELECT id FROM feed WHERE created_at < began ORDER BY created_at DESC LIMIT 1) f;
 
@@ -171,6 +172,7 @@ REVOKE EXECUTE ON FUNCTION sno_internal.sno_ge(sno, sno) FROM PUBLIC;
 SET LOCAL ROLE regress_sno_reader;
 SELECT count(*) FROM orders WHERE sno_time(id) >= '2026-01-07 22:00Z' AND id >= timestamptz '2026-01-07 22:00Z';
 RESET ROLE;
+GRANT EXECUTE ON FUNCTION sno_internal.sno_ge(sno, sno) TO PUBLIC;
 REVOKE EXECUTE ON FUNCTION sno_time(sno), sno_internal.sno_ge_time(sno, timestamptz) FROM PUBLIC;
 SET LOCAL ROLE regress_sno_reader;
 SAVEPOINT s;

@@ -40,7 +40,7 @@ fn writer(session: &str, since: &str, is_remote: bool) -> String {
     )
 }
 
-const NOTHING: [&str; 3] = ["null", "[]", "[]"];
+const NOTHING: [&str; 3] = ["[]", "[]", "[]"];
 
 #[test]
 fn what_is_open_on_all_nodes() {
@@ -60,21 +60,21 @@ fn what_is_open_on_all_nodes() {
     let in_transaction = "[{\"pid\": 5, \"age\": \"11 s\"}]";
     let old = writer("10000000005", "\"2026-01-01 11:59:50Z\"", true);
     let young = writer("20000000005", "\"2026-01-01 11:59:58Z\"", false);
-    assert_eq!(found([[in_transaction, &young, "[]"], ["null", &old, "[]"]]), "12:00:00, 00:00:15");
+    assert_eq!(found([[in_transaction, &young, "[]"], ["[]", &old, "[]"]]), "12:00:00, 00:00:15");
     // Whose session has ended, or is in no transaction, or in a younger one, or was on a node that is gone, is waited for.
     let ended = "12:00:00, 00:00:15, node 2: process 7 since then, for a transaction that has ended";
-    for sessions in ["null", "[{\"pid\": 6, \"age\": \"11 s\"}]", "[{\"pid\": 5, \"age\": \"5 s\"}]"] {
-        assert_eq!(found([[sessions, "[]", "[]"], ["null", &old, "[]"]]), ended, "{sessions}");
+    for sessions in ["[]", "[{\"pid\": 6, \"age\": \"11 s\"}]", "[{\"pid\": 5, \"age\": \"5 s\"}]"] {
+        assert_eq!(found([[sessions, "[]", "[]"], ["[]", &old, "[]"]]), ended, "{sessions}");
     }
     let of_none = writer("30000000005", "null", true);
     assert_eq!(
-        found([[in_transaction, "[]", "[]"], ["null", &of_none, "[]"]]),
+        found([[in_transaction, "[]", "[]"], ["[]", &of_none, "[]"]]),
         ended.replace(", 00:00:15", "")
     );
     // A process that writes for its own client holds a horizon back itself.
-    assert_eq!(found([["null", &writer("10000000005", "null", false), "[]"], NOTHING]), "12:00:00");
+    assert_eq!(found([["[]", &writer("10000000005", "null", false), "[]"], NOTHING]), "12:00:00");
     assert_eq!(
-        found([NOTHING, ["null", "[]", "[\"citus_1\"]"]]),
+        found([NOTHING, ["[]", "[]", "[\"citus_1\"]"]]),
         "12:00:00, node 2: prepared transaction citus_1"
     );
 }
@@ -109,12 +109,12 @@ fn a_horizon_of_all_nodes() {
     let in_transaction = "[{\"pid\": 5, \"age\": \"1 h\"}]";
     let old = writer("10000000005", "\"2026-01-01 11:59:50Z\"", true);
     horizons(&mut client, ["11:59:59", "11:59:58"]);
-    open(&mut client, 0, [[in_transaction, "[]", "[]"], ["null", &old, "[]"]]);
+    open(&mut client, 0, [[in_transaction, "[]", "[]"], ["[]", &old, "[]"]]);
     assert_eq!(found(&mut client, "NULL"), "11:59:44");
     assert_eq!(found(&mut client, "sno_lower('2026-01-01 11:59:52Z')"), "11:59:52");
     assert_eq!(found(&mut client, "sno_lower('2026-01-01 12:59:52Z')"), "11:59:58");
     // What is prepared after the horizons is waited for, and nothing that is prepared later.
-    let prepared = |name| ["null", "[]", name];
+    let prepared = |name| ["[]", "[]", name];
     horizons(&mut client, ["11:59:59", "11:59:58"]);
     open(&mut client, 0, [prepared("[\"citus_1\", \"citus_2\"]"), NOTHING]);
     open(&mut client, 1, [prepared("[\"citus_2\"]"), prepared("[\"citus_1\"]")]);
