@@ -323,10 +323,8 @@ impl Table {
         if query.commandType != pg_sys::CmdType::CMD_SELECT
             || query.hasWindowFuncs
             || query.limitOption == pg_sys::LimitOption::LIMIT_OPTION_WITH_TIES
-            || [query.groupClause, query.groupingSets, query.distinctClause]
-                .iter()
-                .any(|list| !list.is_null())
-            || !query.setOperations.is_null()
+            || !query.groupClause.is_null()
+            || !query.distinctClause.is_null()
         {
             return;
         }

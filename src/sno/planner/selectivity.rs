@@ -110,7 +110,7 @@ impl Comparison {
         }
         let OpExpr { opno, args, .. } = *node.cast();
         let has_column = |&operand: &*mut Node| raw::equal(operand.cast(), self.column.cast());
-        if !nodes(args).iter().any(has_column) || has_mark(args, Mark::Repeated) {
+        if !nodes(args).iter().any(has_column) {
             return None;
         }
         Self::of(opno, args).filter(|other| other.operator != Operator::Equal)

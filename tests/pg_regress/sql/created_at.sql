@@ -84,6 +84,7 @@ EXPLAIN (COSTS off) SELECT id FROM days ORDER BY sno_time(id) DESC LIMIT 5;
 -- UNION ALL: sno_time() around it. (Within its arms, conditions are filters.)
 CREATE VIEW all_events AS SELECT *, sno_time(id) AS created_at FROM (SELECT id FROM events UNION ALL SELECT id FROM events) e;
 EXPLAIN (COSTS off) SELECT * FROM all_events WHERE created_at = '2026-01-03Z';
+EXPLAIN (COSTS off) SELECT * FROM all_events WHERE (created_at, id) < ('2026-01-01 00:05Z', '9q7k4op822n2g222');
 
 -- Row security.
 ALTER TABLE events ENABLE ROW LEVEL SECURITY;

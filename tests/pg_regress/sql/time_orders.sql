@@ -61,6 +61,8 @@ SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC, note LIMIT 5$$);
 SELECT steps($$SELECT * FROM (SELECT kind, row_number() OVER (ORDER BY created_at DESC) AS n FROM day_feed) f WHERE n <= 3$$);
 -- (For ORDER BY alone, one partition is read after the other; not above a window.)
 SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC LIMIT 5$$);
+SELECT steps($$SELECT * FROM day_feed ORDER BY created_at DESC, id LIMIT 5$$);
+SELECT steps($$SELECT DISTINCT created_at FROM day_feed ORDER BY created_at LIMIT 5$$);
 -- The result has the columns that the query asks for.
 SELECT kind, note FROM day_feed WHERE kind = 3 ORDER BY created_at LIMIT 2;
 SELECT steps($$SELECT row_number() OVER (ORDER BY kind, id) FROM day_feed WHERE id >= '2026-01-03Z'::timestamptz ORDER BY created_at LIMIT 5$$);
