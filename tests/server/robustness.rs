@@ -101,7 +101,8 @@ fn memcheck_has_nothing_to_report() {
     let log = format!("--log-file={}/%p", reports.path().display());
     let valgrind =
         ["/usr/bin/valgrind", "--quiet", "--trace-children=yes", "--leak-check=no", "--num-callers=40", &log];
-    let server = regress::server().under(&valgrind).start();
+    // A statement takes minutes.
+    let server = regress::server().conf("statement_timeout", "0").under(&valgrind).start();
     regress::run(&server);
     server.stop(sno_tests::Mode::Fast);
     let mut processes = 0;
