@@ -17,8 +17,10 @@ SELECT pg_sleep(0.008) \g /dev/null
 SELECT sno_horizon('0') AS horizon \gset
 SELECT :'horizon' = sno_lower(sno_time(:'horizon')) AS first_of_its_tick, :'horizon' <= :'id' AS held, pid = pg_backend_pid() AS own, gid,
     since <= sno_time(:'id') AS since FROM sno_horizon_holders;
+-- On a slow machine, a margin of 0.1 s is over by now.
 SELECT feed, source, owner = current_user AS own, margin, position IS NULL AS at_start, lag BETWEEN '0 s' AND '1 min' AS lags,
-    held_by = pg_backend_pid()::text AS held_by_this, held_since <= sno_time(:'id') AS since FROM sno_feeds ORDER BY feed;
+    CASE margin WHEN '0' THEN held_by = pg_backend_pid()::text END AS held_by_this,
+    CASE margin WHEN '0' THEN held_since <= sno_time(:'id') END AS since FROM sno_feeds ORDER BY feed;
 SELECT sno_holds_horizon(:'id') AS own, sno_holds_horizon(sno_new(0, now() - interval '1 hour')) AS past,
     sno_holds_horizon(sno_new(0, now() + interval '1 hour')) AS "to come", sno_holds_horizon(NULL) IS NULL AS null;
 COMMIT;
