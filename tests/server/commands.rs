@@ -3,34 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use sno_tests::skip_on_this_machine;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// The files below a folder of the sources, with their paths from there.
-fn files(folder: &str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let Ok(entries) = fs::read_dir(root().join(folder)) else { return found };
-    for entry in entries {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let path = Path::new(folder).join(&name).to_str().unwrap().to_owned();
-        if root().join(&path).is_dir() {
-            if !["target", ".git", "node_modules"].contains(&name.as_str()) {
-                found.extend(files(&path, is_wanted));
-            }
-        } else if is_wanted(&path)
-            && let Ok(text) = fs::read_to_string(root().join(&path))
-        {
-            found.push((path, text));
-        }
-    }
-    found.sort();
-    found
-}
+use crate::{files, root};
 
 /// Where commands are: of sources in Rust, the documentation.
 fn places() -> Vec<(String, String)> {

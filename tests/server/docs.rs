@@ -7,10 +7,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
 use sno_tests::{Server, sql_file};
+
+use crate::{files, root};
 
 /// A block of SQL, and what it prints if that is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,11 +41,6 @@ pub(crate) fn blocks<'a>(markdown: &'a str, language: &str) -> Vec<Block<'a>> {
 fn pages() -> Vec<PathBuf> {
     let paths = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
-}
-
-/// The folder of the project.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// A page, by its name in `docs/`.
@@ -144,17 +141,7 @@ fn contains(text: &str, block: &str) -> bool {
 /// The programs are run by the tests of the drivers.
 #[test]
 fn every_block_about_drivers_is_part_of_a_program() {
-    let mut programs: Vec<(String, String)> = Vec::new();
-    let mut folders = vec![root().join("examples")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if let (Some(extension), Ok(text)) = (path.extension(), fs::read_to_string(&path)) {
-                programs.push((extension.to_string_lossy().into(), text));
-            }
-        }
-    }
+    let programs = files("examples", &|_| true);
     let same = ["js", "java", "go", "php", "prisma"].map(|language| (language, language));
     let languages = [("python", "py"), ("ruby", "rb"), ("rust", "rs")].into_iter().chain(same);
     for (name, least) in [
@@ -167,7 +154,9 @@ fn every_block_about_drivers_is_part_of_a_program() {
         let mut count = 0;
         for (language, extension) in languages.clone() {
             for Block { sql: block, .. } in blocks(&page, language) {
-                let is_part = programs.iter().any(|(of, text)| of == extension && contains(text, block));
+                let is_part = programs
+                    .iter()
+                    .any(|(path, text)| path.ends_with(&format!(".{extension}")) && contains(text, block));
                 assert!(is_part, "no program in {language} has this:\n{block}");
                 count += 1;
             }
@@ -336,23 +325,12 @@ fn literals<'a>(source: &'a str, start: &str, quote: char) -> impl Iterator<Item
 #[test]
 fn each_message_is_on_a_page() {
     let mut messages: Vec<String> = Vec::new();
-    let mut folders = vec![root().join("src"), root().join("sql")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                // What writes the steps of a move says on the spot what to do.
-                folders.extend(Some(path).filter(|path| !path.ends_with("moving")));
-                continue;
-            }
-            let text = fs::read_to_string(&path).unwrap();
-            messages.extend(
-                ["RAISE EXCEPTION ", "RAISE WARNING "]
-                    .iter()
-                    .flat_map(|start| literals(&text, start, '\''))
-                    .chain(literals(&text, "SqlState::ERRCODE_", '"'))
-                    .map(str::to_owned),
-            );
-        }
+    // What writes the steps of a move says on the spot what to do.
+    let is_wanted = |path: &str| !path.starts_with("sql/moving/");
+    for (_, text) in ["src", "sql"].iter().flat_map(|folder| files(folder, &is_wanted)) {
+        let raised =
+            ["RAISE EXCEPTION ", "RAISE WARNING "].iter().flat_map(|start| literals(&text, start, '\''));
+        messages.extend(raised.chain(literals(&text, "SqlState::ERRCODE_", '"')).map(str::to_owned));
     }
     let pages: String = pages().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     let pages = pages.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ");

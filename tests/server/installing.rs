@@ -7,9 +7,7 @@ use std::{env, fs};
 
 use sno_tests::{Server, skip};
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use crate::root;
 
 /// What `pg_config` says of the server that the extension was built for.
 fn folder(option: &str) -> String {

@@ -52,9 +52,36 @@ mod upgrades;
 mod uuidv7;
 mod waits;
 
-use std::thread;
+use std::path::Path;
+use std::{fs, thread};
 
 use sno_tests::{Server, Sql as _, wait_until};
+
+/// The folder of the project.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The files below a folder of the project, with their paths from there and their texts.
+fn files(folder: &str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(root().join(folder)) else { return found };
+    for entry in entries {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let path = Path::new(folder).join(&name).to_str().unwrap().to_owned();
+        if root().join(&path).is_dir() {
+            if !["target", ".git", "node_modules"].contains(&name.as_str()) {
+                found.extend(files(&path, is_wanted));
+            }
+        } else if is_wanted(&path)
+            && let Ok(text) = fs::read_to_string(root().join(&path))
+        {
+            found.push((path, text));
+        }
+    }
+    found.sort();
+    found
+}
 
 /// How many parallel workers a session has had, by the log of a server whose `log_min_messages` is `debug1`.
 fn workers_started(server: &Server, leader: i32) -> usize {
