@@ -243,16 +243,18 @@ fn the_end_of_time_is_covered_once() {
 fn ranges_and_names_at_their_limits() {
     let server = server().start();
     let mut client = server.connect();
-    for (name, expected) in [("ä".repeat(22), "42622"), ("ä".repeat(21) + "b", "2")] {
+    let [short, long] = ["ä".repeat(21) + "b", "ä".repeat(22)];
+    for name in [&short, &long] {
         client.run(&format!("CREATE TABLE {name} (id sno) PARTITION BY RANGE (id)"));
-        let call = |until: &str| {
-            format!(
-                "SELECT count(*)::text FROM sno_create_partitions('{name}', '1 day', '2026-01-01 12:00Z', '{until}')"
-            )
-        };
-        assert_eq!(code(&mut client, &call("2026-01-01 12:00Z")), "22023");
-        let call = call("2026-01-02 12:00Z");
-        let found = if expected == "2" { text(&mut client, &call) } else { code(&mut client, &call) };
-        assert_eq!(found, expected, "{name}");
     }
+    let create = |name: &str, until: &str| {
+        format!(
+            "SELECT count(*) FROM sno_create_partitions('{name}', '1 day', '2026-01-01 12:00Z', '{until}')"
+        )
+    };
+    for name in [&short, &long] {
+        assert_eq!(code(&mut client, &create(name, "2026-01-01 12:00Z")), "22023");
+    }
+    assert_eq!(client.one::<i64>(&create(&short, "2026-01-02 12:00Z")), 2);
+    assert_eq!(code(&mut client, &create(&long, "2026-01-02 12:00Z")), "42622");
 }

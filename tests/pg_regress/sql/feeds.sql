@@ -6,7 +6,7 @@ INSERT INTO items (n) SELECT generate_series(1, 5);
 SELECT sno_create_feed('odd', 'odd', margin => '0');
 DO $$ BEGIN
     PERFORM sno_create_feed('odd', 'odd', key => 'item', margin => '0'), sno_create_feed('default', 'items'),
-        sno_create_feed('later', 'items', now(), margin => '0'), pg_sleep(0.008);
+        sno_create_feed('later', 'items', now(), margin => '0'), sno_create_feed('long', 'items', margin => '1 hour'), pg_sleep(0.008);
 END $$;
 SELECT string_agg(n::text, ' ') AS n, bool_and(created_at = sno_time(item)) AS same FROM sno_feed('odd', NULL::odd, batch_size => 2);
 
@@ -19,8 +19,8 @@ SELECT :'horizon' = sno_lower(sno_time(:'horizon')) AS first_of_its_tick, :'hori
     since <= sno_time(:'id') AS since FROM sno_horizon_holders;
 -- On a slow machine, a margin of 0.1 s is over by now.
 SELECT feed, source, owner = current_user AS own, margin, position IS NULL AS at_start, lag BETWEEN '0 s' AND '1 min' AS lags,
-    CASE margin WHEN '0' THEN held_by = pg_backend_pid()::text END AS held_by_this,
-    CASE margin WHEN '0' THEN held_since <= sno_time(:'id') END AS since FROM sno_feeds ORDER BY feed;
+    CASE WHEN feed <> 'default' THEN held_by = pg_backend_pid()::text END AS held_by_this,
+    CASE WHEN feed <> 'default' THEN held_since <= sno_time(:'id') END AS since FROM sno_feeds ORDER BY feed;
 SELECT sno_holds_horizon(:'id') AS own, sno_holds_horizon(sno_new(0, now() - interval '1 hour')) AS past,
     sno_holds_horizon(sno_new(0, now() + interval '1 hour')) AS "to come", sno_holds_horizon(NULL) IS NULL AS null;
 COMMIT;

@@ -1,4 +1,4 @@
-//! A coordinator and workers of Citus: `make test-citus`, where Citus is at hand.
+//! A coordinator and workers of Citus: `make test-citus`, where Citus is at hand. `answers` needs no Citus.
 
 mod answers;
 mod feeds;

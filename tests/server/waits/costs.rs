@@ -6,9 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, text, wait_until};
+use sno_tests::{Server, Sql as _, text};
 
 use super::{HELD, INSERT, READ, SETUP, WAIT, during, wait};
+use crate::meanwhile;
 
 /// While something is prepared, each step of a wait copies the server's lock table, also if what is prepared has no IDs.
 #[test]
@@ -120,13 +121,11 @@ fn what_a_wait_stores() {
     // Nor for another view, which has got its name meanwhile.
     client.run(&format!("{stale}; CREATE VIEW empty AS SELECT * FROM items WHERE false"));
     holder.run("BEGIN; LOCK rare");
-    thread::scope(|scope| {
-        let wait = scope.spawn(|| server.connect().one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
-        let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
-        wait_until("a look that waits for the view", || client.one(waits));
-        holder.run("ALTER VIEW rare RENAME TO replaced; ALTER VIEW empty RENAME TO rare; COMMIT");
-        wait.join().unwrap();
-    });
+    meanwhile(
+        &server,
+        || server.connect().one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"),
+        || holder.run("ALTER VIEW rare RENAME TO replaced; ALTER VIEW empty RENAME TO rare; COMMIT"),
+    );
     assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('rare', NULL::replaced)"), 1);
 }
 
