@@ -105,8 +105,8 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM pg_class WHERE oid = of_table AND relkind IN ('r', 'p')) THEN
         RAISE EXCEPTION '"%" is not a table', of_table USING ERRCODE = 'wrong_object_type';
     ELSIF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
-        EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1)
-            AND EXISTS (SELECT FROM pg_dist_node n WHERE n.groupid <> (SELECT g.groupid FROM pg_dist_local_group g))' INTO is_distributed USING of_table;
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $1)
+            AND EXISTS (SELECT FROM pg_catalog.pg_dist_node n WHERE n.groupid <> (SELECT g.groupid FROM pg_catalog.pg_dist_local_group g))' INTO is_distributed USING of_table;
         IF is_distributed THEN
             RAISE EXCEPTION 'cannot tell the horizon of a table of Citus: "%"', of_table USING ERRCODE = 'wrong_object_type',
                 DETAIL = 'Other nodes commit its rows.', HINT = 'Feed an ordinary table of one node, which its clients fill in the same transaction.';

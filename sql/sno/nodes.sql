@@ -4,6 +4,8 @@
 
 -- A horizon speaks for the transactions of one server. Rows of a table of Citus are committed by several, so a feed of such rows goes up to a
 -- horizon of all nodes. Nothing here needs Citus to be there, and nothing is asked where it is not.
+--
+-- What is Citus' has its schema before its name: where Citus is not there, the name alone would be that of a caller's temporary table.
 
 CREATE FUNCTION sno_internal.sno_first(timestamptz, exclusive boolean) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
@@ -19,7 +21,8 @@ BEGIN
     IF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN
         RETURN false;
     END IF;
-    EXECUTE 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1) OR relation_is_a_known_shard($1)' INTO result USING relation;
+    EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $1)
+        OR pg_catalog.relation_is_a_known_shard($1)' INTO result USING relation;
     RETURN result;
 END
 $$;
@@ -34,9 +37,9 @@ DECLARE
     here record;
     other record;
 BEGIN
-    EXECUTE 'SELECT g.groupid AS own_group, EXISTS (SELECT FROM pg_dist_node n WHERE n.groupid = 0) AS has_coordinator,
-            (SELECT n.nodeid FROM pg_dist_node n WHERE n.groupid = g.groupid AND n.noderole = ''primary'') AS nodeid
-        FROM pg_dist_local_group g' INTO here;
+    EXECUTE 'SELECT g.groupid AS own_group, EXISTS (SELECT FROM pg_catalog.pg_dist_node n WHERE n.groupid = 0) AS has_coordinator,
+            (SELECT n.nodeid FROM pg_catalog.pg_dist_node n WHERE n.groupid = g.groupid AND n.noderole = ''primary'') AS nodeid
+        FROM pg_catalog.pg_dist_local_group g' INTO here;
     IF here.own_group <> 0 AND NOT here.has_coordinator THEN
         RAISE EXCEPTION 'coordinator is not in the list of nodes' USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'What it commits would not be waited for.', HINT = 'Call citus_set_coordinator_host() on the coordinator.';
@@ -44,11 +47,11 @@ BEGIN
     FOR other IN EXECUTE $q$
         WITH others AS (
             SELECT array_agg(n.nodeid) AS ids, array_agg(n.nodename) AS names, array_agg(n.nodeport) AS ports, array_agg($1) AS queries
-            FROM pg_dist_node n
+            FROM pg_catalog.pg_dist_node n
             WHERE n.noderole = 'primary' AND n.groupid <> $2 AND to_jsonb(n) ->> 'nodeisclone' IS DISTINCT FROM 'true'
         )
         SELECT o.ids[r.ordinality] AS nodeid, r.node_name, r.node_port, r.success, r.result
-        FROM others o, master_run_on_worker(o.names, o.ports, o.queries, true) WITH ORDINALITY r
+        FROM others o, pg_catalog.master_run_on_worker(o.names, o.ports, o.queries, true) WITH ORDINALITY r
         WHERE o.ids IS NOT NULL
         $q$ USING query, here.own_group
     LOOP
@@ -127,7 +130,7 @@ BEGIN
     EXECUTE $q$
         SELECT json_agg(json_build_object('pid', s.pid, 'began', s.xact_start, 'age', clock_timestamp() - s.xact_start, 'session', a.global_pid,
             'since', CASE WHEN a.transaction_number <> 0 THEN a.transaction_stamp END, 'is_remote', a.worker_query))
-        FROM get_all_active_transactions() a JOIN pg_stat_activity s ON s.pid = a.process_id
+        FROM pg_catalog.get_all_active_transactions() a JOIN pg_catalog.pg_stat_activity s ON s.pid = a.process_id
         WHERE s.backend_xid IS NOT NULL AND s.datname = current_database() AND (a.transaction_number <> 0 OR a.worker_query)
             AND (a.global_pid <> $1 OR a.transaction_number = 0)
         $q$ INTO writers USING but_for;
@@ -147,7 +150,7 @@ DECLARE
     session bigint;
     asked timestamptz;
 BEGIN
-    EXECUTE 'SELECT citus_backend_gpid()' INTO session;
+    EXECUTE 'SELECT pg_catalog.citus_backend_gpid()' INTO session;
     asked := clock_timestamp();
     -- The number of a session is that of its node, and then that of its process with ten digits.
     WITH nodes AS MATERIALIZED (

@@ -39,6 +39,7 @@ mod preload;
 mod regress;
 mod replication;
 mod restarts;
+mod rights;
 mod robustness;
 mod row_function;
 mod runbook;
