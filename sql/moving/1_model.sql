@@ -103,6 +103,22 @@ SELECT $$
         UNION
         SELECT 'temporal key', format('%s of %s', conname, rel::regclass), 'not with these steps: WITHOUT OVERLAPS reads all rows under a lock'
         FROM mcol JOIN pg_constraint ON conrelid = rel AND contype IN ('p', 'u') AND attnum = ANY (conkey) JOIN pg_index ON indexrelid = conindid AND indisexclusion),
+    refused_too AS (
+        SELECT what, object, action FROM refused
+        UNION
+        SELECT 'part of a key', name, 'not with these steps, as no unique index has it alone: create one first'
+        FROM mcol WHERE is_key AND relkind = 'r' AND NOT EXISTS (
+            SELECT FROM pg_index WHERE indrelid = rel AND indisunique AND indisvalid AND indnkeyatts = 1 AND indkey[0] = attnum AND indpred IS NULL)
+        UNION
+        SELECT 'reference of another type', format('%s %s', r.name, r.type), format('not with these steps: %s is %s', k.name, k.type)
+        FROM said s JOIN col r USING (rel, attname) JOIN col k ON k.rel = s.key_rel AND k.attname = s.key_name
+        LEFT JOIN pg_type t ON t.oid = r.atttypid AND t.typcategory = 'A'
+        WHERE k.family IS DISTINCT FROM CASE WHEN t.oid IS NULL THEN r.family WHEN t.typelem IN (20, 21, 23) THEN 'integer' WHEN t.typelem = 2950 THEN 'uuid'
+            WHEN t.typelem IN (25, 1042, 1043) THEN 'text' WHEN t.typelem = k.atttypid THEN k.family END
+        UNION
+        SELECT 'forced row security', rel::regclass::text, 'not with these steps, as its owner does not see all of its rows: NO FORCE ROW LEVEL SECURITY first'
+        FROM mcol JOIN pg_class c ON c.oid = rel JOIN pg_roles o ON o.oid = relowner
+        WHERE relrowsecurity AND relforcerowsecurity AND NOT rolsuper AND NOT rolbypassrls),
     part AS (  -- the moved columns of tables and their partitions
         SELECT part, mcol.rel, a.attnum, mcol.attname, name FROM mcol JOIN root USING (rel)
         JOIN pg_attribute a ON attrelid = part AND a.attname = mcol.attname),

@@ -12,7 +12,7 @@ FROM key LEFT JOIN birth USING (rel) ORDER BY 1::text;
 
 \echo '* What there is to do, by the steps of docs/moving.md'
 WITH RECURSIVE :found
-SELECT 0 AS step, what, object, action FROM refused
+SELECT 0 AS step, what, object, action FROM refused_too
 UNION
 SELECT 0, 'reads such a table', pg_describe_object('pg_class'::regclass, ev_class, 0), format('goes on reading the old table, without an error: create it again for the new table in the place of %s', rel::regclass)
 FROM partition_key JOIN pg_depend ON refclassid = 'pg_class'::regclass AND refobjid = rel AND classid = 'pg_rewrite'::regclass JOIN pg_rewrite r ON r.oid = objid
@@ -23,10 +23,6 @@ WHERE family = 'integer' AND NOT generated AND NOT is_inherited AND :'keys' = ''
 UNION
 SELECT 5, 'key without a default', name, 'the first row that is inserted after the switch ends the undo: give it a default before step 1'
 FROM mcol WHERE is_key AND NOT generated AND family IN ('integer', 'text') AND :'from' <> 'sno'
-UNION
-SELECT 0, 'part of a key', name, 'is it unique by itself? else not with these steps'
-FROM mcol WHERE is_key AND NOT generated AND family <> 'uuid' AND NOT EXISTS (
-    SELECT FROM pg_index WHERE indrelid = rel AND indisunique AND indnkeyatts = 1 AND indkey[0] = attnum AND indpred IS NULL)
 UNION
 SELECT 0, 'partitioned table', rel::regclass::text, 'stays partitioned as it is: its indexes and foreign keys are built partition by partition'
 FROM mcol WHERE relkind = 'p'

@@ -10,7 +10,11 @@
     SELECT CASE WHEN :'from' = 'sno' AND :'to' = 'uuid' THEN 'sno_to_uuidv7(id)' ELSE '' END AS value \gset
 \endif
 
-CREATE TEMP TABLE refused AS WITH RECURSIVE :found SELECT * FROM refused;
+CREATE TEMP TABLE refused AS WITH RECURSIVE :found
+    SELECT * FROM refused_too
+    UNION
+    SELECT 'other owner', format('%s, of %s', rel::regclass, relowner::regrole), 'not with these steps: write and run them as the owner, whose functions they call'
+    FROM mcol JOIN pg_class c ON c.oid = rel WHERE relowner <> current_user::regrole;
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM refused) THEN
@@ -27,6 +31,20 @@ CREATE TEMP TABLE found_columns AS WITH RECURSIVE :found
            CASE WHEN mcol.generated THEN 'its default' WHEN mcol.family IN ('uuid', 'sno') THEN mcol.family || ' without a default' END AS filled_as,
            birth.attname AS birth, birth.type AS birth_type, birth.attnotnull AS birth_notnull
     FROM mcol LEFT JOIN birth USING (rel);
+-- No unique index of a partitioned table can say this.
+DO $$
+DECLARE
+    key record;
+    is_repeated boolean;
+BEGIN
+    FOR key IN SELECT rel, attname FROM found_columns WHERE is_key AND relkind = 'p' LOOP
+        EXECUTE format('SELECT count(*) <> count(DISTINCT %I) FROM %s', key.attname, key.rel::regclass) INTO is_repeated;
+        IF is_repeated THEN
+            RAISE EXCEPTION 'nothing is written, as several rows have the same "%" in %', key.attname, key.rel::regclass USING ERRCODE = 'feature_not_supported';
+        END IF;
+    END LOOP;
+END
+$$;
 CREATE TEMP TABLE found_lookups AS WITH RECURSIVE :found
     SELECT rel, attname, key_rel, key_name, NULL AS condition, 0 AS n
     FROM (SELECT DISTINCT ON (rel, attname) * FROM reached WHERE (rel, attname) NOT IN (SELECT rel, attname FROM said) ORDER BY rel, attname, key_rel) r
@@ -131,6 +149,10 @@ CREATE FUNCTION pg_temp.row_names(of oid, prefix text, moved boolean) RETURNS js
 RETURN (SELECT jsonb_object_agg(quote_ident(a.attname), prefix || CASE WHEN moved THEN coalesce(n, quote_ident(a.attname)) ELSE quote_ident(a.attname) END)
         FROM pg_attribute a LEFT JOIN columns c ON c.rel = attrelid AND c.attname = a.attname WHERE attrelid = of AND a.attnum > 0 AND NOT attisdropped);
 
+-- A line of a file that says something: with line ends as spaces, for the rest of a name would be a statement, or a command of psql.
+CREATE FUNCTION pg_temp.remark(said text) RETURNS text LANGUAGE sql IMMUTABLE
+RETURN '-- ' || regexp_replace(said, '[\r\n]', ' ', 'g');
+
 -- The value of a new column in a row (NEW or t); with back, that of an old column after the switch, when the names are exchanged.
 CREATE FUNCTION pg_temp.value(of columns, prefix text, back boolean) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -182,13 +204,10 @@ BEGIN
     IF body IS NULL THEN
         RETURN NULL;
     END IF;
-    RETURN format($f$CREATE FUNCTION %1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-%2$s    RETURN NEW;
-END
-$$;
+    RETURN format($f$CREATE FUNCTION %1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %2$L;
 REVOKE EXECUTE ON FUNCTION %1$s FROM PUBLIC;
-CREATE TRIGGER zz_%3$s BEFORE INSERT OR UPDATE ON %4$s FOR EACH ROW EXECUTE FUNCTION %1$s();$f$, function, body, kind, of.t);
+CREATE TRIGGER zz_%3$s BEFORE INSERT OR UPDATE ON %4$s FOR EACH ROW EXECUTE FUNCTION %1$s();
+ALTER FUNCTION %1$s OWNER TO %5$s;$f$, function, E'\nBEGIN\n' || body || E'    RETURN NEW;\nEND\n', kind, of.t, (SELECT relowner::regrole FROM pg_class WHERE oid = of.rel));
 END
 $create$;
 CREATE FUNCTION pg_temp.drop_trigger(of tables, kind text) RETURNS text LANGUAGE sql STABLE

@@ -23,7 +23,8 @@ CREATE FUNCTION pg_temp.column_state(t text, of oid, attribute pg_attribute, c t
 RETURN pg_temp.comment('COLUMN', t || '.' || c, col_description(attribute.attrelid, attribute.attnum))
     || pg_temp.rights('TABLE', t, of, attribute.attacl, format(' (%s)', c))
     || CASE WHEN attribute.attstattarget >= 0 THEN format(E'\nALTER TABLE %s ALTER COLUMN %s SET STATISTICS %s;', t, c, attribute.attstattarget) ELSE '' END
-    || CASE WHEN attribute.attoptions IS NOT NULL THEN format(E'\nALTER TABLE %s ALTER COLUMN %s SET (%s);', t, c, array_to_string(attribute.attoptions, ', ')) ELSE '' END;
+    || coalesce((SELECT format(E'\nALTER TABLE %s ALTER COLUMN %s SET (%s);', t, c, string_agg(option, ', '))  -- PostgreSQL 15.20 has one of its own in each view
+                 FROM unnest(attribute.attoptions) option WHERE option LIKE 'n\_distinct%' HAVING count(*) > 0), '');
 
 CREATE FUNCTION pg_temp.view_statements(view pg_class, OUT drops text, OUT creates text, OUT later text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -127,7 +128,7 @@ BEGIN
         SELECT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', adrelid::regclass, attname),
                format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s;', adrelid::regclass, attname, pg_get_expr(adbin, adrelid))
         INTO drops, creates FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum WHERE pg_attrdef.oid = object;
-    ELSE creates := '-- BY HAND: ' || pg_describe_object(class, object, 0);
+    ELSE creates := pg_temp.remark('BY HAND: ' || pg_describe_object(class, object, 0));
     END CASE;
     undrops := coalesce(undrops, drops);
     undone := coalesce(undone, creates);

@@ -84,21 +84,18 @@ ALTER SEQUENCE %1$s OWNER TO %4$s;$s$, pg_temp.sequence(col), col.t, pg_temp.seq
         RETURN QUERY SELECT format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', t, n, pg_temp.new_default(columns)) FROM columns WHERE rel = tab.rel AND is_key AND opt.value IS NULL;
         RETURN QUERY SELECT text FROM pg_temp.create_trigger(tab, 'moving') text WHERE text IS NOT NULL;
     END LOOP;
+    -- What a trigger could not evaluate fails here, not in the application.
+    RETURN QUERY SELECT format('SELECT %s FROM %s AS new WHERE false;', string_agg(pg_temp.value(columns, 'NEW.', false), ', ' ORDER BY attgenerated, attnum), tables.t)
+        FROM tables JOIN columns USING (rel) WHERE NOT is_key OR opt.value IS NOT NULL GROUP BY tables.t, tables.place ORDER BY tables.place;
     RETURN NEXT 'COMMIT;';
 END
 $step$;
 
 -- Step 2. What is different from one table to the next stands in braces.
-CREATE FUNCTION pg_temp.put(template text, parts jsonb) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    part record;
-BEGIN
-    FOR part IN SELECT key, value FROM jsonb_each_text(parts) LOOP
-        template := replace(template, '{' || part.key || '}', part.value);
-    END LOOP;
-    RETURN template;
-END
-$$;
+-- In one pass: what a part has in braces is a part of a name.
+CREATE FUNCTION pg_temp.put(template text, parts jsonb) RETURNS text LANGUAGE sql IMMUTABLE
+RETURN (SELECT string_agg(coalesce(parts ->> substring(token FROM '^\{(\w+)\}$'), token), '' ORDER BY n)
+        FROM regexp_matches(template, '\{\w+\}|[^{]+|\{', 'g') WITH ORDINALITY found(m, n), LATERAL (SELECT m[1]) t(token));
 
 -- What the steps need for themselves; step 6 drops it.
 CREATE FUNCTION pg_temp.own_objects() RETURNS text LANGUAGE sql
@@ -118,8 +115,8 @@ BEGIN
     END IF;
 END
 $report$;
--- Runs a statement for the rows of a table in batches, in the order of a key: {since} and {until} in it are the first and the last key of one.
-CREATE PROCEDURE {fill_keys}(of regclass, key text, statement text, batch integer) LANGUAGE plpgsql AS $fill$
+-- Runs a statement for the rows of a table in batches, in the order of a key: $1 and $2 in it are the first and the last key of one, as texts.
+CREATE PROCEDURE {fill_keys}(of regclass, key text, type text, statement text, batch integer) LANGUAGE plpgsql AS $fill$
 DECLARE
     which CONSTANT text := of || '.' || key;
     began CONSTANT timestamptz := clock_timestamp();
@@ -130,24 +127,26 @@ DECLARE
     rows bigint;
     at_first bigint;
 BEGIN
-    EXECUTE format('SELECT count(*), (SELECT quote_literal(%1$s) FROM %2$s ORDER BY %1$s LIMIT 1), (SELECT quote_literal(%1$s) FROM %2$s ORDER BY %1$s DESC LIMIT 1) FROM %2$s', key, of) INTO rows, since, stop;
+    EXECUTE format('SELECT count(*), (SELECT %1$s::text FROM %2$s t ORDER BY t.%1$s LIMIT 1), (SELECT %1$s::text FROM %2$s t ORDER BY t.%1$s DESC LIMIT 1) FROM %2$s', key, of)
+    INTO rows, since, stop;
     SELECT p.done, last INTO at_first, until FROM {progress} p WHERE part = which AND last IS NOT NULL;  -- where an earlier run was interrupted
     since := coalesce(until, since);
     at_first := coalesce(at_first, 0);
     done := at_first;
     WHILE since IS NOT NULL LOOP
-        EXECUTE format('SELECT quote_literal(%1$s) FROM (SELECT %1$s FROM %2$s WHERE %1$s >= %3$s AND %1$s <= %4$s ORDER BY %1$s LIMIT %5$s) b ORDER BY %1$s DESC LIMIT 1', key, of, since, stop, batch) INTO until;
+        EXECUTE format('SELECT %1$s::text FROM (SELECT %1$s FROM %2$s WHERE %1$s >= $1::%3$s AND %1$s <= $2::%3$s ORDER BY %1$s LIMIT $3) b ORDER BY b.%1$s DESC LIMIT 1', key, of, type)
+        INTO until USING since, stop, batch;
         EXIT WHEN until IS NULL;
-        EXECUTE replace(replace(statement, '{since}', since), '{until}', until);
+        EXECUTE statement USING since, until;
         done := least(done + batch, rows);
-        EXECUTE format('SELECT quote_literal(%1$s) FROM %2$s WHERE %1$s > %3$s AND %1$s <= %4$s ORDER BY %1$s LIMIT 1', key, of, until, stop) INTO since;
+        EXECUTE format('SELECT %1$s::text FROM %2$s t WHERE %1$s > $1::%3$s AND %1$s <= $2::%3$s ORDER BY t.%1$s LIMIT 1', key, of, type) INTO since USING until, stop;
         PERFORM {report}(which, since, CASE WHEN since IS NULL THEN rows ELSE done END, rows, 'rows', began, at_first);
         COMMIT;
     END LOOP;
 END
 $fill$;
--- The same page by page, which needs no index: {leaf} is the table, or a partition of it.
-CREATE PROCEDURE {fill_pages}(of regclass, statement text, batch integer) LANGUAGE plpgsql AS $fill$
+-- The same page by page, which needs no index: the table, or a partition of it, stands between the texts.
+CREATE PROCEDURE {fill_pages}(of regclass, begins text, rest text, batch integer) LANGUAGE plpgsql AS $fill$
 DECLARE
     began CONSTANT timestamptz := clock_timestamp();
     leaf regclass;
@@ -160,7 +159,7 @@ BEGIN
         at_first := coalesce((SELECT last::bigint FROM {progress} WHERE part = leaf::text), 0);  -- where an earlier run was interrupted
         page := at_first;
         WHILE page < stop LOOP
-            EXECUTE replace(statement, '{leaf}', leaf::text) USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
+            EXECUTE begins || leaf::text || rest USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
             page := least(page + batch, stop);
             PERFORM {report}(leaf::text, CASE WHEN page < stop THEN page::text END, page, stop, 'pages', began, at_first);
             COMMIT;
@@ -182,7 +181,7 @@ DECLARE
     opt options;
     born text := pg_temp.time(of);
     value text;
-    statement text := 'UPDATE {table} SET {new} = {value} WHERE {id} >= {since} AND {id} <= {until} AND {new} IS NULL';
+    statement text := 'UPDATE {table} SET {new} = {value} WHERE {id} >= $1::{type} AND {id} <= $2::{type} AND {new} IS NULL';
     parts jsonb;
 BEGIN
     SELECT * INTO opt FROM options;
@@ -192,22 +191,22 @@ BEGIN
     ELSIF opt.type IN ('bigint', 'integer') THEN
         value := '';
         statement := 'UPDATE {table} t SET {new} = n.number
-    FROM (SELECT {id}, nextval({first}) AS number FROM (SELECT {id} FROM {table} WHERE {id} >= {since} AND {id} <= {until} AND {new} IS NULL ORDER BY {id}) x) n WHERE n.{id} = t.{id}';
+    FROM (SELECT {id}, nextval({first}) AS number FROM (SELECT {id} FROM {table} WHERE {id} >= $1::{type} AND {id} <= $2::{type} AND {new} IS NULL ORDER BY {id}) x) n WHERE n.{id} = t.{id}';
     ELSIF born IS NULL OR opt.type !~ '(^|\.)sno$' THEN
         born := NULL;
         value := opt.key_default;
     ELSE
         value := format('%ssno_new(0, %s)', opt.schema, born);
-        RETURN NEXT format(E'-- Is this when a row of %s was created? A time before 2010 has no ID (22008): greatest(…, ''2010-01-01Z'').\n--     %s', of.t, born);
+        RETURN NEXT pg_temp.remark(format('Is this when a row of %s was created? %s', of.t, born));
+        RETURN NEXT '--     A time before 2010 has no ID (22008): greatest(…, ''2010-01-01Z'').';
         IF EXISTS (SELECT FROM said_times WHERE rel = of.rel) OR NOT of.birth_notnull THEN
             value := format('coalesce(%s, %s)', value, opt.key_default);
         END IF;
     END IF;
-    parts := jsonb_build_object('table', of.t, 'id', of.c, 'new', of.n, 'value', value, 'first', quote_literal(pg_temp.sequence(of, '_first_seq')));
-    RETURN NEXT format(E'CALL %s(%L, %L, $$\n    %s$$, 1000);', pg_temp.names('fill_keys'), of.t, of.c, pg_temp.put(statement, parts));
+    parts := jsonb_build_object('type', (SELECT format('%I.%I', nspname, typname) FROM pg_type t JOIN pg_namespace n ON n.oid = typnamespace WHERE t.oid = of.atttypid), 'table', of.t, 'id', of.c, 'new', of.n, 'value', value, 'first', quote_literal(pg_temp.sequence(of, '_first_seq')));
+    RETURN NEXT format(E'CALL %s(%L, %L, %L, %L, 1000);', pg_temp.names('fill_keys'), of.t, of.c, parts ->> 'type', E'\n    ' || pg_temp.put(statement, parts));
     IF born IS NOT NULL AND opt.value IS NULL AND value <> '' THEN
-        RETURN NEXT pg_temp.put($t$-- Rows of one time can have one ID: such rows get others.
-DO $same$
+        RETURN NEXT E'-- Rows of one time can have one ID: such rows get others.\nDO ' || quote_literal(pg_temp.put($t$
 DECLARE
     changed bigint;
 BEGIN
@@ -219,16 +218,16 @@ BEGIN
         EXIT WHEN changed = 0;
     END LOOP;
 END
-$same$;$t$, parts);
+$t$, parts)) || ';';
     END IF;
 END
 $step$;
 
 -- The other columns of a table.
 CREATE FUNCTION pg_temp.fill_table(of tables) RETURNS SETOF text LANGUAGE sql AS $step$
-    SELECT format(E'CALL %s(%L, $$\n    UPDATE {leaf} t SET %s\n    WHERE ctid >= $1 AND ctid < $2 AND (%s) IS DISTINCT FROM (%s)$$, 20);', pg_temp.names('fill_pages'), of.t,
+    SELECT format(E'CALL %s(%L, ''UPDATE '', %L, 20);', pg_temp.names('fill_pages'), of.t, format(E' t SET %s\n    WHERE ctid >= $1 AND ctid < $2 AND (%s) IS DISTINCT FROM (%s)',
         string_agg(format('%s = %s', n, pg_temp.value(columns, 't.', false)), E',\n        ' ORDER BY attnum), string_agg('t.' || n, ', ' ORDER BY attnum),
-        string_agg(pg_temp.value(columns, 't.', false), E',\n        ' ORDER BY attnum))
+        string_agg(pg_temp.value(columns, 't.', false), E',\n        ' ORDER BY attnum)))
     FROM columns WHERE rel = of.rel AND NOT is_key HAVING count(*) > 0
 $step$;
 
@@ -238,7 +237,7 @@ DECLARE
     tab tables;
 BEGIN
     RETURN NEXT E'SET statement_timeout = 0;\nSET jit = off;\n-- As a superuser, to spare the tables'' own triggers:\n-- SET session_replication_role = replica;\n-- The last arguments are rows and pages of one transaction: smaller ones, if applications lock several rows in one.';
-    RETURN QUERY SELECT format(E'-- For the tables'' own triggers, which fire:\nSET search_path = %s;', path) FROM options
+    RETURN QUERY SELECT format(E'-- For the tables'' own triggers, which fire:\nSELECT set_config(''search_path'', %L, false);', path) FROM options
     WHERE EXISTS (SELECT FROM pg_trigger JOIN parts ON part = tgrelid WHERE NOT tgisinternal);
     FOR col IN SELECT * FROM columns WHERE is_key ORDER BY place LOOP
         RETURN QUERY SELECT pg_temp.fill_key(col);

@@ -97,7 +97,7 @@ BEGIN
                  WHEN filled_as LIKE 'sno w%' THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %ssno_new();', t, c, opt.schema) END,
             CASE WHEN is_key AND opt.value IS NOT NULL THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', t, n, pg_temp.new_default(columns)) END,
             CASE WHEN is_key AND opt.type IN ('bigint', 'integer') AND opt.value IS NULL THEN format('ALTER SEQUENCE %s OWNED BY %s.%s;', pg_temp.sequence(columns), t, n) END,
-            CASE WHEN NOT is_key AND attgenerated = '' AND expression IS NOT NULL THEN format('-- BY HAND: ALTER TABLE %s ALTER COLUMN %s SET DEFAULT the ID in the place of %s;', t, n, expression) END,
+            CASE WHEN NOT is_key AND attgenerated = '' AND expression IS NOT NULL THEN pg_temp.remark(format('BY HAND: ALTER TABLE %s ALTER COLUMN %s SET DEFAULT the ID in the place of %s;', t, n, expression)) END,
             format(E'ALTER TABLE %1$s RENAME COLUMN %2$s TO %3$s;\nALTER TABLE %1$s RENAME COLUMN %4$s TO %2$s;', t, c, o, n))
         FROM columns ORDER BY place, attnum;
     RETURN QUERY SELECT ltrim(s, E'\n') FROM parts p JOIN columns c USING (rel) JOIN pg_attribute a ON attrelid = part AND a.attname = c.attname JOIN pg_class k ON k.oid = part,
@@ -177,8 +177,11 @@ $step$;
 
 -- The files.
 CREATE FUNCTION pg_temp.file(title text) RETURNS text LANGUAGE sql
-RETURN format(E'-- %s\n-- Keys: %s. Written by moving.sql from the database %s, for psql -X -f: read it first.\n\\set ON_ERROR_STOP on\nSET search_path = pg_catalog, pg_temp;',
-    title, (SELECT string_agg(t || '.' || c, ', ' ORDER BY place) FROM columns WHERE is_key), current_database());
+RETURN concat_ws(E'\n', pg_temp.remark(title), pg_temp.remark(format('Keys: %s. Written by moving.sql from the database %s, for psql -X -f: read it first.',
+    (SELECT string_agg(t || '.' || c, ', ' ORDER BY place) FROM columns WHERE is_key), current_database())),
+    -- A role that row security hides rows from fails with it.
+    E'\\set ON_ERROR_STOP on\nSET search_path = pg_catalog, pg_temp;\nSET row_security = off;',
+    format('DO %L;', format('BEGIN IF current_user <> %L THEN RAISE insufficient_privilege USING MESSAGE = ''must be run as the owner of the tables, whose functions it calls''; END IF; END', current_user)));
 SELECT NOT EXISTS (SELECT FROM columns) AS nothing, :'write' = '-' AS stream \gset
 \if :nothing
     \warn 'No key is to move: nothing is written.'
