@@ -8,6 +8,7 @@
 
 mod answers;
 mod catalog;
+mod control;
 mod ids;
 mod random;
 mod server;
@@ -17,6 +18,7 @@ mod witness;
 
 pub use answers::{Sql, code, error, major_version, plan, text};
 pub use catalog::catalog;
+pub use control::{assert_soon, processor_ticks};
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel, wait_until};
 pub use postgres;
 pub use random::Random;

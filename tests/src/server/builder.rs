@@ -102,6 +102,7 @@ impl Builder {
     #[must_use]
     #[track_caller]
     pub fn start(self) -> Server {
+        crate::control::start();
         let postgres = system::program(self.programs.join("postgres"));
         assert!(postgres.exists(), "there is no {}", postgres.display());
         let mut server = Server::new(self);
