@@ -119,6 +119,9 @@ fail() {
     exit 1
 }
 
+# The server's minor release, which need not be that of its headers.
+server_version() { "$("$PG_CONFIG" --bindir)/postgres" --version | sed 's/^postgres (PostgreSQL)/PostgreSQL/'; }
+
 # Which server is meant has to be clear.
 one_server() {
     [[ -n $PG ]] || fail "PostgreSQL ${servers[*]} are installed. Say for which:  make PG=${servers[-1]}"
