@@ -66,6 +66,11 @@ impl Error {
         self.report.report(PgLogLevel::LOG_SERVER_ONLY);
     }
 
+    /// Tells the client, without raising it.
+    pub(crate) fn notice(self) {
+        self.report.report(PgLogLevel::NOTICE);
+    }
+
     /// Hands it to a caller that asked for soft errors, and returns it for all others.
     ///
     /// # Safety

@@ -10,7 +10,7 @@
 //! [`functions!`] declares functions by Rust functions that take the call itself, without a guard. All functions are
 //! STRICT, so no argument is ever null.
 
-use std::ptr;
+use std::{array, ptr, slice};
 
 use pgrx::pg_sys::{self, Datum, FunctionCallInfo, NullableDatum, ReturnSetInfo};
 
@@ -152,6 +152,16 @@ impl Args {
             T::from_datum(datum)
         }
     }
+}
+
+/// The first arguments of a call of a function that is not STRICT.
+///
+/// # Safety
+/// The SQL declaration has as many.
+pub(crate) unsafe fn optional<const N: usize>(fcinfo: FunctionCallInfo) -> [Option<Datum>; N] {
+    // SAFETY: the arguments follow the call data in memory.
+    let args = unsafe { slice::from_raw_parts((*fcinfo).args.as_ptr(), N) };
+    array::from_fn(|number| (!args[number].isnull).then_some(args[number].value))
 }
 
 /// What the body of a guarded function may return: a value, a row, the rows of a set, or a `Result` of one of them.

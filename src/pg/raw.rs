@@ -39,6 +39,7 @@ unsafe extern "C-unwind" {
     pub(crate) fn SPI_keepplan(plan: SPIPlanPtr) -> c_int;
     pub(crate) fn SPI_freeplan(plan: SPIPlanPtr) -> c_int;
     pub(crate) fn SPI_plan_get_plan_sources(plan: SPIPlanPtr) -> *mut List;
+    pub(crate) fn SPI_execute(query: *const c_char, read_only: bool, count: c_long) -> c_int;
     pub(crate) fn SPI_execute_plan(
         plan: SPIPlanPtr,
         values: *mut Datum,
@@ -91,6 +92,12 @@ unsafe extern "C-unwind" {
         copies: bool,
         slot: *mut TupleTableSlot,
     ) -> bool;
+    pub(crate) fn tuplestore_putvalues(
+        rows: *mut Tuplestorestate,
+        columns: TupleDesc,
+        values: *mut Datum,
+        nulls: *mut bool,
+    );
     pub(crate) fn tuplestore_rescan(rows: *mut Tuplestorestate);
     pub(crate) fn tuplestore_clear(rows: *mut Tuplestorestate);
     pub(crate) fn MemoryContextRegisterResetCallback(
@@ -134,6 +141,13 @@ unsafe extern "C-unwind" {
     ) -> Oid;
     pub(crate) fn buildoidvector(oids: *const Oid, length: c_int) -> *mut oidvector;
     pub(crate) fn GetUserId() -> Oid;
+    pub(crate) fn GetUserIdAndSecContext(role: *mut Oid, context: *mut c_int);
+    pub(crate) fn SetUserIdAndSecContext(role: Oid, context: c_int);
+    pub(crate) fn get_role_oid(name: *const c_char, missing_ok: bool) -> Oid;
+    pub(crate) fn has_privs_of_role(member: Oid, role: Oid) -> bool;
+    pub(crate) fn get_namespace_oid(name: *const c_char, missing_ok: bool) -> Oid;
+    pub(crate) fn SearchSysCache1(cache: c_int, key: Datum) -> HeapTuple;
+    pub(crate) fn ReleaseSysCache(tuple: HeapTuple);
 
     pub(crate) fn lappend(list: *mut List, datum: *mut c_void) -> *mut List;
     pub(crate) fn copyObjectImpl(node: *const c_void) -> *mut c_void;
@@ -224,6 +238,10 @@ unsafe extern "C-unwind" {
 unsafe extern "C" {
     // Functions that raise no error.
     pub(crate) fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
+    pub(crate) fn SPI_unregister_relation(name: *const c_char) -> c_int;
+    pub(crate) fn IsTransactionBlock() -> bool;
+    pub(crate) fn InSecurityRestrictedOperation() -> bool;
+    pub(crate) fn TransactionIdIsCurrentTransactionId(transaction: u32) -> bool;
     pub(crate) fn hash_bytes_extended(bytes: *const u8, length: c_int, seed: u64) -> u64;
 
     /// Reads the system's clock, and raises no error.

@@ -1,4 +1,5 @@
-//! Feeds: `sno_feed`, and the waits for it. Their positions are in SQL, in `sql/sno/feeds.sql`.
+//! Feeds: `sno_feed`, `sno_peek_feed` with `sno_advance_feed`, and the waits for them. The tables are in `sql/sno/feeds.sql`; who may use
+//! a feed, and where it is, is said in one place, the [ledger].
 //!
 //! A feed returns each row once, if the calling transaction commits: its position moves in that transaction, under the rows' own rules.
 //! That rests on what each step sees, locks and stores:
@@ -10,6 +11,11 @@
 //! | the [rows](rows) from the position to the horizon, a batch of them, into the result | what the calling statement sees, as for the position: so a position that the statement sees goes with all that its consumer wrote | the source, as each SELECT | |
 //! | if a transaction has ended since: the same rows once more, up to the first that is not in the result, where the result is cut | all that is committed up to now, which is all below the horizon | | |
 //! | [move](read) to the last row, or to the horizon if the batch is not full, unless the feed was moved meanwhile | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for nobody | the position: with rows at once, without rows if it is ten seconds old |
+//!
+//! A peek does the same up to the move: in a transaction block or a function it locks the position instead, in a SELECT that a client sends
+//! by itself it does nothing; without rows it stores the position, as a call of `sno_feed` does. An advance moves the feed. In the
+//! transaction of a peek it demands that the feed is where that peek has found it, or where this transaction has moved it: the lock is
+//! only there so that consumers wait instead of working in vain. What [fails](failures) is peeked at alone.
 //!
 //! A feed that a fast clock has brought to the future goes back at its next call, once the horizons were lowered, and returns nothing then.
 //!
@@ -26,8 +32,13 @@ mod plans;
 mod query;
 mod whose;
 
+mod ledger;
+
+mod failures;
+mod manage;
 mod open;
 mod rows;
+mod statement;
 
 mod read;
 mod wait;

@@ -1,10 +1,10 @@
 //! The opening: the feed that a name means, and whether and how far its rows can be read.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, Oid},
+    pg_sys::{self, Oid},
 };
 use sno_core::Sno;
 
@@ -16,6 +16,7 @@ use crate::{
     },
     sno::{
         feed::{
+            ledger::{Feed, shown, text},
             query::query,
             whose::{Whose, whose_horizon},
         },
@@ -26,34 +27,9 @@ use crate::{
 /// How old a stored position gets while a feed is read without rows, in microseconds.
 const IDLE: i64 = 10_000_000;
 
-/// The feeds of a name that the role may use.
-const FIND: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regclass(o.source_name)), o.source_name, o.key, o.margin, o.position, o.moved
-FROM sno_internal.own_feeds o WHERE o.feed OPERATOR(pg_catalog.=) $1";
-
-/// If it is not a single one: the one that is meant, or the error that says why there is none.
-const FIND_ONE: &CStr = c"SELECT o.owner, coalesce(o.source, pg_catalog.to_regclass(o.source_name)), o.source_name, o.key, o.margin, o.position, o.moved
-FROM sno_internal.find_feed($1) o";
-
 /// The horizon of all nodes, for a margin and a position.
 const HORIZON_OF_NODES: &CStr = c"SELECT coalesce(sno_internal.horizon_of_nodes($1, $2),
     sno_internal.sno_first($2::pg_catalog.timestamptz, true))";
-
-/// A feed: a row of its table, whose values live until `SPI_finish`.
-#[derive(Clone, Copy)]
-pub(super) struct Feed {
-    /// The name that was given.
-    pub(super) name: Datum,
-    pub(super) owner: Datum,
-    source: Oid,
-    source_name: Option<Datum>,
-    pub(super) key: Datum,
-    margin: Option<Datum>,
-    pub(super) position: Option<Datum>,
-    /// The type of IDs.
-    pub(super) id_type: Oid,
-    /// When the position was stored.
-    pub(super) moved: Datum,
-}
 
 /// How far a feed can be read.
 #[derive(Clone, Copy)]
@@ -76,41 +52,9 @@ pub(super) struct Source {
 }
 
 impl Feed {
-    /// The feed that the role means by a name: its own, or else that of a role whose member it is.
-    ///
-    /// # Safety
-    /// After `SPI_connect`, and as for the functions of [`raw`]. The name is a text.
-    pub(super) unsafe fn find(name: Option<Datum>, is_fresh: bool) -> Self {
-        // SAFETY: as promised by the caller. The columns are those of the queries; two of them can be null.
-        unsafe {
-            let feeds = query(FIND, [(pg_sys::TEXTOID, name)], is_fresh);
-            let row = match feeds.count {
-                1 => feeds.row(0),
-                _ => query(FIND_ONE, [(pg_sys::TEXTOID, name)], is_fresh).row(0),
-            };
-            let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
-            Self {
-                name: name.unwrap_or(Datum::null()),
-                owner: value(1),
-                source: Oid::from(value(2).value() as u32),
-                source_name: row.value(3),
-                key: value(4),
-                margin: row.value(5),
-                position: row.value(6),
-                id_type: row.type_of(6),
-                moved: value(7),
-            }
-        }
-    }
-
     pub(super) fn margin(self) -> Option<Interval> {
         // SAFETY: an interval.
         self.margin.map(|margin| unsafe { Interval::from_datum(margin) })
-    }
-
-    pub(super) fn position(self) -> Option<Sno> {
-        // SAFETY: an ID.
-        self.position.map(|position| unsafe { Sno::from_datum(position) })
     }
 
     /// The first ID that was not read. There is one, since a position is below a horizon.
@@ -211,21 +155,10 @@ impl Source {
     }
 }
 
-/// A text that PostgreSQL has allocated.
-unsafe fn text(text: *const c_char) -> String {
-    // SAFETY: as promised by the caller.
-    unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
-}
-
 /// Why a feed cannot be read. Inside the guard.
 impl Feed {
-    fn shown(self) -> String {
-        // SAFETY: a text, which is not null if a feed was found.
-        unsafe { text(pg_sys::text_to_cstring(self.name.cast_mut_ptr())) }
-    }
-
     fn no_source(self) -> Error {
-        let message = format!("source of feed \"{}\" does not exist", self.shown());
+        let message = format!("source of feed \"{}\" does not exist", shown(self.name));
         let (message, detail) = match self.source_name {
             // SAFETY: a text.
             Some(name) => unsafe {
@@ -242,35 +175,66 @@ impl Feed {
     /// Of a call with another type of rows than that of its source.
     pub(super) fn other_rows(self, source: Source, row_type: Oid) -> Error {
         // SAFETY: a text.
-        let (feed, name) = (self.shown(), unsafe { text(source.quoted) });
+        let (feed, name) = (shown(self.name), unsafe { text(source.quoted) });
         // SAFETY: a type.
         let other = unsafe { text(pg_sys::format_type_be_qualified(row_type)) };
-        // SAFETY: a text.
-        let quoted =
-            unsafe { text(pg_sys::quote_literal_cstr(pg_sys::text_to_cstring(self.name.cast_mut_ptr()))) };
         Error::new(
             SqlState::ERRCODE_DATATYPE_MISMATCH,
             format!("feed \"{feed}\" returns rows of \"{name}\", not of \"{other}\""),
         )
         .detail("If its table was dropped, drop the feed and create it again.")
-        .hint(format!("Use SELECT * FROM sno_feed({quoted}, NULL::{name})."))
+        .hint(format!("Use {}.", self.peek(source)))
+    }
+
+    /// The statement that peeks at it.
+    pub(super) fn peek(self, source: Source) -> String {
+        // SAFETY: texts.
+        let (name, feed) = unsafe {
+            let feed = pg_sys::quote_literal_cstr(pg_sys::text_to_cstring(self.name.cast_mut_ptr()));
+            (text(source.quoted), text(feed))
+        };
+        format!("SELECT * FROM sno_peek_feed({feed}, NULL::{name})")
     }
 
     /// Of a statement that reads it once more.
     pub(super) fn read_again(self) -> Error {
         Error::new(
             SqlState::ERRCODE_T_R_SERIALIZATION_FAILURE,
-            format!("statement cannot read feed \"{}\" again", self.shown()),
+            format!("statement cannot read feed \"{}\" again", shown(self.name)),
         )
         .detail("Its transaction has moved the feed since the statement began.")
         .hint("Call sno_feed() in FROM, once for each feed.")
+    }
+
+    /// Of an advance whose rows another consumer may have had, too.
+    pub(super) fn not_peeked(self) -> Error {
+        let message = format!("feed \"{}\" was not peeked at in this transaction", shown(self.name));
+        Error::new(SqlState::ERRCODE_NO_ACTIVE_SQL_TRANSACTION, message)
+            .detail("Work that is done in the transaction of the advance can be done twice.")
+            .hint("Call sno_peek_feed() in the same transaction, or advance by a statement of its own, with autocommit.")
+    }
+
+    pub(super) fn moved_meanwhile(self) -> Error {
+        let message =
+            format!("feed \"{}\" was moved since this transaction has peeked at it", shown(self.name));
+        Error::new(SqlState::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
+            .detail("Another consumer has got the same rows.")
+            .hint("Repeat the transaction.")
+    }
+
+    /// Of an advance.
+    pub(super) fn beyond_horizon(self, upto: Sno) -> Error {
+        let message = format!("cannot advance feed \"{}\" to \"{upto}\"", shown(self.name));
+        Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .detail("Rows can still come before this ID: it is not before the horizon.")
+            .hint("Use the ID of the last row that is done.")
     }
 
     /// Of a wait for rows of other servers.
     pub(super) fn no_wait(self) -> Error {
         Error::new(
             SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("cannot wait for feed \"{}\", whose horizons are given", self.shown()),
+            format!("cannot wait for feed \"{}\", whose horizons are given", shown(self.name)),
         )
         .detail("It has rows of other servers.")
         .hint("Ask these servers for horizons, and call sno_feed() with them.")
@@ -279,7 +243,7 @@ impl Feed {
     fn no_horizon(self) -> Error {
         Error::new(
             SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-            format!("horizon must be given for feed \"{}\"", self.shown()),
+            format!("horizon must be given for feed \"{}\"", shown(self.name)),
         )
         .detail("It has rows of other servers.")
     }
@@ -287,7 +251,7 @@ impl Feed {
     fn given_horizon(self) -> Error {
         Error::new(
             SqlState::ERRCODE_INVALID_PARAMETER_VALUE,
-            format!("horizon cannot be given for feed \"{}\"", self.shown()),
+            format!("horizon cannot be given for feed \"{}\"", shown(self.name)),
         )
         .detail("The feed has a margin, and so the horizon of this server.")
     }
@@ -295,7 +259,7 @@ impl Feed {
     fn no_progress(self, position: Sno, horizon: Sno, given: Option<Sno>) -> Error {
         let message = format!(
             "feed \"{}\" was read up to \"{position}\", which is not before the horizon \"{horizon}\"",
-            self.shown()
+            shown(self.name)
         );
         Error::new(SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .detail("Rows that were not read can come before this position.")

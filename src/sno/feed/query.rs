@@ -37,27 +37,25 @@ pub(super) unsafe fn execute<const N: usize>(
         let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
         let plan = plan(text, params.map(|(type_, _)| type_), is_custom);
         raw::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh, 0);
-        Rows { count: pg_sys::SPI_processed as usize }
+        Rows { count: pg_sys::SPI_processed as usize, table: pg_sys::SPI_tuptable }
     }
 }
 
-/// The rows of the last query.
+/// The rows of a query.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
     pub(super) count: usize,
+    table: *const pg_sys::SPITupleTable,
 }
 
 impl Rows {
     /// One of them, which lives until `SPI_finish`.
     ///
     /// # Safety
-    /// The last query, which had as many rows.
+    /// A query that had as many rows, and before `SPI_finish`.
     pub(super) unsafe fn row(self, number: usize) -> Row {
         // SAFETY: as promised by the caller.
-        unsafe {
-            let table = pg_sys::SPI_tuptable;
-            Row { row: *(*table).vals.add(number), columns: (*table).tupdesc }
-        }
+        unsafe { Row { row: *(*self.table).vals.add(number), columns: (*self.table).tupdesc } }
     }
 }
 

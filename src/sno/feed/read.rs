@@ -1,10 +1,8 @@
 //! `sno_feed`, and the look of those who wait for it.
 
-use std::{ffi::CStr, slice};
-
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, FunctionCallInfo, NullableDatum, ReturnSetInfo},
+    pg_sys::{self, Datum, FunctionCallInfo, Oid, ReturnSetInfo},
 };
 use sno_core::{Sno, Tick};
 
@@ -12,14 +10,16 @@ use crate::{
     pg::{
         datum::{Argument as _, Timestamp},
         errors::{Error, guard},
-        fmgr::functions,
+        fmgr::{functions, optional},
         raw,
     },
     sno::{
         feed::{
-            open::{Feed, Horizon, Source},
-            query::query,
+            failures::Failure,
+            ledger::{Feed, Meaning, is_null, oid},
+            open::{Horizon, Source},
             rows::{Batch, First, Range, Unseen, snapshot_has_changed},
+            statement::Use,
             whose::Whose,
         },
         horizon::reader::first_id,
@@ -30,50 +30,76 @@ use crate::{
 functions! {
     /// `sno_feed(feed text, row_type anyelement, batch_size integer, horizon sno) → setof anyelement`: the next rows of a feed.
     sno_feed: feed;
+    /// `sno_peek_feed(…)`, with the same arguments: the same rows, of a feed that stays where it is.
+    sno_peek_feed: peek;
+    /// `sno_advance_feed(feed text, upto sno, source regclass) → boolean`: rows up to an ID are done. Whether they were not yet.
+    sno_advance_feed: advance;
 }
 
-/// Locks the position, unless another transaction has locked it.
-const LOCK: &CStr = c"SELECT FROM sno_internal.own_feeds o
-WHERE o.feed OPERATOR(pg_catalog.=) $1 AND o.owner OPERATOR(pg_catalog.=) $2 FOR UPDATE SKIP LOCKED";
-
-/// Moves the feed from where it was found, unless it is elsewhere by now.
-const MOVE: &CStr = c"UPDATE sno_internal.own_feeds o SET moved = pg_catalog.clock_timestamp(), position = $5
-WHERE o.feed OPERATOR(pg_catalog.=) $1 AND o.owner OPERATOR(pg_catalog.=) $2 AND o.moved OPERATOR(pg_catalog.=) $3
-    AND (o.position OPERATOR(pg_catalog.=) $4 OR o.position IS NULL AND $4 IS NULL)";
-
-/// Whether this transaction has moved the feed.
-const MOVED_BY_THIS: &CStr = c"SELECT sno_internal.moved_by_this_transaction($1, $2)";
+/// What a call does to the feed whose rows it returns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The rows are read.
+    Move,
+    /// It stays where it is, and nobody else moves it until the transaction ends.
+    Lock,
+    Nothing,
+}
 
 /// # Safety
 /// A call of `sno_feed`.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as promised by the caller.
+    unsafe { rows(fcinfo, |_| Then::Move) }
+}
+
+/// # Safety
+/// A call of `sno_peek_feed`.
+unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as promised by the caller; a variable of this backend.
+    unsafe {
+        rows(fcinfo, |use_| if use_.goes_on() && !pg_sys::XactReadOnly { Then::Lock } else { Then::Nothing })
+    }
+}
+
+/// # Safety
+/// A call of one of these.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
-        let args = slice::from_raw_parts((*fcinfo).args.as_ptr(), 4);
-        let batch_size = guard(|| check_call(fcinfo, &args[2]));
-        let arg = |number: usize| (!args[number].isnull).then_some(args[number].value);
+        let [name, _, batch_size, given] = optional(fcinfo);
+        let then = then(Use::of(fcinfo));
+        let batch_size = guard(|| check_call(fcinfo, batch_size, then));
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
         raw::SPI_connect();
-        let feed = Feed::find(arg(0), false);
-        let source = feed.source();
         let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
-        if raw::get_typ_typrelid(row_type) != source.oid {
+        let relation = raw::get_typ_typrelid(row_type);
+        let feed = Feed::find(name, Some(relation), false);
+        let source = feed.source();
+        if relation != source.oid {
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type)) });
         }
         let whose = feed.whose_horizon(source);
-        let horizon = feed.horizon(whose, arg(3).map(|given| Sno::from_datum(given)));
+        let horizon = feed.horizon(whose, given.map(|given| Sno::from_datum(given)));
         let mut batch = Batch::new(fcinfo, feed.key.cast_mut_ptr(), batch_size);
         match horizon {
             Horizon::UpTo(horizon) => {
-                if !read(feed, source, whose, horizon, &mut batch) {
+                // A given horizon can be within a tick; the rows of a tick are read together.
+                let horizon = first_id(horizon.tick());
+                if !read(feed, source, whose, horizon, &mut batch, then) {
                     batch.clear();
+                }
+                if then != Then::Move {
+                    feed.remember(horizon);
                 }
             }
             Horizon::GoesBack(last) => {
-                go_to(feed, last, false);
+                if can_store() {
+                    feed.go_to(last, true);
+                }
             }
         }
         raw::SPI_finish();
@@ -81,21 +107,66 @@ unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
     }
 }
 
+/// # Safety
+/// A call of `sno_advance_feed`.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
+    unsafe {
+        let [name, upto, source] = optional(fcinfo);
+        let upto = Sno::from_datum(
+            upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
+        );
+        raw::SPI_connect();
+        let feed = Feed::find(name, source.map(oid), true);
+        let peeked = feed.peeked();
+        match peeked {
+            // What this transaction does, another consumer may have done.
+            Some(peeked) if peeked.position != feed.position() && !feed.was_moved_by_this() => {
+                guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+            }
+            None if raw::IsTransactionBlock() => {
+                guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
+            }
+            _ => {}
+        }
+        let is_new = Some(upto) > feed.position();
+        if is_new {
+            let is_below = peeked.is_some_and(|peeked| upto < peeked.horizon) || is_below_horizon(feed, upto);
+            if !is_below {
+                guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
+            }
+            if !feed.go_to(upto, false) {
+                guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+            }
+        }
+        raw::SPI_finish();
+        is_new.into()
+    }
+}
+
+/// Whether no row of a feed comes before an ID any more. That of rows of other servers only who peeks at them knows.
+unsafe fn is_below_horizon(feed: Feed, id: Sno) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let whose = feed.whose_horizon(feed.source());
+        whose == Whose::Given
+            || matches!(feed.horizon(whose, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
+    }
+}
+
 /// The size of the batch, if the call is one that can read a feed.
-fn check_call(fcinfo: FunctionCallInfo, batch_size: &NullableDatum) -> Result<usize, Error> {
+fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, then: Then) -> Result<usize, Error> {
     // SAFETY: the call, and variables of this backend.
     let (has_set, isolation, is_read_only) =
         unsafe { (!(*fcinfo).resultinfo.is_null(), pg_sys::XactIsoLevel as u32, pg_sys::XactReadOnly) };
     if !has_set {
         return Err(Error::new(
             SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
-            "sno_feed() is called where no set is accepted",
+            "feeds can only be read where a set is accepted",
         ));
     }
-    if batch_size.isnull {
-        return Err(Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "size of a batch must not be null"));
-    }
-    let size = batch_size.value.value() as i32;
+    let size = batch_size.ok_or_else(|| is_null("size of a batch"))?.value() as i32;
     if size < 1 {
         return Err(Error::new(
             SqlState::ERRCODE_INVALID_PARAMETER_VALUE,
@@ -112,7 +183,7 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: &NullableDatum) -> Result<us
         .detail("All statements of such a transaction have one snapshot, which is older than the horizon.")
         .hint("Use READ COMMITTED."));
     }
-    if is_read_only {
+    if is_read_only && then == Then::Move {
         return Err(Error::new(
             SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
             "cannot read a feed in a read-only transaction",
@@ -122,15 +193,36 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: &NullableDatum) -> Result<us
     Ok(size as usize)
 }
 
-/// Reads the batch, and moves the feed. Returns whether the batch has the rows to return.
+/// Reads the batch below a horizon, and moves or locks the feed. Returns whether the batch has the rows to return.
+///
+/// Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &mut Batch) -> bool {
+unsafe fn read(
+    feed: Feed,
+    source: Source,
+    whose: Whose,
+    horizon: Sno,
+    batch: &mut Batch,
+    then: Then,
+) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         let (next, is_of_nodes) = (feed.next(), whose == Whose::Nodes);
         let range = Range::of(source, feed.id_type, is_of_nodes);
-        // A given horizon can be within a tick; the rows of a tick are read together.
-        let horizon = first_id(horizon.tick());
+        let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
+        let failure = if is_careful { Failure::find(feed, false) } else { None };
+        if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
+            let mut first = First::new();
+            range.read(next, failure.id, &mut first, false);
+            if first.is_there {
+                horizon = failure.id;
+            } else if failure.pause().is_some() {
+                return true;
+            }
+        }
+        if is_careful && failure.is_none_or(|failure| failure.id != horizon) {
+            batch.enough = 1;
+        }
         let mut until = horizon;
         if is_of_nodes {
             let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], false);
@@ -160,7 +252,14 @@ unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &m
         last.is_some_and(|last| {
             // The statements above hold a lock on what they have read, so it can no longer be renamed or changed. If it is still the
             // feed's source, with rows of the same servers as when the feed was opened, the right rows were read.
-            source.is_there() && feed.whose_horizon(source) == whose && go_to(feed, last, batch.count == 0)
+            source.is_there()
+                && feed.whose_horizon(source) == whose
+                && match then {
+                    Then::Move => go_to(feed, last, batch.count == 0),
+                    _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
+                    Then::Lock => feed.lock(),
+                    Then::Nothing => true,
+                }
         })
     }
 }
@@ -169,31 +268,23 @@ unsafe fn read(feed: Feed, source: Source, whose: Whose, horizon: Sno, batch: &m
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`].
-unsafe fn go_to(feed: Feed, mut last: Sno, is_idle: bool) -> bool {
+unsafe fn go_to(feed: Feed, last: Sno, is_idle: bool) -> bool {
     // SAFETY: as promised by the caller. The statements have fresh snapshots.
     unsafe {
-        let id_type = feed.id_type;
-        let name = [(pg_sys::TEXTOID, Some(feed.name)), (pg_sys::NAMEOID, Some(feed.owner))];
-        if is_idle && query(LOCK, name, true).count == 0 {
+        if is_idle && !feed.lock_if_free() {
             return false;
         }
-        let params = [
-            name[0],
-            name[1],
-            (pg_sys::TIMESTAMPTZOID, Some(feed.moved)),
-            (id_type, feed.position),
-            (id_type, Some((&raw mut last).into())),
-        ];
-        if query(MOVE, params, true).count > 0 {
-            return true;
-        }
+        let is_moved = feed.go_to(last, false);
         // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
         // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
-        let moved = || query(MOVED_BY_THIS, name, true).row(0).value(1);
-        if !is_idle && moved().is_some_and(|moved| moved.value() as u8 != 0) {
+        let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, true) {
+            Meaning::One(feed) => feed.was_moved_by_this(),
+            _ => false,
+        };
+        if !is_moved && !is_idle && moved_by_this() {
             guard(|| -> Result<(), Error> { Err(feed.read_again()) });
         }
-        false
+        is_moved
     }
 }
 
@@ -206,6 +297,8 @@ pub(super) struct Look {
     pub(super) margin: u64,
     /// Whether all nodes of a cluster write its rows, so that this server does not notice when to look.
     pub(super) is_of_nodes: bool,
+    /// How long to wait before the next row is tried again, which has failed, in microseconds.
+    pub(super) pause: Option<u64>,
 }
 
 /// Looks for a row of a feed between two IDs, or for none. From time to time it looks for all, and stores that there are none.
@@ -213,11 +306,11 @@ pub(super) struct Look {
 /// # Safety
 /// As for the functions of [`raw`], in a transaction without a snapshot.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> Look {
+pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Option<(Sno, Sno)>) -> Look {
     // SAFETY: as promised by the caller.
     unsafe {
         raw::SPI_connect();
-        let feed = Feed::find(name, true);
+        let feed = Feed::find(name, source, true);
         let source = feed.source();
         let whose = feed.whose_horizon(source);
         let is_of_nodes = whose == Whose::Nodes;
@@ -225,10 +318,11 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
             Some(margin) if is_of_nodes || whose == Whose::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
         };
-        if is_of_nodes {
-            let is_ready = look_at_nodes(feed, source, whose, margin);
+        let pause = pause(feed, source);
+        if is_of_nodes || pause.is_some() {
+            let is_ready = pause.is_none() && look_at_nodes(feed, source, whose, margin);
             raw::SPI_finish();
-            return Look { is_ready, margin, is_of_nodes };
+            return Look { is_ready, margin, is_of_nodes, pause };
         }
         let mut first = First::new();
         if let Some((mut from, mut below)) = between {
@@ -249,7 +343,19 @@ pub(super) unsafe fn look(name: Option<Datum>, between: Option<(Sno, Sno)>) -> L
             }
         }
         raw::SPI_finish();
-        Look { is_ready: first.is_there, margin, is_of_nodes }
+        Look { is_ready: first.is_there, margin, is_of_nodes, pause }
+    }
+}
+
+/// How long nothing of a feed is to be read, since its next row has failed, in microseconds.
+unsafe fn pause(feed: Feed, source: Source) -> Option<u64> {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let failure = Failure::find(feed, true)?;
+        let pause = failure.pause()?;
+        let mut first = First::new();
+        Range::of(source, feed.id_type, false).read(feed.next(), failure.id, &mut first, true);
+        (!first.is_there).then_some(pause)
     }
 }
 
@@ -290,11 +396,11 @@ fn can_store() -> bool {
 /// # Safety
 /// As for the functions of [`raw`], in a transaction without a snapshot.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn has_read(name: Option<Datum>, id: Sno) -> bool {
+pub(super) unsafe fn has_read(name: Option<Datum>, source: Option<Oid>, id: Sno) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         raw::SPI_connect();
-        let feed = Feed::find(name, true);
+        let feed = Feed::find(name, source, true);
         let is_read = feed.position() >= Some(id);
         if !is_read {
             feed.source();

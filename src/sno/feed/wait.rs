@@ -3,11 +3,11 @@
 //! Each ends the transaction before it sleeps, which only a procedure can, and this one only in C: PL/pgSQL takes a snapshot for each
 //! expression. It sleeps outside of the guard: a query that is cancelled ends there as in a function of PostgreSQL's own.
 
-use std::{ffi::CStr, slice, time::Duration};
+use std::{ffi::CStr, time::Duration};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, FunctionCallInfo},
+    pg_sys::{self, Datum, FunctionCallInfo, Oid},
 };
 use sno_core::{Sno, Step, Tick, Watch};
 
@@ -16,14 +16,17 @@ use crate::{
     pg::{
         datum::{Argument as _, Interval},
         errors::{Error, guard},
-        fmgr::{IntoResult as _, functions},
+        fmgr::{IntoResult as _, functions, optional},
         process::own_database,
         server::{is_in_recovery, monotonic},
         versions::wait_event,
         wait::raw_nap,
     },
     sno::{
-        feed::read::{Look, has_read, look},
+        feed::{
+            ledger::oid,
+            read::{Look, has_read, look},
+        },
         horizon::reader::{Database, first_id},
         memory::{SnoScheme, session},
     },
@@ -35,13 +38,16 @@ const EVENT: &CStr = c"SnoFeed";
 /// The first and the longest pause between two looks at rows of all nodes. A look in vain takes some milliseconds.
 const NODES_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(320)];
 
+/// The longest pause before it looks again at a feed that fails.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
 /// The same of a wait for an ID that is read.
 const READ_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 functions! {
-    /// Procedure `sno_wait_feed(feed text, timeout interval, INOUT ready boolean)`
+    /// Procedure `sno_wait_feed(feed text, timeout interval, INOUT ready boolean, source regclass)`
     sno_wait_feed: wait_feed;
-    /// Procedure `sno_wait_read(feed text, id sno, timeout interval, INOUT read boolean)`
+    /// Procedure `sno_wait_read(feed text, id sno, timeout interval, INOUT read boolean, source regclass)`
     sno_wait_read: wait_read;
 }
 
@@ -50,26 +56,24 @@ functions! {
 unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. Neither this frame nor one above has anything to drop.
     unsafe {
-        let [name, timeout] = arguments(fcinfo);
+        let [name, timeout, _, source] = optional(fcinfo);
+        let source = source.map(oid);
         let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
         wait.end_transaction(fcinfo);
-        let Look { margin, is_of_nodes, .. } = look(name, None);
-        if is_of_nodes {
-            wait.end_transaction(fcinfo);
-            return wait.poll(fcinfo, NODES_PAUSES, || look(name, None).is_ready);
-        }
-        let mut watch = Watch::new(margin.div_ceil(Tick::MICROS), wait.until);
         loop {
-            match guard(|| step(&mut watch)) {
-                Step::Sleep(pause) => wait.sleep(fcinfo, pause),
-                Step::Look(from, below) => {
-                    let is_ready = look(name, Some((first_id(from), first_id(below)))).is_ready;
-                    wait.end_transaction(fcinfo);
-                    if is_ready {
-                        return guard(|| [true.into()].into_result(fcinfo));
-                    }
+            let Look { margin, is_of_nodes, pause, .. } = look(name, source, None);
+            wait.end_transaction(fcinfo);
+            if let Some(pause) = pause {
+                let left = wait.until.saturating_sub(monotonic());
+                if left.is_zero() {
+                    return guard(|| [false.into()].into_result(fcinfo));
                 }
-                Step::End => return guard(|| [false.into()].into_result(fcinfo)),
+                // Another consumer can pass the row meanwhile.
+                wait.sleep(fcinfo, Duration::from_micros(pause).min(LONGEST_PAUSE).min(left));
+            } else if is_of_nodes {
+                return wait.poll(fcinfo, NODES_PAUSES, || look(name, source, None).is_ready);
+            } else if let Some(is_ready) = wait.watch(fcinfo, name, source, margin) {
+                return guard(|| [is_ready.into()].into_result(fcinfo));
             }
         }
     }
@@ -80,21 +84,13 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. Neither this frame nor one above has anything to drop.
     unsafe {
-        let [name, id, timeout] = arguments(fcinfo);
+        let [name, id, timeout, _, source] = optional(fcinfo);
+        let source = source.map(oid);
         let timeout = timeout.filter(|_| id.is_some());
         let mut wait = guard(|| Wait::begin(timeout, "ID and timeout must not be null"));
         let id = id.map_or(Sno::MIN, |id| Sno::from_datum(id));
         wait.end_transaction(fcinfo);
-        wait.poll(fcinfo, READ_PAUSES, || has_read(name, id))
-    }
-}
-
-/// The first arguments of a call, of which each can be null.
-unsafe fn arguments<const N: usize>(fcinfo: FunctionCallInfo) -> [Option<Datum>; N] {
-    // SAFETY: declared in SQL with as many.
-    unsafe {
-        let args = slice::from_raw_parts((*fcinfo).args.as_ptr(), N);
-        std::array::from_fn(|number| (!args[number].isnull).then_some(args[number].value))
+        wait.poll(fcinfo, READ_PAUSES, || has_read(name, source, id))
     }
 }
 
@@ -132,6 +128,33 @@ impl Wait {
         // SAFETY: a call of a procedure; no frame has anything to drop.
         unsafe { guard(|| end_transaction(fcinfo)) };
         self.began = monotonic();
+    }
+
+    /// Looks whenever a row can have come, and returns whether one is there when the time is up; nothing, if the next row has failed.
+    unsafe fn watch(
+        &mut self,
+        fcinfo: FunctionCallInfo,
+        name: Option<Datum>,
+        source: Option<Oid>,
+        margin: u64,
+    ) -> Option<bool> {
+        let mut watch = Watch::new(margin.div_ceil(Tick::MICROS), self.until);
+        loop {
+            // SAFETY: as above.
+            unsafe {
+                match guard(|| step(&mut watch)) {
+                    Step::Sleep(pause) => self.sleep(fcinfo, pause),
+                    Step::Look(from, below) => {
+                        let look = look(name, source, Some((first_id(from), first_id(below))));
+                        self.end_transaction(fcinfo);
+                        if look.is_ready || look.pause.is_some() {
+                            return look.is_ready.then_some(true);
+                        }
+                    }
+                    Step::End => return Some(false),
+                }
+            }
+        }
     }
 
     /// Asks again and again until it is so or the time is up, which is the result of the call. Each pause is twice as long as the last one.

@@ -19,9 +19,12 @@ fn dumps() {
     alice.run(SETUP);
     alice.run(
         "CREATE TABLE gone (id sno PRIMARY KEY); SELECT sno_create_feed('gone', 'gone'); DROP TABLE gone;
-         CREATE TEMP TABLE passing (id sno PRIMARY KEY);
-         INSERT INTO sno_internal.new_feeds (feed, source, key, margin)
-             VALUES ('passing', 'passing', 'id', '1 s'), ('index', 'items_pkey', 'id', '1 s')",
+         CREATE TEMP TABLE passing (id sno PRIMARY KEY)",
+    );
+    // What no call creates.
+    connect(&server, "postgres", "source").run(
+        "INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin)
+             SELECT relname, 'alice', oid, 'id', '1 s' FROM pg_class WHERE relname IN ('passing', 'items_pkey')",
     );
     alice.run(&format!("{INSERT} (1), (2)"));
     assert_eq!(read(&mut alice), "1 2");

@@ -3,6 +3,8 @@
 
 mod batches;
 mod dumps;
+mod failures;
+mod peeks;
 mod plans;
 mod reading;
 mod refusals;

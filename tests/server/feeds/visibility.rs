@@ -136,7 +136,7 @@ fn batches_that_are_not_all_visible() {
             10,
             &[1, 2, 3],
             "",
-            "UPDATE sno_internal.own_feeds SET position = '2222222222222222'",
+            "UPDATE sno_internal.feed_positions SET position = '2222222222222222'",
             "",
             "1 2 3",
         ),

@@ -1,0 +1,175 @@
+//! What fails: at which row, how often, why, and when it is tried again. It is counted here, over transactions, sessions and restarts.
+//!
+//! One row of a feed fails at a time, the first one: the rows before it are peeked at together, so that they can be done, and it comes
+//! alone. A failure of several rows says nothing about each of them, so they come one by one. A feed that has passed them forgets all.
+
+use std::ffi::CStr;
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Datum, FunctionCallInfo, Oid, ReturnSetInfo},
+};
+use sno_core::Sno;
+
+use crate::{
+    pg::{
+        datum::{Argument as _, Interval, Timestamp},
+        errors::{Error, guard},
+        fmgr::{functions, optional},
+        raw,
+    },
+    sno::feed::ledger::{Feed, as_owner, is_null, is_usable, oid},
+};
+
+functions! {
+    /// `sno_fail_feed(feed text, id sno, error text, upto sno, pause interval, source regclass) → integer`
+    sno_fail_feed: fail;
+    /// `sno_internal.sno_feed_failures() → setof (feed, owner, failing, attempts, failing_since, retry_at, last_error)`
+    sno_feed_failures: list;
+}
+
+/// Rows from one ID up to another have failed, unless the feed has passed them.
+const CAREFUL: &CStr = c"UPDATE sno_internal.feed_positions p
+SET careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $4 THEN p.careful_until ELSE $4 END
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2
+    AND (p.position IS NULL OR p.position OPERATOR(pg_catalog.<) $3)";
+
+const FIND: &CStr = c"SELECT f.failing, f.attempts, f.retry_at FROM sno_internal.feed_failures f
+WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2";
+
+const STORE: &CStr =
+    c"INSERT INTO sno_internal.feed_failures AS f (feed, owner, failing, attempts, since, retry_at, error)
+VALUES ($1, $2, $3, $4, pg_catalog.clock_timestamp(), $5, pg_catalog.left($6, 1000))
+ON CONFLICT (feed, owner) DO UPDATE SET failing = $3, attempts = $4, retry_at = $5, error = excluded.error,
+    since = CASE WHEN f.failing OPERATOR(pg_catalog.=) $3 THEN f.since ELSE excluded.since END";
+
+/// Those that were not passed.
+const LIST: &CStr = c"SELECT f.feed, f.owner, f.failing, f.attempts, f.since, f.retry_at, f.error, p.source
+FROM sno_internal.feed_failures f JOIN sno_internal.feed_positions p
+    ON p.feed OPERATOR(pg_catalog.=) f.feed AND p.owner OPERATOR(pg_catalog.=) f.owner
+WHERE f.failing OPERATOR(pg_catalog.>) p.position OR p.position IS NULL";
+
+/// The pause after the first failure of a row, which doubles with each, and the longest, in microseconds.
+const PAUSES: [i64; 2] = [100_000, 10_000_000];
+
+/// A row that has failed.
+#[derive(Clone, Copy)]
+pub(super) struct Failure {
+    pub(super) id: Sno,
+    attempts: i32,
+    retry_at: Timestamp,
+}
+
+impl Failure {
+    /// Of a feed that has not passed it.
+    ///
+    /// # Safety
+    /// After `SPI_connect`, and as for the functions of [`raw`].
+    pub(super) unsafe fn find(feed: Feed, is_fresh: bool) -> Option<Self> {
+        // SAFETY: as promised by the caller. The columns of FIND, none of which is null.
+        unsafe {
+            feed.careful_until()?;
+            let rows = as_owner(FIND, feed.names(), is_fresh);
+            if rows.count == 0 {
+                return None;
+            }
+            let value = |column| rows.row(0).value(column).unwrap_or(Datum::null());
+            let failure = Self {
+                id: Sno::from_datum(value(1)),
+                attempts: value(2).value() as i32,
+                retry_at: Timestamp(value(3).value() as i64),
+            };
+            (Some(failure.id) > feed.position()).then_some(failure)
+        }
+    }
+
+    /// How long it is not to be tried again, in microseconds.
+    pub(super) fn pause(self) -> Option<u64> {
+        u64::try_from(self.retry_at.0 - Timestamp::now().0).ok().filter(|&pause| pause > 0)
+    }
+}
+
+/// How often the row has failed by itself; 0 if that is not counted, since several rows have failed, or a row before it fails, or another
+/// consumer has passed it.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
+    unsafe {
+        let [name, id, error, upto, pause, source] = optional(fcinfo);
+        let id = id.unwrap_or_else(|| guard(|| Err(is_null("ID of the row that failed"))));
+        raw::SPI_connect();
+        let feed = Feed::find(name, source.map(oid), true);
+        let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
+        let pause = pause.map(|pause| Interval::from_datum(pause).micros());
+        guard(|| check(first, last, pause));
+        let [name, owner] = feed.names();
+        let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
+        let mut attempts = 0;
+        if as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
+            // It is locked now.
+            let known = Failure::find(Feed::find(name.1, Some(feed.source), true), true);
+            if known.is_none_or(|known| known.id >= first) {
+                let before = known.filter(|known| known.id == first).map_or(0, |known| known.attempts);
+                attempts = if first == last { before.saturating_add(1) } else { 0 };
+                let [shortest, longest] = PAUSES;
+                let doubled = || (shortest << (attempts - 1).clamp(0, 20)).min(longest);
+                let retry_at = Timestamp::now().0.saturating_add(pause.unwrap_or_else(doubled));
+                let params = [
+                    name,
+                    owner,
+                    ids[0],
+                    (pg_sys::INT4OID, Some(attempts.max(before).into())),
+                    (pg_sys::TIMESTAMPTZOID, Some(retry_at.into())),
+                    (pg_sys::TEXTOID, error),
+                ];
+                as_owner(STORE, params, true);
+            }
+        }
+        raw::SPI_finish();
+        attempts.into()
+    }
+}
+
+fn check(first: Sno, last: Sno, pause: Option<i64>) -> Result<(), Error> {
+    /// So that all times that follow can be stored.
+    const LONGEST: i64 = 366 * 86_400_000_000;
+
+    let wrong = |message: String| Err(Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message));
+    if last < first {
+        return wrong(format!("rows that failed end with \"{last}\", before they begin with \"{first}\""));
+    }
+    if pause.is_some_and(|pause| !(0..=LONGEST).contains(&pause)) {
+        return wrong("pause must be between 0 and a year".to_owned());
+    }
+    Ok(())
+}
+
+/// What has failed, with the last error for who may use the feed: it can have values of the row.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with this result. No frame has anything to drop.
+    unsafe {
+        raw::InitMaterializedSRF(fcinfo, 0);
+        let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
+        raw::SPI_connect();
+        let rows = as_owner(LIST, [], true);
+        for number in 0..rows.count {
+            let row = rows.row(number);
+            let mut columns = [1, 2, 3, 4, 5, 6, 7].map(|column| row.value(column));
+            let [_, Some(owner), .., error] = &mut columns else { continue };
+            if !is_usable(*owner, row.value(8).map_or(Oid::INVALID, oid)) {
+                *error = None;
+            }
+            let mut values = columns.map(|column| column.unwrap_or(Datum::null()));
+            let mut nulls = columns.map(|column| column.is_none());
+            raw::tuplestore_putvalues(
+                (*set).setResult,
+                (*set).setDesc,
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+            );
+        }
+        raw::SPI_finish();
+        Datum::null()
+    }
+}

@@ -1,0 +1,463 @@
+//! The ledger of feeds: which feed a role means by a name, why it may use it, and how far it was read.
+//!
+//! Only this file and [`failures`](super::failures) change `sno_internal.feed_positions` and `sno_internal.feed_failures`. Nobody else has
+//! a right to, but who restores a dump: each statement of [`as_owner`] runs as the owner of the tables, on nothing but these. What it may
+//! do is decided before it, with the rights of the caller.
+
+use std::{
+    cell::{Cell, RefCell},
+    ffi::{CStr, c_char, c_int},
+};
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Datum, NameData, Oid, SysCacheIdentifier},
+};
+use sno_core::Sno;
+
+use crate::{
+    pg::{
+        backend_local::BackendLocal,
+        datum::{Argument as _, Timestamp},
+        errors::{Error, guard},
+        process::Process,
+        raw,
+    },
+    sno::feed::query::{Row, Rows, query},
+};
+
+/// The feeds of a name, of all roles.
+const FIND: &CStr = c"SELECT p.owner, coalesce(p.source, pg_catalog.to_regclass(p.source_name)), p.source_name, p.key, p.margin,
+    p.position, p.moved, p.careful_until, p.xmin
+FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1";
+
+const OWNER_OF_EXTENSION: &CStr =
+    c"SELECT e.extowner FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'sno'";
+
+/// Locks a feed, unless another transaction has locked it.
+const LOCK_IF_FREE: &CStr = c"SELECT FROM sno_internal.feed_positions p
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 FOR NO KEY UPDATE SKIP LOCKED";
+
+/// Locks a feed that is where it was found.
+const LOCK: &CStr = c"SELECT FROM sno_internal.feed_positions p
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
+    AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL) FOR NO KEY UPDATE";
+
+/// Moves a feed that is where it was found.
+const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $5, position = $6,
+    careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $6 THEN p.careful_until END
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
+    AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL)";
+
+const FORGET_FAILURES: &CStr = c"DELETE FROM sno_internal.feed_failures f
+WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2";
+
+/// Why a role may use a feed, the best reason first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// It has created it.
+    Own,
+    /// It is a member of the role that has.
+    Member,
+    /// It owns the feed's source, or the extension: names of roles do not follow what happens to roles and objects, and so a restore with
+    /// --no-owner, REASSIGN OWNED, a renamed or a dropped role leave no feed to nobody.
+    Owns,
+}
+
+/// A feed: a row of the table, whose values live until `SPI_finish`.
+#[derive(Clone, Copy)]
+pub(super) struct Feed {
+    /// The name that was given.
+    pub(super) name: Datum,
+    pub(super) owner: Datum,
+    /// Not valid, if a restore has not found it.
+    pub(super) source: Oid,
+    pub(super) source_name: Option<Datum>,
+    pub(super) key: Datum,
+    pub(super) margin: Option<Datum>,
+    pub(super) position: Option<Datum>,
+    /// The type of IDs.
+    pub(super) id_type: Oid,
+    /// When the position was stored.
+    pub(super) moved: Datum,
+    /// Up to which ID its rows are peeked at one by one, since one of them has failed.
+    careful_until: Option<Datum>,
+    /// The transaction that has stored this row.
+    writer: u32,
+}
+
+/// What a role means by a name.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning {
+    One(Feed),
+    /// Feeds of these two roles.
+    Several(Datum, Datum),
+    /// A feed of this role, which the role may not use.
+    Others(Datum),
+    None,
+}
+
+/// Executes a statement as the owner of the tables. After an error PostgreSQL sets the role and the path back.
+///
+/// # Safety
+/// After `SPI_connect`, and as for the functions of [`raw`]. A statement on the tables of the ledger, which calls nothing of a user's.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn as_owner<const N: usize>(
+    text: &CStr,
+    params: [(Oid, Option<Datum>); N],
+    is_fresh: bool,
+) -> Rows {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let (mut role, mut context) = (Oid::INVALID, 0);
+        raw::GetUserIdAndSecContext(&mut role, &mut context);
+        let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
+        let owner = owner_of(raw::get_relname_relid(c"feed_positions".as_ptr(), schema));
+        raw::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as c_int);
+        let level = raw::NewGUCNestLevel();
+        raw::set_config_option(
+            c"search_path".as_ptr(),
+            c"pg_catalog, pg_temp".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+            pg_sys::GucAction::GUC_ACTION_SAVE,
+            true,
+            0,
+            false,
+        );
+        let rows = query(text, params, is_fresh);
+        raw::AtEOXact_GUC(true, level);
+        raw::SetUserIdAndSecContext(role, context);
+        rows
+    }
+}
+
+/// The owner of a table or view, if it is there.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn owner_of(relation: Oid) -> Oid {
+    // SAFETY: a row of pg_class begins with these columns.
+    unsafe {
+        let tuple = raw::SearchSysCache1(SysCacheIdentifier::RELOID as c_int, relation.into());
+        if tuple.is_null() {
+            return Oid::INVALID;
+        }
+        let data = (*tuple).t_data;
+        let class = data.cast::<u8>().add(usize::from((*data).t_hoff)).cast::<pg_sys::FormData_pg_class>();
+        let owner = (*class).relowner;
+        raw::ReleaseSysCache(tuple);
+        owner
+    }
+}
+
+/// Why a role may use the feed of an owner. Whose extension it is, is looked up last.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Option<Oid>) -> Option<Why> {
+    // SAFETY: a name, and look-ups by it.
+    unsafe {
+        let owner = raw::get_role_oid(owner.cast_mut_ptr(), true);
+        if owner == role {
+            return Some(Why::Own);
+        }
+        let is = |other: Oid| other != Oid::INVALID && raw::has_privs_of_role(role, other);
+        if is(owner) {
+            Some(Why::Member)
+        } else if is(owner_of(source)) || owner_of_extension.is_some_and(is) {
+            Some(Why::Owns)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether the role may use the feed of an owner with a source.
+///
+/// # Safety
+/// As for [`Feed::find`]. A name.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn is_usable(owner: Datum, source: Oid) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let role = raw::GetUserId();
+        may_use(role, owner, source, None).is_some()
+            || may_use(role, owner, source, Some(owner_of_extension())).is_some()
+    }
+}
+
+unsafe fn owner_of_extension() -> Oid {
+    // SAFETY: as for `query`.
+    unsafe {
+        let rows = query(OWNER_OF_EXTENSION, [], true);
+        if rows.count > 0 { rows.row(0).value(1).map_or(Oid::INVALID, oid) } else { Oid::INVALID }
+    }
+}
+
+/// An OID, as an argument or a column.
+pub(super) fn oid(datum: Datum) -> Oid {
+    Oid::from(datum.value() as u32)
+}
+
+unsafe fn is_same_name(a: Datum, b: Datum) -> bool {
+    // SAFETY: two names.
+    unsafe { (*a.cast_mut_ptr::<NameData>()).data == (*b.cast_mut_ptr::<NameData>()).data }
+}
+
+/// A text that PostgreSQL has allocated.
+pub(super) unsafe fn text(text: *const c_char) -> String {
+    // SAFETY: as promised by the caller.
+    unsafe { CStr::from_ptr(text).to_string_lossy().into_owned() }
+}
+
+impl Meaning {
+    /// Of a name: the feed with the source, if one is given, and of several the one that the role may use for the best reason.
+    ///
+    /// # Safety
+    /// After `SPI_connect`, and as for the functions of [`raw`]. A text and a name.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn of(name: Datum, source: Option<Oid>, owner: Option<Datum>, is_fresh: bool) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let role = raw::GetUserId();
+            let mut extension = None;
+            loop {
+                let rows = as_owner(FIND, [(pg_sys::TEXTOID, Some(name))], is_fresh);
+                let (mut best, mut found) = (None, Self::None);
+                for number in 0..rows.count {
+                    let feed = Feed::of(name, rows.row(number));
+                    if owner.is_some_and(|owner| !is_same_name(owner, feed.owner)) {
+                        continue;
+                    }
+                    let Some(why) = may_use(role, feed.owner, feed.source, extension) else {
+                        if best.is_none() {
+                            found = Self::Others(feed.owner);
+                        }
+                        continue;
+                    };
+                    let rank = (source.is_some_and(|source| source != feed.source), why);
+                    if best.is_none_or(|best| rank < best) {
+                        (best, found) = (Some(rank), Self::One(feed));
+                    } else if best == Some(rank)
+                        && let Self::One(other) = found
+                    {
+                        found = Self::Several(other.owner, feed.owner);
+                    }
+                }
+                if !matches!(found, Self::Others(_)) || extension.is_some() {
+                    return found;
+                }
+                extension = Some(owner_of_extension());
+            }
+        }
+    }
+}
+
+impl Feed {
+    unsafe fn of(name: Datum, row: Row) -> Self {
+        // SAFETY: the columns of FIND.
+        unsafe {
+            let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
+            Self {
+                name,
+                owner: value(1),
+                source: oid(value(2)),
+                source_name: row.value(3),
+                key: value(4),
+                margin: row.value(5),
+                position: row.value(6),
+                id_type: row.type_of(6),
+                moved: value(7),
+                careful_until: row.value(8),
+                writer: value(9).value() as u32,
+            }
+        }
+    }
+
+    /// The feed that the role means by a name, or the error that says why there is none.
+    ///
+    /// # Safety
+    /// After `SPI_connect`, and as for the functions of [`raw`]. The name is a text.
+    pub(super) unsafe fn find(name: Option<Datum>, source: Option<Oid>, is_fresh: bool) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let name = name.unwrap_or_else(|| guard(|| Err(is_null("name of a feed"))));
+            match Meaning::of(name, source, None, is_fresh) {
+                Meaning::One(feed) => feed,
+                Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
+                Meaning::Others(owner) => guard(|| Err(of_others(name, owner))),
+                Meaning::None => guard(|| Err(missing(name))),
+            }
+        }
+    }
+
+    pub(super) fn position(self) -> Option<Sno> {
+        // SAFETY: an ID.
+        self.position.map(|position| unsafe { Sno::from_datum(position) })
+    }
+
+    /// Up to which ID its rows are peeked at one by one.
+    pub(super) fn careful_until(self) -> Option<Sno> {
+        // SAFETY: an ID.
+        self.careful_until.map(|id| unsafe { Sno::from_datum(id) }).filter(|&id| Some(id) > self.position())
+    }
+
+    /// Whether this transaction, or one of its subtransactions, has moved it to where it is.
+    pub(super) fn was_moved_by_this(self) -> bool {
+        // SAFETY: looks at this transaction.
+        unsafe { raw::TransactionIdIsCurrentTransactionId(self.writer) }
+    }
+
+    /// The key of its row.
+    pub(super) fn names(self) -> [(Oid, Option<Datum>); 2] {
+        [(pg_sys::TEXTOID, Some(self.name)), (pg_sys::NAMEOID, Some(self.owner))]
+    }
+
+    /// Locks it until the transaction ends, and returns whether it is still where it was found.
+    ///
+    /// # Safety
+    /// After `SPI_connect`, and as for the functions of [`raw`].
+    pub(super) unsafe fn lock(self) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let [name, owner] = self.names();
+            let params =
+                [name, owner, (pg_sys::TIMESTAMPTZOID, Some(self.moved)), (self.id_type, self.position)];
+            as_owner(LOCK, params, true).count > 0
+        }
+    }
+
+    /// The same, if nobody has locked it, wherever it is.
+    ///
+    /// # Safety
+    /// As for [`Feed::lock`].
+    pub(super) unsafe fn lock_if_free(self) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe { as_owner(LOCK_IF_FREE, self.names(), true).count > 0 }
+    }
+
+    /// Moves it from where it was found, and returns whether it was still there. A feed that was lowered goes back, any other forward.
+    ///
+    /// # Safety
+    /// As for [`Feed::lock`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn go_to(self, mut last: Sno, goes_back: bool) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            if !goes_back && self.position() > Some(last) {
+                guard(|| -> Result<(), Error> { Err(behind(self.name, last)) });
+            }
+            // A position that is left and come to again is another one.
+            let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
+            let now = if now == before { now + 1 } else { now };
+            let [name, owner] = self.names();
+            let time = |time: Datum| (pg_sys::TIMESTAMPTZOID, Some(time));
+            let [from, to] = [self.position, Some((&raw mut last).into())].map(|id| (self.id_type, id));
+            let params = [name, owner, time(self.moved), from, time(Datum::from(now)), to];
+            let is_moved = as_owner(MOVE, params, true).count > 0;
+            if is_moved && self.careful_until().is_some_and(|until| until <= last) {
+                self.forget_failures();
+            }
+            is_moved
+        }
+    }
+
+    /// # Safety
+    /// As for [`Feed::lock`].
+    pub(super) unsafe fn forget_failures(self) {
+        // SAFETY: as promised by the caller.
+        unsafe { as_owner(FORGET_FAILURES, self.names(), true) };
+    }
+}
+
+/// What a transaction has peeked at.
+#[derive(Clone, Copy)]
+pub(super) struct Peeked {
+    /// A hash of the feed's name and owner.
+    feed: u64,
+    /// Where the feed was.
+    pub(super) position: Option<Sno>,
+    /// Below which ID no row was missing.
+    pub(super) horizon: Sno,
+}
+
+/// What the present transaction has peeked at, and the number of the transaction.
+// SAFETY: for functions, which SQL calls.
+static PEEKED: BackendLocal<(Cell<u32>, RefCell<Vec<Peeked>>)> =
+    unsafe { BackendLocal::new((Cell::new(0), RefCell::new(Vec::new()))) };
+
+impl Feed {
+    /// # Safety
+    /// A text and a name.
+    unsafe fn hash(self) -> u64 {
+        // SAFETY: as promised by the caller. Neither raises an error.
+        unsafe {
+            let name = <&[u8]>::from_datum(self.name);
+            let owner = self.owner.cast_mut_ptr::<u8>();
+            let seed = raw::hash_bytes_extended(owner, size_of::<NameData>() as c_int, 0);
+            raw::hash_bytes_extended(name.as_ptr(), name.len() as c_int, seed)
+        }
+    }
+
+    /// Remembers that this transaction has peeked at it.
+    ///
+    /// # Safety
+    /// A feed that was found.
+    pub(super) unsafe fn remember(self, horizon: Sno) {
+        // SAFETY: as promised by the caller.
+        let feed = unsafe { self.hash() };
+        let (transaction, peeked) = &*PEEKED;
+        let mut peeked = peeked.borrow_mut();
+        let present = Process::own().transaction();
+        let is_of_this = transaction.replace(present) == present;
+        peeked.retain(|peeked| is_of_this && peeked.feed != feed);
+        peeked.push(Peeked { feed, position: self.position(), horizon });
+    }
+
+    /// What this transaction has peeked at last, if it has.
+    ///
+    /// # Safety
+    /// A feed that was found.
+    pub(super) unsafe fn peeked(self) -> Option<Peeked> {
+        // SAFETY: as promised by the caller.
+        let feed = unsafe { self.hash() };
+        let (transaction, peeked) = &*PEEKED;
+        let is_of_this = transaction.get() == Process::own().transaction();
+        peeked.borrow().iter().find(|peeked| is_of_this && peeked.feed == feed).copied()
+    }
+}
+
+/// A feed's name. Inside the guard, as all of these.
+pub(super) fn shown(name: Datum) -> String {
+    // SAFETY: a text.
+    unsafe { text(pg_sys::text_to_cstring(name.cast_mut_ptr())) }
+}
+
+fn role(name: Datum) -> String {
+    // SAFETY: a name.
+    unsafe { text(name.cast_mut_ptr()) }
+}
+
+pub(super) fn is_null(what: &str) -> Error {
+    Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be null"))
+}
+
+pub(super) fn missing(name: Datum) -> Error {
+    Error::new(SqlState::ERRCODE_UNDEFINED_OBJECT, format!("feed \"{}\" does not exist", shown(name)))
+}
+
+pub(super) fn of_others(name: Datum, owner: Datum) -> Error {
+    let message = format!("must be a member of role \"{}\" to use feed \"{}\"", role(owner), shown(name));
+    Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
+}
+
+pub(super) fn several(name: Datum, a: Datum, b: Datum) -> Error {
+    let (a, b) = (role(a), role(b));
+    let (a, b) = if a < b { (a, b) } else { (b, a) };
+    Error::new(SqlState::ERRCODE_AMBIGUOUS_ALIAS, format!("several roles have a feed \"{}\"", shown(name)))
+        .detail(format!("Role \"{a}\" has one, and role \"{b}\" has one."))
+        .hint("Use SET ROLE to select one, or drop one by sno_drop_feed(feed, owner).")
+}
+
+/// A mistake of this library.
+fn behind(name: Datum, last: Sno) -> Error {
+    let message = format!("feed \"{}\" would go back to \"{last}\"", shown(name));
+    Error::new(SqlState::ERRCODE_INTERNAL_ERROR, message)
+}

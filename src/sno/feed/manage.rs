@@ -1,0 +1,231 @@
+//! Creating, seeking and dropping feeds. What the role may read is asked with its own rights; then the ledger writes.
+
+use std::ffi::{CStr, c_char};
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Datum, FunctionCallInfo, Oid},
+};
+
+use crate::{
+    pg::{
+        errors::{Error, guard},
+        fmgr::{functions, optional},
+        raw,
+    },
+    sno::feed::{
+        ledger::{Feed, Meaning, as_owner, is_null, missing, of_others, oid, several, shown, text},
+        query::query,
+    },
+};
+
+functions! {
+    /// `sno_create_feed(feed text, source regclass, since timestamptz, key name, margin interval, if_not_exists boolean)`
+    sno_create_feed: create;
+    /// `sno_seek_feed(feed text, since timestamptz, after sno, source regclass)`
+    sno_seek_feed: seek;
+    /// `sno_drop_feed(feed text, owner name)`
+    sno_drop_feed: drop;
+    /// `sno_internal.restore_feed(feed text, owner name, source_name text) → regclass`: its source, if it is there.
+    sno_restore_feed: restore;
+}
+
+/// The key of a new feed, or the error that says why its source can have none.
+const KEY: &CStr = c"SELECT sno_internal.key_of($1, $2, $3, $4, $5), current_user";
+
+/// Where a feed goes on.
+const POSITION: &CStr = c"SELECT sno_internal.position_of($1, $2, $3, $4, $5, $6)";
+
+/// Whether a role may read all columns of a source.
+const MAY_READ: &CStr = c"SELECT pg_catalog.bool_and(
+    pg_catalog.has_column_privilege($1::pg_catalog.oid, a.attnum, 'SELECT'::pg_catalog.text))
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid OPERATOR(pg_catalog.=) $1 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
+
+const SOURCE: &CStr = c"SELECT p.source, p.source_name FROM sno_internal.feed_positions p
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
+
+const CREATE: &CStr = c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position)
+VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+
+const SEEK: &CStr = c"UPDATE sno_internal.feed_positions p
+SET moved = pg_catalog.clock_timestamp(), position = $3, careful_until = NULL
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
+
+const DROP: &CStr = c"WITH f AS (
+    DELETE FROM sno_internal.feed_failures f WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2
+) DELETE FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
+
+/// Of the feeds of a name those that hold back what the role owns.
+const OF_OWN_TABLES: &CStr = c"SELECT p.owner FROM sno_internal.feed_positions p
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND ($2 IS NULL OR p.owner OPERATOR(pg_catalog.=) $2) AND EXISTS (
+    SELECT FROM sno_internal.base_relations(p.source) b
+    JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) b.relation::pg_catalog.oid
+    WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE'::pg_catalog.text))";
+
+const TO_REGCLASS: &CStr = c"SELECT pg_catalog.to_regclass($1)";
+
+/// Whether the role may insert feeds of any role.
+const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
+    'sno_internal.feed_positions'::pg_catalog.text, 'INSERT'::pg_catalog.text)";
+
+/// Whether rows of one ID are given back in part.
+const CHECK_GIVEN_BACK: &CStr = c"SELECT sno_internal.check_given_back($1, $2, $3, $4)";
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
+    unsafe {
+        let [name, source, since, key, margin, if_not_exists] = optional(fcinfo);
+        raw::SPI_connect();
+        let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
+        let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
+        let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], true).row(0);
+        let [key, owner] = [1, 2].map(|column| (pg_sys::NAMEOID, row.value(column)));
+        check_rights(source.1.map_or(Oid::INVALID, oid));
+        let feed = name.1.unwrap_or(Datum::null());
+        let known = as_owner(SOURCE, [name, owner], true);
+        if known.count > 0 {
+            let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
+            if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
+                as_owner(DROP, [name, owner], true);
+            } else {
+                let is_of_source = of == source.1;
+                let skips = if_not_exists.is_some_and(|if_not_exists| if_not_exists.value() as u8 != 0);
+                guard(|| exists(feed, skips && is_of_source));
+                raw::SPI_finish();
+                return Datum::null();
+            }
+        }
+        let id_type =
+            query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);
+        let params = [source, key, margin, (id_type, None), since, (id_type, None)];
+        let position = (id_type, query(POSITION, params, true).row(0).value(1));
+        if as_owner(CREATE, [name, owner, source, key, margin, position], true).count == 0 {
+            guard(|| exists(feed, false));
+        }
+        raw::SPI_finish();
+        Datum::null()
+    }
+}
+
+/// That the role may read all columns of a source, and what is below a view: with the caller's `search_path`, as when it reads the feed.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn check_rights(source: Oid) {
+    // SAFETY: after `SPI_connect`, as promised by the caller. A table or view.
+    unsafe {
+        let schema = raw::get_namespace_name(raw::get_rel_namespace(source));
+        let quoted = raw::quote_qualified_identifier(schema, raw::get_rel_name(source));
+        let may_read = query(MAY_READ, [(pg_sys::REGCLASSOID, Some(source.into()))], true).row(0).value(1);
+        if may_read.is_none_or(|may| may.value() as u8 == 0) {
+            guard(|| -> Result<(), Error> { Err(no_rights(quoted)) });
+        }
+        raw::SPI_execute(raw::psprintf(c"SELECT FROM %s LIMIT 0".as_ptr(), quoted), true, 0);
+    }
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    unsafe {
+        let [name, since, after, source] = optional(fcinfo);
+        raw::SPI_connect();
+        let feed = Feed::find(name, source.map(oid), true);
+        if since.is_some() == after.is_some() {
+            guard(|| -> Result<(), Error> {
+                let message = "either a time or an ID must be given";
+                Err(Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message))
+            });
+        }
+        let source = (feed.source != Oid::INVALID).then(|| feed.source.into());
+        let [name, owner] = feed.names();
+        let source = (pg_sys::REGCLASSOID, source);
+        let [position, after] = [feed.position, after].map(|id| (feed.id_type, id));
+        let key = (pg_sys::NAMEOID, Some(feed.key));
+        if after.1.is_some() && feed.was_moved_by_this() {
+            query(CHECK_GIVEN_BACK, [name, source, key, after], true);
+        }
+        let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
+        let to = query(POSITION, [source, key, margin, position, since, after], true).row(0).value(1);
+        if as_owner(SEEK, [name, owner, (feed.id_type, to)], true).count == 0 {
+            guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
+        }
+        feed.forget_failures();
+        raw::SPI_finish();
+        Datum::null()
+    }
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    unsafe {
+        let [name, owner] = optional(fcinfo);
+        raw::SPI_connect();
+        let name = name.unwrap_or_else(|| guard(|| Err(is_null("name of a feed"))));
+        let feed = (pg_sys::TEXTOID, Some(name));
+        let owner = match Meaning::of(name, None, owner, true) {
+            Meaning::One(feed) => feed.owner,
+            Meaning::Several(a, b) => guard(|| Err(several(name, a, b))),
+            Meaning::None => guard(|| Err(missing(name))),
+            // Who owns a table below the source may drop the feed, too, since it holds back what the owner deletes.
+            Meaning::Others(other) => {
+                let rows = query(OF_OWN_TABLES, [feed, (pg_sys::NAMEOID, owner)], true);
+                let of = |number: usize| rows.row(number).value(1).unwrap_or(other);
+                match rows.count {
+                    0 => guard(|| {
+                        Err(of_others(name, other).hint(
+                            "Who owns its source, a table below it, or the extension can also drop it.",
+                        ))
+                    }),
+                    1 => of(0),
+                    _ => {
+                        let (a, b) = (of(0), of(1));
+                        guard(|| Err(several(name, a, b)))
+                    }
+                }
+            }
+        };
+        as_owner(DROP, [feed, (pg_sys::NAMEOID, Some(owner))], true);
+        raw::SPI_finish();
+        Datum::null()
+    }
+}
+
+/// Called by the trigger for a row of a dump, which takes the place of a feed that migrations may have created.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: as above.
+    unsafe {
+        let [name, owner, source_name] = optional(fcinfo);
+        raw::SPI_connect();
+        if query(MAY_RESTORE, [], true).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
+            guard(|| -> Result<(), Error> {
+                let message = "permission denied for table feed_positions";
+                Err(Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message))
+            });
+        }
+        as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], true);
+        let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], true).row(0).value(1);
+        raw::SPI_finish();
+        (*fcinfo).isnull = source.is_none();
+        source.unwrap_or(Datum::null())
+    }
+}
+
+/// Of a feed that is to be created. Inside the guard.
+fn exists(feed: Datum, skips: bool) -> Result<(), Error> {
+    let message = format!("feed \"{}\" already exists", shown(feed));
+    if !skips {
+        return Err(Error::new(SqlState::ERRCODE_DUPLICATE_OBJECT, message));
+    }
+    Error::new(SqlState::ERRCODE_DUPLICATE_OBJECT, message + ", skipping").notice();
+    Ok(())
+}
+
+unsafe fn no_rights(source: *const c_char) -> Error {
+    // SAFETY: a text.
+    let source = unsafe { text(source) };
+    let message = format!("permission denied for \"{source}\"");
+    Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message).detail("A feed returns all columns.")
+}

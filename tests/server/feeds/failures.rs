@@ -1,0 +1,176 @@
+//! What fails is counted by the server, and tried again alone.
+
+use std::time::{Duration, Instant};
+
+use sno_tests::postgres::Client;
+use sno_tests::{Mode, Server, Sql as _, code, text};
+
+use super::{INSERT, SETUP, next_tick, server};
+
+fn peek(client: &mut Client) -> String {
+    text(client, "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_peek_feed('feed', NULL::items, 4)")
+}
+
+fn advance(client: &mut Client, n: i32) {
+    client.run(&format!("SELECT sno_advance_feed('feed', (SELECT id FROM items WHERE n = {n}))"));
+}
+
+/// Says that rows from one number up to another have failed, and returns how often.
+fn fail(client: &mut Client, first: i32, last: i32, pause: &str) -> String {
+    let id = |n| format!("(SELECT id FROM items WHERE n = {n})");
+    let upto = if last == first { "NULL".to_owned() } else { id(last) };
+    text(client, &format!("SELECT sno_fail_feed('feed', {}, 'error of {first}', {upto}, {pause})", id(first)))
+}
+
+/// What the list of feeds says.
+fn shown(client: &mut Client) -> String {
+    text(
+        client,
+        "SELECT concat_ws(' ', (SELECT n FROM items WHERE id = failing), attempts, last_error, failing_since <= now(), retry_at IS NULL)
+         FROM sno_feeds WHERE feed = 'feed'",
+    )
+}
+
+/// The rows before it come together, then it alone, until it is passed.
+#[test]
+fn a_row_that_fails() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1), (2), (3), (4), (5), (6), (7), (8)"));
+    next_tick();
+    assert_eq!(peek(&mut client), "1 2 3 4");
+    assert_eq!(shown(&mut client), "t");
+    assert_eq!(fail(&mut client, 3, 3, "'0'"), "1");
+    assert_eq!(shown(&mut client), "3 1 error of 3 t f");
+    assert_eq!(peek(&mut client), "1 2");
+    // Not for a call that moves the feed by itself.
+    let read = "BEGIN; SELECT string_agg(n::text, ' ') FROM sno_feed('feed', NULL::items); ROLLBACK";
+    assert_eq!(text(&mut client, read), "1 2 3 4 5 6 7 8");
+    advance(&mut client, 2);
+    assert_eq!(peek(&mut client), "3");
+    for attempts in ["2", "3"] {
+        assert_eq!(fail(&mut client, 3, 3, "'0'"), attempts);
+    }
+    // A row behind it is not counted before it is the first one, a row before it is.
+    assert_eq!(fail(&mut client, 6, 6, "'0'"), "0");
+    assert_eq!(shown(&mut client), "3 3 error of 3 t f");
+    // Over a crash, and by any consumer.
+    server.stop(Mode::Immediate);
+    server.start();
+    let mut client = server.connect();
+    assert_eq!(fail(&mut client, 3, 3, "'0'"), "4");
+    advance(&mut client, 3);
+    assert_eq!(shown(&mut client), "t");
+    for n in ["4", "5", "6"] {
+        assert_eq!(peek(&mut client), n);
+        advance(&mut client, n.parse().unwrap());
+    }
+    assert_eq!(peek(&mut client), "7 8");
+    // What was passed is not counted, nor kept.
+    assert_eq!(fail(&mut client, 6, 6, "'0'"), "0");
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_internal.feed_failures"), "0");
+    assert_eq!(fail(&mut client, 7, 7, "'0'"), "1");
+    assert_eq!(fail(&mut client, 8, 8, "'0'"), "0");
+    client.run("SELECT sno_seek_feed('feed', '-infinity')");
+    assert_eq!(peek(&mut client), "1 2 3 4");
+    assert_eq!(fail(&mut client, 1, 1, "'0'"), "1");
+    client.run("SELECT sno_drop_feed('feed')");
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_internal.feed_failures"), "0");
+}
+
+/// Which of several rows has failed is not known, so they come one by one.
+#[test]
+fn rows_that_fail_together() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1), (2), (3), (4), (5), (6)"));
+    next_tick();
+    assert_eq!(fail(&mut client, 2, 4, "'0'"), "0");
+    assert_eq!(shown(&mut client), "2 0 error of 2 t f");
+    assert_eq!(peek(&mut client), "1");
+    advance(&mut client, 1);
+    assert_eq!(peek(&mut client), "2");
+    assert_eq!(fail(&mut client, 2, 2, "'0'"), "1");
+    // Of a consumer that has got them before.
+    assert_eq!(fail(&mut client, 2, 3, "'0'"), "0");
+    assert_eq!(fail(&mut client, 2, 2, "'0'"), "2");
+    advance(&mut client, 2);
+    assert_eq!(peek(&mut client), "3");
+    advance(&mut client, 3);
+    assert_eq!(peek(&mut client), "4");
+    assert_eq!(fail(&mut client, 4, 4, "'0'"), "1");
+    // Deleted meanwhile.
+    client.run("DELETE FROM items WHERE n = 4");
+    assert_eq!(peek(&mut client), "5");
+    advance(&mut client, 5);
+    assert_eq!(peek(&mut client), "6");
+    assert_eq!(shown(&mut client), "t");
+    let backwards = "SELECT sno_fail_feed('feed', max(id), upto => min(id)) FROM items";
+    assert_eq!(code(&mut client, &format!("{INSERT} (7); {backwards}")), "22023");
+    assert_eq!(
+        code(&mut client, "SELECT sno_fail_feed('feed', max(id), pause => '-1 s') FROM items"),
+        "22023"
+    );
+    assert_eq!(code(&mut client, "SELECT sno_fail_feed('feed', NULL)"), "22004");
+}
+
+/// No consumer gets it before its time, longer after each failure, or as long as one says; waits end then.
+#[test]
+fn pauses() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1), (2)"));
+    next_tick();
+    let pause = |client: &mut Client| -> f64 {
+        text(client, "SELECT extract(epoch FROM retry_at - clock_timestamp()) FROM sno_feeds")
+            .parse()
+            .unwrap()
+    };
+    for (attempts, longest) in [(1, 0.1), (2, 0.2), (3, 0.4), (4, 0.8)] {
+        assert_eq!(fail(&mut client, 1, 1, "NULL"), attempts.to_string());
+        let pause = pause(&mut client);
+        assert!(pause <= longest && pause > longest / 2.0 - 0.05, "{attempts}: {pause}");
+    }
+    assert_eq!(peek(&mut client), "");
+    let begin = Instant::now();
+    assert_eq!(text(&mut client, "CALL sno_wait_feed('feed', '0.1 s')"), "f");
+    assert_eq!(text(&mut client, "CALL sno_wait_feed('feed', '10 s')"), "t");
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert_eq!(peek(&mut client), "1");
+    (0..20).for_each(|_| drop(fail(&mut client, 1, 1, "NULL")));
+    assert!(pause(&mut client) <= 10.0);
+    // Another consumer passes it meanwhile.
+    fail(&mut client, 1, 1, "'1 day'");
+    assert!(pause(&mut client) > 86_000.0);
+    let waited = std::thread::scope(|scope| {
+        let wait = scope.spawn(|| text(&mut server.connect(), "CALL sno_wait_feed('feed', '20 s')"));
+        std::thread::sleep(Duration::from_millis(300));
+        advance(&mut client, 1);
+        wait.join().unwrap()
+    });
+    assert_eq!((waited.as_str(), peek(&mut client).as_str()), ("t", "2"));
+    // A failure during a wait, which ends when the time is there.
+    fail(&mut client, 2, 2, "'0.5 s'");
+    assert_eq!(text(&mut client, "CALL sno_wait_feed('feed', '20 s')"), "t");
+    assert_eq!(peek(&mut client), "2");
+}
+
+/// Who may not use the feed sees that it fails, and not what the error says.
+#[test]
+fn errors_are_for_who_may_use_the_feed() {
+    let server = Server::builder().start();
+    server.run(SETUP);
+    let mut client = server.connect();
+    client.run(&format!(
+        "CREATE ROLE alice LOGIN; CREATE ROLE carol LOGIN IN ROLE alice; CREATE ROLE bob LOGIN IN ROLE pg_read_all_data;
+         GRANT SELECT ON items TO PUBLIC; SELECT sno_drop_feed('feed'); {INSERT} (1)"
+    ));
+    server.connect_as("alice").run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    client.run("SELECT sno_fail_feed('feed', id, repeat('secret', 1000)) FROM items");
+    for (role, expected) in [("alice", "1000"), ("carol", "1000"), ("postgres", "1000"), ("bob", "")] {
+        let read = "SELECT concat(length(last_error)) FROM sno_feeds WHERE failing IS NOT NULL";
+        assert_eq!(text(&mut server.connect_as(role), read), expected, "{role}");
+    }
+    let dump = server.command("pg_dump").output().unwrap();
+    assert!(dump.status.success() && !String::from_utf8_lossy(&dump.stdout).contains("secret"));
+}
