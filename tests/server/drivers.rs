@@ -27,7 +27,12 @@ fn command(language: &str, program: &Path, address: &str) -> Command {
     let mut command = match language {
         // The interpreter, Go, and where all libraries are come from dev/test-drivers.
         "python" => Command::new(env::var_os("PYTHON").expect("PYTHON, from dev/test-drivers")),
-        "node" => Command::new("node"),
+        // As Jest, which has a `require` of its own.
+        "node" => {
+            let mut node = Command::new("node");
+            node.arg("--no-experimental-require-module");
+            node
+        }
         "ruby" => Command::new("/usr/bin/ruby"),
         "java" => Command::new("java"),
         "go" => Command::new("go"),

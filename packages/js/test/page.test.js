@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { inlined } from './inline.js'
+import { inlined } from './prepack.js'
 
 const CHROMIUM = process.env.CHROMIUM ?? 'chromium'
 const skip = spawnSync(CHROMIUM, ['--version']).error && `needs ${CHROMIUM}`
