@@ -17,7 +17,7 @@ export interface Options<Row, C> {
    * could not be read has the texts that the server sent.
    */
   onPoison?: (row: Row, error: unknown, client: C) => unknown
-  /** How many seconds a wait for new rows lasts; 30 by default. */
+  /** How many seconds a wait for new rows lasts; 2 by default. The server goes on with a wait whose consumer has ended. */
   timeout?: number
   /** Stops the consumer: after the row that is being handled. */
   signal?: AbortSignal

@@ -1,5 +1,4 @@
 // A consumer of a feed, with node-postgres: it waits, reads, connects again, stops; the application handles rows.
-import { connect as connectSocket } from 'node:net'
 import { fromBytes, toBytes } from './index.js'
 
 // The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
@@ -59,8 +58,6 @@ class Session {
   lost = false
   reason = null
   status = null
-  // Whether nobody waits any more for a statement.
-  isBusy = false
 
   constructor (client) {
     this.client = client
@@ -76,21 +73,9 @@ class Session {
     client.connection.on('errorMessage', () => { if (this.status === 'T') this.status = 'E' })
   }
 
-  /** Asks the server to end the statement: it would not notice that nobody waits for it. */
-  cancel () {
-    const { host, port, processID, secretKey } = this.client
-    const request = Buffer.alloc(16)
-    ;[16, 80877102, processID, secretKey].forEach((number, place) => request.writeInt32BE(number | 0, place * 4))
-    const socket = connectSocket(host?.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port })
-    socket.on('error', () => {})
-    socket.end(request)
-    return within(1000, new Promise(resolve => socket.on('close', resolve))).then(() => socket.destroy())
-  }
-
-  /** An open transaction is rolled back by it. */
+  /** An open transaction is rolled back by it. The server notices it after a statement, of which the longest is a wait. */
   async close () {
     this.lost = true
-    if (this.isBusy) await this.cancel()
     await within(100, this.client.end().catch(() => {}))
     this.client.connection.stream.destroy()
   }
@@ -147,8 +132,7 @@ class Consumer {
     if (isStoppable && this.signal?.aborted) throw STOPPED
     const answer = this.session.client.query(query, ...typeof query === 'string' ? [values] : [])
     return await limited(answer, this.timeout + PATIENCE, this.signal, isStoppable).catch(error => {
-      this.session.isBusy = error === STOPPED || error === SILENT
-      this.session.lost ||= this.session.isBusy
+      this.session.lost ||= error === STOPPED || error === SILENT
       throw error
     })
   }
@@ -166,7 +150,6 @@ class Consumer {
     this.session = new Session(client)
     const { rows: [{ format: server }] } = await this.query(true, SERVER)
     if (this.session.status !== 'I') throw new Error('the new connection has an open transaction')
-    this.hasConnected = true
     this.logger.info?.(`feed ${this.feed}: reads ${this.source} in batches of ${this.batchSize}, ${server}`)
   }
 
@@ -174,7 +157,7 @@ class Consumer {
   async transaction () {
     const batch = this.batch = { keys: [] }
     await this.query(true, BEGIN)
-    batch.isBegun = true
+    batch.isBegun = this.hasConnected = true
     const types = { getTypeParser: () => value => value }
     const text = `SELECT * FROM sno_feed($1, NULL::${this.source}, $2)`
     const { fields, rows } = await this.query(true, { text, values: [this.feed, this.limit], rowMode: 'array', types })
@@ -285,6 +268,8 @@ class Consumer {
 
   /** Throws an error that does not go away: of the first connection, or another one than those of AGAIN, if it comes twice in a row. */
   check (error) {
+    // In PgBouncer's statement mode, the first BEGIN is an error.
+    this.hasConnected ||= this.session !== null && error?.code !== '08P01'
     const isLost = this.session?.lost ?? !/^\d/.test(error?.code)
     const isStandby = !this.batch.isBegun && error?.code === '0A000'
     const isOther = !(isLost || isTransient(error) || isStandby)
@@ -305,7 +290,7 @@ function previous (id) {
 }
 
 export async function consume (connect, feed, source, handler, options = {}) {
-  const { key = 'id', batchSize = 100, batches = false, attempts = 5, onPoison, timeout = 30, signal, logger = console, ...others } = options
+  const { key = 'id', batchSize = 100, batches = false, attempts = 5, onPoison, timeout = 2, signal, logger = console, ...others } = options
   for (const name of Object.keys(others)) throw new TypeError(`consume has no option "${name}"`)
   if (!(batchSize >= 1 && attempts >= 1 && timeout > 0)) throw new RangeError('batch size, attempts and timeout must be positive')
   await new Consumer({ connect, feed, source, handler, key, batchSize, batches, attempts, onPoison, timeout, signal, logger }).run()

@@ -9,7 +9,7 @@ use sno_tests::postgres::{Config, NoTls};
 use sno_tests::{Server, Sql as _, as_server, give_to_server, in_parallel, skip, text, wait_until};
 use tempfile::TempDir;
 
-/// In transaction mode, with few connections, which last for a second. Ends with the test.
+/// With few connections, which last for a second. Ends with the test.
 pub(crate) struct Bouncer {
     process: Child,
     pub(crate) folder: TempDir,
@@ -18,8 +18,12 @@ pub(crate) struct Bouncer {
 impl Bouncer {
     pub(crate) const PORT: u16 = 6432;
 
-    /// None if it is not installed.
+    /// In transaction mode. None if it is not installed.
     pub(crate) fn start(server: &Server) -> Option<Self> {
+        Self::start_in(server, "transaction")
+    }
+
+    pub(crate) fn start_in(server: &Server, mode: &str) -> Option<Self> {
         let program = Path::new("/usr/sbin/pgbouncer");
         if !program.exists() {
             skip("PgBouncer is not installed");
@@ -28,7 +32,7 @@ impl Bouncer {
         let folder = tempfile::Builder::new().prefix("b").tempdir_in(server.socket_folder()).unwrap();
         let (path, port) = (folder.path().display(), Self::PORT);
         let conf = format!(
-            "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\npool_mode = transaction\ndefault_pool_size = 3\n\
+            "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\npool_mode = {mode}\ndefault_pool_size = 3\n\
              server_lifetime = 1\nignore_startup_parameters = extra_float_digits,options\nauth_type = any\nlisten_addr =\n\
              listen_port = {port}\nunix_socket_dir = {path}\nlogfile = {path}/log\n",
             server.socket_folder().display(),
@@ -39,6 +43,10 @@ impl Bouncer {
         let process = as_server(program).arg("-q").arg(folder.path().join("conf")).spawn().unwrap();
         wait_until("PgBouncer's socket", || folder.path().join(format!(".s.PGSQL.{port}")).exists());
         Some(Self { process, folder })
+    }
+
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_none()
     }
 }
 

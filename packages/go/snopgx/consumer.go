@@ -41,7 +41,7 @@ type Options[T any] struct {
 	// OnPoison is called in the transaction that passes a row that is poison. Without it, the handler's error is returned. If the row
 	// could not be scanned, it is the zero value, and err is an *Unreadable.
 	OnPoison func(ctx context.Context, tx Tx, row T, err error) error
-	// Timeout is how long a wait for new rows lasts: 30 seconds by default.
+	// Timeout is how long a wait for new rows lasts: 2 seconds by default. The server goes on with a wait whose consumer has ended.
 	Timeout time.Duration
 	// Logger is slog.Default() by default.
 	Logger *slog.Logger
@@ -147,7 +147,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 	options.Key = cmp.Or(options.Key, "id")
 	options.BatchSize = cmp.Or(options.BatchSize, 100)
 	options.Attempts = cmp.Or(options.Attempts, 5)
-	options.Timeout = cmp.Or(options.Timeout, 30*time.Second)
+	options.Timeout = cmp.Or(options.Timeout, 2*time.Second)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	c := &consumer[T]{Options: options, feed: feed, source: source, scan: scan, handler: handler, batches: batches,
 		pause: firstPause, failures: map[place]tried{}, limit: options.BatchSize}
@@ -214,7 +214,6 @@ func (c *consumer[T]) open(ctx context.Context, connect func(context.Context) (*
 		c.conn = nil
 		return err
 	}
-	c.hasConnected = true
 	if c.conn.PgConn().TxStatus() != 'I' {
 		return &final{errors.New("the new connection has an open transaction")}
 	}
@@ -233,7 +232,7 @@ func (c *consumer[T]) batch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.isBegun = true
+	c.isBegun, c.hasConnected = true, true
 	query := fmt.Sprintf("SELECT * FROM sno_feed($1, NULL::%s, $2)", c.source)
 	result, err := tx.Query(limited, query, pgx.QueryExecModeDescribeExec, c.feed, c.limit)
 	if err != nil {
@@ -355,6 +354,8 @@ func (c *consumer[T]) note(failure *failed) error {
 // check returns an error that does not go away: of the first connection, or another one than those of again, if it comes twice in a row.
 func (c *consumer[T]) check(err error) error {
 	var handler *lost
+	// In PgBouncer's statement mode, the first BEGIN is an error.
+	c.hasConnected = c.hasConnected || c.conn != nil && state(err) != "08P01"
 	isStandby := !c.isBegun && state(err) == "0A000"
 	isOther := !errors.As(err, &handler) && !c.isTransient(err) && !isStandby
 	if !c.hasConnected || isOther && c.hasOtherError {

@@ -66,7 +66,7 @@ def consume(
     batches: bool = False,
     attempts: int = 5,
     on_poison: Callable[[Any, Exception, psycopg.Connection[Any]], object] | None = None,
-    timeout: float = 30.0,
+    timeout: float = 2.0,
     stop: threading.Event | None = None,
     logger: logging.Logger = logging.getLogger("sno"),
 ) -> None:
@@ -78,7 +78,8 @@ def consume(
 
     A row that fails `attempts` times is poison: the rows before it are committed, then the error is raised, or `on_poison(row, error,
     connection)` is called in the transaction that passes the row. A row that could not be read is an `Unreadable` there. `key` is the
-    column by which the feed is read. `timeout` is how many seconds a wait for new rows lasts.
+    column by which the feed is read. `timeout` is how many seconds a wait for new rows lasts; the server
+    goes on with a wait whose consumer has ended.
     """
     taker = _Taker(stop)
     options = key, batch_size, batches, attempts, on_poison, timeout, stop, logger
@@ -102,7 +103,7 @@ async def consume_async(
     batches: bool = False,
     attempts: int = 5,
     on_poison: Callable[[Any, Exception, psycopg.AsyncConnection[Any]], Awaitable[object]] | None = None,
-    timeout: float = 30.0,
+    timeout: float = 2.0,
     stop: asyncio.Event | None = None,
     logger: logging.Logger = logging.getLogger("sno"),
 ) -> None:
@@ -169,7 +170,6 @@ class _Consumer:
     async def _open(self) -> None:
         self.keys = []
         self.connection = await self._own(self.connect, True)
-        self.has_connected = True
         if self._status() != TransactionStatus.IDLE:
             raise ValueError("the new connection has an open transaction")
         await self.take(lambda: self.connection.set_autocommit(True))
@@ -189,7 +189,7 @@ class _Consumer:
         """The rows of one transaction; or a wait, if there are none."""
         self.is_begun, self.keys = False, []
         await self._execute(_BEGIN, is_stoppable=True)
-        self.is_begun = True
+        self.is_begun = self.has_connected = True
         cursor = self.connection.cursor()
         query = f"SELECT * FROM sno_feed(%s, NULL::{self.source}, %s)"
         await self._own(lambda: cursor.execute(query, [self.feed, self.limit]), True)
@@ -283,6 +283,8 @@ class _Consumer:
     def _check(self, error: Exception) -> None:
         """Raises an error that does not go away: of the first connection, or another one than those of _AGAIN, if it comes twice in a row."""
         cause = error.__cause__ if isinstance(error, _Lost) else error
+        # In PgBouncer's statement mode, the first BEGIN is an error.
+        self.has_connected = self.has_connected or self.connection is not None and _state(cause) != "08P01"
         is_standby = not self.is_begun and _state(cause) == "0A000"
         is_other = not (cause is not error or _is_transient(error) or is_standby)
         if not self.has_connected or is_other and self.has_other_error:
@@ -318,11 +320,6 @@ def _value(cursor: Any, index: int, place: int) -> Any:
 def _previous(key: str) -> str:
     """The ID before an ID."""
     return Sno.from_bytes(max(int.from_bytes(bytes(Sno(key)), "big") - 1, 0).to_bytes(10, "big"))
-
-
-def _cancel(connection: Any) -> None:
-    with suppress(psycopg.Error):
-        connection.cancel_safe(timeout=1)
 
 
 def _cut(connection: Any) -> None:
@@ -376,11 +373,9 @@ class _Taker:
         if future.done():
             return _checked(future.result())
         if call:
-            # The connection is cut if the server does not cancel.
             if connection is not None:
-                threading.Thread(target=_cancel, args=[connection], daemon=True).start()
-                if not wait([future], 1).done:
-                    _cut(connection)
+                _cut(connection)
+                wait([future], 1)
             self.calls.put(None)
             self._start()
         if is_stopped:

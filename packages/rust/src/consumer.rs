@@ -173,16 +173,11 @@ impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consu
         loop {
             (self.is_begun, self.has_rows) = (false, false);
             let Err(trouble) = self.work(&mut session).await else { continue };
-            let token = session.as_ref().map(|session: &Session| session.client.cancel_token());
-            if let (Trouble::Stopped | Trouble::Silent, Some(token)) = (&trouble, token) {
-                // The server would not notice that nobody waits for it.
-                let _ = timeout(Duration::from_secs(1), token.cancel_query(self.tls.clone())).await;
-            }
             let reason = match &mut session {
                 Some(Session { client, connection }) if client.is_closed() => connection.await.ok().flatten(),
                 _ => None,
             };
-            let is_lost = session.as_ref().is_none_or(|session| session.client.is_closed());
+            let is_lost = session.as_ref().is_none_or(|session: &Session| session.client.is_closed());
             match trouble {
                 Trouble::Stopped => return Ok(()),
                 Trouble::Final(error) => return Err(error),
@@ -230,11 +225,12 @@ impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consu
     async fn open(&mut self) -> Result<Session, Trouble> {
         let (client, connection) = self.own(true, self.config.connect(self.tls.clone())).await?;
         let session = Session { client, connection: tokio::spawn(async { connection.await.err() }) };
-        self.has_connected = true;
         // The driver looks up types that it does not know, which it cannot in a transaction that has failed by then. It prepares
         // statements for that: through PgBouncer they need a transaction, and names that no other client has left on the server.
         let types = format!("SELECT (NULL::{}).*", self.source);
         self.own(true, session.client.batch_execute("BEGIN; DEALLOCATE ALL")).await?;
+        // In PgBouncer's statement mode, the first BEGIN is an error.
+        self.has_connected = true;
         self.own(true, session.client.query_typed(&types, &[])).await?;
         self.own(true, session.client.batch_execute("COMMIT")).await?;
         let rows = self.own(true, session.client.query_typed(SERVER, &[])).await?;

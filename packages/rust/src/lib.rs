@@ -44,7 +44,7 @@ pub struct Options {
     pub batch_size: u16,
     /// How often the handler may fail at a row before that is poison: 5 by default.
     pub attempts: u32,
-    /// How long a wait for new rows lasts: 30 seconds by default.
+    /// How long a wait for new rows lasts: 2 seconds by default. The server goes on with a wait whose consumer has ended.
     pub timeout: Duration,
     /// Called in the transaction that passes a row that is poison. Without it, the handler's error is returned.
     pub on_poison: Option<OnPoison>,
@@ -52,7 +52,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let timeout = Duration::from_secs(30);
+        let timeout = Duration::from_secs(2);
         Self { key: "id".into(), batch_size: 100, attempts: 5, timeout, on_poison: None }
     }
 }

@@ -220,17 +220,25 @@ pub(super) fn another_isolation_level(language: Language) {
 
 pub(super) fn pgbouncer(language: Language) {
     let case = Case::new(language);
-    let Some(bouncer) = Bouncer::start(&case.server) else { return };
-    let (folder, port) = (bouncer.folder.path().to_str().unwrap(), Bouncer::PORT.to_string());
-    let through = [("PGHOST", folder), ("PGPORT", &port)];
-    let consumers =
-        [&["pgbouncer"][..], &["pgbouncer", "batches"]].map(|options| case.start_with(options, &through));
+    let Some(mut bouncer) = Bouncer::start(&case.server) else { return };
+    let port = Bouncer::PORT.to_string();
+    let start = |bouncer: &Bouncer, options| {
+        let folder = bouncer.folder.path().to_str().unwrap();
+        case.start_with(options, &[("PGHOST", folder), ("PGPORT", &port)])
+    };
+    let consumers = [&["pgbouncer"][..], &["pgbouncer", "batches"]].map(|options| start(&bouncer, options));
     for _ in 0..20 {
         case.insert(&["fail 1"]);
         thread::sleep(Duration::from_millis(100));
     }
     case.assert_equal();
+    // While they wait. A cancel request can end PgBouncer 1.18.
+    thread::sleep(Duration::from_millis(300));
     consumers.into_iter().for_each(|consumer| {
         consumer.stop();
     });
+    assert!(bouncer.is_alive());
+    drop(bouncer);
+    let bouncer = Bouncer::start_in(&case.server, "statement").unwrap();
+    start(&bouncer, &["pgbouncer"]).assert_fails("");
 }
