@@ -83,6 +83,9 @@ test-upgrade: ## run pg_upgrade from PG=15 to TO=18
 test-replication: ## replicate between servers, with pglogical, too; decode with wal2json
 	@dev/test-on replication
 
+test-monitoring: ## bring servers into the state of each alert, with postgres_exporter and promtool
+	@dev/test-on monitoring
+
 test-patroni: ## change the primary of a cluster under Patroni, under load: no ID twice, no row missed by a feed
 	@dev/test-on patroni
 

@@ -2,48 +2,87 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::process::Command;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, in_parallel, skip, text};
+use sno_tests::{Mode, Server, Sql as _, in_parallel, skip, text, wait_until};
+
+const EXPORTER: &str = "prometheus-postgres-exporter";
 
 fn file(name: &str) -> String {
     fs::read_to_string(format!("{}/../docs/monitoring/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The metrics of a server, as an exporter calls them, with their values; of the clock, how far it is ahead.
-fn scrape(client: &mut Client, instance: &str) -> Vec<(String, f64)> {
-    let file = file("queries.yaml");
-    let mut metrics = Vec::new();
-    let mut blocks = file.split("  query: |\n");
-    let name = |text: &str| text.trim_end().trim_end_matches(':').rsplit('\n').next().unwrap().to_owned();
-    let mut block = name(blocks.next().unwrap());
-    for rest in blocks {
-        let (query, rest) = rest.split_once("  metrics:\n").unwrap();
-        let labels: Vec<&str> = rest
-            .lines()
-            .filter(|line| line.contains("usage: LABEL"))
-            .map(|line| line[6..].split(':').next().unwrap())
-            .collect();
-        for row in client.query(query, &[]).unwrap() {
-            let mut place = format!("instance=\"{instance}\"");
-            for label in &labels {
-                write!(place, ",{label}=\"{}\"", row.get::<_, String>(*label)).unwrap();
-            }
-            for column in
-                row.columns().iter().map(|column| column.name()).filter(|name| !labels.contains(name))
-            {
-                let mut value: f64 = row.get(column);
-                if column == "clock_seconds" {
-                    value -= SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
-                }
-                metrics.push((format!("{block}_{column}{{{place}}}"), value));
-            }
-        }
-        block = name(rest);
+/// Whether all programs are installed: Debian's packages prometheus and prometheus-postgres-exporter have them.
+fn has_programs() -> bool {
+    let missing =
+        ["promtool", EXPORTER].iter().any(|program| Command::new(program).arg("--version").output().is_err());
+    if missing {
+        skip("promtool and prometheus-postgres-exporter are not installed: make test-monitoring");
     }
-    metrics
+    !missing
+}
+
+/// `postgres_exporter` of a server, with our queries alone. Prometheus would call it by a name.
+struct Exporter<'a> {
+    process: Child,
+    port: u16,
+    instance: &'a str,
+}
+
+impl<'a> Exporter<'a> {
+    fn start(server: &Server, instance: &'a str, database: &str, options: &[&str]) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!(
+            "host={} port={} user=postgres dbname={database} sslmode=disable",
+            server.socket_folder().display(),
+            server.port()
+        );
+        let queries = format!("{}/../docs/monitoring/queries.yaml", env!("CARGO_MANIFEST_DIR"));
+        let process = Command::new(EXPORTER)
+            .args(["--disable-default-metrics", "--disable-settings-metrics", "--log.level=error"])
+            .args([
+                format!("--web.listen-address=127.0.0.1:{port}"),
+                format!("--extend.query-path={queries}"),
+            ])
+            .args(["--no-collector.database", "--no-collector.bgwriter"])
+            .args(options)
+            .env("DATA_SOURCE_NAME", address)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let exporter = Self { process, port, instance };
+        wait_until("the exporter answers", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        exporter
+    }
+
+    /// The metrics with their values; of the clock, how far it is ahead.
+    fn scrape(&self) -> Vec<(String, f64)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.0 200"), "{answer}");
+        let metrics = answer.lines().filter(|line| line.starts_with("sno_")).map(|line| {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            let (start, mut value) = (name.strip_suffix('}').unwrap(), value.parse::<f64>().unwrap());
+            if name.starts_with("sno_clock_seconds") {
+                value -= SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+            }
+            (format!("{start},instance=\"{}\"}}", self.instance), value)
+        });
+        metrics.collect()
+    }
+}
+
+impl Drop for Exporter<'_> {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// Which alerts of `alerts.yaml` fire ten minutes after the first values have become the second ones.
@@ -62,8 +101,11 @@ fn alerts(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<String> {
         };
         writeln!(series, "      - {{series: '{name}', values: '{values}'}}").unwrap();
     }
+    for (name, value) in before.iter().filter(|(name, _)| !after.iter().any(|(same, _)| same == name)) {
+        writeln!(series, "      - {{series: '{name}', values: '{value}x5 stale'}}").unwrap();
+    }
     let names: Vec<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
-    assert_eq!(names.len(), 13);
+    assert!(names.len() >= 14);
     let mut test = format!(
         "rule_files: [alerts.yaml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n{series}    alert_rule_test:\n"
     );
@@ -88,8 +130,8 @@ fn alerts(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<String> {
 /// It fires from a minute on, in both directions, and while the clock is wrong.
 #[test]
 fn a_clock_that_is_wrong() {
-    if Command::new("promtool").arg("--version").output().is_err() {
-        return skip("promtool, of Debian's package prometheus, is not installed");
+    if !has_programs() {
+        return;
     }
     let clock = |ahead: f64| [("sno_clock_seconds{instance=\"one\"}".to_owned(), ahead)];
     for (before, after, fires) in
@@ -98,12 +140,19 @@ fn a_clock_that_is_wrong() {
         let fired = alerts(&clock(before), &clock(after));
         assert_eq!(fired.is_empty(), !fires, "{before} {after}: {fired:?}");
     }
+    // The IDs of a clock that is slow are ahead of it, and not of the time.
+    let slow = [clock(-70.0), [("sno_ahead_seconds{instance=\"one\"}".to_owned(), 70.0)]].concat();
+    assert_eq!(alerts(&slow, &slow), ["SnoClockIsWrong"]);
 }
 
 /// What the server's metrics and views show is the same in each of its databases: of a clock that was fast while a feed of one was read.
 #[test]
 fn figures_of_the_server_are_those_of_all_databases() {
-    let server = Server::builder().faketime(true).start();
+    if !has_programs() {
+        return;
+    }
+    // With this number there are many generators: the exporter does not share one.
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "42").start();
     server.run("CREATE DATABASE other");
     let [mut one, mut other] = ["postgres", "other"].map(|database| server.connect_to(database));
     other.run("CREATE EXTENSION sno");
@@ -114,10 +163,10 @@ fn figures_of_the_server_are_those_of_all_databases() {
     one.run("SELECT pg_sleep(0.01)");
     one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
     server.set_clock("+0");
-    let metrics = [&mut one, &mut other].map(|client| {
-        let mut metrics = scrape(client, "one");
-        // Those of the server.
-        metrics.retain(|(name, _)| !name.starts_with("sno_feed_"));
+    let metrics = ["postgres", "other"].map(|database| {
+        let mut metrics = Exporter::start(&server, "one", database, &[]).scrape();
+        // Those of the server. Whether an ID can be generated is asked in one.
+        metrics.retain(|(name, _)| !name.starts_with("sno_feed_") && !name.starts_with("sno_generation"));
         metrics
     });
     assert_eq!(metrics[0].len(), metrics[1].len());
@@ -154,11 +203,11 @@ fn each_alert_has_its_row_and_its_page() {
 
 #[test]
 fn each_alert_fires_on_a_server_in_its_state() {
-    let check = Command::new("promtool")
-        .args(["check", "rules"])
-        .arg(format!("{}/../docs/monitoring/alerts.yaml", env!("CARGO_MANIFEST_DIR")))
-        .output();
-    let Ok(check) = check else { return skip("promtool, of Debian's package prometheus, is not installed") };
+    if !has_programs() {
+        return;
+    }
+    let rules = format!("{}/../docs/monitoring/alerts.yaml", env!("CARGO_MANIFEST_DIR"));
+    let check = Command::new("promtool").args(["check", "rules", &rules]).output().unwrap();
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     let probe = Server::builder().start();
     if probe.connect().batch_execute("SELECT query_to_xml('SELECT 1', false, false, '')").is_err() {
@@ -183,13 +232,11 @@ fn each_alert_fires_on_a_server_in_its_state() {
         server
     };
     let (one, other) = (start("42"), start("43"));
-    let both = |one: &Server, other: &Server| {
-        let mut metrics = scrape(&mut one.connect(), "one");
-        metrics.extend(scrape(&mut other.connect(), "other"));
-        metrics
-    };
-    let well = both(&one, &other);
-    assert_eq!(well.len(), 2 * 14, "{well:?}");
+    let exporters = [(&one, "one"), (&other, "other")]
+        .map(|(server, name)| Exporter::start(server, name, "postgres", &[]));
+    let both = || exporters.iter().flat_map(Exporter::scrape).collect::<Vec<_>>();
+    let well = both();
+    assert_eq!(well.len(), 2 * 16, "{well:?}");
     // What the dashboard draws is measured.
     let dashboard = file("dashboard.json");
     let drawn: Vec<&str> = dashboard
@@ -209,22 +256,21 @@ fn each_alert_fires_on_a_server_in_its_state() {
     // Two with one number; one without, beside another.
     one.configure("sno.partition_prefix", "43");
     one.reload();
-    let same = both(&one, &other);
+    let same = both();
     assert_eq!(alerts(&same, &same), ["SnoSameNumber"]);
     one.configure("sno.partition_prefix", "auto");
     one.reload();
-    let auto = both(&one, &other);
+    let auto = both();
     assert_eq!(alerts(&auto, &auto), ["SnoNoNumber"]);
-    let alone = scrape(&mut one.connect(), "one");
+    let alone = exporters[0].scrape();
     assert_eq!(alerts(&alone, &alone), Vec::<String>::new());
     one.configure("sno.partition_prefix", "42");
     one.reload();
 
     // From here on one server is enough, whose clock is wrong.
-    let scrape = |server: &Server| scrape(&mut server.connect(), "one");
-    let mut before = scrape(&one);
-    let mut then = |server: &Server| {
-        let after = scrape(server);
+    let mut before = exporters[0].scrape();
+    let mut then = || {
+        let after = exporters[0].scrape();
         let mut fired = alerts(&std::mem::replace(&mut before, after.clone()), &after);
         let at = fired.iter().position(|name| name == "SnoClockIsWrong").expect("the clock is wrong");
         fired.remove(at);
@@ -233,15 +279,15 @@ fn each_alert_fires_on_a_server_in_its_state() {
     // A feed that nobody reads; one that is read, but held back; partitions that end.
     one.set_clock("+90");
     one.run("INSERT INTO events DEFAULT VALUES");
-    assert_eq!(then(&one), ["SnoFeedNotRead", "SnoFeedLate"]);
+    assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate"]);
     let mut open = one.connect();
     open.run("BEGIN; INSERT INTO events DEFAULT VALUES");
     one.set_clock("+180");
     one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
-    assert_eq!(then(&one), ["SnoFeedLate"]);
+    assert_eq!(then(), ["SnoFeedLate"]);
     open.run("COMMIT");
     one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
-    assert_eq!(then(&one), Vec::<String>::new());
+    assert_eq!(then(), Vec::<String>::new());
     one.set_clock("+129600");
     one.run("INSERT INTO events DEFAULT VALUES; SELECT count(*) FROM sno_feed('export', NULL::events)");
     // Without all that come after the present one. Of an hour each, three more are enough.
@@ -250,16 +296,16 @@ fn each_alert_fires_on_a_server_in_its_state() {
              FOR later IN SELECT partition FROM sno_partitions('events') WHERE since > now() LOOP EXECUTE format('DROP TABLE %s', later); END LOOP;
          END$$",
     );
-    assert_eq!(then(&one), ["SnoPartitionsRunOut"]);
+    assert_eq!(then(), ["SnoPartitionsRunOut"]);
     one.run("SELECT sno_create_partitions('events', '1 hour', now(), now() + interval '3 hours')");
 
     // Full ticks.
     one.configure("sno.sequence_range", "0-3");
     one.reload();
     one.run("SELECT sno_new()");
-    then(&one);
+    then();
     in_parallel(4, |_| one.run("SELECT count(sno_new()) FROM generate_series(1, 4000)"));
-    assert_eq!(then(&one), ["SnoFullTicks"]);
+    assert_eq!(then(), ["SnoFullTicks"]);
     one.unconfigure("sno.sequence_range");
     one.reload();
 
@@ -268,18 +314,94 @@ fn each_alert_fires_on_a_server_in_its_state() {
     client.run("SELECT sno_new()");
     one.set_clock("+129599");
     client.run("SELECT sno_new()");
-    assert_eq!(then(&one), ["SnoClockSteppedBack"]);
+    assert_eq!(then(), ["SnoClockSteppedBack"]);
+    // Once more.
+    one.set_clock("+129610");
+    then();
+    one.set_clock("+129608");
+    assert_eq!(then(), ["SnoClockSteppedBack"]);
     one.set_clock("+129630");
     in_parallel(8, |_| one.run("SELECT sno_new()"));
     one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
-    then(&one);
+    then();
     one.set_clock("+129621");
-    assert_eq!(then(&one), ["SnoInsertsWait", "SnoClockWasFast"]);
+    assert_eq!(then(), ["SnoInsertsWait", "SnoClockWasFast"]);
     in_parallel(8, |_| one.run("SELECT sno_new()"));
-    assert_eq!(then(&one), ["SnoWaits"]);
+    // Generators that see the step only now.
+    assert_eq!(then(), ["SnoClockSteppedBack", "SnoWaits"]);
     one.set_clock("+129660");
     one.run("SELECT sno_new(), uid60_new(); SELECT count(*) FROM sno_feed('export', NULL::events)");
-    then(&one);
+    then();
     one.set_clock("+129630");
-    assert_eq!(then(&one), ["SnoInsertsFail", "SnoInsertsWait", "SnoClockWasFast", "SnoCompatWaits"]);
+    assert_eq!(then(), ["SnoInsertsFail", "SnoInsertsWait", "SnoClockWasFast", "SnoCompatWaits"]);
+}
+
+/// Each INSERT fails, and each time for another reason.
+#[test]
+fn a_server_that_cannot_generate() {
+    if !has_programs() {
+        return;
+    }
+    let server = Server::builder().start();
+    let exporter = Exporter::start(&server, "one", "postgres", &[]);
+    let well = exporter.scrape();
+    assert_eq!(alerts(&well, &well), Vec::<String>::new());
+    let fails = || {
+        assert!(server.connect().batch_execute("SELECT sno_new()").is_err());
+        // After a restart, its first scrape can fail.
+        let mut metrics = Vec::new();
+        wait_until("the exporter's metrics", || {
+            metrics = exporter.scrape();
+            metrics.iter().any(|(name, _)| name.starts_with("sno_extension"))
+        });
+        assert_eq!(alerts(&well, &metrics), ["SnoCannotGenerate"], "{metrics:?}");
+    };
+    server.configure("sno.partition_prefix", "43/8x");
+    server.reload();
+    fails();
+    server.configure("sno.partition_prefix", "43/8");
+    server.stop(Mode::Fast);
+    let marks = server.data().join("sno.marks");
+    let mode = |mode| fs::set_permissions(&marks, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0);
+    server.start();
+    fails();
+    mode(0o600);
+    server.configure("shared_preload_libraries", "");
+    server.restart(Mode::Fast);
+    fails();
+}
+
+/// Feeds of several databases of one server, by one exporter and by two; and a standby, which has none.
+#[test]
+fn several_databases_and_a_standby() {
+    if !has_programs() {
+        return;
+    }
+    let server = Server::builder().conf("sno.partition_prefix", "42").start();
+    server.run("CREATE DATABASE other");
+    for database in ["postgres", "other"] {
+        let mut client = server.connect_to(database);
+        client.run(
+            "CREATE EXTENSION IF NOT EXISTS sno; CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new())",
+        );
+        client.run("SELECT sno_create_feed('export', 'events')");
+    }
+    let standby = server.standby();
+    server.wait_replayed(&standby);
+    let all = ["--auto-discover-databases", "--exclude-databases=template0,template1"];
+    let both = Exporter::start(&server, "both", "postgres", &all).scrape();
+    let count = |name: &str| both.iter().filter(|(metric, _)| metric.starts_with(name)).count();
+    assert_eq!((count("sno_feed_lag_seconds"), count("sno_clock_seconds")), (2, 1), "{both:?}");
+    let of_standby = Exporter::start(&standby, "standby", "postgres", &[]).scrape();
+    assert!(!of_standby.iter().any(|(name, _)| name.starts_with("sno_feed")), "{of_standby:?}");
+    let mut metrics = of_standby;
+    for database in ["postgres", "other"] {
+        metrics.extend(Exporter::start(&server, database, database, &[]).scrape());
+    }
+    assert_eq!(alerts(&metrics, &metrics), Vec::<String>::new());
+    // A copy with its number, which writes.
+    standby.promote();
+    metrics.extend(Exporter::start(&standby, "copy", "postgres", &[]).scrape());
+    assert_eq!(alerts(&metrics, &metrics), ["SnoSameNumber"]);
 }
