@@ -374,8 +374,8 @@ pub(super) struct Peeked {
     feed: u64,
     /// Where the feed was.
     pub(super) position: Option<Sno>,
-    /// Below which ID no row was missing.
-    pub(super) horizon: Sno,
+    /// Up to which ID it was shown all rows.
+    pub(super) shown: Option<Sno>,
 }
 
 /// What the present transaction has peeked at, and the number of the transaction.
@@ -400,15 +400,18 @@ impl Feed {
     ///
     /// # Safety
     /// A feed that was found.
-    pub(super) unsafe fn remember(self, horizon: Sno) {
+    pub(super) unsafe fn remember(self, shown: Option<Sno>) {
         // SAFETY: as promised by the caller.
         let feed = unsafe { self.hash() };
         let (transaction, peeked) = &*PEEKED;
         let mut peeked = peeked.borrow_mut();
         let present = Process::own().transaction();
         let is_of_this = transaction.replace(present) == present;
-        peeked.retain(|peeked| is_of_this && peeked.feed != feed);
-        peeked.push(Peeked { feed, position: self.position(), horizon });
+        peeked.retain(|_| is_of_this);
+        // A smaller batch, of a second peek, takes nothing away from the first.
+        let before = peeked.iter().find(|peeked| peeked.feed == feed).and_then(|peeked| peeked.shown);
+        peeked.retain(|peeked| peeked.feed != feed);
+        peeked.push(Peeked { feed, position: self.position(), shown: shown.max(before) });
     }
 
     /// What this transaction has peeked at last, if it has.

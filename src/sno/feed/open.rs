@@ -222,7 +222,18 @@ impl Feed {
             .hint("Repeat the transaction.")
     }
 
-    /// Of an advance.
+    /// Of an advance over rows that this transaction was not shown.
+    pub(super) fn beyond_batch(self, upto: Sno, peeked: Option<Sno>) -> Error {
+        let message = format!("cannot advance feed \"{}\" to \"{upto}\"", shown(self.name));
+        Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .detail(match peeked {
+                Some(peeked) => format!("This transaction has peeked at the rows up to \"{peeked}\"."),
+                None => "This transaction has peeked at no row.".to_owned(),
+            })
+            .hint("Use the ID of the last row that is done.")
+    }
+
+    /// Of an advance with autocommit.
     pub(super) fn beyond_horizon(self, upto: Sno) -> Error {
         let message = format!("cannot advance feed \"{}\" to \"{upto}\"", shown(self.name));
         Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message)

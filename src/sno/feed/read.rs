@@ -93,7 +93,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
                     batch.clear();
                 }
                 if then != Then::Move {
-                    feed.remember(horizon);
+                    feed.remember(batch.shown);
                 }
             }
             Horizon::GoesBack(last) => {
@@ -132,9 +132,14 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
         }
         let is_new = Some(upto) > feed.position();
         if is_new {
-            let is_below = peeked.is_some_and(|peeked| upto < peeked.horizon) || is_below_horizon(feed, upto);
-            if !is_below {
-                guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
+            match peeked {
+                Some(peeked) if Some(upto) > peeked.shown => {
+                    guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });
+                }
+                None if !is_below_horizon(feed, upto) => {
+                    guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
+                }
+                _ => {}
             }
             if !feed.go_to(upto, false) {
                 guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
@@ -249,6 +254,7 @@ unsafe fn read(
                 }
             }
         }
+        batch.shown = last.filter(|_| batch.count > 0);
         last.is_some_and(|last| {
             // The statements above hold a lock on what they have read, so it can no longer be renamed or changed. If it is still the
             // feed's source, with rows of the same servers as when the feed was opened, the right rows were read.

@@ -192,6 +192,8 @@ pub(super) struct Batch {
     pub(super) enough: usize,
     pub(super) count: usize,
     last: Sno,
+    /// Up to which ID it has all rows, if it has any.
+    pub(super) shown: Option<Sno>,
 }
 
 impl Batch {
@@ -208,6 +210,7 @@ impl Batch {
             enough,
             count: 0,
             last: Sno::MIN,
+            shown: None,
         }
     }
 
@@ -231,6 +234,7 @@ impl Batch {
             }
         }
         self.count = 0;
+        self.shown = None;
     }
 
     /// Begins the result with the first row.

@@ -92,6 +92,14 @@ fn advances() {
     assert_eq!(text(&mut client, PEEK), "3 4 5 6");
     assert_eq!(text(&mut client, &advance(3)), "t");
     assert_eq!(text(&mut client, PEEK), "4 5 6");
+    // Not over rows that were not shown, as the largest ID of the table; a smaller batch takes nothing back.
+    client.run("COMMIT; BEGIN");
+    client.run("SELECT FROM sno_peek_feed('feed', NULL::items, 2); SELECT FROM sno_peek_feed('feed', NULL::items, 1)");
+    client.run(&format!("SAVEPOINT s; {}; ROLLBACK TO s", advance(5)));
+    let refused = error(&mut client, &advance(6));
+    assert_eq!(refused.code().code(), "22023");
+    assert!(refused.detail().unwrap().starts_with("This transaction has peeked at the rows up to \""));
+    client.run(&format!("ROLLBACK; BEGIN; {PEEK}"));
     // One that a savepoint takes back, and another one.
     client.run(&format!("SAVEPOINT s; {}; ROLLBACK TO s", advance(5)));
     assert_eq!(text(&mut client, PEEK), "4 5 6");
