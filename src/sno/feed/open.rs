@@ -228,7 +228,7 @@ impl Feed {
         Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message)
             .detail(match peeked {
                 Some(peeked) => format!("This transaction has peeked at the rows up to \"{peeked}\"."),
-                None => "This transaction has peeked at no row.".to_owned(),
+                None => "This transaction has not peeked at rows up to there.".to_owned(),
             })
             .hint("Use the ID of the last row that is done.")
     }

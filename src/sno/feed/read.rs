@@ -236,6 +236,7 @@ unsafe fn read(
         range.read(next, until, batch, false);
         // Without rows there is most often nothing to write.
         if batch.count == 0 && !feed.is_stale() {
+            batch.shown = until.predecessor().filter(|_| then == Then::Lock && !snapshot_has_changed());
             return true;
         }
         // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that
@@ -254,7 +255,7 @@ unsafe fn read(
                 }
             }
         }
-        batch.shown = last.filter(|_| batch.count > 0);
+        batch.shown = last;
         last.is_some_and(|last| {
             // The statements above hold a lock on what they have read, so it can no longer be renamed or changed. If it is still the
             // feed's source, with rows of the same servers as when the feed was opened, the right rows were read.

@@ -192,7 +192,7 @@ pub(super) struct Batch {
     pub(super) enough: usize,
     pub(super) count: usize,
     last: Sno,
-    /// Up to which ID it has all rows, if it has any.
+    /// Up to which ID it has all rows, if that is known.
     pub(super) shown: Option<Sno>,
 }
 
