@@ -8,6 +8,27 @@
 --     INSERT INTO uuidv7_feeds (feed, source) VALUES ('export', 'events');
 --     SELECT * FROM uuidv7_feed('export', NULL::events);                                 -- the next rows, and so on
 
+-- What is replaced keeps its owner, who could change it later, or has put something else in its place.
+DO $do$
+DECLARE
+    other text;
+BEGIN
+    SELECT pg_describe_object(o.class, o.id, 0) INTO other
+    FROM (
+        SELECT 'pg_proc'::regclass, p.oid, p.proname, p.pronamespace, p.proowner FROM pg_proc p
+        UNION ALL SELECT 'pg_class'::regclass, c.oid, c.relname, c.relnamespace, c.relowner FROM pg_class c
+    ) o(class, id, name, schema, owner) JOIN pg_namespace n ON n.oid = o.schema
+    WHERE n.nspname = current_schema() AND pg_get_userbyid(o.owner) <> current_user AND o.name IN (
+        'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between', 'uuidv7_smaller', 'uuidv7_larger',
+        'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
+        'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'another role owns what this file would replace: %', other USING ERRCODE = 'insufficient_privilege',
+            HINT = 'Run it as the owner of all of it, or in another schema.';
+    END IF;
+END
+$do$;
+
 CREATE OR REPLACE FUNCTION uuidv7_version() RETURNS text
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN '1.0.0';

@@ -122,7 +122,7 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.create_logger(text, boolean, text, text, text, text) IS 'internal: create the function that writes the log of the changes of a table';
 
-CREATE FUNCTION sno_track_changes(source regclass, metabyte integer DEFAULT NULL) RETURNS regclass
+CREATE FUNCTION sno_internal.track_changes(source regclass, metabyte integer) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -134,17 +134,12 @@ DECLARE
     changes text;
     present text;
 BEGIN
-    IF source IS NULL THEN
-        RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
-    END IF;
     SELECT * INTO fault FROM sno_internal.tracking_fault(source);
-    SELECT c.relname AS name, c.relowner AS owner, s.nspname AS schema INTO t
+    SELECT c.relname AS name, s.nspname AS schema INTO t
     FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE c.oid = source;
     IF fault.fault IS NOT NULL THEN
         RAISE EXCEPTION 'cannot track changes of "%"', source USING ERRCODE = 'wrong_object_type', DETAIL = fault.fault,
             HINT = coalesce(fault.hint, 'Only changes of permanent tables with a primary key can be tracked.');
-    ELSIF NOT pg_has_role(t.owner, 'USAGE') THEN
-        RAISE EXCEPTION 'must be owner of table "%"', source USING ERRCODE = 'insufficient_privilege';
     END IF;
     -- An ID now, rather than an error in each statement that will change the table.
     PERFORM sno_internal.sno_new(coalesce(metabyte, 0));
@@ -173,11 +168,6 @@ BEGIN
         changes, k.shown, coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), log, source);
     IF tracked.log IS NULL THEN
         EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
-        IF t.owner <> current_user::regrole THEN
-            EXECUTE format('ALTER TABLE %s OWNER TO %s', log, t.owner::regrole);
-            EXECUTE format('ALTER FUNCTION %s() OWNER TO %s', log, t.owner::regrole);
-            EXECUTE format('ALTER VIEW %s OWNER TO %s', changes, t.owner::regrole);
-        END IF;
     END IF;
     -- For each row, since replication and partitions fire no other triggers; always, so also for replication.
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s()', source, log);
@@ -189,10 +179,13 @@ BEGIN
     RETURN changes;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.track_changes(regclass, integer) IS 'internal: sno_track_changes()';
+CREATE FUNCTION sno_track_changes(source regclass, metabyte integer DEFAULT NULL) RETURNS regclass
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS 'log the keys of all rows of a table that are inserted, updated or deleted, for feeds of its changes';
 
 -- Deletes only what every feed has read: a change that is deleted unread is lost, since the log has no second row for it.
-CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
+CREATE FUNCTION sno_internal.forget_changes(source regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -213,9 +206,12 @@ BEGIN
     RETURN forgotten;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.forget_changes(regclass) IS 'internal: sno_forget_changes()';
+CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_forget_changes(regclass) IS 'delete from the log of changes what all feeds of them have read; returns how many';
 
-CREATE FUNCTION sno_untrack_changes(source regclass) RETURNS void
+CREATE FUNCTION sno_internal.untrack_changes(source regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -245,4 +241,7 @@ BEGIN
     EXECUTE format('DROP TABLE %s', tracked.log);
 END
 $$;
+COMMENT ON FUNCTION sno_internal.untrack_changes(regclass) IS 'internal: sno_untrack_changes()';
+CREATE FUNCTION sno_untrack_changes(source regclass) RETURNS void
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_untrack_changes(regclass) IS 'drop what sno_track_changes() has created for a table';

@@ -29,7 +29,7 @@ COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID, or the tim
 -- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that are ahead of the clock go
 -- back to where such IDs begin, and their rows of the future come again. A call of sno_feed() in between does the same for its feed.
 CREATE FUNCTION sno_lower_horizon(OUT feed text, OUT owner name, OUT read_up_to sno, OUT goes_on_after sno) RETURNS SETOF record
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     lowered record;

@@ -3,7 +3,8 @@
 --
 
 -- The functions in plpgsql see only pg_catalog, so that nobody can slip in a function of the same name. What they need of the
--- extension, they name with its schema.
+-- extension, they name with its schema. What changes a table is done as its owner: sno_as_owner() locks it against other such calls,
+-- then calls the function in sno_internal whose name lacks the "sno_", as the owner.
 
 CREATE FUNCTION sno_internal.partition_bounds(
         parent regclass, OUT partition regclass, OUT lower sno, OUT upper sno, OUT since timestamptz, OUT until timestamptz
@@ -58,14 +59,11 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_internal.partition_gaps(regclass, timestamp, timestamp, interval) IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
 
--- What each change of partitions begins with: calls for one table take turns.
-CREATE FUNCTION sno_internal.lock_partitioned(parent regclass) RETURNS void
+-- What each change of partitions begins with.
+CREATE FUNCTION sno_internal.check_partitioned(parent regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF parent IS NULL THEN
-        RAISE EXCEPTION 'table must not be null' USING ERRCODE = 'null_value_not_allowed';
-    END IF;
     IF NOT EXISTS (
         SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0]
         WHERE p.partrelid = parent AND p.partstrat = 'r' AND p.partnatts = 1 AND a.atttypid = sno_internal.id_type()
@@ -79,11 +77,9 @@ BEGIN
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
                 DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
     END IF;
-    -- Neither readers nor writers wait for this lock.
-    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.lock_partitioned(regclass) IS 'internal: lock a table that is partitioned by sno, for a change of its partitions';
+COMMENT ON FUNCTION sno_internal.check_partitioned(regclass) IS 'internal: fails if the partitions of a table cannot be changed now';
 
 -- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's lock_timeout says, or
 -- half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
@@ -155,10 +151,10 @@ DECLARE
     child text;
     identity text;
 BEGIN
-    SELECT n.nspname AS schema, c.relname AS name, r.rolname AS owner, c.relreplident AS identity,
+    SELECT n.nspname AS schema, c.relname AS name, c.relreplident AS identity,
         coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
     INTO info
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
     WHERE c.oid = parent;
     child := format('%I.%I', info.schema, name);
@@ -171,9 +167,6 @@ BEGIN
     -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
     EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
         'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
-    IF info.owner <> current_user THEN
-        EXECUTE format('ALTER TABLE %s OWNER TO %I', child, info.owner);
-    END IF;
     PERFORM sno_internal.alter_partitions(
         format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, lower, upper));
     -- Which ATTACH does not pass on: the index is the one that ATTACH has found or created for the table's.
@@ -201,7 +194,7 @@ DECLARE
     parent_name text;
     gap record;
 BEGIN
-    PERFORM sno_internal.lock_partitioned(parent);
+    PERFORM sno_internal.check_partitioned(parent);
     parent_name := (SELECT relname FROM pg_class WHERE oid = parent);
     FOR gap IN
         SELECT lower, upper, lower::timestamptz AS since, upper::timestamptz AS until
@@ -225,10 +218,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.create_partitions(regclass, interval, timestamptz, timestamptz) IS 'internal: sno_create_partitions()';
 
 CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz) RETURNS SETOF regclass
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-BEGIN ATOMIC
-    SELECT c FROM sno_internal.create_partitions(parent, width, since, until) c;
-END;
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
 
 CREATE FUNCTION sno_internal.expire_partitions(
@@ -247,7 +237,7 @@ BEGIN
         RAISE EXCEPTION 'cannot expire partitions before "%"', before
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
-    PERFORM sno_internal.lock_partitioned(parent);
+    PERFORM sno_internal.check_partitioned(parent);
     IF read_by_all THEN
         all_read := sno_internal.read_by_all(parent)::timestamptz;
         -- Null if one feed has read nothing: no partition ends before that.
@@ -274,16 +264,12 @@ COMMENT ON FUNCTION sno_internal.expire_partitions(regclass, timestamptz, boolea
 CREATE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false
     ) RETURNS SETOF text
-    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
-BEGIN ATOMIC
-    SELECT e FROM sno_internal.expire_partitions(parent, before, drop_expired, read_by_all) e;
-END;
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean, boolean) IS
     'detach the partitions that end before a time, and drop them only if drop_expired is true; with read_by_all, only those that all feeds have read';
 
-CREATE FUNCTION sno_maintain_partitions(
-        parent regclass, width interval, ahead integer DEFAULT 3,
-        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false,
+CREATE FUNCTION sno_internal.maintain_partitions(
+        parent regclass, width interval, ahead integer, retention interval, drop_expired boolean, read_by_all boolean,
         OUT action text, OUT partition text
     ) RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -316,5 +302,14 @@ BEGIN
             least(greatest((today + width * ahead) AT TIME ZONE 'UTC', now() + '1 us'), '2079-09-07 15:47:35.548Z')) p;
 END
 $$;
+COMMENT ON FUNCTION sno_internal.maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
+    'internal: sno_maintain_partitions()';
+
+CREATE FUNCTION sno_maintain_partitions(
+        parent regclass, width interval, ahead integer DEFAULT 3,
+        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false,
+        OUT action text, OUT partition text
+    ) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
     'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention; with read_by_all, only those that all feeds have read';

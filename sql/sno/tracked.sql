@@ -198,8 +198,8 @@ BEGIN
     END LOOP;
     EXECUTE format('CREATE OR REPLACE FUNCTION %s(regclass) RETURNS void LANGUAGE sql BEGIN ATOMIC %s END', log,
         (SELECT string_agg(format('SELECT FROM ONLY %s WHERE false;', p.relation), ' ') FROM sno_internal.partitions(source) p WHERE p.is_there));
-    EXECUTE format('ALTER FUNCTION %1$s(regclass) OWNER TO %2$s; REVOKE ALL ON FUNCTION %1$s(regclass) FROM PUBLIC; COMMENT ON FUNCTION %1$s(regclass) IS %3$L',
-        log, (SELECT c.relowner::regrole FROM pg_class c WHERE c.oid = source), 'partitions that the log of changes knows: see sno_track_changes()');
+    EXECUTE format('REVOKE ALL ON FUNCTION %1$s(regclass) FROM PUBLIC; COMMENT ON FUNCTION %1$s(regclass) IS %2$L',
+        log, 'partitions that the log of changes knows: see sno_track_changes()');
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS 'internal: log the rows of partitions that were attached or detached';

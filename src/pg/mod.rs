@@ -10,6 +10,7 @@ pub(crate) mod datum;
 pub(crate) mod errors;
 pub(crate) mod fmgr;
 pub(crate) mod process;
+pub(crate) mod rights;
 pub(crate) mod server;
 pub(crate) mod server_setting;
 pub(crate) mod wait;

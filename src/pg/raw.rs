@@ -8,10 +8,10 @@
 use std::ffi::{c_char, c_int, c_long, c_void};
 
 use pgrx::pg_sys::{
-    self, Bitmapset, CoercionForm, Const, Datum, DestReceiver, Expr, FmgrInfo, FuncExpr, FunctionCallInfo,
-    GucAction, GucContext, GucSource, HeapTuple, IndexOptInfo, IndexPath, JoinType, Latch, List,
-    MemoryContext, MemoryContextCallback, Node, NullTestType, Oid, ParamListInfo, Path, PlannerInfo,
-    RegProcedure, RelOptInfo, Relation, SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot,
+    self, AclResult, Bitmapset, CoercionForm, Const, Datum, DestReceiver, Expr, FmgrInfo, FuncExpr,
+    FunctionCallInfo, GucAction, GucContext, GucSource, HeapTuple, IndexOptInfo, IndexPath, JoinType, Latch,
+    List, MemoryContext, MemoryContextCallback, Node, NullTestType, ObjectType, Oid, ParamListInfo, Path,
+    PlannerInfo, RegProcedure, RelOptInfo, Relation, SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot,
     SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TupleDesc, TupleTableSlot, Tuplestorestate,
     TypeCacheEntry, oidvector,
 };
@@ -146,8 +146,10 @@ unsafe extern "C-unwind" {
     pub(crate) fn get_role_oid(name: *const c_char, missing_ok: bool) -> Oid;
     pub(crate) fn has_privs_of_role(member: Oid, role: Oid) -> bool;
     pub(crate) fn get_namespace_oid(name: *const c_char, missing_ok: bool) -> Oid;
-    pub(crate) fn SearchSysCache1(cache: c_int, key: Datum) -> HeapTuple;
-    pub(crate) fn ReleaseSysCache(tuple: HeapTuple);
+    pub(crate) fn aclcheck_error(result: AclResult::Type, kind: ObjectType::Type, name: *const c_char);
+    pub(crate) fn LockRelationOid(relation: Oid, lock: c_int);
+    pub(crate) fn get_func_name(function: Oid) -> *mut c_char;
+    pub(crate) fn get_func_signature(function: Oid, types: *mut *mut Oid, count: *mut c_int) -> Oid;
 
     pub(crate) fn lappend(list: *mut List, datum: *mut c_void) -> *mut List;
     pub(crate) fn copyObjectImpl(node: *const c_void) -> *mut c_void;

@@ -19,6 +19,8 @@ mod feed;
 
 mod generate;
 
+mod maintenance;
+
 mod views;
 
 use crate::generator;

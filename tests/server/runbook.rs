@@ -57,6 +57,14 @@ fn another_number_when_the_marks_are_ahead() {
     }
 }
 
+/// What finds the latest ID of a database.
+pub(crate) fn latest_ids() -> String {
+    let page = crate::docs::page("runbook.md");
+    crate::docs::blocks(crate::docs::section(&page, "`sno.marks` can't be written or read"), "sql")[0]
+        .sql
+        .to_owned()
+}
+
 /// The statements that the runbook has psql generate: each column of the type or of a domain over it, and only those of tables.
 #[test]
 fn the_latest_id_is_found_in_columns_of_domains_too() {
@@ -70,17 +78,33 @@ fn the_latest_id_is_found_in_columns_of_domains_too() {
          CREATE VIEW ids AS SELECT id FROM lines;
          INSERT INTO orders DEFAULT VALUES; INSERT INTO lines DEFAULT VALUES",
     );
-    let page = crate::docs::page("runbook.md");
-    let block =
-        crate::docs::blocks(crate::docs::section(&page, "`sno.marks` can't be written or read"), "sql")[0];
-    let output = server.psql(block.sql);
+    let output = server.psql(&latest_ids());
     let mut lines: Vec<String> =
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
-    lines.retain(|line| !line.starts_with("sno_"));
+    lines.retain(|line| line.starts_with("public."));
     lines.sort();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].starts_with("lines.id|2026-01-01 00:00:00"), "{lines:?}");
-    assert!(lines[1].starts_with("orders.id|2026-02-01 00:00:00"), "{lines:?}");
+    assert!(lines[0].starts_with("public.lines.id|2026-01-01 00:00:00"), "{lines:?}");
+    assert!(lines[1].starts_with("public.orders.id|2026-02-01 00:00:00"), "{lines:?}");
+}
+
+/// What the lines for a shell print that lower the horizons of all databases.
+pub(crate) fn lower_all(server: &Server) -> String {
+    let page = crate::docs::page("runbook.md");
+    let [lines] = &crate::docs::blocks(crate::docs::section(&page, "The clock is fast"), "sh")[..] else {
+        panic!("one loop")
+    };
+    let mut path = vec![program("")];
+    path.extend(env::split_paths(&env::var_os("PATH").unwrap()));
+    let mut shell = server.command("/bin/sh");
+    let output = shell.args(["-c", lines.sql]).env("PATH", env::join_paths(path).unwrap()).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    printed
 }
 
 /// The lines for a shell call `sno_lower_horizon()` in each database, whatever the schema of the extension, and set the feeds of all back.
@@ -105,20 +129,7 @@ fn horizons_are_lowered_in_all_databases() {
     server.set_clock("+0");
     assert_eq!(code(&mut other, "SELECT sno_new()"), "55000");
 
-    let page = crate::docs::page("runbook.md");
-    let [lines] = &crate::docs::blocks(crate::docs::section(&page, "The clock is fast"), "sh")[..] else {
-        panic!("one loop")
-    };
-    let mut path = vec![program("")];
-    path.extend(env::split_paths(&env::var_os("PATH").unwrap()));
-    let mut shell = server.command("/bin/sh");
-    let output = shell.args(["-c", lines.sql]).env("PATH", env::join_paths(path).unwrap()).output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        output.status.success() && output.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let printed = lower_all(&server);
     for database in ["postgres", "my shop"] {
         assert!(printed.contains(&format!("\n {database} ")), "{printed}");
     }

@@ -170,7 +170,7 @@ fn names_and_owners() {
     // Its owner alone: the hint is what repairs it.
     server.run("CREATE ROLE bob");
     let mut superuser = server.connect_to("renamed");
-    superuser.run("ALTER TABLE lines OWNER TO bob");
+    superuser.run("ALTER TABLE lines OWNER TO bob; GRANT CREATE ON SCHEMA public TO bob");
     let error = sno_tests::error(&mut superuser, "SELECT sno_track_changes('lines')");
     assert_eq!(error.code().code(), "55000");
     superuser.run(error.hint().unwrap());

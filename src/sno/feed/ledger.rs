@@ -11,7 +11,7 @@ use std::{
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, NameData, Oid, SysCacheIdentifier},
+    pg_sys::{self, Datum, NameData, Oid},
 };
 use sno_core::Sno;
 
@@ -22,6 +22,7 @@ use crate::{
         errors::{Error, guard},
         process::Process,
         raw,
+        rights::{as_role, owner_of},
     },
     sno::feed::query::{Row, Rows, query},
 };
@@ -97,7 +98,7 @@ pub(super) enum Meaning {
     None,
 }
 
-/// Executes a statement as the owner of the tables. After an error PostgreSQL sets the role and the path back.
+/// Executes a statement as the owner of the tables.
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]. A statement on the tables of the ledger, which calls nothing of a user's.
@@ -109,43 +110,9 @@ pub(super) unsafe fn as_owner<const N: usize>(
 ) -> Rows {
     // SAFETY: as promised by the caller.
     unsafe {
-        let (mut role, mut context) = (Oid::INVALID, 0);
-        raw::GetUserIdAndSecContext(&mut role, &mut context);
         let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
-        let owner = owner_of(raw::get_relname_relid(c"feed_positions".as_ptr(), schema));
-        raw::SetUserIdAndSecContext(owner, context | pg_sys::SECURITY_LOCAL_USERID_CHANGE as c_int);
-        let level = raw::NewGUCNestLevel();
-        raw::set_config_option(
-            c"search_path".as_ptr(),
-            c"pg_catalog, pg_temp".as_ptr(),
-            pg_sys::GucContext::PGC_USERSET,
-            pg_sys::GucSource::PGC_S_SESSION,
-            pg_sys::GucAction::GUC_ACTION_SAVE,
-            true,
-            0,
-            false,
-        );
-        let rows = query(text, params, is_fresh);
-        raw::AtEOXact_GUC(true, level);
-        raw::SetUserIdAndSecContext(role, context);
-        rows
-    }
-}
-
-/// The owner of a table or view, if it is there.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn owner_of(relation: Oid) -> Oid {
-    // SAFETY: a row of pg_class begins with these columns.
-    unsafe {
-        let tuple = raw::SearchSysCache1(SysCacheIdentifier::RELOID as c_int, relation.into());
-        if tuple.is_null() {
-            return Oid::INVALID;
-        }
-        let data = (*tuple).t_data;
-        let class = data.cast::<u8>().add(usize::from((*data).t_hoff)).cast::<pg_sys::FormData_pg_class>();
-        let owner = (*class).relowner;
-        raw::ReleaseSysCache(tuple);
-        owner
+        let table = raw::get_relname_relid(c"feed_positions".as_ptr(), schema);
+        as_role(owner_of(table), || query(text, params, is_fresh))
     }
 }
 
