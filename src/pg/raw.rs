@@ -55,6 +55,7 @@ unsafe extern "C-unwind" {
         is_null: *mut bool,
     ) -> Datum;
     pub(crate) fn SPI_gettypeid(columns: TupleDesc, column: c_int) -> Oid;
+    pub(crate) fn getBaseType(type_: Oid) -> Oid;
     pub(crate) fn SPI_fnumber(columns: TupleDesc, name: *const c_char) -> c_int;
     pub(crate) fn makeParamList(count: c_int) -> ParamListInfo;
     pub(crate) fn NewGUCNestLevel() -> c_int;

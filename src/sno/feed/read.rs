@@ -84,7 +84,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         }
         let whose = feed.whose_horizon(source);
         let horizon = feed.horizon(whose, given.map(|given| Sno::from_datum(given)));
-        let mut batch = Batch::new(fcinfo, feed.key.cast_mut_ptr(), batch_size);
+        let mut batch = Batch::new(fcinfo, feed, batch_size);
         match horizon {
             Horizon::UpTo(horizon) => {
                 // A given horizon can be within a tick; the rows of a tick are read together.
@@ -217,7 +217,7 @@ unsafe fn read(
         let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
         let failure = if is_careful { Failure::find(feed, false) } else { None };
         if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
-            let mut first = First::new();
+            let mut first = First::new(feed);
             range.read(next, failure.id, &mut first, false);
             if first.is_there {
                 horizon = failure.id;
@@ -331,7 +331,7 @@ pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Opt
             raw::SPI_finish();
             return Look { is_ready, margin, is_of_nodes, pause };
         }
-        let mut first = First::new();
+        let mut first = First::new(feed);
         if let Some((mut from, mut below)) = between {
             // A call of sno_feed() sets it back.
             let goes_back = guard(|| feed.goes_back()).is_some();
@@ -360,7 +360,7 @@ unsafe fn pause(feed: Feed, source: Source) -> Option<u64> {
     unsafe {
         let failure = Failure::find(feed, true)?;
         let pause = failure.pause()?;
-        let mut first = First::new();
+        let mut first = First::new(feed);
         Range::of(source, feed.id_type, false).read(feed.next(), failure.id, &mut first, true);
         (!first.is_there).then_some(pause)
     }

@@ -5,15 +5,27 @@ use std::{
     ptr, slice,
 };
 
-use pgrx::pg_sys::{
-    self, Datum, DestReceiver, FunctionCallInfo, MemoryContext, Oid, ParamExternData, ReturnSetInfo,
-    SPIExecuteOptions, SPIPlanPtr, TupleDesc, TupleTableSlot,
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{
+        self, Datum, DestReceiver, FunctionCallInfo, MemoryContext, NameData, Oid, ParamExternData,
+        ReturnSetInfo, SPIExecuteOptions, SPIPlanPtr, TupleDesc, TupleTableSlot,
+    },
 };
 use sno_core::Sno;
 
 use crate::{
-    pg::{datum::Argument as _, raw},
-    sno::feed::{open::Source, plans::plan, query::execute},
+    pg::{
+        datum::Argument as _,
+        errors::{Error, guard},
+        raw,
+    },
+    sno::feed::{
+        ledger::{Feed, text},
+        open::Source,
+        plans::plan,
+        query::execute,
+    },
 };
 
 /// The query of a source's rows between two IDs, in their order, the first inclusive and the second exclusive.
@@ -72,7 +84,11 @@ impl Range {
             let mut ids = [from, below];
             let params = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
             let rows = execute(text, params, is_fresh, true);
-            if rows.count > 0 { rows.row(0).value(1).map(|id| Sno::from_datum(id)) } else { None }
+            if rows.count == 0 {
+                return None;
+            }
+            check_type(rows.row(0).type_of(1), id_type, source.key);
+            rows.row(0).value(1).map(|id| Sno::from_datum(id))
         }
     }
 
@@ -145,7 +161,45 @@ fn receiver(receive: Receive, start: Start) -> DestReceiver {
 
 unsafe extern "C-unwind" fn nothing(_: *mut DestReceiver) {}
 
-unsafe extern "C-unwind" fn start_nothing(_: *mut DestReceiver, _: c_int, _: TupleDesc) {}
+/// The key of a source.
+#[derive(Clone, Copy)]
+struct Key {
+    name: *const c_char,
+    id_type: Oid,
+}
+
+impl Key {
+    fn of(feed: Feed) -> Self {
+        Self { name: feed.key.cast_mut_ptr::<NameData>().cast(), id_type: feed.id_type }
+    }
+
+    /// Its number among the columns of a query.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn column(self, columns: TupleDesc) -> c_int {
+        // SAFETY: a name, and columns.
+        unsafe {
+            let column = raw::SPI_fnumber(columns, self.name);
+            let type_ = if column > 0 { raw::SPI_gettypeid(columns, column) } else { Oid::INVALID };
+            check_type(type_, self.id_type, self.name);
+            column
+        }
+    }
+}
+
+/// That the key is an ID: an ALTER TABLE can have made it a time, which is compared with IDs, too.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn check_type(type_: Oid, id_type: Oid, key: *const c_char) {
+    // SAFETY: a type or none, and a text.
+    unsafe {
+        if type_ == Oid::INVALID || raw::getBaseType(type_) != id_type {
+            guard(|| -> Result<(), Error> {
+                let message = format!("key of the feed's source has another type: \"{}\"", text(key));
+                Err(Error::new(SqlState::ERRCODE_DATATYPE_MISMATCH, message)
+                    .detail("It is no longer a column of type sno."))
+            });
+        }
+    }
+}
 
 /// The ID in a column, which is not null, since it was compared.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
@@ -163,13 +217,19 @@ unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
 #[repr(C)]
 pub(super) struct First {
     base: DestReceiver,
+    key: Key,
     pub(super) is_there: bool,
 }
 
 impl First {
-    pub(super) fn new() -> Self {
-        Self { base: receiver(receive_first, start_nothing), is_there: false }
+    pub(super) fn new(feed: Feed) -> Self {
+        Self { base: receiver(receive_first, start_first), key: Key::of(feed), is_there: false }
     }
+}
+
+unsafe extern "C-unwind" fn start_first(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
+    // SAFETY: PostgreSQL's call for a receiver of this kind.
+    unsafe { (*this.cast::<First>()).key.column(columns) };
 }
 
 unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
@@ -184,7 +244,7 @@ unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut Des
 pub(super) struct Batch {
     base: DestReceiver,
     call: FunctionCallInfo,
-    key: *const c_char,
+    key: Key,
     column: c_int,
     /// The receiver of the result, which PostgreSQL has for its own functions, once there is a row.
     result: *mut DestReceiver,
@@ -198,11 +258,11 @@ pub(super) struct Batch {
 
 impl Batch {
     /// For a call for a set, after `SPI_connect`.
-    pub(super) fn new(call: FunctionCallInfo, key: *const c_char, enough: usize) -> Self {
+    pub(super) fn new(call: FunctionCallInfo, feed: Feed, enough: usize) -> Self {
         Self {
             base: receiver(receive_batch, start_batch),
             call,
-            key,
+            key: Key::of(feed),
             column: 0,
             result: ptr::null_mut(),
             // SAFETY: SPI's, which lives until `SPI_finish`.
@@ -265,7 +325,7 @@ unsafe extern "C-unwind" fn start_batch(this: *mut DestReceiver, _: c_int, colum
     // SAFETY: PostgreSQL's call for a receiver of this kind. The result's may need another map of columns.
     unsafe {
         let this = &mut *this.cast::<Batch>();
-        this.column = raw::SPI_fnumber(columns, this.key);
+        this.column = this.key.column(columns);
         this.result = ptr::null_mut();
     }
 }
@@ -298,7 +358,7 @@ unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut 
 pub(super) struct Unseen {
     base: DestReceiver,
     set: *mut ReturnSetInfo,
-    key: *const c_char,
+    key: Key,
     column: c_int,
     /// A slot for a row of the batch, its ID, and the last ID before it.
     row: *mut TupleTableSlot,
@@ -355,7 +415,7 @@ impl Unseen {
                     raw::MakeSingleTupleTableSlot((*set).setDesc, &raw const pg_sys::TTSOpsMinimalTuple);
             }
             let is_there = raw::tuplestore_gettupleslot((*set).setResult, true, false, self.row);
-            is_there.then(|| id(self.row, raw::SPI_fnumber((*set).setDesc, self.key)))
+            is_there.then(|| id(self.row, self.key.column((*set).setDesc)))
         }
     }
 }
@@ -365,7 +425,7 @@ unsafe extern "C-unwind" fn start_unseen(this: *mut DestReceiver, _: c_int, colu
     // SAFETY: PostgreSQL's call for a receiver of this kind.
     unsafe {
         let this = &mut *this.cast::<Unseen>();
-        this.column = raw::SPI_fnumber(columns, this.key);
+        this.column = this.key.column(columns);
     }
 }
 

@@ -112,6 +112,15 @@ fn refusals() {
          ALTER TABLE changed ALTER id TYPE uuid USING id::uuid",
     );
     assert_eq!(code(&mut client, "SELECT * FROM sno_feed('changed', NULL::changed)"), "42883");
+    // Of one that is compared with IDs: a time is no pointer.
+    client.run(
+        "CREATE TABLE timed (id sno PRIMARY KEY); SELECT sno_create_feed('timed', 'timed', margin => '0');
+         INSERT INTO timed VALUES (sno_new()), (sno_new()); SELECT pg_sleep(0.008);
+         ALTER TABLE timed ALTER id TYPE timestamptz USING id::timestamptz - random() * interval '1 hour'",
+    );
+    for call in ["SELECT * FROM sno_feed('timed', NULL::timed, 1)", "CALL sno_wait_feed('timed', '0')"] {
+        refused("postgres", call, "42804", "key of the feed's source has another type: \"id\"");
+    }
     // Whatever asks for it: one state has one answer.
     let message = "source of feed \"dropped\" does not exist";
     for call in [
