@@ -49,7 +49,8 @@ const fn backends(title: &'static str, count: u32) -> Figure {
         ("sno_new(1), one generator for all", "sno_new(1)", "42/16"),
         ("nothing", "nothing(1)", "42/8"),
     ]);
-    let before = "ALTER SYSTEM SET sno.partition_prefix = '{with}'; SELECT pg_reload_conf();
+    // The last line of the file counts.
+    let before = "COPY (SELECT $$sno.partition_prefix = '{with}'$$) TO PROGRAM 'cat >> postgresql.conf'; SELECT pg_reload_conf();
                   CREATE TABLE before AS SELECT * FROM waits";
     let note = "SELECT format('%s overflows, %s ms waited', w.overflows - b.overflows,
                               round(1000 * extract(epoch FROM w.waited - b.waited), 1))

@@ -21,21 +21,24 @@ pub(crate) static MACHINE: Setting<Machine> = Setting::new(
     c"0/5",
     c"Sets this server's number in Snowflake-SI IDs, and how many bits it takes.",
     c"Written 12/4; the bits are 0 to 12, and 5 if they are left out. Servers of a site need different numbers of as many bits.",
-);
+)
+.of_one_server();
 /// Of a uid60 server.
 pub(crate) static WORKERS: Setting<Workers> = Setting::new(
     c"sno_compat.uid60_workers",
     c"0-511",
     c"Sets the first and the last worker number of this server in uid60 IDs.",
     c"Written 0-511. Servers whose IDs meet need ranges without overlap.",
-);
+)
+.of_one_server();
 /// Of a uniqueid server.
 pub(crate) static CLUSTER: Setting<Cluster> = Setting::new(
     c"sno_compat.uniqueid_cluster",
     c"0",
     c"Sets this server's number in uniqueid IDs, 0 to 15.",
     c"Servers whose IDs meet need different numbers.",
-);
+)
+.of_one_server();
 /// Of a uniqueid server.
 pub(crate) static FORM: Setting<Form> = Setting::new(
     c"sno_compat.uniqueid_form",

@@ -3,29 +3,34 @@
 
 use std::{
     ffi::c_int,
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _},
     os::{
         fd::AsRawFd as _,
         unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
+    sync::OnceLock,
     time::Duration,
 };
 
 use pgrx::pg_sys;
 use sno_core::{
     Epoch,
-    server::{self, Disk, Host, Notice, Wait},
+    record::Machine,
+    server::{self, Disk, Host, Notice, Stat, Wait},
 };
 
 use crate::{
     generator::{errors, max_clock_wait::max_clock_wait, scheme::Scheme},
     pg::{
         datum::Timestamp,
-        server::{database_exists, monotonic, system_identifier},
+        server::{database_exists, host_name, monotonic, random, system_identifier},
         wait::nap,
     },
 };
+
+/// What the kernel has drawn when it started.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The file of a scheme's marks, for a backend and its settings.
 pub(crate) type MarksFile<S, const SLOTS: usize> =
@@ -72,6 +77,16 @@ impl<S: Scheme> Host<S::Tick> for Backend<S> {
         unsafe { pg_sys::GetWALInsertionTimeLine() }
     }
 
+    fn machine(&self) -> Machine {
+        static MACHINE: OnceLock<Machine> = OnceLock::new();
+        // Elsewhere than on Linux there is no such file, and the name has to do.
+        *MACHINE.get_or_init(|| Machine::new(&host_name(), &fs::read(BOOT).unwrap_or_default()))
+    }
+
+    fn random(&self) -> io::Result<u64> {
+        random().map(u64::from_ne_bytes).map_err(|_| io::Error::other("no random bits"))
+    }
+
     fn has_database(&self, database: u32) -> bool {
         database_exists(database)
     }
@@ -111,9 +126,9 @@ impl<S: Scheme> Disk for Backend<S> {
         }
     }
 
-    fn stat(&self, file: &File) -> io::Result<(u64, u64)> {
+    fn stat(&self, file: &File) -> io::Result<Stat> {
         let metadata = file.metadata()?;
-        Ok((metadata.ino(), metadata.len()))
+        Ok(Stat { device: metadata.dev(), inode: metadata.ino(), length: metadata.len() })
     }
 
     fn read(&self, file: &File, length: u64) -> io::Result<Vec<u8>> {

@@ -27,7 +27,7 @@ pub(crate) type Session<S, const SLOTS: usize> =
 ///
 /// # Errors
 ///
-/// The server is in recovery, or the shared memory or the marks are not available.
+/// As of [`resume`].
 pub(crate) fn start<S: Scheme, const SLOTS: usize, P>(
     scheme: S,
     memory: &'static Memory<S, SLOTS, P>,
@@ -35,10 +35,26 @@ pub(crate) fn start<S: Scheme, const SLOTS: usize, P>(
     number: u16,
     range: SequenceRange,
 ) -> Result<Session<S, SLOTS>, Error> {
-    check_server::<S>()?;
-    let partitions = [*partitions.start(), *partitions.end()];
-    let marks = MarksFile { host: Backend(scheme), shared: memory.generators()?, partitions, range };
+    let marks = resume(scheme, memory, Some(partitions), range)?;
     Session::start(marks, number).map_err(errors::generation::<S>)
+}
+
+/// The marks, at which the generators have resumed, of a server with these partitions, or those of the number that it has drawn.
+///
+/// # Errors
+///
+/// The server is in recovery, or the shared memory or the marks are not available.
+pub(crate) fn resume<S: Scheme, const SLOTS: usize, P>(
+    scheme: S,
+    memory: &'static Memory<S, SLOTS, P>,
+    partitions: Option<RangeInclusive<u16>>,
+    range: SequenceRange,
+) -> Result<MarksFile<S, SLOTS>, Error> {
+    check_server::<S>()?;
+    let partitions = partitions.map(|partitions| [*partitions.start(), *partitions.end()]);
+    let marks = MarksFile { host: Backend(scheme), shared: memory.generators()?, partitions, range };
+    marks.resume().map_err(errors::generation::<S>)?;
+    Ok(marks)
 }
 
 /// Claims the next stamp of a session whose scheme has no transactions, and waits if it has to.

@@ -4,8 +4,8 @@ use std::io;
 
 use pgrx::PgSqlErrorCode as SqlState;
 use sno_core::{
-    OutOfEpoch,
-    record::Origin,
+    OutOfEpoch, Prefix,
+    record::Place,
     server::{self, Notice},
 };
 
@@ -52,7 +52,7 @@ pub(crate) fn generation<S: Scheme>(error: server::Error) -> Error {
         )
         .detail("It says up to when IDs were generated before the server's last start.")
         .hint(
-            "If the server's clock has not gone back since then, remove the file: generation starts \
+            "Find the latest ID of all databases. When the clock is past its time, move the file away: generation starts \
              from the present time.",
         ),
         server::Error::OutOfEpoch(error) => clock_outside_epoch::<S>(error),
@@ -97,11 +97,13 @@ fn went_back_hint<S: Scheme>(is_told: bool) -> String {
 /// A notice of the core's protocol.
 pub(crate) fn notice<S: Scheme>(scheme: S, notice: Notice<S::Tick>) -> Error {
     match notice {
-        Notice::Copied { from, here } => copied::<S>(&from, &here),
-        Notice::Promoted(wal_timeline) => promoted::<S>(format!(
-            "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
-            S::MARKS
-        )),
+        Notice::Copied { from, here, drawn } => copied::<S>(&from, &here, drawn),
+        Notice::Promoted(wal_timeline) => log_line(promoted::<S>())
+            .detail(format!(
+                "There was no file \"{}\", and the server is on WAL timeline {wal_timeline}.",
+                S::MARKS
+            ))
+            .hint(duplicate_ids_hint::<S>()),
         // The clock is further behind the marks than it can be without a backward step.
         Notice::ClockWentBackWhileDown(micros) => log_line(format!(
             "system clock went back by {:.3} s or more while the server was down",
@@ -125,31 +127,42 @@ fn log_line(message: impl AsRef<str>) -> Error {
 }
 
 /// A data directory that was copied, promoted or restored.
-fn copied<S: Scheme>(origin: &Origin, here: &Origin) -> Error {
-    if origin.wal_timeline == here.wal_timeline {
-        log_line(format!("data directory was copied after its last {} was generated", S::NAME))
-            .detail(format!(
-                "File \"{}\" was written as file {} and is file {} here.",
+fn copied<S: Scheme>(from: &Place, here: &Place, drawn: Option<Prefix>) -> Error {
+    let (message, detail) = if from.wal_timeline == here.wal_timeline {
+        let number = |place: &Place| {
+            format!("{} on device {} of host {:08x}", place.file, place.device, place.machine.host)
+        };
+        (
+            format!("data directory was copied after its last {} was generated", S::NAME),
+            format!(
+                "File \"{}\" was written as file {}, and is file {} here.",
                 S::MARKS,
-                origin.file,
-                here.file
-            ))
-            .hint(duplicate_ids_hint::<S>())
+                number(from),
+                number(here)
+            ),
+        )
     } else {
-        promoted::<S>(format!(
-            "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
-            S::MARKS,
-            origin.wal_timeline,
-            here.wal_timeline
-        ))
+        (
+            promoted::<S>(),
+            format!(
+                "File \"{}\" was written on WAL timeline {}, and the server is on timeline {}.",
+                S::MARKS,
+                from.wal_timeline,
+                here.wal_timeline
+            ),
+        )
+    };
+    match drawn {
+        None => log_line(message).detail(detail).hint(duplicate_ids_hint::<S>()),
+        Some(number) => {
+            log_line(message).detail(format!("{detail} Its server number is {number} from now on."))
+        }
     }
 }
 
-/// A server that was promoted or restored.
-fn promoted<S: Scheme>(detail: String) -> Error {
-    log_line(format!("server was promoted or restored after its last {} was generated", S::NAME))
-        .detail(detail)
-        .hint(duplicate_ids_hint::<S>())
+/// Of a server that was promoted or restored.
+fn promoted<S: Scheme>() -> String {
+    format!("server was promoted or restored after its last {} was generated", S::NAME)
 }
 
 /// The hint for a copy of a server, which may generate the same IDs as its original. A server cannot tell that from a former primary

@@ -1,6 +1,7 @@
 //! What a backend asks of its server.
 
 use std::{
+    ffi::{c_char, c_int},
     path::Path,
     sync::{
         OnceLock,
@@ -74,6 +75,18 @@ pub(crate) fn database_exists(database: u32) -> bool {
     let (cache, none) = (pg_sys::SysCacheIdentifier::DATABASEOID, Datum::null());
     // SAFETY: a look-up of a key, which has one column.
     unsafe { pg_sys::SearchSysCacheExists(cache as _, database.into(), none, none, none) }
+}
+
+/// The name of the machine or container.
+pub(crate) fn host_name() -> Vec<u8> {
+    let mut name = [0_u8; 256];
+    unsafe extern "C" {
+        // Of POSIX.
+        fn gethostname(name: *mut c_char, length: usize) -> c_int;
+    }
+    // SAFETY: no more bytes are written than these; the last one stays zero.
+    unsafe { gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    name.split(|byte| *byte == 0).next().unwrap_or_default().to_vec()
 }
 
 /// This process's ID.

@@ -4,13 +4,14 @@
 //! it ignores, and a line that was misspelt by a change counts as removed. Here the default may be the number of another
 //! server, so none of this must happen. The library is preloaded, so settings are defined before the first session:
 //!
+//! * `ALTER SYSTEM` would write what is of one server alone to its data directory, and so to its copies: an error of the command.
 //! * An invalid value in a command is an error of that command. An invalid value in a configuration file is accepted, and
 //!   makes every generation fail until it is corrected. PostgreSQL refuses values of sessions, roles and databases.
 //! * A name that nobody has defined makes every generation fail, too. So prefixes are not reserved: PostgreSQL would drop
 //!   such names, and nobody would know of them.
 
 use std::{
-    ffi::{CStr, CString, c_char, c_void},
+    ffi::{CStr, CString, c_char, c_int, c_void},
     marker::PhantomData,
     str::FromStr,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
@@ -33,6 +34,7 @@ pub(crate) struct Setting<T> {
     text: GucSetting<Option<CString>>,
     short: &'static CStr,
     long: &'static CStr,
+    is_of_one_server: bool,
     value: PhantomData<fn() -> T>,
 }
 
@@ -49,8 +51,15 @@ impl<T: FromStr<Err: ToString>> Setting<T> {
             text: GucSetting::<Option<CString>>::new(Some(default)),
             short,
             long,
+            is_of_one_server: false,
             value: PhantomData,
         }
+    }
+
+    /// One that no copy of the server may have.
+    pub(crate) const fn of_one_server(mut self) -> Self {
+        self.is_of_one_server = true;
+        self
     }
 
     /// The value, or the error that generation fails with.
@@ -79,7 +88,7 @@ impl<T: FromStr<Err: ToString>> Define for Setting<T> {
                 &self.text,
                 GucContext::Sighup,
                 GucFlags::default(),
-                Some(check::<T>),
+                Some(if self.is_of_one_server { check::<T, true> } else { check::<T, false> }),
                 Some(changed),
                 None,
             );
@@ -107,21 +116,33 @@ pub(crate) fn refuse_undefined(setting: &str) -> Result<(), Error> {
 /// Refuses an invalid value in a command, such as `ALTER SYSTEM`, where the user sees the error. At a start or a
 /// reload, a refusal would leave another value in force.
 #[pgrx::pg_guard]
-unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>>(
+unsafe extern "C-unwind" fn check<T: FromStr<Err: ToString>, const OF_ONE_SERVER: bool>(
     value: *mut *mut c_char,
     _extra: *mut *mut c_void,
-    _source: GucSource::Type,
+    source: GucSource::Type,
 ) -> bool {
-    // SAFETY: PostgreSQL passes a text; the copy of the detail goes with the memory context of the command.
+    // SAFETY: PostgreSQL passes a text; the copies of the messages go with the memory context of the command.
     unsafe {
-        let text = CStr::from_ptr(*value).to_string_lossy();
-        let Err(error) = text.parse::<T>() else { return true };
         if pg_sys::ActivePortal.is_null() {
             return true;
         }
-        let detail = CString::new(sentence(error)).unwrap_or_default();
-        pg_sys::GUC_check_errdetail_string = pg_sys::pstrdup(detail.as_ptr());
-        false
+        let copy = |text: &CStr| pg_sys::pstrdup(text.as_ptr());
+        if let Err(error) = CStr::from_ptr(*value).to_string_lossy().parse::<T>() {
+            let detail = CString::new(sentence(error)).unwrap_or_default();
+            pg_sys::GUC_check_errdetail_string = copy(&detail);
+            return false;
+        }
+        // A command that gives the value of a file is ALTER SYSTEM.
+        if OF_ONE_SERVER && source == GucSource::PGC_S_FILE {
+            pg_sys::GUC_check_errcode(SqlState::ERRCODE_CANT_CHANGE_RUNTIME_PARAM as c_int);
+            pg_sys::GUC_check_errmsg_string = copy(c"this parameter cannot be set by ALTER SYSTEM");
+            pg_sys::GUC_check_errdetail_string =
+                copy(c"It would be written to the data directory, and so to all copies of the server.");
+            pg_sys::GUC_check_errhint_string =
+                copy(c"Set it in a configuration file outside the data directory, and reload.");
+            return false;
+        }
+        true
     }
 }
 

@@ -12,7 +12,7 @@ use pgrx::{
 use sno_core::{Fields, Prefix, SequenceRange, Sno};
 
 use crate::{
-    generator::backend_session::{SessionCell, check_server},
+    generator::backend_session::SessionCell,
     pg::{
         datum::{Returned as _, Timestamp},
         errors::{Error, guard},
@@ -21,7 +21,7 @@ use crate::{
     sno::{
         horizon::transaction,
         id,
-        memory::{MEMORY, SESSION, SnoScheme, current, session},
+        memory::{self, MEMORY, SESSION, current, session},
         settings::Settings,
     },
 };
@@ -69,9 +69,8 @@ fn sno_new_at(metabyte: i32, at: Timestamp) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;
     let tick = id::tick(at)?;
     let (partition, range) = current(&BACKFILL, || {
-        check_server::<SnoScheme>()?;
-        let Settings { prefix, range, .. } = Settings::current()?;
-        Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, range))
+        let prefix = memory::prefix()?;
+        Ok((prefix.reserved().ok_or_else(|| no_reserved_partition(prefix))?, Settings::current()?.range))
     })?;
     let number = MEMORY.generators()?.scheme_counter.fetch_add(1, Relaxed);
     let sequence = range.lower() + (number % u64::from(range.size())) as u16;

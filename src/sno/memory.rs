@@ -1,10 +1,12 @@
 //! The shared memory of `sno`: its scheme, its generators, and a session of a backend with them.
 
-use sno_core::{Announcement, Epoch, Tick};
+use sno_core::{Announcement, Epoch, Prefix, Tick, server};
 
 use crate::{
     generator::{
+        backend::MarksFile,
         backend_session::{self, SessionCell},
+        errors,
         scheme::Scheme,
         shared::Memory,
     },
@@ -43,9 +45,24 @@ pub(crate) type Session = backend_session::Session<SnoScheme, SLOTS>;
 
 pub(crate) static SESSION: SessionCell<Session> = SessionCell::new();
 
+/// The server's number, at whose marks the generators have resumed.
+///
+/// # Errors
+///
+/// As of [`resume`](backend_session::resume).
+pub(crate) fn prefix() -> Result<Prefix, Error> {
+    resume().map(|(prefix, _)| prefix)
+}
+
+fn resume() -> Result<(Prefix, MarksFile<SnoScheme, SLOTS>), Error> {
+    let Settings { prefix, range } = Settings::current()?;
+    let marks = backend_session::resume(SnoScheme, &MEMORY, prefix.map(Prefix::partitions), range)?;
+    Ok((prefix.unwrap_or_else(|| marks.shared.number()), marks))
+}
+
 /// The partition of this backend.
-pub(crate) fn own_partition(settings: &Settings) -> u16 {
-    settings.prefix.partition(process_id())
+pub(crate) fn own_partition(prefix: Prefix) -> u16 {
+    prefix.partition(process_id())
 }
 
 /// The session, which is started if there is none.
@@ -65,7 +82,6 @@ pub(crate) fn current<T: Copy>(
 }
 
 fn start() -> Result<Session, Error> {
-    let settings = Settings::current()?;
-    let Settings { prefix, range, .. } = settings;
-    backend_session::start(SnoScheme, &MEMORY, prefix.partitions(), own_partition(&settings), range)
+    let (prefix, marks) = resume()?;
+    server::Session::start(marks, own_partition(prefix)).map_err(errors::generation::<SnoScheme>)
 }

@@ -8,7 +8,6 @@ use crate::{
     pg::{
         backend_local::BackendLocal,
         errors::Error,
-        server::system_identifier,
         server_setting::{Define as _, Setting},
     },
     sno::citus,
@@ -19,15 +18,17 @@ static PREFIX: Setting<PrefixSetting> = Setting::new(
     c"auto",
     c"Sets the server number, which is the upper bits of the partition in every ID, and its length in bits.",
     c"Written 42/8, with 8 to 16 bits, or 42 for 8 bits. Servers whose IDs meet need different numbers. \
-      \"auto\" derives 12 bits from the system identifier, which are equal on 1 in 4,096 pairs of servers. \
+      \"auto\" is a random number of 14 bits, which a server keeps in sno.marks, and a copy of it draws anew. \
       \"citus/8\" is the group that Citus has given to this node, in 8 bits.",
-);
+)
+.of_one_server();
 static RANGE: Setting<SequenceRange> = Setting::new(
     c"sno.sequence_range",
     c"0-65535",
     c"Sets the first and the last sequence number of a generator in each tick of 4 ms.",
     c"Written 0-65535, at least 4 numbers. Servers that share a prefix need ranges without overlap.",
-);
+)
+.of_one_server();
 
 /// Whether the prefix was that of Citus, when it was last asked for.
 // SAFETY: for functions that SQL calls.
@@ -36,9 +37,8 @@ static FROM_CITUS: BackendLocal<Cell<bool>> = unsafe { BackendLocal::new(Cell::n
 /// The values of the settings that only the server may set.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
-    pub(crate) prefix: Prefix,
-    /// Whether the prefix was derived, since nobody has chosen one.
-    pub(crate) prefix_auto: bool,
+    /// The server's number; `None` if nobody has chosen one, so that it is the one that the server has drawn.
+    pub(crate) prefix: Option<Prefix>,
     pub(crate) range: SequenceRange,
 }
 
@@ -46,12 +46,12 @@ impl Settings {
     pub(crate) fn current() -> Result<Self, Error> {
         let setting = PREFIX.get()?;
         FROM_CITUS.set(matches!(setting, PrefixSetting::Citus { .. }));
-        let (prefix, prefix_auto) = match setting {
-            PrefixSetting::Given(prefix) => (prefix, false),
-            PrefixSetting::Citus { bits } => (citus::prefix(bits)?, false),
-            PrefixSetting::Auto => (Prefix::from_system_identifier(system_identifier()), true),
+        let prefix = match setting {
+            PrefixSetting::Given(prefix) => Some(prefix),
+            PrefixSetting::Citus { bits } => Some(citus::prefix(bits)?),
+            PrefixSetting::Auto => None,
         };
-        Ok(Self { prefix, prefix_auto, range: RANGE.get()? })
+        Ok(Self { prefix, range: RANGE.get()? })
     }
 
     /// Whether the prefix can be another one in the next transaction, though no setting has changed.

@@ -6,10 +6,11 @@ use crate::{
         datum::{Timestamp, interval},
         errors::Error,
         fmgr::{Row, export},
+        server::is_in_recovery,
         server_setting::refuse_undefined,
     },
     sno::{
-        memory::{MEMORY, SLOTS, SnoScheme, own_partition},
+        memory::{self, MEMORY, SLOTS, SnoScheme, own_partition},
         settings::Settings,
     },
 };
@@ -39,17 +40,19 @@ fn sno_generators() -> Result<Vec<Row<9>>, Error> {
 }
 
 /// `sno_generator() → (generator, partition, prefix, prefix_bits, prefix_auto, sequence_lower, sequence_upper,
-/// max_clock_wait)`: this backend's generator and settings. It fails where the settings would make generation fail.
+/// max_clock_wait)`: this backend's generator and settings. It fails where the settings would make generation fail. A standby does not
+/// know the number that it will draw.
 fn sno_generator() -> Result<Row<8>, Error> {
     let settings = Settings::current()?;
     refuse_undefined(SnoScheme::SETTING)?;
-    let partition = own_partition(&settings);
+    let prefix = if is_in_recovery() { settings.prefix } else { Some(memory::prefix()?) };
+    let partition = prefix.map(own_partition);
     Ok([
-        i32::from(partition % SLOTS as u16).into(),
-        i32::from(partition).into(),
-        i32::from(settings.prefix.value()).into(),
-        i32::from(settings.prefix.bits()).into(),
-        settings.prefix_auto.into(),
+        partition.map(|partition| i32::from(partition % SLOTS as u16)).into(),
+        partition.map(i32::from).into(),
+        prefix.map(|prefix| i32::from(prefix.value())).into(),
+        prefix.map(|prefix| i32::from(prefix.bits())).into(),
+        settings.prefix.is_none().into(),
         i32::from(settings.range.lower()).into(),
         i32::from(settings.range.upper()).into(),
         interval(max_clock_wait()).into(),

@@ -72,7 +72,7 @@ fn a_promotion_with_another_prefix_is_nothing_to_tell() {
     }
     ids.assert_distinct();
     assert_eq!((count(&standby, PROMOTED), count(&standby, HINT)), (0, 0), "{}", standby.log());
-    assert_eq!(standby.record().origin.wal_timeline, 2);
+    assert_eq!(standby.record().origin.place.wal_timeline, 2);
 }
 
 #[test]
@@ -94,6 +94,57 @@ fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
         server.stop(mode);
     }
     ids.assert_distinct();
+}
+
+/// A server that nobody gave a number draws one, and so does each copy of it: never that of its original.
+#[test]
+fn copies_draw_numbers_of_their_own() {
+    let primary = Server::builder().start();
+    let mut ids = Ids::new();
+    draw(&primary, &mut ids);
+    let number = |server: &Server| {
+        let (number, is_shown) =
+            (server.record().number, "SELECT (prefix, prefix_bits) = ($1, 14) FROM sno_generator()");
+        let value = i32::from(number.value());
+        assert!(server.connect().query_one(is_shown, &[&value]).unwrap().get::<_, bool>(0));
+        number
+    };
+    let original = number(&primary);
+    let standby = primary.standby();
+    primary.wait_replayed(&standby);
+    let shown = "SELECT prefix IS NULL AND partition IS NULL AND prefix_auto FROM sno_generator()";
+    assert!(standby.connect().one::<bool>(shown), "a standby does not know what it will draw");
+    // Both go on, and neither knows.
+    standby.promote();
+    draw(&standby, &mut ids);
+    draw(&primary, &mut ids);
+    primary.stop(Mode::Fast);
+    let copy = primary.copy();
+    draw(&copy, &mut ids);
+    primary.start();
+    draw(&primary, &mut ids);
+    assert_eq!(number(&primary), original);
+    for (server, line) in [(&standby, PROMOTED), (&copy, COPIED)] {
+        let drawn = number(server);
+        assert_ne!(drawn, original);
+        let told = format!("Its server number is {drawn} from now on.");
+        assert_eq!(
+            (count(server, line), count(server, &told), count(server, HINT)),
+            (1, 1, 0),
+            "{}",
+            server.log()
+        );
+        for mode in [Mode::Fast, Mode::Crash] {
+            server.restart(mode);
+            draw(server, &mut ids);
+            assert_eq!(number(server), drawn);
+        }
+        assert_eq!(count(server, line), 1, "{}", server.log());
+    }
+    assert_eq!((count(&primary, COPIED), count(&primary, PROMOTED)), (0, 0), "{}", primary.log());
+    if number(&standby) != number(&copy) {
+        ids.assert_distinct();
+    }
 }
 
 /// The other ID schemes go by numbers of their own: a machine, workers, a cluster.

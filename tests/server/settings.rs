@@ -1,5 +1,7 @@
 //! Settings fail closed: what a server can't honour is an error, and never means another prefix.
 
+use std::fs;
+
 use sno_tests::postgres::Client;
 use sno_tests::{Mode, Server, Sql as _, code, error, major_version, text, wait_until};
 
@@ -183,10 +185,25 @@ fn a_session_can_not_choose_the_prefix() {
     assert!(client.one::<bool>("SELECT NOT EXISTS (SELECT FROM pg_db_role_setting)"));
 }
 
+/// It writes to the data directory, and so to copies: what is of one server alone it does not take.
 #[test]
-fn alter_system_takes_good_values_and_refuses_bad_ones() {
+fn alter_system_takes_what_copies_may_have() {
     let server = Server::builder().start();
     let mut client = server.connect();
+    for (name, value) in [
+        ("sno.partition_prefix", "42"),
+        ("sno.partition_prefix", "auto"),
+        ("sno.sequence_range", "0-99"),
+        ("sno_compat.snowflake_si_machine", "1/5"),
+        ("sno_compat.uid60_workers", "0-99"),
+        ("sno_compat.uniqueid_cluster", "1"),
+    ] {
+        let error = error(&mut client, &format!("ALTER SYSTEM SET {name} = '{value}'"));
+        assert_eq!(error.code().code(), "55P02", "{name}: {error}");
+        assert_eq!(error.message(), "this parameter cannot be set by ALTER SYSTEM");
+        assert!(error.detail().is_some() && error.hint().is_some());
+        client.run(&format!("ALTER SYSTEM RESET {name}"));
+    }
     for (name, value, detail) in [
         ("sno.partition_prefix", "256", "A prefix of 8 bits is at most 255."),
         ("sno.sequence_range", "0-2", "A pool has at least 4 sequence numbers."),
@@ -204,7 +221,10 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
         let error = error(&mut client, &format!("ALTER SYSTEM SET {name} = '{value}'"));
         assert_eq!((error.code().code(), error.detail()), ("22023", Some(detail)));
     }
-    assert_eq!(partition(&mut client), default_partition(&server));
+    client.run("ALTER SYSTEM SET sno_compat.uniqueid_form = 'spread'");
+    client.run("ALTER SYSTEM RESET ALL");
+    let number = partition(&mut client);
+    assert_eq!(number, default_partition(&server));
     // Before 17, PostgreSQL refuses a name that nobody has defined. Later, it counts as one in the file does.
     let misspelt = "ALTER SYSTEM SET sno.partition_prefx = '42'";
     if major_version(&mut client) < 17 {
@@ -217,13 +237,16 @@ fn alter_system_takes_good_values_and_refuses_bad_ones() {
         server.reload();
         client.run("SELECT 1");
     }
-    assert_eq!(partition(&mut client), default_partition(&server));
-    client.run("ALTER SYSTEM SET sno.partition_prefix = '42'");
+    assert_eq!(partition(&mut client), number);
+    // Written by other means, it counts, and can be taken away.
+    fs::write(server.data().join("postgresql.auto.conf"), "sno.partition_prefix = '42'\n").unwrap();
+    server.restart(Mode::Fast);
+    let mut client = server.connect();
+    assert_eq!(partition(&mut client), 42);
+    client.run("ALTER SYSTEM RESET sno.partition_prefix");
     server.reload();
     client.run("SELECT 1");
-    assert_eq!(partition(&mut client), 42);
-    server.restart(Mode::Fast);
-    assert_eq!(partition(&mut server.connect()), 42);
+    assert_eq!(partition(&mut client), number);
 }
 
 #[test]
@@ -232,28 +255,39 @@ fn a_value_on_the_server_s_command_line_is_its_own() {
     assert_eq!(partition(&mut server.connect()), 5);
 }
 
-/// Another cluster has another prefix, unless chance has it.
 #[test]
-fn a_server_that_nobody_configured_takes_its_prefix_from_its_system_identifier() {
+fn a_server_that_nobody_configured_draws_a_number_and_keeps_it() {
     let server = Server::builder().start();
-    let mut client = server.connect();
-    let prefix = server.auto_prefix();
-    let shown = |server: &Server| {
+    let shown = || {
         text(
             &mut server.connect(),
             "SELECT prefix || '/' || prefix_bits || ' ' || prefix_auto FROM sno_generator()",
         )
     };
-    assert_eq!(shown(&server), format!("{prefix} true"));
-    let inside = format!("SELECT sno_partition(sno_new(1)) >> 4 = {}", prefix.value());
+    let drawn = shown();
+    let prefix = server.auto_prefix();
+    assert_eq!(drawn, format!("{prefix} true"));
+    assert_eq!(prefix.bits(), 14);
+    let mut client = server.connect();
+    let inside = format!("SELECT sno_partition(sno_new(1)) >> 2 = {}", prefix.value());
     assert_eq!(text(&mut client, &inside), "t");
     assert_eq!(text(&mut client, "SHOW sno.partition_prefix"), "auto");
     server.configure("sno.partition_prefix", "5");
     server.reload();
-    assert_eq!(shown(&server), "5/8 false");
+    assert_eq!(shown(), "5/8 false");
     server.configure("sno.partition_prefix", "AUTO");
     server.reload();
-    assert_eq!(shown(&server), format!("{prefix} true"));
+    assert_eq!(shown(), drawn);
+    for mode in [Mode::Fast, Mode::Immediate, Mode::Crash] {
+        server.restart(mode);
+        assert_eq!(shown(), drawn);
+    }
+    // Nothing before the first ID says it, but a file that is lost.
+    server.stop(Mode::Fast);
+    server.excuse_marks();
+    fs::remove_file(server.marks()).unwrap();
+    server.start();
+    assert_eq!(shown(), format!("{} true", server.auto_prefix()));
 }
 
 #[test]

@@ -53,23 +53,32 @@ impl Prefix {
     pub const SYNTAX: InvalidValue =
         InvalidValue { expected: "expected a number, or a number and its bits, as in \"42/8\"" };
 
-    /// The prefix of 12 bits for a server that was given none, made of an identifier of 64 bits: PostgreSQL's system
-    /// identifier, which `initdb` derives from the time and its process ID.
+    /// How many bits a number takes that a server draws for itself: as many as leave it a few generators, so that two
+    /// servers seldom draw the same one.
+    pub const DRAWN_BITS: u8 = 14;
+
+    /// The prefix of 14 bits for a server that was given none, by random bits; another than the one that it had before,
+    /// since that may be its original's.
     ///
-    /// Two servers have the same one once in 4096 times, so it guards against accidents and guarantees nothing. It
-    /// never changes for an identifier.
+    /// Any two servers have the same one once in 16,384 times, so it guards against accidents and guarantees nothing.
     ///
     /// ```
     /// use sno_core::Prefix;
     ///
-    /// assert_eq!(Prefix::from_system_identifier(7_575_001_234_567_890_123).to_string(), "555/12");
+    /// let number = Prefix::drawn(16_382, None);
+    /// assert_eq!(number.to_string(), "16382/14");
+    /// assert_ne!(Prefix::drawn(16_382, Some(number)), number);
     /// ```
-    pub const fn from_system_identifier(identifier: u64) -> Self {
-        // MurmurHash3's finalizer: each bit of the identifier changes half of all bits.
-        let mut hash = identifier;
-        hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        Self { value: (hash >> 52) as u16, bits: 12 }
+    pub const fn drawn(random: u64, before: Option<Self>) -> Self {
+        let count = 1 << Self::DRAWN_BITS;
+        let value = match before {
+            None => random % count,
+            Some(before) => {
+                let other = random % (count - 1);
+                if other < before.value as u64 { other } else { other + 1 }
+            }
+        };
+        Self { value: value as u16, bits: Self::DRAWN_BITS }
     }
 
     /// The server's number.
@@ -299,31 +308,22 @@ mod tests {
         assert_eq!(prefix("42/16").reserved(), None);
     }
 
-    /// Neighbours in time or in the process ID have different prefixes, nearly as often as random numbers.
+    /// Each number is drawn as often as any other, but the one before it never.
     #[test]
-    fn prefixes_of_identifiers() {
-        // By another implementation of MurmurHash3's finalizer: it must not change.
-        let identifiers = [0, 1, 7_575_001_234_567_890_123, 7_575_001_234_567_890_124, u64::MAX];
-        assert_eq!(
-            identifiers.map(|id| Prefix::from_system_identifier(id).value()),
-            [0, 2885, 555, 3105, 1611]
-        );
-        // As initdb derives them: seconds, microseconds, 12 bits of the process ID.
-        let identifier = |second: u64, micros: u64, pid: u64| second << 32 | micros << 12 | pid;
-        let spread = |identifiers: &mut dyn Iterator<Item = u64>| {
-            let mut count = [0_u32; 4096];
-            for identifier in identifiers {
-                let prefix = Prefix::from_system_identifier(identifier);
-                assert_eq!(prefix.bits(), 12);
-                count[prefix.value() as usize] += 1;
-            }
-            count.iter().filter(|count| **count > 0).count()
+    fn drawn_prefixes() {
+        let values = |before: Option<u16>| {
+            let before = before.map(|value| Prefix::new(value, Prefix::DRAWN_BITS).unwrap());
+            let mut values: Vec<u16> = (0..16_384 - before.iter().len() as u64)
+                .map(|random| Prefix::drawn(random, before).value())
+                .collect();
+            values.sort_unstable();
+            values
         };
-        // 4096 random numbers of 4096 have 2589 values on average.
-        let expected = 2450..2730;
-        assert!(expected.contains(&spread(&mut (0..4096).map(|n| identifier(1_763_773_200 + n, 0, 1)))));
-        assert!(expected.contains(&spread(&mut (0..4096).map(|n| identifier(1_763_773_200, n, 77)))));
-        assert!(expected.contains(&spread(&mut (0..4096).map(|n| identifier(1_763_773_200, 123_456, n)))));
+        assert!(values(None).into_iter().eq(0..16_384));
+        for before in [0, 1, 8191, 16_383] {
+            assert!(values(Some(before)).into_iter().eq((0..16_384).filter(|value| *value != before)));
+        }
+        assert_eq!(Prefix::drawn(u64::MAX, None).to_string(), "16383/14");
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::generation::marks::Marks;
-use crate::generation::partition::SequenceRange;
+use crate::generation::partition::{Prefix, SequenceRange};
 use crate::horizon::databases::DatabaseHorizon;
 use crate::horizon::word;
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
-use crate::server::record::{self, Lowering, Origin, Record};
-use crate::server::{Disk, Error, Host, Notice, Shared, Wait};
+use crate::server::record::{self, Lowering, Origin, Place, Record};
+use crate::server::{Disk, Error, Host, Notice, Shared, Stat, Wait};
 
 /// The file's length in bytes: two records.
 const LENGTH: u64 = 2 * record::LENGTH as u64;
@@ -42,17 +42,18 @@ const BACKOFF_MAX_US: u64 = 50_000;
 ///
 /// # Copies
 ///
-/// A record also says where it was written: the timeline of the write-ahead log, and the inode number of the file. If
-/// one of them differs after a start, the data directory was promoted, restored or copied. The original server may
-/// still run and generate the same IDs, and neither server can detect that. So a [notice](Notice::Copied) says it.
+/// A record also says [where](record::Place) it was written. If that differs after a start, the data directory was promoted, restored or
+/// copied. The original server may still run, and neither server can detect that. So this one draws a number that is not in the record,
+/// writes it there, and goes by it if it was given none. If it was given one, which the original may have, too, a
+/// [notice](Notice::Copied) says so.
 #[derive(Clone, Copy, Debug)]
 pub struct MarksFile<'a, T: TickType, const SLOTS: usize, H> {
     /// The server, and its disk.
     pub host: H,
     /// What its processes share.
     pub shared: &'a Shared<T, SLOTS>,
-    /// The first and the last partition of the server.
-    pub partitions: [u16; 2],
+    /// The first and the last partition of the server; `None`: those of the number that it draws.
+    pub partitions: Option<[u16; 2]>,
     /// Its sequence numbers.
     pub range: SequenceRange,
 }
@@ -73,9 +74,9 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             return Ok(());
         }
         let now = host.now().map_err(Error::OutOfEpoch)?;
-        let here = self.origin(&file)?;
-        let found = self.read(&file, &here)?;
-        let raised = self.raised(&found, &here, now);
+        let place = self.place(&file)?;
+        let found = self.read(&file, place)?;
+        let raised = self.raised(&found, place, now)?;
         if found.serial > 0 {
             // It may not be on disk, if its writer died before the sync; the next record replaces the one before it.
             self.write_record(&file, &found)?;
@@ -83,13 +84,13 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         if raised.serial > found.serial {
             self.write_record(&file, &raised)?;
         }
-        self.report(&found, here, now);
+        self.report(&found, &raised, place, now);
         shared.start(&raised, now);
         Ok(())
     }
 
     /// The newest record in the file; of a file without one, marks at the first tick.
-    fn read(&self, file: &H::File, here: &Origin) -> Result<Record<T>, Error> {
+    fn read(&self, file: &H::File, place: Place) -> Result<Record<T>, Error> {
         let content = self.host.read(file, LENGTH).map_err(Error::io("read"))?;
         match Record::newest(&content) {
             Some(record) => Ok(record),
@@ -101,40 +102,49 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
                 current: false,
                 horizon: T::MIN,
                 lowering: Lowering::NONE,
-                origin: here.clone(),
+                number: Prefix::default(),
+                origin: self.origin(place, Prefix::default()),
             }),
             None => Err(Error::NoRecord),
         }
     }
 
-    /// The record that the generators start at: what was found, or one with higher marks. It has to be written then, since
-    /// what raised them is not known any more after the next start.
-    fn raised(&self, found: &Record<T>, here: &Origin, now: T) -> Record<T> {
+    /// The record that the generators start at: what was found, or one with higher marks, or another number. It has to be
+    /// written then, since what changed them is not known any more after the next start.
+    fn raised(&self, found: &Record<T>, place: Place, now: T) -> Result<Record<T>, Error> {
         let system_identifier = self.host.system_identifier();
-        let is_unknown = found.serial == 0 || found.system_identifier != system_identifier;
+        let is_new = found.serial == 0;
+        let is_unknown = is_new || found.system_identifier != system_identifier;
         // Without marks of this cluster, its IDs are not later than now.
         let floors = [is_unknown.then_some(now), self.last_of_old_primary()];
         let raise = |tick| floors.into_iter().flatten().fold(tick, T::max);
         let (limits, horizon) = (found.limits.map(raise), raise(found.horizon));
-        if (limits, horizon) == (found.limits, found.horizon) {
-            return found.clone();
+        let number = if is_unknown || !found.origin.place.is_same(&place) {
+            let random = self.host.random().map_err(Error::io("draw a server number for"))?;
+            Prefix::drawn(random, (!is_new).then_some(found.number))
+        } else {
+            found.number
+        };
+        if (limits, horizon, number) == (found.limits, found.horizon, found.number) {
+            return Ok(found.clone());
         }
-        let (serial, origin) = (found.serial + 1, here.clone());
-        Record { serial, limits, horizon, system_identifier, origin, ..*found }
+        let (serial, origin) = (found.serial + 1, self.origin(place, number));
+        Ok(Record { serial, limits, horizon, number, system_identifier, origin, ..*found })
     }
 
     /// Logs what is unusual about this start, if the record is of this cluster.
-    fn report(&self, record: &Record<T>, here: Origin, now: T) {
-        let (host, timeline) = (&self.host, here.wal_timeline);
+    fn report(&self, record: &Record<T>, next: &Record<T>, here: Place, now: T) {
+        let (host, timeline, from) = (&self.host, here.wal_timeline, record.origin.place);
+        let drawn = self.partitions.is_none().then_some(next.number);
         if record.system_identifier != host.system_identifier() {
             return;
         }
         if record.serial == 0 {
-            if timeline > 1 && self.last_of_old_primary().is_some() {
+            if drawn.is_none() && timeline > 1 && self.last_of_old_primary().is_some() {
                 host.log(Notice::Promoted(timeline));
             }
-        } else if !record.origin.is_same_place(&here) && record.origin.overlaps(&here) {
-            host.log(Notice::Copied { from: record.origin.clone(), here });
+        } else if !from.is_same(&here) && (drawn.is_some() || record.origin.overlaps(&next.origin)) {
+            host.log(Notice::Copied { from, here, drawn });
         }
         if record.lowering.from > now {
             // It was known before: the clock had been fast, and the horizons were lowered.
@@ -156,15 +166,21 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         self.host.epoch().ceil(commit + COMMIT_SKEW_US).ok()
     }
 
-    /// The origin of records that are written to this file now.
-    fn origin(&self, file: &H::File) -> Result<Origin, Error> {
-        let [first, last] = self.partitions;
-        Ok(Origin {
+    /// Where this file is.
+    fn place(&self, file: &H::File) -> Result<Place, Error> {
+        let Stat { device, inode, .. } = self.host.stat(file).map_err(Error::io("stat"))?;
+        Ok(Place {
             wal_timeline: self.host.wal_timeline(),
-            file: self.host.stat(file).map_err(Error::io("stat"))?.0,
-            partitions: first..=last,
-            sequences: self.range.lower()..=self.range.upper(),
+            machine: self.host.machine(),
+            device,
+            file: inode,
         })
+    }
+
+    /// The origin of records of a server that has drawn this number.
+    fn origin(&self, place: Place, number: Prefix) -> Origin {
+        let partitions = self.partitions.map_or(number.partitions(), |[first, last]| first..=last);
+        Origin { place, partitions, sequences: self.range.lower()..=self.range.upper() }
     }
 
     /// Raises the mark of a side to at least `now`: writes it, or waits for the process that does.
@@ -254,8 +270,9 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             current: shared.marks.current(),
             horizon: T::from_bits(next.told),
             lowering: next.lowering,
+            number: shared.number(),
             system_identifier: self.host.system_identifier(),
-            origin: self.origin(file)?,
+            origin: self.origin(self.place(file)?, shared.number()),
         };
         self.write_record(file, &record)?;
         shared.serial.store(record.serial, Relaxed);
@@ -286,7 +303,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     fn write_record(&self, file: &H::File, record: &Record<T>) -> Result<(), Error> {
         let host = &self.host;
         let write = || {
-            let (_, length) = host.stat(file)?;
+            let Stat { length, .. } = host.stat(file)?;
             let is_new = length < LENGTH;
             if is_new {
                 // The space for both records, so that later writes need no more. What the file holds stays.

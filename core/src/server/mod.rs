@@ -9,7 +9,7 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `slots`, `marks`, `serial`, `told`, `lowering`, `resumed`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `told`, `lowering`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
 //! | `marks`, `serial`, `told`, `lowering` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
@@ -60,11 +60,12 @@ pub use session::Session;
 
 use crate::generation::atomic::{AtomicBool, AtomicU64};
 use crate::generation::marks::Marks;
+use crate::generation::partition::Prefix;
 use crate::generation::slot::Slot;
 use crate::horizon::databases::Horizons;
 use crate::id::tick::{Epoch, OutOfEpoch};
 use crate::id::tick_type::TickType;
-use crate::server::record::{Lowering, Origin, Record};
+use crate::server::record::{Lowering, Machine, Place, Record};
 
 /// The file system, in which the marks are one file.
 pub trait Disk {
@@ -81,8 +82,8 @@ pub trait Disk {
     /// Locks the file, unless another process has locked it.
     fn try_lock(&self, file: &Self::File) -> io::Result<bool>;
 
-    /// The inode number, and the length in bytes.
-    fn stat(&self, file: &Self::File) -> io::Result<(u64, u64)>;
+    /// Which file it is, and its length.
+    fn stat(&self, file: &Self::File) -> io::Result<Stat>;
 
     /// At most so many bytes from the start.
     fn read(&self, file: &Self::File, length: u64) -> io::Result<Vec<u8>>;
@@ -98,6 +99,17 @@ pub trait Disk {
 
     /// Waits until the file's entry in its directory is on disk.
     fn sync_directory(&self) -> io::Result<()>;
+}
+
+/// What an operating system knows of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Stat {
+    /// The number of the device that it is on.
+    pub device: u64,
+    /// Its inode number, on that device.
+    pub inode: u64,
+    /// In bytes.
+    pub length: u64,
 }
 
 /// The server, and the process of it that runs.
@@ -132,6 +144,16 @@ pub trait Host<T: TickType> {
 
     /// The timeline of the write-ahead log.
     fn wal_timeline(&self) -> u32;
+
+    /// The machine that the server runs on.
+    fn machine(&self) -> Machine;
+
+    /// Random bits.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system.
+    fn random(&self) -> io::Result<u64>;
 
     /// Whether a database exists.
     fn has_database(&self, database: u32) -> bool;
@@ -210,13 +232,14 @@ impl core::error::Error for Error {}
 /// What an operator should know, although nothing has failed.
 #[derive(Debug)]
 pub enum Notice<T> {
-    /// The data directory was copied, promoted or restored after its last ID, and could generate the same IDs as its
-    /// original.
+    /// The data directory was copied, promoted or restored after its last ID.
     Copied {
         /// Where the last record was written.
-        from: Origin,
+        from: Place,
         /// Where the next one will be.
-        here: Origin,
+        here: Place,
+        /// The number that the server has drawn for itself. With one that it was given, it could generate the same IDs as its original.
+        drawn: Option<Prefix>,
     },
     /// A standby from before the first ID of its primary was promoted to this timeline.
     Promoted(u32),
@@ -251,6 +274,8 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     pub slots: [Slot<T>; SLOTS],
     /// The tick in which the generators resumed.
     resumed: AtomicU64,
+    /// The number that the server has drawn.
+    number: AtomicU64,
     /// The mark of the horizons in the file, as a word of their generation.
     told: AtomicU64,
     /// The [lowering](crate::server::record::Lowering) in the file: to which tick, and from which.
@@ -269,6 +294,7 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             scheme_counter: atomic::AtomicU64::new(0),
             slots: core::array::from_fn(|_| Slot::default()),
             resumed: AtomicU64::new(0),
+            number: AtomicU64::new(0),
             told: AtomicU64::new(0),
             lowering: [AtomicU64::new(0), AtomicU64::new(0)],
             horizons: Horizons::default(),
@@ -289,6 +315,7 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
         self.note_horizon(record.horizon.get(), record.lowering);
         self.serial.store(record.serial, Relaxed);
         self.resumed.store(now.get(), Relaxed);
+        self.number.store(record.number.value().into(), Relaxed);
         for slot in &self.slots {
             slot.resume(&self.marks);
         }
@@ -304,6 +331,11 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     /// The generator of a number: a partition or a worker.
     pub fn slot(&self, number: u16) -> &Slot<T> {
         &self.slots[number as usize % SLOTS]
+    }
+
+    /// The number that the server has drawn, once its generators have resumed.
+    pub fn number(&self) -> Prefix {
+        Prefix::drawn(self.number.load(Relaxed), None)
     }
 
     /// The earliest reading of the clock at which no generator waits for the clock, whatever the horizon is.

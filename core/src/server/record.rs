@@ -1,13 +1,15 @@
 //! The high-water marks in a file: a line of text with a checksum.
 //!
 //! ```text
-//! sno-marks 3 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0 from=0
-//!     system=7575001234567890123 wal_timeline=1 file=1311789 partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
+//! sno-marks 4 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0 from=0 number=2725/14
+//!     system=7575001234567890123 wal_timeline=1 host=2774106531 boot=1090342716 device=2049 file=1311789
+//!     partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
 //! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark of the
 //! [horizons](crate::horizon::Horizon), `lowered` the tick that they were last lowered to, and `from` the one that they were lowered from.
-//! `wal_timeline` is the timeline of the write-ahead log.
+//! `number` is what the server has drawn for the case that nobody gives it a number. `wal_timeline` is the timeline of the write-ahead log;
+//! `host` and `boot` are checksums of the machine's name and of what identifies its running system.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
@@ -20,6 +22,7 @@
 
 use core::{
     fmt::{self, Write as _},
+    num::NonZeroU32,
     ops::RangeInclusive,
     str::FromStr,
 };
@@ -54,6 +57,8 @@ pub struct Record<T = Tick> {
     pub horizon: T,
     /// When the horizons were lowered.
     pub lowering: Lowering<T>,
+    /// The number that the server has drawn.
+    pub number: Prefix,
     /// The system identifier, as `pg_control_system()` shows it, of the cluster that wrote the record.
     pub system_identifier: u64,
     /// Where it was written, and for which IDs.
@@ -74,13 +79,57 @@ impl<T: TickType> Lowering<T> {
     pub const NONE: Self = Self { to: T::MIN, from: T::MIN };
 }
 
-/// Where a record was written, which differs for a copy of the file, and for which IDs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Origin {
+/// A machine.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Machine {
+    /// A checksum of its name.
+    pub host: u32,
+    /// A checksum of what identifies its operating system from one boot to the next; `None` if that is not known.
+    pub boot: Option<NonZeroU32>,
+}
+
+impl Machine {
+    /// The machine of this name, with what identifies its operating system while it runs, or nothing.
+    pub fn new(name: &[u8], boot: &[u8]) -> Self {
+        // The checksum of nothing is zero.
+        Self { host: crc32fast::hash(name), boot: NonZeroU32::new(crc32fast::hash(boot)) }
+    }
+}
+
+/// Where a file of marks is, on which server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
     /// The timeline of the write-ahead log. Each promotion and each point-in-time recovery begins a new one.
     pub wal_timeline: u32,
-    /// The inode number of the file, which a copy does not share.
+    /// The machine.
+    pub machine: Machine,
+    /// The number of the device on which the file is, which the operating system may number differently after the next boot.
+    pub device: u64,
+    /// The file's inode number, which a copy of the file does not share, though one of the device does.
     pub file: u64,
+}
+
+impl Place {
+    /// Whether both are the same: then the second is the server that wrote the first, and no copy of it.
+    ///
+    /// While an operating system runs, no two files have the same device and inode number, whatever name the machine or container has.
+    /// Between two boots, the machine's name has to be the same. So a copy of a whole disk goes unnoticed only on another machine of the
+    /// same name.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let (here, there) = (self.machine, other.machine);
+        let is_same_machine = match here.boot == there.boot {
+            true => self.device == other.device && (here.boot.is_some() || here.host == there.host),
+            false => here.host == there.host,
+        };
+        is_same_machine && (self.wal_timeline, self.file) == (other.wal_timeline, other.file)
+    }
+}
+
+/// Where a record was written, and for which IDs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Where.
+    pub place: Place,
     /// The partitions of the server's prefix.
     pub partitions: RangeInclusive<u16>,
     /// The server's pool of sequence numbers.
@@ -89,13 +138,8 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of records that a server with these settings writes.
-    pub const fn new(wal_timeline: u32, file: u64, prefix: Prefix, range: SequenceRange) -> Self {
-        Self { wal_timeline, file, partitions: prefix.partitions(), sequences: range.lower()..=range.upper() }
-    }
-
-    /// Whether both are of the same file, on the same timeline of the write-ahead log.
-    pub const fn is_same_place(&self, other: &Self) -> bool {
-        self.wal_timeline == other.wal_timeline && self.file == other.file
+    pub const fn new(place: Place, prefix: Prefix, range: SequenceRange) -> Self {
+        Self { place, partitions: prefix.partitions(), sequences: range.lower()..=range.upper() }
     }
 
     /// Whether two servers with these partitions and sequences could generate the same ID.
@@ -121,17 +165,25 @@ impl<T: TickType> Record<T> {
     pub fn decode(page: &[u8]) -> Option<Self> {
         let end = page.windows(CHECKSUM.len()).position(|bytes| bytes == CHECKSUM.as_bytes())?;
         let fields = core::str::from_utf8(&page[..end]).ok()?;
-        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 3 ")?);
+        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 4 ")?);
         let record = Self {
             serial: words.number("serial")?,
             limits: [words.tick("timeline0")?, words.tick("timeline1")?],
             current: words.number::<u8>("current")? == 1,
             horizon: words.tick("horizon")?,
             lowering: Lowering { to: words.tick("lowered")?, from: words.tick("from")? },
+            number: words.number("number")?,
             system_identifier: words.number("system")?,
             origin: Origin {
-                wal_timeline: words.number("wal_timeline")?,
-                file: words.number("file")?,
+                place: Place {
+                    wal_timeline: words.number("wal_timeline")?,
+                    machine: Machine {
+                        host: words.number("host")?,
+                        boot: NonZeroU32::new(words.number("boot")?),
+                    },
+                    device: words.number("device")?,
+                    file: words.number("file")?,
+                },
                 partitions: words.range("partitions")?,
                 sequences: words.range("sequences")?,
             },
@@ -155,17 +207,28 @@ impl<T: TickType> Record<T> {
 
 impl<T: TickType> fmt::Display for Record<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { serial, limits: [zero, one], current, horizon, lowering, system_identifier, origin } =
-            self;
+        let Self {
+            serial,
+            limits: [zero, one],
+            current,
+            horizon,
+            lowering,
+            number,
+            system_identifier,
+            origin,
+        } = self;
         let [zero, one, horizon, to, from] =
             [zero, one, horizon, &lowering.to, &lowering.from].map(|tick| tick.get());
         let current = *current as u8;
-        let Origin { wal_timeline, file, partitions, sequences } = origin;
+        let Origin { place: Place { wal_timeline, machine, device, file }, partitions, sequences } = origin;
+        let Machine { host, boot } = machine;
+        let boot = boot.map_or(0, NonZeroU32::get);
         write!(
             f,
-            "{}-marks 3 serial={serial} timeline0={zero} timeline1={one} current={current} \
-             horizon={horizon} lowered={to} from={from} \
-             system={system_identifier} wal_timeline={wal_timeline} file={file} partitions={}-{} sequences={}-{}",
+            "{}-marks 4 serial={serial} timeline0={zero} timeline1={one} current={current} \
+             horizon={horizon} lowered={to} from={from} number={number} \
+             system={system_identifier} wal_timeline={wal_timeline} host={host} boot={boot} device={device} file={file} \
+             partitions={}-{} sequences={}-{}",
             T::NAME,
             partitions.start(),
             partitions.end(),
@@ -218,18 +281,20 @@ impl fmt::Write for Page {
 mod tests {
     use super::*;
 
-    const ORIGIN: Origin = Origin {
+    const PLACE: Place = Place {
         wal_timeline: u32::MAX,
+        machine: Machine { host: u32::MAX, boot: NonZeroU32::new(u32::MAX) },
+        device: u64::MAX,
         file: u64::MAX,
-        partitions: 65280..=u16::MAX,
-        sequences: 0..=u16::MAX,
     };
+    const ORIGIN: Origin = Origin { place: PLACE, partitions: 65280..=u16::MAX, sequences: 0..=u16::MAX };
     const RECORD: Record = Record {
         serial: 7,
         limits: [Tick::MAX, Tick::MIN],
         current: true,
         horizon: Tick::MAX,
         lowering: Lowering { to: Tick::MIN, from: Tick::MAX },
+        number: Prefix::drawn(16_383, None),
         system_identifier: u64::MAX,
         origin: ORIGIN,
     };
@@ -240,10 +305,11 @@ mod tests {
         let line = std::str::from_utf8(&page).unwrap().trim_end();
         assert_eq!(
             line,
-            "sno-marks 3 serial=7 timeline0=549755813887 timeline1=0 current=1 \
-             horizon=549755813887 lowered=0 from=549755813887 \
-             system=18446744073709551615 wal_timeline=4294967295 file=18446744073709551615 \
-             partitions=65280-65535 sequences=0-65535 crc32=69d44f0f"
+            "sno-marks 4 serial=7 timeline0=549755813887 timeline1=0 current=1 \
+             horizon=549755813887 lowered=0 from=549755813887 number=16383/14 \
+             system=18446744073709551615 wal_timeline=4294967295 host=4294967295 boot=4294967295 \
+             device=18446744073709551615 file=18446744073709551615 \
+             partitions=65280-65535 sequences=0-65535 crc32=7b471cfa"
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
@@ -252,14 +318,11 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_in_another_place_and_settings_overlap_or_not() {
+    fn settings_overlap_or_not() {
         let origin =
-            |prefix: &str, range: &str| Origin::new(1, 2, prefix.parse().unwrap(), range.parse().unwrap());
+            |prefix: &str, range: &str| Origin::new(PLACE, prefix.parse().unwrap(), range.parse().unwrap());
         let here = origin("42", "0-999");
         assert_eq!((here.partitions.clone(), here.sequences.clone()), (10752..=11007, 0..=999));
-        assert!(here.is_same_place(&origin("7", "0-3")));
-        assert!(!here.is_same_place(&Origin { wal_timeline: 2, ..here.clone() }));
-        assert!(!here.is_same_place(&Origin { file: 3, ..here.clone() }));
         for (prefix, range, overlaps) in [
             ("42", "0-999", true),
             ("42", "999-65535", true),
@@ -299,8 +362,8 @@ mod tests {
             line.replace("=7", "=07"),
             line.replace("current=1", "current=2"),
             line.replace("partitions=65280-", "partitions=+65280-"),
-            line.replace("sno-marks 3", "sno-marks 4"),
-            line.replace("sno-marks 3", "sno-marks 2"),
+            line.replace("sno-marks 4", "sno-marks 5"),
+            line.replace("sno-marks 4", "sno-marks 3"),
             format!("{line} more=1"),
         ] {
             assert_eq!(<Record>::decode(&page(&other)), None, "{other}");

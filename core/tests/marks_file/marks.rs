@@ -1,11 +1,15 @@
 //! The marks in the file: what is in a record, what a start and a promotion make of it, when a mark is renewed.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::{num::NonZeroU32, sync::atomic::Ordering::Relaxed};
 
 use proptest::prelude::*;
-use sno_core::{record::Record, server::Error};
+use sno_core::{
+    Prefix,
+    record::{LENGTH, Machine, Place, Record},
+    server::{Error, Shared},
+};
 
-use crate::server::{Server, tick};
+use crate::server::{NUMBER, PLACE, Server, tick};
 
 proptest! {
     /// A line that is damaged in one place, with the checksum that no damage would have; and any bytes.
@@ -136,4 +140,79 @@ fn a_clock_that_stands_still() {
     }
     assert!(matches!(session.next(), Err(Error::ClockStandsStill { micros: 2_000_001..2_010_000 })));
     assert!((2_000_001..2_010_000).contains(&server.waited.load(Relaxed)));
+}
+
+/// What differs at a start decides whether the server is the one that wrote the record: its number stays, or is another one.
+#[test]
+fn a_copy_draws_another_number() {
+    let machine = |host, boot| Machine { host, boot: NonZeroU32::new(boot) };
+    let same = [
+        ("a restart", PLACE),
+        ("a boot, with other device numbers", Place { machine: machine(3, 40), device: 50, ..PLACE }),
+        ("a container with another name on the same machine", Place { machine: machine(30, 4), ..PLACE }),
+    ];
+    let other = [
+        ("a promotion, or a recovery to a point in time", Place { wal_timeline: 2, ..PLACE }),
+        ("a copy of the file", Place { file: 70, ..PLACE }),
+        ("a copy of the file after a boot", Place { machine: machine(3, 40), file: 70, ..PLACE }),
+        ("a copy of the device on the same machine", Place { device: 50, ..PLACE }),
+        ("a copy of the device on another machine", Place { machine: machine(30, 40), ..PLACE }),
+    ];
+    for (case, place) in same {
+        let server = Server { place, is_given: false, ..Server::new(1000, 8, [900; 2]) };
+        server.start();
+        assert_eq!((server.shared.number(), server.record().number), (NUMBER, NUMBER), "{case}");
+        assert_eq!((server.copies.load(Relaxed), server.record().serial), (0, 8), "{case}");
+    }
+    for (case, place) in other {
+        let server = Server { place, is_given: false, ..Server::new(1000, 8, [900; 2]) };
+        let session = server.start();
+        // The random bits are those of the number in the record, which is not drawn again.
+        let number = Prefix::new(NUMBER.value() + 1, 14).unwrap();
+        assert_eq!((server.shared.number(), server.record().number), (number, number), "{case}");
+        assert_eq!(server.copies.load(Relaxed), 1, "{case}");
+        // Before the first ID, and with the marks of before.
+        assert_eq!((server.marks(), server.record().origin.place), ([900; 2], place), "{case}");
+        session.next().unwrap();
+        assert_eq!(server.record().number, number, "{case}");
+        let again = Server { shared: Shared::default(), random: 99, ..server };
+        again.start();
+        assert_eq!(
+            (again.shared.number(), again.copies.load(Relaxed)),
+            (number, 1),
+            "{case}: at the next start"
+        );
+    }
+    // Where no boot has an identity, all has to be the same.
+    let unknown = Place { machine: machine(3, 0), ..PLACE };
+    assert!(unknown.is_same(&unknown));
+    assert!(!unknown.is_same(&Place { device: 50, ..unknown }));
+    assert!(!unknown.is_same(&Place { machine: machine(30, 0), ..unknown }));
+    assert_eq!(Machine::new(b"pg-1", b"").boot, None);
+    assert_ne!(Machine::new(b"pg-1", b"a"), Machine::new(b"pg-2", b"a"));
+    assert_ne!(Machine::new(b"pg-1", b"a"), Machine::new(b"pg-1", b"b"));
+}
+
+/// The file of another cluster, and none.
+#[test]
+fn without_a_record_of_this_cluster_a_number_is_drawn() {
+    for (serial, system_identifier, drawn) in [(0, 1, NUMBER.value()), (8, 2, NUMBER.value() + 1)] {
+        let server = Server { system_identifier, is_given: false, ..Server::new(1000, serial, [900; 2]) };
+        server.start();
+        assert_eq!((server.record().number.value(), server.copies.load(Relaxed)), (drawn, 0));
+        assert_eq!(server.record().origin.partitions, server.record().number.partitions());
+    }
+}
+
+/// A number that was given says more than where the file is.
+#[test]
+fn a_copy_with_a_number_of_its_own_is_nothing_to_tell() {
+    for (partitions, copies) in [(0..=255, 1), (256..=511, 0)] {
+        let server = Server { place: Place { file: 70, ..PLACE }, ..Server::new(1000, 8, [900; 2]) };
+        let mut record = server.record();
+        record.origin.partitions = partitions;
+        server.file.lock().unwrap()[record.offset() as usize..][..LENGTH].copy_from_slice(&record.encode());
+        server.start();
+        assert_eq!(server.copies.load(Relaxed), copies);
+    }
 }

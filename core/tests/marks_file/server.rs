@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     io,
+    num::NonZeroU32,
     // Not loom's: it would try every order in which threads let go of the disk.
     sync::{
         Mutex,
@@ -16,8 +17,8 @@ use std::{
 
 use sno_core::{
     Epoch, Prefix, SequenceRange, Tick,
-    record::{LENGTH, Lowering, Origin, Record},
-    server::{Disk, Host, MarksFile, Notice, Session, Shared, Wait},
+    record::{LENGTH, Lowering, Machine, Origin, Place, Record},
+    server::{Disk, Host, MarksFile, Notice, Session, Shared, Stat, Wait},
 };
 
 #[cfg(loom)]
@@ -36,10 +37,17 @@ pub(crate) struct Server {
     pub(crate) syncs_fail: AtomicBool,
     /// How many backward steps were noticed at a start.
     pub(crate) steps_while_down: AtomicU64,
+    /// How many copies.
+    pub(crate) copies: AtomicU64,
     /// Microseconds that processes have waited.
     pub(crate) waited: AtomicU64,
     /// The tick of the last commit that was replayed before a promotion.
     pub(crate) replayed: Option<u64>,
+    /// Where it runs, the random bits that it gets, and whether it was given a number.
+    pub(crate) place: Place,
+    pub(crate) random: u64,
+    pub(crate) is_given: bool,
+    pub(crate) system_identifier: u64,
     /// What others do before a process gets the lock, and before it reads the clock.
     pub(crate) meanwhile: fn(&Self),
     pub(crate) before_reading: fn(&Self),
@@ -54,6 +62,12 @@ pub(crate) const RANGE: SequenceRange = match SequenceRange::new(0, 3) {
     Err(_) => unreachable!(),
 };
 
+pub(crate) const PLACE: Place =
+    Place { wal_timeline: 1, machine: Machine { host: 3, boot: NonZeroU32::new(4) }, device: 5, file: 7 };
+
+/// The number in the file.
+pub(crate) const NUMBER: Prefix = Prefix::drawn(1234, None);
+
 pub(crate) fn tick(number: u64) -> Tick {
     Tick::new(number).unwrap()
 }
@@ -61,7 +75,7 @@ pub(crate) fn tick(number: u64) -> Tick {
 impl Server {
     /// Whose clock reads `now`, with a file that has this record.
     pub(crate) fn new(now: u64, serial: u64, limits: [u64; 2]) -> Self {
-        let origin = Origin::new(1, 7, Prefix::default(), RANGE);
+        let origin = Origin::new(PLACE, Prefix::default(), RANGE);
         let limits = limits.map(tick);
         let record = Record {
             serial,
@@ -69,6 +83,7 @@ impl Server {
             current: false,
             horizon: limits[0].min(limits[1]),
             lowering: Lowering::NONE,
+            number: NUMBER,
             system_identifier: 1,
             origin,
         };
@@ -84,8 +99,13 @@ impl Server {
             now: AtomicU64::new(now),
             syncs_fail: AtomicBool::new(false),
             steps_while_down: AtomicU64::new(0),
+            copies: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             replayed: None,
+            place: PLACE,
+            random: NUMBER.value().into(),
+            is_given: true,
+            system_identifier: 1,
             meanwhile: |_| (),
             before_reading: |_| (),
             after_reading: |_| (),
@@ -96,6 +116,7 @@ impl Server {
     pub(crate) fn marks_file(&self) -> MarksFile<'_, Tick, 1, Process<'_>> {
         let partitions = Prefix::default().partitions();
         let partitions = [*partitions.start(), *partitions.end()];
+        let partitions = self.is_given.then_some(partitions);
         MarksFile { host: Process(self), shared: &self.shared, partitions, range: RANGE }
     }
 
@@ -158,11 +179,19 @@ impl Host<Tick> for Process<'_> {
     }
 
     fn system_identifier(&self) -> u64 {
-        1
+        self.0.system_identifier
     }
 
     fn wal_timeline(&self) -> u32 {
-        1
+        self.0.place.wal_timeline
+    }
+
+    fn machine(&self) -> Machine {
+        self.0.place.machine
+    }
+
+    fn random(&self) -> io::Result<u64> {
+        Ok(self.0.random)
     }
 
     fn last_replayed_commit(&self) -> Option<i64> {
@@ -176,6 +205,8 @@ impl Host<Tick> for Process<'_> {
     fn log(&self, notice: Notice<Tick>) {
         let is_counted = matches!(notice, Notice::ClockWentBackWhileDown(_));
         self.0.steps_while_down.fetch_add(u64::from(is_counted), Relaxed);
+        let is_copy = matches!(notice, Notice::Copied { .. });
+        self.0.copies.fetch_add(u64::from(is_copy), Relaxed);
     }
 }
 
@@ -192,8 +223,9 @@ impl<'a> Disk for Process<'a> {
         Ok(file.1.get())
     }
 
-    fn stat(&self, _: &File<'a>) -> io::Result<(u64, u64)> {
-        Ok((7, self.0.file.lock().unwrap().len() as u64))
+    fn stat(&self, _: &File<'a>) -> io::Result<Stat> {
+        let Place { device, file: inode, .. } = self.0.place;
+        Ok(Stat { device, inode, length: self.0.file.lock().unwrap().len() as u64 })
     }
 
     fn read(&self, _: &File<'a>, _: u64) -> io::Result<Vec<u8>> {

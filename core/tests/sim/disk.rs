@@ -99,6 +99,11 @@ impl Disk {
         self.numbers.get()
     }
 
+    /// The inode number of the file, or 0.
+    pub(crate) fn inode(&self) -> u64 {
+        self.file.borrow().as_ref().map_or(0, |inode| inode.number)
+    }
+
     pub(crate) fn open(&self) -> Handle {
         let mut file = self.file.borrow_mut();
         let inode = file.get_or_insert_with(|| {

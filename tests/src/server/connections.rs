@@ -101,12 +101,10 @@ impl Server {
         command
     }
 
-    /// The prefix that the server takes if it is given none.
+    /// The prefix that the server takes if it is given none, and that it has drawn with its first ID.
     #[must_use]
     #[track_caller]
     pub fn auto_prefix(&self) -> Prefix {
-        let query = "SELECT system_identifier FROM pg_control_system()";
-        let identifier: i64 = self.connect().one(query);
-        Prefix::from_system_identifier(identifier as u64)
+        self.record().number
     }
 }

@@ -4,7 +4,8 @@ use std::{io, panic::resume_unwind, time::Duration};
 
 use sno_core::{
     Epoch, Tick,
-    server::{Disk, Host, Notice, Wait},
+    record::Machine,
+    server::{Disk, Host, Notice, Stat, Wait},
 };
 
 use super::{Cancelled, Process};
@@ -73,6 +74,15 @@ impl Host<Tick> for Process<'_> {
 
     fn wal_timeline(&self) -> u32 {
         self.machine.wal_timeline.get()
+    }
+
+    fn machine(&self) -> Machine {
+        Machine::default()
+    }
+
+    fn random(&self) -> io::Result<u64> {
+        self.fails()?;
+        Ok(self.world.below(1 << 40))
     }
 
     fn last_replayed_commit(&self) -> Option<i64> {
@@ -158,9 +168,9 @@ impl Disk for Process<'_> {
         Ok(self.machine.disk.try_lock(file))
     }
 
-    fn stat(&self, file: &Handle) -> io::Result<(u64, u64)> {
+    fn stat(&self, file: &Handle) -> io::Result<Stat> {
         self.fails()?;
-        Ok((file.inode.number, file.inode.cache.borrow().len() as u64))
+        Ok(Stat { device: 0, inode: file.inode.number, length: file.inode.cache.borrow().len() as u64 })
     }
 
     fn read(&self, file: &Handle, length: u64) -> io::Result<Vec<u8>> {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sno_core::{
-    DatabaseHorizon, Member, Stamp, Tick, Transaction,
+    DatabaseHorizon, Member, Prefix, Stamp, Tick, Transaction,
     server::{Error, Host as _, MarksFile, Session, Shared},
 };
 
@@ -131,7 +131,23 @@ impl<'a> Process<'a> {
     fn start(self, shared: &'a Shared<Tick, SLOTS>, process_id: u32) -> Result<Generator<'a>, Error> {
         let (prefix, range) = (self.machine.prefix.get(), self.machine.range.get());
         let partitions = [*prefix.partitions().start(), *prefix.partitions().end()];
-        Session::start(MarksFile { host: self, shared, partitions, range }, prefix.partition(process_id))
+        let marks = MarksFile { host: self, shared, partitions: Some(partitions), range };
+        let session = Session::start(marks, prefix.partition(process_id))?;
+        self.check_number(shared.number());
+        Ok(session)
+    }
+
+    /// The number that the server has drawn is that of its last start, if the file is the same.
+    fn check_number(&self, number: Prefix) {
+        let (world, machine) = (self.world, self.machine);
+        let place = (machine.system_identifier.get(), machine.wal_timeline.get(), machine.disk.inode());
+        if let Some((place_before, before)) = machine.drawn.replace(Some((place, number)))
+            && place_before == place
+            && before != number
+            && world.without.is_none()
+        {
+            world.fail(format!("the server number {number} was {before} before"));
+        }
     }
 
     /// Runs a statement, which can be cancelled.

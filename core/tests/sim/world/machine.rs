@@ -68,6 +68,8 @@ pub(crate) struct Machine {
     pub(crate) max_clock_wait: Cell<u64>,
     pub(crate) system_identifier: Cell<u64>,
     pub(crate) wal_timeline: Cell<u32>,
+    /// The number that the server had drawn at its last start, with its cluster, timeline and file.
+    pub(crate) drawn: Cell<Option<((u64, u32, u64), Prefix)>>,
     /// The time of the last commit in the log, and the same as a promoted standby knows it.
     pub(super) last_commit: Cell<Option<i64>>,
     pub(crate) replayed: Cell<Option<i64>>,

@@ -14,7 +14,7 @@ use std::{
 use corosensei::Yielder;
 use sno_core::{
     Prefix, SequenceRange, Stamp, Tick,
-    record::{LENGTH, Lowering, Origin, Record},
+    record::{LENGTH, Lowering, Origin, Place, Record},
 };
 
 use faults::Down;
@@ -85,7 +85,7 @@ pub(crate) struct World {
     pub(crate) steps: Cell<u64>,
     pub(crate) faults: Faults,
     /// The condition that does not hold in this run.
-    without: Option<Condition>,
+    pub(crate) without: Option<Condition>,
     pub(crate) machines: Vec<Machine>,
     running: Cell<Option<usize>>,
     server: Cell<usize>,
@@ -181,9 +181,10 @@ impl World {
                 let limits = [(); 2].map(|()| {
                     Tick::new(Tick::floor(machine.clock(&world)).unwrap().get() - world.below(2000)).unwrap()
                 });
+                let place = Place { wal_timeline: 1, machine: Default::default(), device: 0, file: 0 };
                 let (system_identifier, origin) = (
                     machine.system_identifier.get(),
-                    Origin::new(1, 0, machine.prefix.get(), machine.range.get()),
+                    Origin::new(place, machine.prefix.get(), machine.range.get()),
                 );
                 let record = Record {
                     serial,
@@ -191,6 +192,7 @@ impl World {
                     current: world.one_in(2),
                     horizon: limits[0].min(limits[1]),
                     lowering: Lowering::NONE,
+                    number: Prefix::drawn(world.below(1 << 14), None),
                     system_identifier,
                     origin,
                 };
