@@ -2,7 +2,10 @@
 -- The horizon
 --
 
-CREATE FUNCTION sno_horizon(margin interval DEFAULT '0.1 s') RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.sno_horizon_support(internal) RETURNS internal AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_horizon_support(internal) IS 'internal: refuses sno_horizon() in a condition on a table';
+CREATE FUNCTION sno_horizon(margin interval DEFAULT '0.1 s') RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE SUPPORT sno_internal.sno_horizon_support;
 COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';
 CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID before this transaction ends';
@@ -61,7 +64,7 @@ BEGIN
     END LOOP;
     IF lowered.safe > clock_timestamp() THEN
         RAISE WARNING 'generation waits until %', lowered.safe USING DETAIL = 'Both tick-tock sides have IDs of the future.',
-            HINT = 'Wait, or use another server number.';
+            HINT = 'Wait. Another server number alone does not help, since the marks hold for all numbers.';
     END IF;
 END
 $$;

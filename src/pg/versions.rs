@@ -10,7 +10,7 @@
 //! | a transaction's local number in `PGPROC` | no function says whether the transaction of another process is still the same |
 
 use std::{
-    ffi::{CStr, c_int},
+    ffi::{CStr, c_int, c_void},
     ptr,
     sync::atomic::AtomicU32,
 };
@@ -24,6 +24,25 @@ use pgrx::{
 };
 
 use crate::pg::raw;
+
+/// What PostgreSQL calls for each part of a query until it returns true.
+pub(crate) type Walker = unsafe extern "C-unwind" fn(*mut Node, *mut c_void) -> bool;
+
+unsafe extern "C-unwind" {
+    #[cfg_attr(not(feature = "pg15"), link_name = "expression_tree_walker_impl")]
+    pub(crate) fn expression_tree_walker(
+        node: *mut Node,
+        walker: Option<Walker>,
+        context: *mut c_void,
+    ) -> bool;
+    #[cfg_attr(not(feature = "pg15"), link_name = "query_tree_walker_impl")]
+    pub(crate) fn query_tree_walker(
+        query: *mut pg_sys::Query,
+        walker: Option<Walker>,
+        context: *mut c_void,
+        flags: c_int,
+    ) -> bool;
+}
 
 /// What is called for a table of a query: with the planner's state, what it knows of the table, and the table's entry
 /// in the query.

@@ -2,12 +2,13 @@
 //!
 //! # The way of a query
 //!
-//! PostgreSQL enters at five places, here in the order of one planning of `… WHERE sno_time(id) >= t ORDER BY sno_time(id)`.
+//! PostgreSQL enters at six places, here in the order of one planning of `… WHERE sno_time(id) >= t ORDER BY sno_time(id)`.
 //! The hooks are those of a preloaded library; the others belong to functions and operators, and work in each backend.
 //!
 //! | place | PostgreSQL calls it | what it does, and leaves in the query |
 //! |---|---|---|
 //! | [`support`] | when it simplifies expressions, for each comparison of an ID with a time | returns the comparison with an ID instead |
+//! | [`condition`] | likewise, for each call of `sno_horizon()` | refuses it in a condition on a table |
 //! | hook in [`rewrite`] | for each table, when it knows the indexes and has distributed no condition yet | conditions on `id` in the place of those on `sno_time(id)`; of a partitioned table, ORDER BY, too |
 //! | `sno_ineqsel` in [`selectivity`] | for each comparison with a bound | returns the estimate, which PostgreSQL keeps with the condition |
 //! | `sno_ineqjoinsel` there | for each comparison of two tables' IDs | the same |
@@ -48,6 +49,7 @@
     reason = "no frame panics"
 )]
 
+mod condition;
 mod operators;
 mod selectivity;
 mod support;

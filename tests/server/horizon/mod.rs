@@ -2,6 +2,7 @@
 //! `../../faults/horizon.rs`.
 
 mod clock;
+mod conditions;
 mod databases;
 mod processes;
 mod standbys;

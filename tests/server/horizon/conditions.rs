@@ -1,0 +1,71 @@
+//! `sno_horizon()` in a condition on a table, whose rows the statement may not see.
+
+use sno_tests::{Server, Sql as _, error};
+
+use super::TABLE;
+
+#[test]
+fn a_condition_on_a_table_is_refused() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(TABLE);
+    client.run(
+        "CREATE TABLE marks (name text, horizon sno); INSERT INTO marks VALUES ('a', '2222222222222222');
+         CREATE VIEW below AS SELECT * FROM items WHERE id < sno_horizon();
+         CREATE VIEW grouped AS SELECT id, count(*) FROM items GROUP BY id;
+         CREATE FUNCTION f() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM items WHERE id < sno_horizon()';
+         CREATE FUNCTION g() RETURNS boolean LANGUAGE plpgsql AS
+             $$BEGIN RETURN EXISTS (SELECT FROM items WHERE id < sno_horizon('0')); END$$",
+    );
+    for refused in [
+        "SELECT * FROM items WHERE id < sno_horizon()",
+        "EXPLAIN SELECT * FROM items WHERE id < sno_horizon()",
+        "SELECT * FROM items WHERE n > 1 AND (id < sno_horizon('1 s') OR n = 3)",
+        "SELECT * FROM items WHERE id < (SELECT sno_horizon())",
+        "SELECT * FROM items WHERE id < (SELECT max(h) FROM (SELECT sno_horizon() AS h) s)",
+        "SELECT * FROM items WHERE NOT id >= coalesce(sno_horizon(), '2222222222222222')",
+        "SELECT * FROM items a JOIN marks b ON a.id BETWEEN b.horizon AND sno_horizon()",
+        "SELECT * FROM items a LEFT JOIN marks b ON a.id < sno_horizon()",
+        "SELECT n, count(*) FROM items GROUP BY n HAVING max(id) < sno_horizon()",
+        "SELECT * FROM grouped WHERE id < sno_horizon()",
+        "SELECT * FROM below",
+        "WITH r AS (SELECT * FROM items) SELECT * FROM r WHERE id < sno_horizon()",
+        "WITH r AS MATERIALIZED (SELECT * FROM items WHERE id < sno_horizon()) SELECT * FROM r",
+        "SELECT 1 UNION ALL SELECT n FROM items WHERE id < sno_horizon()",
+        "INSERT INTO items SELECT * FROM items WHERE id < sno_horizon()",
+        "DELETE FROM items WHERE id < sno_horizon()",
+        "COPY (SELECT * FROM items WHERE id < sno_horizon()) TO STDOUT",
+        "PREPARE p AS SELECT * FROM items WHERE id >= $1 AND id < sno_horizon(); EXECUTE p('2222222222222222')",
+        "SELECT f()",
+        "SELECT g()",
+    ] {
+        let error = error(&mut client, refused);
+        assert_eq!(
+            (error.code().code(), error.message()),
+            ("0A000", "sno_horizon() is not allowed in a condition on a table"),
+            "{refused}"
+        );
+        assert!(error.hint().is_some() && error.detail().is_some());
+    }
+    client.run("SELECT sno_create_feed('f', 'items', margin => NULL)");
+    for allowed in [
+        "SELECT sno_horizon()",
+        "SELECT sno_horizon() FROM items",
+        "SELECT sno_horizon() < max(id) FROM items",
+        "SELECT * FROM sno_horizon()",
+        "SELECT 1 WHERE sno_horizon() > (SELECT max(id) FROM items)",
+        "SELECT * FROM sno_feed('f', NULL::items, 9, sno_horizon())",
+        "SELECT * FROM generate_series(1, 2) n WHERE sno_horizon() > '2222222222222222'",
+        "SELECT count(*) FILTER (WHERE id < sno_horizon()) FROM items",
+        "INSERT INTO marks SELECT 'b', sno_horizon() WHERE sno_horizon() IS NOT NULL",
+        "UPDATE marks SET horizon = sno_horizon() WHERE name = 'a'",
+        "CREATE TABLE kept AS SELECT sno_horizon() AS horizon",
+        "COPY (SELECT sno_horizon()) TO PROGRAM 'cat > /dev/null'",
+        "DO $$DECLARE h sno := sno_horizon(); BEGIN
+             IF h <= sno_horizon() THEN PERFORM FROM items WHERE id < h; END IF;
+         END$$",
+        "SELECT * FROM items WHERE id < (SELECT horizon FROM kept)",
+    ] {
+        client.run(allowed);
+    }
+}
