@@ -197,6 +197,8 @@ fn functions_of_others_are_not_called() {
         "CALL trap.sno_wait_read('log'::text, 'xxxxxxxxxxxxxxxx'::trap.sno, '10 ms'::interval, NULL::boolean)",
         "SELECT trap.sno_seek_feed('log'::text, '-infinity'::timestamptz, NULL::trap.sno)",
         "SELECT trap.sno_read_by_all('public.log'::regclass)",
+        "CREATE TABLE public.keyed (id trap.sno PRIMARY KEY); SELECT trap.sno_refuse_old_keys('public.keyed'::regclass, NULL::name)",
+        "DO 'BEGIN INSERT INTO public.keyed VALUES (''2222222222222222''::trap.sno); EXCEPTION WHEN check_violation THEN END'",
         "SELECT trap.sno_lower_horizon()",
         "SELECT trap.sno_expire_partitions('public.log'::regclass, '2026-01-02Z'::timestamptz, false::boolean, true::boolean)",
         "SELECT trap.sno_track_changes('public.items'::regclass, 7::integer)",

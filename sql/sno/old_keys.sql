@@ -1,0 +1,39 @@
+--
+-- Keys that were generated in an earlier transaction, or elsewhere: feeds can be past them
+--
+
+CREATE FUNCTION sno_internal.refuse_old_key() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION 'key of a row of "%" was not generated in this transaction: "%"', TG_RELID::regclass, to_jsonb(NEW) ->> TG_ARGV[0]
+        USING ERRCODE = 'check_violation', COLUMN = TG_ARGV[0], DETAIL = 'Feeds can be past this key, and would miss the row.',
+            HINT = 'Have the default generate the key, or call sno_new() in the transaction that inserts the row.';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.refuse_old_key() IS 'internal: what the triggers of sno_refuse_old_keys() do';
+
+-- By conditions of the triggers, which cost a tenth of what a function in PL/pgSQL costs for each row.
+CREATE FUNCTION sno_refuse_old_keys(source regclass, key name DEFAULT NULL) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    keys name[];
+    is_old text;
+BEGIN
+    SELECT array_agg(a.attname) INTO keys
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped AND sno_internal.id_type() IN (t.oid, t.typbasetype)
+        AND CASE WHEN sno_refuse_old_keys.key IS NOT NULL THEN a.attname = sno_refuse_old_keys.key
+            ELSE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = source AND i.indisprimary AND a.attnum = ANY (i.indkey)) END;
+    IF cardinality(keys) IS DISTINCT FROM 1 THEN
+        RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column', HINT = 'Name the column.';
+    END IF;
+    is_old := format('NOT %s.sno_holds_horizon(NEW.%I)', sno_internal.schema(), keys[1]);
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_own_keys BEFORE INSERT ON %s FOR EACH ROW WHEN (%s) EXECUTE FUNCTION sno_internal.refuse_old_key(%L)',
+        source, is_old, keys[1]);
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_changed_keys BEFORE UPDATE ON %s FOR EACH ROW WHEN (NEW.%I <> OLD.%2$I AND %s) '
+        'EXECUTE FUNCTION sno_internal.refuse_old_key(%L)', source, keys[1], is_old, keys[1]);
+END
+$$;
+COMMENT ON FUNCTION sno_refuse_old_keys(regclass, name) IS 'creates triggers that refuse rows whose keys were not generated in their transaction';

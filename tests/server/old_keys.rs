@@ -1,0 +1,45 @@
+//! `sno_refuse_old_keys()`: rows that a feed would miss are refused.
+
+use sno_tests::{Server, Sql as _, code, error};
+
+#[test]
+fn a_key_of_another_transaction_is_refused() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE DOMAIN event_id AS sno;
+         CREATE TABLE events (id event_id PRIMARY KEY DEFAULT sno_new(1), of sno, n integer) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF events DEFAULT; CREATE TABLE \"No \"\"key\" (\"a b\" sno, c sno);
+         CREATE ROLE bob; GRANT ALL ON events TO bob;
+         SELECT sno_refuse_old_keys('events'), sno_refuse_old_keys('events')",
+    );
+    let old: String = client.one("SELECT sno_new()::text");
+    let other = server.connect().one::<String>("SELECT sno_new(1, now() + interval '1 hour')::text");
+    for sql in [
+        format!("INSERT INTO events (id) VALUES ('{old}')"),
+        format!("INSERT INTO part (id) VALUES ('{old}')"),
+        format!("INSERT INTO events VALUES ('{old}') ON CONFLICT DO NOTHING"),
+        "INSERT INTO events SELECT sno_new(1, now() - interval '1 hour')".to_owned(),
+    ] {
+        let error = error(&mut client, &sql);
+        assert_eq!(error.code().code(), "23514", "{sql}");
+        assert!(error.message().contains("was not generated in this transaction"), "{error}");
+        assert!(error.detail().is_some() && error.hint().is_some());
+        assert_eq!(error.column(), Some("id"));
+    }
+    client.run("INSERT INTO events (n) SELECT generate_series(1, 3); INSERT INTO events VALUES (sno_new(7), NULL, 4)");
+    client.run("WITH k AS (SELECT sno_new() AS id) INSERT INTO events SELECT id, NULL, 5 FROM k");
+    client.run("UPDATE events SET n = n + 1; UPDATE events SET id = id; UPDATE events SET id = sno_new() WHERE n = 2");
+    assert_eq!(code(&mut client, &format!("UPDATE events SET id = '{old}' WHERE n = 3")), "23514");
+    // A later key is one that no horizon passes before this transaction ends.
+    client.run(&format!("BEGIN; SELECT sno_new(); INSERT INTO events VALUES ('{other}'); ROLLBACK"));
+    // The column is named, of a table without a primary key.
+    let source = "'\"No \"\"key\"'";
+    for key in ["NULL", "'d'"] {
+        assert_eq!(code(&mut client, &format!("SELECT sno_refuse_old_keys({source}, {key})")), "42703");
+    }
+    client.run(&format!("SELECT sno_refuse_old_keys({source}, 'a b')"));
+    client.run(&format!("INSERT INTO \"No \"\"key\" VALUES (sno_new(), '{old}'), (NULL, NULL)"));
+    assert_eq!(code(&mut client, &format!("INSERT INTO \"No \"\"key\" VALUES ('{old}')")), "23514");
+    assert_eq!(code(&mut client, "SET ROLE bob; SELECT sno_refuse_old_keys('events')"), "42501");
+}

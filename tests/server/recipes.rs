@@ -1,0 +1,87 @@
+//! Recipes of the pages for tools that are not run here, with what the tools make of them.
+
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, plan};
+
+use crate::root;
+
+/// The block of dbt in `docs/tools.md`, as dbt runs it: a query, and the model.
+fn model(client: &mut Client, table: &str, is_incremental: bool) {
+    let page = std::fs::read_to_string(root().join("docs/tools.md")).unwrap();
+    let block = page.split("```jinja\n").nth(1).unwrap().split("```").next().unwrap();
+    let query = block.split("run_query('").nth(1).unwrap().split('\'').next().unwrap();
+    let horizon: String = client.one(&format!("SELECT ({query})::text"));
+    let (mut sql, mut is_left_out) = (String::new(), false);
+    for line in block.lines() {
+        match line.trim() {
+            "{% if is_incremental() %}" => is_left_out = !is_incremental,
+            "{% endif %}" => is_left_out = false,
+            line if line.starts_with("{{ config") || line.starts_with("{% set") || is_left_out => {}
+            line => sql += &format!("{line}\n"),
+        }
+    }
+    let sql = sql.replace("{{ horizon }}", &horizon).replace("{{ this }}", table);
+    assert!(!sql.contains(['{', '}']), "{sql}");
+    client.run(&match is_incremental {
+        true => format!("INSERT INTO {table} {sql}"),
+        false => format!("DROP TABLE IF EXISTS {table}; CREATE TABLE {table} AS {sql}"),
+    });
+}
+
+#[test]
+fn an_incremental_model_of_dbt_misses_no_row() {
+    let server = Server::builder().start();
+    let [mut client, mut late] = [(); 2].map(|()| server.connect());
+    client.run("CREATE TABLE orders (id sno PRIMARY KEY DEFAULT sno_new(), item integer); CREATE SCHEMA dev");
+    late.run("BEGIN; INSERT INTO orders (item) VALUES (0)");
+    client.run("INSERT INTO orders (item) SELECT generate_series(1, 1100); SELECT pg_sleep(0.2)");
+    model(&mut client, "public.model", false);
+    // It waits for the row that commits late, and for those after it.
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM model"), 0);
+    late.run("COMMIT");
+    for step in ["more", "full refresh", "another target"] {
+        client.run("INSERT INTO orders (item) SELECT generate_series(1, 7); SELECT pg_sleep(0.2)");
+        let table = if step == "another target" { "dev.model" } else { "public.model" };
+        model(&mut client, table, step == "more");
+        let differ = format!("SELECT count(*) FROM (TABLE orders EXCEPT ALL TABLE {table}) d");
+        assert_eq!(client.one::<i64>(&differ), 0, "{step}");
+        assert_eq!(
+            client.one::<i64>(&format!("SELECT count(*) - count(DISTINCT id) FROM {table}")),
+            0,
+            "{step}"
+        );
+    }
+    // A target of before goes on where it was.
+    model(&mut client, "public.model", true);
+    assert!(client.one::<bool>("SELECT count(*) = (SELECT count(*) FROM orders) FROM model"));
+}
+
+/// 1,000 rows of three times, in pages of 50: by the ID, and as a tool does that orders by `created_at`.
+#[test]
+fn pages_have_all_rows_of_one_time() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE events (id sno PRIMARY KEY, n integer);
+         INSERT INTO events SELECT sno_make('2026-01-01Z'::timestamptz + n % 3 * interval '4 ms', 0, 7, n), n FROM generate_series(1, 1000) n;
+         CREATE VIEW list AS SELECT sno_time(id) AS created_at, * FROM events; ANALYZE events",
+    );
+    for next in ["id < (SELECT id FROM last)", "(created_at, id) < (SELECT created_at, id FROM last)"] {
+        client.run("CREATE TEMP TABLE seen (created_at timestamptz, id sno, n integer); CREATE TEMP VIEW last AS SELECT * FROM seen ORDER BY id LIMIT 1");
+        for page in 0..20 {
+            let condition = if page == 0 { "true" } else { next };
+            client.run(&format!(
+                "INSERT INTO seen SELECT * FROM list WHERE {condition} ORDER BY created_at DESC, id DESC LIMIT 50"
+            ));
+        }
+        assert_eq!(client.one::<i64>("SELECT count(DISTINCT id) FROM seen"), 1000, "{next}");
+        client.run("DROP TABLE seen CASCADE");
+    }
+    client.run("SET enable_seqscan = off; SET enable_bitmapscan = off");
+    let plan = plan(
+        &mut client,
+        "COSTS OFF",
+        "SELECT * FROM list WHERE (created_at, id) < ('2026-01-01Z', '9q7k4op822n2g222') ORDER BY created_at DESC, id DESC LIMIT 50",
+    );
+    assert!(plan.contains("Index Cond") && !plan.contains("Sort"), "{plan}");
+}
