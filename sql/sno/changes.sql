@@ -72,7 +72,7 @@ BEGIN
             RAISE EXCEPTION '"%" already exists', object USING ERRCODE = 'duplicate_object',
                 DETAIL = format(CASE WHEN other IS NULL THEN '"%s" needs this name for the log of its changes.'
                     ELSE 'It belongs to the log of the changes of "%2$s".' END, source, other),
-                HINT = CASE WHEN other IS NULL THEN 'Rename it, or drop it.' ELSE 'Use sno_untrack_changes() for that table, or rename this one.' END;
+                HINT = CASE WHEN other IS NULL THEN 'Rename it.' ELSE 'Rename this table.' END;
         END IF;
     END LOOP;
     EXECUTE format('CREATE TABLE %s (changed %s.sno PRIMARY KEY DEFAULT %2$s.sno_new(%s), %s)', log, sno_internal.schema(), coalesce(metabyte, 0), definitions);
@@ -150,7 +150,7 @@ BEGIN
     k := sno_internal.key_of_log(source, tracked.log);
     IF tracked.log IS NOT NULL AND (k.is_same IS NOT TRUE OR NOT sno_internal.has_key_of_log(source, tracked.changes)) THEN
         RAISE EXCEPTION 'primary key of "%" differs from the columns of its log', source
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Use sno_untrack_changes(), then sno_track_changes().';
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Drop the feeds, use sno_untrack_changes() and sno_track_changes(), create the feeds, and fill the copies from the table.';
     ELSIF k.taken IS NOT NULL THEN
         RAISE EXCEPTION 'primary key of "%" has a column named "%"', source, k.taken USING ERRCODE = 'duplicate_column',
             DETAIL = 'The view of its changes has a column of this name.', HINT = 'Rename the column.';
@@ -225,7 +225,7 @@ BEGIN
     SELECT f.feed INTO reader FROM sno_internal.feed_positions f WHERE f.source IN (tracked.changes, tracked.log) ORDER BY 1 LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'changes of "%" are read by the feed "%"', source, reader USING ERRCODE = 'dependent_objects_still_exist',
-            HINT = 'Use sno_drop_feed().';
+            HINT = 'If no copy is kept by this feed any more, use sno_drop_feed().';
     END IF;
     FOR part IN SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_known LOOP
         EXECUTE format('DROP TRIGGER IF EXISTS sno_log_truncate ON %s', part);

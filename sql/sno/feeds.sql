@@ -168,7 +168,7 @@ BEGIN
                 DETAIL = 'Such rows can come below the horizon of this server.';
         ELSIF other.kind = 'distributed' AND margin IS NULL THEN
             RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation USING ERRCODE = 'wrong_object_type',
-                DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.', HINT = 'Drop the feed, and create it with a margin.';
+                DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.', HINT = 'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
         END IF;
         RETURN CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 'c' ELSE 'o' END;
     END IF;

@@ -162,7 +162,7 @@ BEGIN
         RAISE EXCEPTION 'relation "%" already exists', name
             USING ERRCODE = 'duplicate_table',
                 DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, lower::timestamptz, upper::timestamptz),
-                HINT = 'It may have been detached: attach it again, rename it, or drop it.';
+                HINT = 'It may have been detached: attach it again, or rename it.';
     END IF;
     -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
     EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '

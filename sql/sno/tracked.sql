@@ -155,11 +155,11 @@ BEGIN
         OR sno_internal.is_of_citus(source))
         AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
         fault := 'Its primary key has other columns than the log.';
-        hint := 'Drop the feeds, then use sno_untrack_changes() and sno_track_changes().';
+        hint := 'Drop the feeds, use sno_untrack_changes() and sno_track_changes(), create the feeds, and fill the copies from the table.';
     END IF;
     IF fault IS NOT NULL THEN
         RAISE EXCEPTION 'changes of "%" are not complete', source USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = fault,
-            HINT = coalesce(hint, 'Undo this, or drop the feeds and use sno_untrack_changes().');
+            HINT = coalesce(hint, 'Undo this. If no copy is kept any more, drop the feeds and use sno_untrack_changes().');
     END IF;
     RETURN true;
 END

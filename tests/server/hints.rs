@@ -26,11 +26,13 @@ const SAVES: [&str; 5] = [
 ];
 
 /// Nothing is destroyed by these.
-const HARMLESS: [&str; 3] = [
+const HARMLESS: [&str; 4] = [
     // Of two feeds of one name, by their owner.
     "Use SET ROLE to select one, or drop one by sno_drop_feed(feed, owner).",
     // Who may do it.
     "Who owns its source, a table below it, or the extension can also drop it.",
+    // A function of Citus'.
+    "Wait for citus_promote_clone_and_rebalance(). On a standby that replaced its primary, call citus_remove_clone_node().",
     // An argument of a function.
     "Give a retention, or leave out drop_expired and read_by_all.",
 ];

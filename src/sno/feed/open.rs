@@ -169,7 +169,7 @@ impl Feed {
         };
         Error::new(SqlState::ERRCODE_UNDEFINED_TABLE, message)
             .detail(detail)
-            .hint("Restore it, or use sno_drop_feed() and sno_create_feed().")
+            .hint("Restore it. For a new table: note the feed's position, drop and create the feed, and lead it back by sno_seek_feed().")
     }
 
     /// Of a call with another type of rows than that of its source.
