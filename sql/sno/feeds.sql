@@ -24,6 +24,8 @@ CREATE TABLE sno_internal.feed_positions (
     moved sno_internal.feed_time NOT NULL DEFAULT clock_timestamp(),
     -- Up to here its rows are peeked at one by one, since one of them has failed.
     careful_until sno,
+    -- When the horizons had been lowered last before the position was read: see sno_internal.sno_goes_on_after().
+    lowered bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
@@ -36,7 +38,7 @@ SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
     SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved,
-        NULL
+        NULL, p.lowered
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -11,10 +11,12 @@ CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean AS 'MODULE_PATHNAME' LANG
 COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'no sno_horizon() passes this ID before this transaction ends';
 
 -- For superusers, since this concerns all databases.
-CREATE FUNCTION sno_internal.sno_lower_horizons(OUT since timestamptz, OUT until timestamptz, OUT safe timestamptz)
+CREATE FUNCTION sno_internal.sno_lower_horizons(OUT number bigint, OUT safe timestamptz)
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_internal.sno_lower_horizons() IS 'internal: lower the horizons of all databases to the clock';
 REVOKE EXECUTE ON FUNCTION sno_internal.sno_lower_horizons() FROM PUBLIC;
+CREATE FUNCTION sno_internal.sno_goes_on_after(sno, lowered bigint) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_goes_on_after(sno, bigint) IS 'internal: after which ID a feed goes on, which may have been read by a fast clock';
 
 CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transaction xid, OUT since timestamptz)
     RETURNS SETOF record
@@ -29,45 +31,45 @@ COMMENT ON COLUMN sno_horizon_holders.pid IS 'process of the transaction; null i
 COMMENT ON COLUMN sno_horizon_holders.gid IS 'identifier of the prepared transaction';
 COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID, or the time that it waits for';
 
--- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that are ahead of the clock go
--- back to where such IDs begin, and their rows of the future come again. A call of sno_feed() in between does the same for its feed.
+-- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that were read up to the future
+-- go back to where such IDs begin, and their rows of the future come again: those of this database now, so that standbys have that, too, and
+-- others at their next call, whenever that is.
 CREATE FUNCTION sno_lower_horizon(OUT feed text, OUT owner name, OUT read_up_to sno, OUT goes_on_after sno) RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    lowered record;
+    present record;
     f record;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'cannot lower horizons in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.';
     END IF;
-    SELECT * INTO lowered FROM sno_internal.sno_lower_horizons();
-    goes_on_after := sno_internal.sno_last(lowered.since, true);
+    SELECT * INTO present FROM sno_internal.sno_lower_horizons();
     FOR f IN SELECT * FROM sno_internal.feed_positions p WHERE p.margin IS NOT NULL ORDER BY p.owner, p.feed FOR UPDATE LOOP
         feed := f.feed;
         owner := f.owner;
-        read_up_to := CASE WHEN f.position > sno_internal.sno_last(clock_timestamp(), true) THEN f.position END;
-        IF lowered.since IS NOT NULL THEN
+        read_up_to := f.position;
+        goes_on_after := sno_internal.sno_goes_on_after(f.position, f.lowered);
+        IF f.lowered < present.number THEN
             -- Each of them has moved, for a statement that reads it up to what it was told before.
-            UPDATE sno_internal.feed_positions p
-            SET moved = clock_timestamp(), position = CASE WHEN read_up_to IS NULL THEN p.position ELSE goes_on_after END
+            UPDATE sno_internal.feed_positions p SET moved = clock_timestamp(), position = goes_on_after, lowered = present.number
             WHERE p.feed = f.feed AND p.owner = f.owner;
-            IF read_up_to IS NOT NULL THEN
+            IF goes_on_after < read_up_to THEN
                 RETURN NEXT;
             END IF;
-        ELSIF read_up_to IS NOT NULL THEN
+        ELSIF read_up_to > sno_internal.sno_last(clock_timestamp(), true) THEN
             RAISE WARNING 'feed "%" of role "%" was read up to "%", which is ahead of the clock', feed, owner, read_up_to
                 USING DETAIL = 'Since when rows before this position can have been generated is not known.',
                     HINT = 'If the clock is right, call sno_seek_feed() with a time before such rows.';
         END IF;
     END LOOP;
-    IF lowered.safe > clock_timestamp() THEN
-        RAISE WARNING 'generation waits until %', lowered.safe USING DETAIL = 'Both tick-tock sides have IDs of the future.',
+    IF present.safe > clock_timestamp() THEN
+        RAISE WARNING 'generation waits until %', present.safe USING DETAIL = 'Both tick-tock sides have IDs of the future.',
             HINT = 'Wait. Another server number alone does not help, since the marks hold for all numbers.';
     END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_lower_horizon() IS
-    'after a fast clock was corrected: generate IDs again, in all databases, and set back the feeds of this one that were read up to the future';
+    'after a fast clock was corrected: generate IDs again, in all databases; returns the feeds of this one that were read up to the future';
 REVOKE EXECUTE ON FUNCTION sno_lower_horizon() FROM PUBLIC;

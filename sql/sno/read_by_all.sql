@@ -52,7 +52,10 @@ AS $$
     SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
             o.source IN (SELECT b.relation FROM sno_internal.base_relations(of_table) b)
             OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
-        ) AND (f.margin IS NULL OR f.position <= sno_internal.sno_last(clock_timestamp(), true)) THEN f.position END
+        ) THEN CASE
+            WHEN f.margin IS NULL THEN f.position
+            WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true) THEN sno_internal.sno_goes_on_after(f.position, f.lowered)
+        END END
     FROM sno_internal.feed_positions f
     CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
     CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o

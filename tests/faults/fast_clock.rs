@@ -91,6 +91,10 @@ fn by_a_day() {
     insert(&mut ids, &mut impatient, "corrected");
     assert_eq!(read(&mut client), 100);
     assert_eq!(client.one::<i64>(LOWER), 0);
+    // A clock that is behind the feed is waited for: it has gone back.
+    step(&server, "-8");
+    assert!(!client.one::<bool>("CALL sno_wait_feed('copy', '1 s')"));
+    step(&server, "+0");
     server.restart(Mode::Crash);
     let log = server.log();
     assert!(!log.contains("while the server was down"), "{log}");
@@ -149,6 +153,36 @@ fn in_several_databases() {
     assert_eq!(other.one::<i64>("SELECT count(*) FROM sno_feed('idle', NULL::idle, 100000)"), 200);
     assert_eq!(read(&mut other), 100);
     assert_eq!(copies(&mut other), "an hour later: 1, corrected: 1, fast: 1, fast, not read: 0, right: 1");
+    tally::prove(ids);
+}
+
+/// A feed of another database than that of the call, which nobody reads before the clock has passed all that it was told.
+#[test]
+fn a_feed_that_is_read_days_later() {
+    let server = server();
+    server.run("CREATE DATABASE one");
+    let mut ids = server.ids();
+    let [mut client, mut other] = ["postgres", "one"].map(|database| server.connect_to(database));
+    other.run("CREATE EXTENSION sno");
+    other.run(SETUP);
+    fast(&server, &mut ids, &mut other);
+    client.run(LOWER);
+    insert(&mut ids, &mut other, "corrected");
+    step(&server, "+200000");
+    insert(&mut ids, &mut other, "later");
+    server.restart(Mode::Fast);
+    let mut other = server.connect_to("one");
+    // What was told counts for nobody who deletes.
+    assert_eq!(
+        other.one::<i64>(
+            "SELECT count(*) FROM events WHERE id <= sno_read_by_all('events') AND at = 'corrected'"
+        ),
+        0
+    );
+    assert!(other.one::<bool>("CALL sno_wait_feed('copy', '20 s')"));
+    assert_eq!((read(&mut other), read(&mut other)), (0, 400));
+    assert_eq!(copies(&mut other), "corrected: 1, fast: 2, fast, not read: 1, later: 1, right: 1");
+    assert_eq!(other.one::<i64>(LOWER), 0);
     tally::prove(ids);
 }
 

@@ -1,6 +1,6 @@
 //! Steps of `docs/runbook.md` that an operator takes by hand.
 
-use std::{env, fs, time::SystemTime};
+use std::{fs, time::SystemTime};
 
 use sno_tests::{Ids, Mode, Server, Sql as _, as_server, code, program, text};
 
@@ -86,55 +86,4 @@ fn the_latest_id_is_found_in_columns_of_domains_too() {
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].starts_with("public.lines.id|2026-01-01 00:00:00"), "{lines:?}");
     assert!(lines[1].starts_with("public.orders.id|2026-02-01 00:00:00"), "{lines:?}");
-}
-
-/// What the lines for a shell print that lower the horizons of all databases.
-pub(crate) fn lower_all(server: &Server) -> String {
-    let page = crate::docs::page("runbook.md");
-    let [lines] = &crate::docs::blocks(crate::docs::section(&page, "The clock is fast"), "sh")[..] else {
-        panic!("one loop")
-    };
-    let mut path = vec![program("")];
-    path.extend(env::split_paths(&env::var_os("PATH").unwrap()));
-    let mut shell = server.command("/bin/sh");
-    let output = shell.args(["-c", lines.sql]).env("PATH", env::join_paths(path).unwrap()).output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        output.status.success() && output.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    printed
-}
-
-/// The lines for a shell call `sno_lower_horizon()` in each database, whatever the schema of the extension, and set the feeds of all back.
-#[test]
-fn horizons_are_lowered_in_all_databases() {
-    let server = Server::builder().faketime(true).start();
-    server.run("CREATE DATABASE \"my shop\"");
-    server.run("CREATE DATABASE without");
-    let [mut one, mut other] = ["postgres", "my shop"].map(|database| server.connect_to(database));
-    other.run("CREATE SCHEMA \"my IDs\"; CREATE EXTENSION sno SCHEMA \"my IDs\"; SET search_path = public, \"my IDs\"");
-    // No ID is before the first one since the file of the marks was created.
-    server.run("SELECT sno_new()");
-    server.set_clock("+3600");
-    for client in [&mut one, &mut other] {
-        client.run(
-            "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO events DEFAULT VALUES",
-        );
-        client.run("SELECT sno_create_feed('export', 'events', margin => '0')");
-        client.run("SELECT pg_sleep(0.01)");
-        client.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
-    }
-    server.set_clock("+0");
-    assert_eq!(code(&mut other, "SELECT sno_new()"), "55000");
-
-    let printed = lower_all(&server);
-    for database in ["postgres", "my shop"] {
-        assert!(printed.contains(&format!("\n {database} ")), "{printed}");
-    }
-    for client in [&mut one, &mut other] {
-        client.run("SELECT sno_new()");
-        assert!(client.one::<bool>("SELECT sno_time(position) < clock_timestamp() FROM sno_feeds"));
-    }
 }

@@ -1,6 +1,6 @@
 //! The file of the high-water marks: who writes it, and when.
 
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::generation::marks::Marks;
 use crate::generation::partition::{Prefix, SequenceRange};
@@ -8,7 +8,7 @@ use crate::horizon::databases::DatabaseHorizon;
 use crate::horizon::word;
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
-use crate::server::record::{self, Lowering, Origin, Place, Record};
+use crate::server::record::{self, Lowerings, Origin, Place, Record};
 use crate::server::{Disk, Error, Host, Notice, Shared, Stat, Wait};
 
 /// The file's length in bytes: two records.
@@ -101,7 +101,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
                 serial: 0,
                 current: false,
                 horizon: T::MIN,
-                lowering: Lowering::NONE,
+                lowerings: Lowerings::NONE,
                 number: Prefix::default(),
                 origin: self.origin(place, Prefix::default()),
             }),
@@ -146,7 +146,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         } else if !from.is_same(&here) && (drawn.is_some() || record.origin.overlaps(&next.origin)) {
             host.log(Notice::Copied { from, here, drawn });
         }
-        if record.lowering.from > now {
+        if record.lowerings.from > now {
             // It was known before: the clock had been fast, and the horizons were lowered.
             return;
         }
@@ -213,9 +213,8 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
 
     /// What is on disk.
     fn present(&self) -> Next<T> {
-        let Shared { marks, told, lowering, .. } = self.shared;
-        let [to, from] = lowering.each_ref().map(|tick| T::from_bits(tick.load(Relaxed)));
-        Next { limits: marks.limits(), told: told.load(Relaxed), lowering: Lowering { to, from } }
+        let Shared { marks, told, .. } = self.shared;
+        Next { limits: marks.limits(), told: told.load(Relaxed), lowerings: self.shared.lowerings() }
     }
 
     /// Writes marks, or waits for the process that does, as long as `needed` returns some.
@@ -269,7 +268,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
             limits: next.limits,
             current: shared.marks.current(),
             horizon: T::from_bits(next.told),
-            lowering: next.lowering,
+            lowerings: next.lowerings,
             number: shared.number(),
             system_identifier: self.host.system_identifier(),
             origin: self.origin(self.place(file)?, shared.number()),
@@ -277,7 +276,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         self.write_record(file, &record)?;
         shared.serial.store(record.serial, Relaxed);
         shared.marks.raise(record.limits);
-        shared.note_horizon(next.told, record.lowering);
+        shared.note_horizon(next.told, record.lowerings);
         Ok(())
     }
 
@@ -332,43 +331,38 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
         Ok(self.shared.horizons.take(database, |other| self.host.has_database(other)))
     }
 
-    /// Lowers the horizons of all databases to the clock, if it has been fast: if one is ahead of it, or was before they were
-    /// lowered the last time. Returns from which tick on there can be IDs below what readers were told, and how far that was.
+    /// Lowers the horizons of all databases to the clock, if one is ahead of it, since it has been fast.
     ///
     /// # Errors
     ///
     /// Nothing was lowered. If the record could not be synced, the next start may find it nevertheless.
-    pub fn lower(&self) -> Result<Option<Lowering>, Error> {
+    pub fn lower(&self) -> Result<(), Error> {
         let file = self.lock()?;
         let now = self.host.now().map_err(Error::OutOfEpoch)?;
         let (shared, mut next) = (self.shared, self.present());
         let from = shared.horizons.highest_floor().max(Tick::from_bits(next.told));
         if from > now {
-            // Who has not gone back since the last time has to go back as far as then.
-            let earlier = Some(next.lowering).filter(|earlier| earlier.from > now);
-            next.lowering = match earlier {
-                Some(earlier) => Lowering { to: earlier.to.min(now), from: earlier.from.max(from) },
-                None => Lowering { to: now, from },
-            };
+            next.lowerings = next.lowerings.and(now, from);
             let generation = (next.told >> Tick::BITS) + 1;
             next.told = word(generation, now);
             // First on disk: after a crash, nobody would know from where on there are IDs below what readers were told.
             self.write(&file, next)?;
             shared.horizons.lower(generation, now);
+            // Last: who loads this number reads no horizon of before.
+            shared.lowered.store(next.lowerings.number(), Release);
         }
-        Ok(Some(next.lowering).filter(|lowering| lowering.from > now))
+        Ok(())
     }
 
-    /// What [`lower`](Self::lower) returned last, as long as the clock has not passed it.
+    /// How the horizons were lowered.
     ///
     /// # Errors
     ///
     /// The file could not be locked.
-    pub fn lowering(&self) -> Result<Option<Lowering>, Error> {
-        // Both ticks are of one call.
+    pub fn lowerings(&self) -> Result<Lowerings, Error> {
+        // All of one call.
         let _lock = self.lock()?;
-        let now = self.host.now().map_err(Error::OutOfEpoch)?;
-        Ok(Some(self.present().lowering).filter(|lowering| lowering.from > now))
+        Ok(self.shared.lowerings())
     }
 }
 
@@ -378,7 +372,7 @@ struct Next<T> {
     limits: [T; 2],
     /// The mark of the horizons, as a word of its generation.
     told: u64,
-    lowering: Lowering<T>,
+    lowerings: Lowerings<T>,
 }
 
 /// Waits for another writer, in microseconds: briefly at first, since a write is short, then twice as long each time.

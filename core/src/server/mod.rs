@@ -9,9 +9,9 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `slots`, `marks`, `serial`, `told`, `lowering`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `told`, `lowerings`, `lowered`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
-//! | `marks`, `serial`, `told`, `lowering` | a process that has written the marks file | under the marks file's lock |
+//! | `marks`, `serial`, `told`, `lowerings`, `lowered` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
 //! | `horizons` | any process, by the protocol of [`Horizon`](crate::horizon::Horizon) | when `ready` |
 //! | the places of `horizons`, their generation | a process that takes one for its database, or lowers them | under the marks file's lock |
@@ -65,7 +65,7 @@ use crate::generation::slot::Slot;
 use crate::horizon::databases::Horizons;
 use crate::id::tick::{Epoch, OutOfEpoch};
 use crate::id::tick_type::TickType;
-use crate::server::record::{Lowering, Machine, Place, Record};
+use crate::server::record::{Lowering, Lowerings, Machine, Place, Record};
 
 /// The file system, in which the marks are one file.
 pub trait Disk {
@@ -278,8 +278,11 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     number: AtomicU64,
     /// The mark of the horizons in the file, as a word of their generation.
     told: AtomicU64,
-    /// The [lowering](crate::server::record::Lowering) in the file: to which tick, and from which.
-    lowering: [AtomicU64; 2],
+    /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, and from which tick.
+    lowerings: [[AtomicU64; 2]; record::KEPT],
+    lowered_from: AtomicU64,
+    /// The number of the last lowering that all horizons have.
+    lowered: AtomicU64,
     /// For each database, the floor of its transactions and the highest horizon that its readers were told.
     pub horizons: Horizons,
 }
@@ -296,7 +299,9 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             resumed: AtomicU64::new(0),
             number: AtomicU64::new(0),
             told: AtomicU64::new(0),
-            lowering: [AtomicU64::new(0), AtomicU64::new(0)],
+            lowerings: core::array::from_fn(|_| [AtomicU64::new(0), AtomicU64::new(0)]),
+            lowered_from: AtomicU64::new(0),
+            lowered: AtomicU64::new(0),
             horizons: Horizons::default(),
         }
     }
@@ -312,7 +317,8 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     fn start(&self, record: &Record<T>, now: T) {
         self.marks.restore(record.limits, record.current);
         self.horizons.resume(record.horizon);
-        self.note_horizon(record.horizon.get(), record.lowering);
+        self.note_horizon(record.horizon.get(), record.lowerings);
+        self.lowered.store(record.lowerings.number(), Relaxed);
         self.serial.store(record.serial, Relaxed);
         self.resumed.store(now.get(), Relaxed);
         self.number.store(record.number.value().into(), Relaxed);
@@ -323,9 +329,29 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     }
 
     /// Notes what the file says of the horizons.
-    fn note_horizon(&self, told: u64, Lowering { to, from }: Lowering<T>) {
+    fn note_horizon(&self, told: u64, lowerings: Lowerings<T>) {
         self.told.store(told, Relaxed);
-        self.lowering.iter().zip([to, from]).for_each(|(old, new)| old.store(new.get(), Relaxed));
+        self.lowered_from.store(lowerings.from.get(), Relaxed);
+        for ([number, to], new) in self.lowerings.iter().zip(lowerings.last) {
+            to.store(new.to.get(), Relaxed);
+            number.store(new.number, Relaxed);
+        }
+    }
+
+    /// How the horizons were lowered, for who has the lock.
+    fn lowerings(&self) -> Lowerings<T> {
+        let tick = |word: &AtomicU64| T::from_bits(word.load(Relaxed));
+        let last = self
+            .lowerings
+            .each_ref()
+            .map(|[number, to]| Lowering { number: number.load(Relaxed), to: tick(to) });
+        Lowerings { last, from: tick(&self.lowered_from) }
+    }
+
+    /// The number of the last [lowering](crate::server::record::Lowering). A reader loads it before it reads a horizon, and stores it with
+    /// what it has read: so that is of this number, or of a later one.
+    pub fn lowered(&self) -> u64 {
+        self.lowered.load(Acquire)
     }
 
     /// The generator of a number: a partition or a worker.

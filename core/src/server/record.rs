@@ -1,13 +1,13 @@
 //! The high-water marks in a file: a line of text with a checksum.
 //!
 //! ```text
-//! sno-marks 4 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0 from=0 number=2725/14
+//! sno-marks 4 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0:0,0:0,0:0 from=0 number=2725/14
 //!     system=7575001234567890123 wal_timeline=1 host=2774106531 boot=1090342716 device=2049 file=1311789
 //!     partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
 //! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark of the
-//! [horizons](crate::horizon::Horizon), `lowered` the tick that they were last lowered to, and `from` the one that they were lowered from.
+//! [horizons](crate::horizon::Horizon), `lowered` when they were lowered and to which tick, the last three times, and `from` the tick that they were lowered from.
 //! `number` is what the server has drawn for the case that nobody gives it a number. `wal_timeline` is the timeline of the write-ahead log;
 //! `host` and `boot` are checksums of the machine's name and of what identifies its running system.
 //!
@@ -55,8 +55,8 @@ pub struct Record<T = Tick> {
     pub current: bool,
     /// The last tick that a reader may have been told as a horizon.
     pub horizon: T,
-    /// When the horizons were lowered.
-    pub lowering: Lowering<T>,
+    /// How the horizons were lowered.
+    pub lowerings: Lowerings<T>,
     /// The number that the server has drawn.
     pub number: Prefix,
     /// The system identifier, as `pg_control_system()` shows it, of the cluster that wrote the record.
@@ -65,18 +65,52 @@ pub struct Record<T = Tick> {
     pub origin: Origin,
 }
 
-/// What happened to horizons that were ahead of the clock, since it had been fast. Ticks of the beginning: nothing has.
+/// How many [`Lowerings`] are kept.
+pub(super) const KEPT: usize = 3;
+
+/// How horizons that were ahead of the clock were lowered, since it had been fast. Zeros: they were not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lowering<T = Tick> {
-    /// From this tick on IDs can be below what readers were told before.
-    pub to: T,
-    /// No reader was told more than this.
+pub struct Lowerings<T = Tick> {
+    /// The last ones, in the order of time.
+    pub last: [Lowering<T>; KEPT],
+    /// No reader was told more than this before the last one.
     pub from: T,
 }
 
-impl<T: TickType> Lowering<T> {
+/// One of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lowering<T = Tick> {
+    /// When it was, in ticks; and later than the one before. So it is a number that is not used again, on standbys and copies neither.
+    pub number: u64,
+    /// From this tick on IDs can be below what readers were told before.
+    pub to: T,
+}
+
+impl<T: TickType> Lowerings<T> {
     /// None.
-    pub const NONE: Self = Self { to: T::MIN, from: T::MIN };
+    pub const NONE: Self = Self { last: [Lowering { number: 0, to: T::MIN }; KEPT], from: T::MIN };
+
+    /// The same after one more, at `now`. The oldest one counts as one with that after it: who knows neither goes back as far as for both.
+    pub(super) fn and(self, now: T, from: T) -> Self {
+        let [first, second, third] = self.last;
+        let second =
+            Lowering { to: if first.number == 0 { second.to } else { first.to.min(second.to) }, ..second };
+        let last = Lowering { number: now.get().max(third.number + 1), to: now };
+        let from = if self.from > now { self.from.max(from) } else { from };
+        Self { last: [second, third, last], from }
+    }
+
+    /// The number of the last one; zero if there was none.
+    pub const fn number(&self) -> u64 {
+        self.last[KEPT - 1].number
+    }
+
+    /// Where a reader goes on who was told a tick before those with a higher number; `None` if there is none, or it is not concerned.
+    pub fn goes_back_from(&self, tick: T, number: u64) -> Option<T> {
+        let to =
+            self.last.iter().filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;
+        (tick >= to).then_some(to)
+    }
 }
 
 /// A machine.
@@ -171,7 +205,7 @@ impl<T: TickType> Record<T> {
             limits: [words.tick("timeline0")?, words.tick("timeline1")?],
             current: words.number::<u8>("current")? == 1,
             horizon: words.tick("horizon")?,
-            lowering: Lowering { to: words.tick("lowered")?, from: words.tick("from")? },
+            lowerings: Lowerings { last: words.lowerings("lowered")?, from: words.tick("from")? },
             number: words.number("number")?,
             system_identifier: words.number("system")?,
             origin: Origin {
@@ -217,8 +251,8 @@ impl<T: TickType> fmt::Display for Record<T> {
             system_identifier,
             origin,
         } = self;
-        let [zero, one, horizon, to, from] =
-            [zero, one, horizon, &lowering.to, &lowering.from].map(|tick| tick.get());
+        let [zero, one, horizon, from] = [zero, one, horizon, &lowerings.from].map(|tick| tick.get());
+        let [first, second, third] = lowerings.last.map(|Lowering { number, to }| (number, to.get()));
         let current = *current as u8;
         let Origin { place: Place { wal_timeline, machine, device, file }, partitions, sequences } = origin;
         let Machine { host, boot } = machine;
@@ -226,10 +260,16 @@ impl<T: TickType> fmt::Display for Record<T> {
         write!(
             f,
             "{}-marks 4 serial={serial} timeline0={zero} timeline1={one} current={current} \
-             horizon={horizon} lowered={to} from={from} number={number} \
+             horizon={horizon} lowered={}:{},{}:{},{}:{} from={from} number={number} \
              system={system_identifier} wal_timeline={wal_timeline} host={host} boot={boot} device={device} file={file} \
              partitions={}-{} sequences={}-{}",
             T::NAME,
+            first.0,
+            first.1,
+            second.0,
+            second.1,
+            third.0,
+            third.1,
             partitions.start(),
             partitions.end(),
             sequences.start(),
@@ -254,6 +294,16 @@ impl<'a> Words<'a> {
 
     fn tick<T: TickType>(&mut self, name: &str) -> Option<T> {
         T::new(self.number(name)?)
+    }
+
+    fn lowerings<T: TickType>(&mut self, name: &str) -> Option<[Lowering<T>; KEPT]> {
+        let mut words = self.value(name)?.split(',').map(|word| {
+            let (number, to) = word.split_once(':')?;
+            Some(Lowering { number: number.parse().ok()?, to: T::new(to.parse().ok()?)? })
+        });
+        let last = [(); KEPT].map(|()| words.next().flatten());
+        let [Some(first), Some(second), Some(third)] = last else { return None };
+        words.next().is_none().then_some([first, second, third])
     }
 
     fn range(&mut self, name: &str) -> Option<RangeInclusive<u16>> {
@@ -293,7 +343,10 @@ mod tests {
         limits: [Tick::MAX, Tick::MIN],
         current: true,
         horizon: Tick::MAX,
-        lowering: Lowering { to: Tick::MIN, from: Tick::MAX },
+        lowerings: Lowerings {
+            last: [Lowering { number: Tick::MAX.get(), to: Tick::MAX }; 3],
+            from: Tick::MAX,
+        },
         number: Prefix::drawn(16_383, None),
         system_identifier: u64::MAX,
         origin: ORIGIN,
@@ -305,11 +358,12 @@ mod tests {
         let line = std::str::from_utf8(&page).unwrap().trim_end();
         assert_eq!(
             line,
-            "sno-marks 4 serial=7 timeline0=549755813887 timeline1=0 current=1 \
-             horizon=549755813887 lowered=0 from=549755813887 number=16383/14 \
+            "sno-marks 4 serial=7 timeline0=549755813887 timeline1=0 current=1 horizon=549755813887 \
+             lowered=549755813887:549755813887,549755813887:549755813887,549755813887:549755813887 \
+             from=549755813887 number=16383/14 \
              system=18446744073709551615 wal_timeline=4294967295 host=4294967295 boot=4294967295 \
              device=18446744073709551615 file=18446744073709551615 \
-             partitions=65280-65535 sequences=0-65535 crc32=7b471cfa"
+             partitions=65280-65535 sequences=0-65535 crc32=306bdbf1"
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
@@ -374,8 +428,7 @@ mod tests {
 
     #[test]
     fn the_longest_line_is_within_a_sector() {
-        let lowering = Lowering { to: Tick::MAX, from: Tick::MAX };
-        let longest = Record { serial: u64::MAX, limits: [Tick::MAX; 2], lowering, ..RECORD };
+        let longest = Record { serial: u64::MAX, limits: [Tick::MAX; 2], ..RECORD };
         let page = longest.encode();
         assert!(page.trim_ascii_end().len() < SECTOR);
         assert_eq!(Record::decode(&page), Some(longest));

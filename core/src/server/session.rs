@@ -9,7 +9,6 @@ use crate::horizon::transaction::{Member, Transaction};
 use crate::horizon::watch::{Reach, Step, Watch};
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
-use crate::server::record::Lowering;
 use crate::server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait};
 
 /// The least time in microseconds after which a clock counts as one that stands still: two of the longest ticks.
@@ -211,21 +210,22 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     /// # Errors
     ///
     /// As there.
-    pub fn lower_horizons(&self) -> Result<Option<Lowering>, Error> {
+    pub fn lower_horizons(&self) -> Result<(), Error> {
         self.marks.lower()
     }
 
-    /// Where a reader has to go back to who was told a tick before the horizons were lowered; `None` if they were not.
+    /// Where a reader has to go back to who was told a tick before the horizons were lowered: with what
+    /// [`Shared::lowered`] returned then. `None` if they were not since.
     ///
     /// # Errors
     ///
-    /// As for [`MarksFile::lowering`].
-    pub fn goes_back_from(&self, tick: Tick) -> Result<Option<Tick>, Error> {
-        if tick < self.marks.host.now().map_err(Error::OutOfEpoch)? {
+    /// As for [`MarksFile::lowerings`].
+    pub fn goes_back_from(&self, tick: Tick, lowered: u64) -> Result<Option<Tick>, Error> {
+        // Most often without the lock.
+        if self.shared().lowered() <= lowered {
             return Ok(None);
         }
-        let lowering = self.marks.lowering()?;
-        Ok(lowering.filter(|Lowering { to, from }| (*to..=*from).contains(&tick)).map(|lowering| lowering.to))
+        Ok(self.marks.lowerings()?.goes_back_from(tick, lowered))
     }
 
     /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have announced, and

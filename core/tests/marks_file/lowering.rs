@@ -4,7 +4,6 @@ use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 use sno_core::{
     Announcement, Member, Tick, Transaction,
-    record::Lowering,
     server::{Error, Session, Shared},
 };
 
@@ -29,8 +28,9 @@ fn horizon(session: &Generator<'_>, database: u32, margin: u64) -> Tick {
     session.horizon(&session.horizon_of(database).unwrap(), margin, || None, || None).unwrap()
 }
 
-fn lowering(to: u64, from: u64) -> Option<Lowering> {
-    Some(Lowering { to: tick(to), from: tick(from) })
+/// Where a reader goes on who was told a tick when the horizons had been lowered last by this number.
+fn goes_back(session: &Generator<'_>, told: u64, lowered: u64) -> Option<u64> {
+    session.goes_back_from(tick(told), lowered).unwrap().map(Tick::get)
 }
 
 /// The tick and the side of an ID of a transaction of a database, or until when it would have to wait.
@@ -55,26 +55,36 @@ fn horizons_are_lowered() {
     let mut server = fast();
     let session = server.start();
     assert_eq!(id(&server, &session, 1, 1100), Err(9750));
-    assert_eq!(session.lower_horizons().unwrap(), lowering(1100, 10_000));
+    assert_eq!((session.shared().lowered(), goes_back(&session, 9750, 0)), (0, None));
+    session.lower_horizons().unwrap();
     assert_eq!([1, 2, 3].map(|database| id(&server, &session, database, 1104)), [Ok((1104, true)); 3]);
     // The marks of both sides stay above all their IDs.
     assert_eq!((server.marks(), server.record().horizon), ([10_500, 1604], tick(1100)));
     assert_eq!([4, 0].map(|margin| horizon(&session, 1, margin)), [1100, 1104].map(tick));
-    // Once is enough, but who calls it later, in another database, is told where the first call was.
+    // Once is enough.
     server.now.store(1200, Relaxed);
     let written = server.record().serial;
-    assert_eq!(session.lower_horizons().unwrap(), lowering(1100, 10_000));
+    session.lower_horizons().unwrap();
     assert_eq!(server.record().serial, written);
-    // And it is known after a restart, which has nothing to say.
+    // Who was told the future before goes back, whenever that is; who has gone back does not once more.
+    let check = |session: &Generator<'_>| {
+        assert_eq!(session.shared().lowered(), 1100);
+        assert_eq!(
+            [1099, 1100, 9750].map(|told| goes_back(session, told, 0)),
+            [None, Some(1100), Some(1100)]
+        );
+        assert_eq!(goes_back(session, 9750, 1100), None);
+    };
+    check(&session);
+    // Also after a restart, which has nothing to say.
     server.shared = Shared::default();
     server.now.store(2000, Relaxed);
     let session = server.start();
     assert_eq!(server.steps_while_down.load(Relaxed), 0);
-    assert_eq!(session.lower_horizons().unwrap(), lowering(1100, 10_000));
+    check(&session);
     assert_eq!(id(&server, &session, 1, 2000), Ok((2000, true)));
-    server.now.store(10_001, Relaxed);
-    assert_eq!(session.lower_horizons().unwrap(), None);
     assert_eq!(id(&server, &session, 1, 10_600), Ok((10_600, true)));
+    check(&session);
 }
 
 /// Nothing is lowered that is not ahead of the clock; and what could not be written is not lowered.
@@ -82,34 +92,47 @@ fn horizons_are_lowered() {
 fn horizons_that_stay() {
     let server = fast();
     let session = server.start();
-    assert_eq!(session.lower_horizons().unwrap(), None);
+    session.lower_horizons().unwrap();
+    assert_eq!(session.shared().lowered(), 0);
     server.now.store(1100, Relaxed);
     server.syncs_fail.store(true, Relaxed);
     assert!(session.lower_horizons().is_err());
     server.syncs_fail.store(false, Relaxed);
-    assert_eq!(id(&server, &session, 1, 1100), Err(9750));
+    assert_eq!((id(&server, &session, 1, 1100), session.shared().lowered()), (Err(9750), 0));
 }
 
-/// The clock was slow when they were lowered, then fast once more: feeds that have not gone back go back as far as the first time.
+/// Each reader goes back as far as the lowerings that it does not know of. Of those before the last three, it is as far as for the first.
 #[test]
 fn horizons_are_lowered_again() {
     let server = fast();
     let session = server.start();
-    for (read_at, corrected_to, lowered) in [
-        (None, 1100, lowering(1100, 10_000)),
-        (Some(5000), 1300, lowering(1100, 10_000)),
-        (Some(20_000), 1400, lowering(1100, 20_000)),
-        // After the time that it was lowered from, nobody knows of it any more.
-        (Some(30_000), 21_000, lowering(21_000, 30_000)),
-    ] {
-        if let Some(at) = read_at {
-            server.now.store(at, Relaxed);
-            horizon(&session, 1, 250);
-        }
+    let lower = |read_at: u64, corrected_to: u64| {
+        server.now.store(read_at, Relaxed);
+        horizon(&session, 1, 250);
         server.now.store(corrected_to, Relaxed);
-        assert_eq!(session.lower_horizons().unwrap(), lowered, "{corrected_to}");
+        session.lower_horizons().unwrap();
         assert_eq!(session.shared().horizons.highest_floor(), tick(corrected_to));
-    }
+        session.shared().lowered()
+    };
+    assert_eq!((lower(10_000, 1100), lower(5000, 1300), lower(20_000, 1400)), (1100, 1300, 1400));
+    let known = [0, 1100, 1300, 1400].map(|number| goes_back(&session, 9750, number));
+    assert_eq!(known, [Some(1100), Some(1300), Some(1400), None]);
+    assert_eq!([0, 1100].map(|number| goes_back(&session, 1250, number)), [Some(1100), None]);
+    assert_eq!(lower(30_000, 21_000), 21_000);
+    let known = [0, 1100, 1300, 1400, 21_000].map(|number| goes_back(&session, 29_750, number));
+    assert_eq!(known, [Some(1100), Some(1100), Some(1400), Some(21_000), None]);
+    assert_eq!(
+        [19_750, 20_999, 21_000].map(|told| goes_back(&session, told, 1400)),
+        [None, None, Some(21_000)]
+    );
+    // The clock is corrected to a time before that.
+    assert_eq!(lower(30_000, 500), 21_001);
+    assert_eq!(
+        [499, 500, 29_750].map(|told| goes_back(&session, told, 21_000)),
+        [None, Some(500), Some(500)]
+    );
+    // No reader was told more: after this, a start says when the clock went back.
+    assert_eq!((server.record().lowerings.number(), server.record().lowerings.from), (21_001, tick(30_000)));
 }
 
 /// A reader during whose third look at transactions the horizons are lowered: it was told of the future, and begins again.

@@ -17,7 +17,7 @@ use std::{
 
 use sno_core::{
     Epoch, Prefix, SequenceRange, Tick,
-    record::{LENGTH, Lowering, Machine, Origin, Place, Record},
+    record::{LENGTH, Lowerings, Machine, Origin, Place, Record},
     server::{Disk, Host, MarksFile, Notice, Session, Shared, Stat, Wait},
 };
 
@@ -82,7 +82,7 @@ impl Server {
             limits,
             current: false,
             horizon: limits[0].min(limits[1]),
-            lowering: Lowering::NONE,
+            lowerings: Lowerings::NONE,
             number: NUMBER,
             system_identifier: 1,
             origin,

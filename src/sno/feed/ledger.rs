@@ -24,12 +24,15 @@ use crate::{
         raw,
         rights::{as_role, owner_of},
     },
-    sno::feed::query::{Row, Rows, query},
+    sno::{
+        feed::query::{Row, Rows, query},
+        horizon::reader::lowered,
+    },
 };
 
 /// The feeds of a name, of all roles.
 const FIND: &CStr = c"SELECT p.owner, coalesce(p.source, pg_catalog.to_regclass(p.source_name)), p.source_name, p.key, p.margin,
-    p.position, p.moved, p.careful_until, p.xmin
+    p.position, p.moved, p.careful_until, p.xmin, p.lowered
 FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1";
 
 const OWNER_OF_EXTENSION: &CStr =
@@ -45,7 +48,7 @@ WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND
     AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL) FOR NO KEY UPDATE";
 
 /// Moves a feed that is where it was found.
-const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $5, position = $6,
+const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $5, position = $6, lowered = $7,
     careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $6 THEN p.careful_until END
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
     AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL)";
@@ -85,6 +88,10 @@ pub(super) struct Feed {
     careful_until: Option<Datum>,
     /// The transaction that has stored this row.
     writer: u32,
+    /// When the horizons had been lowered last before its position was read, and before it was found: as
+    /// [`lowered`](crate::sno::horizon::reader::lowered) says it.
+    pub(super) lowered: u64,
+    pub(super) present: u64,
 }
 
 /// What a role means by a name.
@@ -234,6 +241,9 @@ impl Feed {
                 moved: value(7),
                 careful_until: row.value(8),
                 writer: value(9).value() as u32,
+                lowered: value(10).value() as u64,
+                // Before its horizon is read. Where it can't be known, nothing is read or stored.
+                present: lowered().unwrap_or(0),
             }
         }
     }
@@ -317,7 +327,8 @@ impl Feed {
             let [name, owner] = self.names();
             let time = |time: Datum| (pg_sys::TIMESTAMPTZOID, Some(time));
             let [from, to] = [self.position, Some((&raw mut last).into())].map(|id| (self.id_type, id));
-            let params = [name, owner, time(self.moved), from, time(Datum::from(now)), to];
+            let lowered = (pg_sys::INT8OID, Some(Datum::from(self.present as i64)));
+            let params = [name, owner, time(self.moved), from, time(Datum::from(now)), to, lowered];
             let is_moved = as_owner(MOVE, params, true).count > 0;
             if is_moved && self.careful_until().is_some_and(|until| until <= last) {
                 self.forget_failures();
@@ -343,6 +354,8 @@ pub(super) struct Peeked {
     pub(super) position: Option<Sno>,
     /// Up to which ID it was shown all rows.
     pub(super) shown: Option<Sno>,
+    /// When the horizons had been lowered last before that.
+    pub(super) lowered: u64,
 }
 
 /// What the present transaction has peeked at, and the number of the transaction.
@@ -376,9 +389,11 @@ impl Feed {
         let is_of_this = transaction.replace(present) == present;
         peeked.retain(|_| is_of_this);
         // A smaller batch, of a second peek, takes nothing away from the first.
-        let before = peeked.iter().find(|peeked| peeked.feed == feed).and_then(|peeked| peeked.shown);
+        let before = peeked.iter().find(|peeked| peeked.feed == feed).copied();
         peeked.retain(|peeked| peeked.feed != feed);
-        peeked.push(Peeked { feed, position: self.position(), shown: shown.max(before) });
+        let shown = before.map_or(shown, |before| shown.max(before.shown));
+        let lowered = before.map_or(self.present, |before| self.present.min(before.lowered));
+        peeked.push(Peeked { feed, position: self.position(), shown, lowered });
     }
 
     /// What this transaction has peeked at last, if it has.

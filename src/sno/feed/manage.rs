@@ -13,9 +13,12 @@ use crate::{
         fmgr::{functions, optional},
         raw,
     },
-    sno::feed::{
-        ledger::{Feed, Meaning, as_owner, is_null, missing, of_others, oid, several, shown, text},
-        query::query,
+    sno::{
+        feed::{
+            ledger::{Feed, Meaning, as_owner, is_null, missing, of_others, oid, several, shown, text},
+            query::query,
+        },
+        horizon::reader::lowered,
     },
 };
 
@@ -45,11 +48,12 @@ WHERE a.attrelid OPERATOR(pg_catalog.=) $1 AND a.attnum OPERATOR(pg_catalog.>) 0
 const SOURCE: &CStr = c"SELECT p.source, p.source_name FROM sno_internal.feed_positions p
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
-const CREATE: &CStr = c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+const CREATE: &CStr =
+    c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position, lowered)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
 
 const SEEK: &CStr = c"UPDATE sno_internal.feed_positions p
-SET moved = pg_catalog.clock_timestamp(), position = $3, careful_until = NULL
+SET moved = pg_catalog.clock_timestamp(), position = $3, lowered = $4, careful_until = NULL
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
 const DROP: &CStr = c"WITH f AS (
@@ -97,16 +101,22 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
                 return Datum::null();
             }
         }
+        let lowered = present();
         let id_type =
             query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);
         let params = [source, key, margin, (id_type, None), since, (id_type, None)];
         let position = (id_type, query(POSITION, params, true).row(0).value(1));
-        if as_owner(CREATE, [name, owner, source, key, margin, position], true).count == 0 {
+        if as_owner(CREATE, [name, owner, source, key, margin, position, lowered], true).count == 0 {
             guard(|| exists(feed, false));
         }
         raw::SPI_finish();
         Datum::null()
     }
+}
+
+/// When the horizons were lowered last, for a position that is computed after this.
+fn present() -> (Oid, Option<Datum>) {
+    (pg_sys::INT8OID, Some(Datum::from(lowered().unwrap_or(0) as i64)))
 }
 
 /// That the role may read all columns of a source, and what is below a view: with the caller's `search_path`, as when it reads the feed.
@@ -146,8 +156,9 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
             query(CHECK_GIVEN_BACK, [name, source, key, after], true);
         }
         let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
+        let lowered = present();
         let to = query(POSITION, [source, key, margin, position, since, after], true).row(0).value(1);
-        if as_owner(SEEK, [name, owner, (feed.id_type, to)], true).count == 0 {
+        if as_owner(SEEK, [name, owner, (feed.id_type, to), lowered], true).count == 0 {
             guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
         }
         feed.forget_failures();

@@ -105,6 +105,9 @@ impl Feed {
         unsafe {
             let of_nodes = (whose == Whose::Nodes && given.is_none()).then(|| self.horizon_of_nodes());
             guard(|| {
+                if let Some(last) = self.goes_back()? {
+                    return Ok(Horizon::GoesBack(last));
+                }
                 let horizon = match (whose, self.margin(), given) {
                     (Whose::Own, Some(margin), None) => sno_horizon(margin)?,
                     (Whose::Own | Whose::Nodes, _, _) => of_nodes.ok_or_else(|| self.given_horizon())?,
@@ -112,21 +115,19 @@ impl Feed {
                     (_, _, None) => return Err(self.no_horizon()),
                 };
                 match self.position() {
-                    Some(position) if position >= horizon => match self.goes_back()? {
-                        Some(last) => Ok(Horizon::GoesBack(last)),
-                        None => Err(self.no_progress(position, horizon, given)),
-                    },
+                    Some(position) if position >= horizon => Err(self.no_progress(position, horizon, given)),
                     _ => Ok(Horizon::UpTo(horizon)),
                 }
             })
         }
     }
 
-    /// After which ID it has to go on, if it was read up to the future by a clock that was fast, and the horizons were lowered since then.
+    /// After which ID it has to go on, if it was read up to the future by a clock that was fast, and the horizons were lowered since then,
+    /// however long ago.
     /// Inside the guard.
     pub(super) fn goes_back(self) -> Result<Option<Sno>, Error> {
         match (self.margin, self.position()) {
-            (Some(_), Some(position)) => goes_on_after(position),
+            (Some(_), Some(position)) => goes_on_after(position, self.lowered),
             _ => Ok(None),
         }
     }

@@ -118,8 +118,15 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
         );
         raw::SPI_connect();
-        let feed = Feed::find(name, source.map(oid), true);
+        let mut feed = Feed::find(name, source.map(oid), true);
         let peeked = feed.peeked();
+        // What was peeked at before the horizons were lowered is not all.
+        if let Some(last) = guard(|| feed.goes_back()) {
+            feed.go_to(last, true);
+            raw::SPI_finish();
+            return false.into();
+        }
+        feed.present = peeked.map_or(feed.present, |peeked| peeked.lowered.min(feed.present));
         match peeked {
             // What this transaction does, another consumer may have done.
             Some(peeked) if peeked.position != feed.position() && !feed.was_moved_by_this() => {
@@ -408,7 +415,7 @@ pub(super) unsafe fn has_read(name: Option<Datum>, source: Option<Oid>, id: Sno)
     unsafe {
         raw::SPI_connect();
         let feed = Feed::find(name, source, true);
-        let is_read = feed.position() >= Some(id);
+        let is_read = guard(|| feed.goes_back()).or(feed.position()) >= Some(id);
         if !is_read {
             feed.source();
         }

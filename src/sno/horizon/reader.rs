@@ -6,7 +6,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum},
 };
-use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick, record::Lowering};
+use sno_core::{Announcement, DatabaseHorizon, Fields, Sno, Tick};
 
 use crate::{
     generator::errors,
@@ -15,7 +15,7 @@ use crate::{
         errors::Error,
         fmgr::{Row, export},
         process::{Process, all_prepared, own_database},
-        server::is_in_recovery,
+        server::{is_in_recovery, is_preloaded},
     },
     sno::{
         horizon::transaction,
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-export! { sno_horizon, sno_horizon_holders, sno_lower_horizons }
+export! { sno_horizon, sno_horizon_holders, sno_lower_horizons, sno_goes_on_after }
 
 /// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come.
 pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
@@ -57,20 +57,30 @@ pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     Ok(first_id(tick))
 }
 
-/// `sno_lower_horizons() → (since, until, safe)`: lowers the horizons of all databases that are ahead of the clock. There can be IDs
-/// below what readers were told from `since` on, and they were told no more than `until`; both are null if the clock has passed that. A
-/// generator waits until `safe`.
-fn sno_lower_horizons() -> Result<Row<3>, Error> {
+/// `sno_lower_horizons() → (number, safe)`: lowers the horizons of all databases that are ahead of the clock. When they were lowered last, and
+/// until when a generator waits.
+fn sno_lower_horizons() -> Result<Row<2>, Error> {
     let session = session()?;
-    let lowering = session.lower_horizons().map_err(errors::generation::<SnoScheme>)?;
-    let time =
-        |tick: fn(&Lowering) -> Tick| lowering.as_ref().map(|lowering| Timestamp::from(tick(lowering)));
-    Ok([time(|to| to.to).into(), time(|to| to.from).into(), Timestamp::from(session.shared().safe()).into()])
+    session.lower_horizons().map_err(errors::generation::<SnoScheme>)?;
+    Ok([(session.shared().lowered() as i64).into(), Timestamp::from(session.shared().safe()).into()])
+}
+
+/// When the horizons were lowered last, as a number. Who stores a position that he was told later stores it, too.
+pub(crate) fn lowered() -> Result<u64, Error> {
+    Ok(session()?.shared().lowered())
+}
+
+/// `sno_goes_on_after(sno, bigint) → sno`: after which ID a feed goes on that was read up to a position when the horizons had been lowered
+/// last by this number. Most often that is the position.
+fn sno_goes_on_after(position: Sno, lowered: i64) -> Result<Sno, Error> {
+    let is_known = is_preloaded() && !is_in_recovery();
+    let earlier = if is_known { goes_on_after(position, lowered as u64)? } else { None };
+    Ok(earlier.unwrap_or(position))
 }
 
 /// Where a feed that was read up to an ID of the future goes on, if the horizons were lowered since then: after which ID.
-pub(crate) fn goes_on_after(position: Sno) -> Result<Option<Sno>, Error> {
-    let to = session()?.goes_back_from(position.tick()).map_err(errors::generation::<SnoScheme>)?;
+pub(crate) fn goes_on_after(position: Sno, lowered: u64) -> Result<Option<Sno>, Error> {
+    let to = session()?.goes_back_from(position.tick(), lowered).map_err(errors::generation::<SnoScheme>)?;
     Ok(to.and_then(|tick| first_id(tick).predecessor()))
 }
 

@@ -428,7 +428,11 @@ impl<'a> Process<'a> {
         machine.returned.iter().for_each(|returned| returned.set(0));
         let generation = || session.shared().horizons.find(1).generation();
         let before = generation();
-        let result = self.statement(|| session.lower_horizons());
+        let number = session.shared().lowered();
+        let result = self.statement(|| {
+            session.lower_horizons()?;
+            session.goes_back_from(Tick::MAX, number)
+        });
         machine.lowerings.set(machine.lowerings.get() + 1);
         machine.lowering.set(machine.lowering.get() - 1);
         world.say(machine, || format!("p{} lowers: {result:?}", self.place));
@@ -441,8 +445,7 @@ impl<'a> Process<'a> {
         if machine.lowering.get() == 0
             && let Some(Ok(lowered)) = result
         {
-            // Of several calls, the first one's place is known as long as it matters.
-            let to = lowered.map_or(u64::MAX, |lowering| lowering.to.get());
+            let to = lowered.map_or(u64::MAX, Tick::get);
             machine.told.iter().zip(told).for_each(|(now, before)| now.set(before.min(to)));
             machine.position.set(position.min(to));
         }

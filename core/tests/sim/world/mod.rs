@@ -14,7 +14,7 @@ use std::{
 use corosensei::Yielder;
 use sno_core::{
     Prefix, SequenceRange, Stamp, Tick,
-    record::{LENGTH, Lowering, Origin, Place, Record},
+    record::{LENGTH, Lowerings, Origin, Place, Record},
 };
 
 use faults::Down;
@@ -191,7 +191,7 @@ impl World {
                     limits,
                     current: world.one_in(2),
                     horizon: limits[0].min(limits[1]),
-                    lowering: Lowering::NONE,
+                    lowerings: Lowerings::NONE,
                     number: Prefix::drawn(world.below(1 << 14), None),
                     system_identifier,
                     origin,
