@@ -37,3 +37,37 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sno_refuse_old_keys(regclass, name) IS 'creates triggers that refuse rows whose keys were not generated in their transaction';
+
+-- Not an error: who creates the feed is often not the owner, and cannot change the table.
+CREATE FUNCTION sno_internal.warn_of_missed_rows(source regclass, key name) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    t record;
+BEGIN
+    -- The rows of a view are those that its owner sees, unless it has security_invoker.
+    FOR t IN
+        SELECT b.relation FROM sno_internal.base_relations(source) b
+        WHERE row_security_active(b.relation) AND (b.relation = source OR EXISTS (
+            SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o
+            WHERE c.oid = source AND o.option_name = 'security_invoker' AND o.option_value::boolean))
+    LOOP
+        RAISE WARNING 'row security hides rows of "%" from role "%"', t.relation, current_user
+            USING DETAIL = 'A feed counts rows that its reader does not see as read.',
+                HINT = 'Have one role read the feed, whose policies show all rows.';
+    END LOOP;
+    FOR t IN
+        SELECT o.source, o.key FROM sno_internal.origin(source, key) o
+        JOIN pg_class c ON c.oid = o.source AND c.relkind IN ('r', 'p')
+        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = o.key AND NOT a.atthasdef
+        JOIN pg_type y ON y.oid = a.atttypid AND y.typdefault IS NULL
+        -- One that others have written may generate the key.
+        WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 7 = 7 AND NOT g.tgisinternal)
+    LOOP
+        RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', t.source
+            USING DETAIL = format('The column "%s" has no default that generates a key, and no trigger refuses others.', t.key),
+                HINT = format('Have the owner of the table call sno_refuse_old_keys(%L).', t.source);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.warn_of_missed_rows(regclass, name) IS 'internal: warns of rows that a new feed would miss';

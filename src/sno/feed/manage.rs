@@ -36,6 +36,9 @@ functions! {
 /// The key of a new feed, or the error that says why its source can have none.
 const KEY: &CStr = c"SELECT sno_internal.key_of($1, $2, $3, $4, $5), current_user";
 
+/// Whether a feed of a source can miss rows.
+const WARN: &CStr = c"SELECT sno_internal.warn_of_missed_rows($1, $2)";
+
 /// Where a feed goes on.
 const POSITION: &CStr = c"SELECT sno_internal.position_of($1, $2, $3, $4, $5, $6)";
 
@@ -109,6 +112,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         if as_owner(CREATE, [name, owner, source, key, margin, position, lowered], true).count == 0 {
             guard(|| exists(feed, false));
         }
+        query(WARN, [source, key], true);
         raw::SPI_finish();
         Datum::null()
     }
