@@ -26,7 +26,10 @@ fn a_new_feed_warns() {
     let missed = "WARNING:  rows of \"public.given\" with keys from earlier transactions would be missed\n";
     for source in ["given", "shown"] {
         let told = told("postgres", source);
-        assert!(told.starts_with(missed) && told.ends_with("call sno_refuse_old_keys('public.given').\n"), "{told}");
+        assert!(
+            told.starts_with(missed) && told.ends_with("call sno_refuse_old_keys('public.given').\n"),
+            "{told}"
+        );
     }
     for source in ["own", "domain", "refused", "by_trigger", "hidden"] {
         assert_eq!(told("postgres", source), "", "{source}");

@@ -246,7 +246,7 @@ impl<T: TickType> fmt::Display for Record<T> {
             limits: [zero, one],
             current,
             horizon,
-            lowering,
+            lowerings,
             number,
             system_identifier,
             origin,

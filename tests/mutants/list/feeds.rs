@@ -282,7 +282,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/read_by_all.sql", &[
         ("what a feed has read that is ahead of the clock can be deleted", &[FAST_CLOCK],
-            "AND (f.margin IS NULL OR f.position <= sno_internal.sno_last(clock_timestamp(), true)) THEN", "THEN"),
+            "WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true) THEN", "WHEN true THEN"),
+        ("what a feed was told by a fast clock can be deleted once the clock has passed it", &[FAST_CLOCK],
+            "THEN sno_internal.sno_goes_on_after(f.position, f.lowered)", "THEN f.position"),
         ("a feed of a table reads nothing of its partitions", &[CHANGES],
             "            OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)\n", ""),
         ("what one feed has read is forgotten", &[CHANGES, CHANGES_TORTURE],
