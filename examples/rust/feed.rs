@@ -7,7 +7,7 @@ use sno_consumer::{Error, Options, consume};
 use sno_core::Sno;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
-use tokio_postgres::{Client, Config, NoTls, Row, Transaction};
+use tokio_postgres::{Client, Config, NoTls, Row};
 
 async fn connect(config: &Config) -> Result<Client, Error> {
     let (client, connection) = config.connect(NoTls).await?;
@@ -15,9 +15,9 @@ async fn connect(config: &Config) -> Result<Client, Error> {
     Ok(client)
 }
 
-async fn bill(transaction: &Transaction<'_>, order: &Row) -> Result<(), Error> {
+async fn bill(client: &Client, order: &Row) -> Result<(), Error> {
     let id: Sno = order.try_get("id")?;
-    transaction.execute("INSERT INTO invoices (order_id) VALUES ($1)", &[&id]).await?;
+    client.execute("INSERT INTO invoices (order_id) VALUES ($1)", &[&id]).await?;
     Ok(())
 }
 

@@ -8,12 +8,17 @@ interface Client {
 export interface Options<Row, C> {
   /** The column by which the feed is read; `id` by default. */
   key?: string
-  /** How many rows are read in one transaction; 100 by default. */
+  /** How many rows are read at once; 100 by default. */
   batchSize?: number
-  /** How often a row may fail before it is poison: the handler, or what reads the row; 5 by default. */
+  /**
+   * Leaves no transaction open while the handler works, for what it sends elsewhere: the position is stored after it, and rows can
+   * come again.
+   */
+  autocommit?: boolean
+  /** How often a row may fail before it is poison, which the server counts: the handler, or what reads the row; 5 by default. */
   attempts?: number
   /**
-   * Called in the transaction that passes a row that is poison. Without it, `consume` is rejected with the error. A row that
+   * Called as the handler, and passes a row that is poison. Without it, `consume` is rejected with the error. A row that
    * could not be read has the texts that the server sent.
    */
   onPoison?: (row: Row, error: unknown, client: C) => unknown

@@ -18,7 +18,7 @@ use std::{env, thread};
 use sno_tests::postgres::Client;
 use sno_tests::{Server, text, wait_until};
 
-use Language::{Go, Node, Python, PythonAsync, Rust};
+use Language::{Go, Node, Python, PythonAsync, Ruby, Rust};
 
 const PASSWORD: &str = "correct-horse";
 
@@ -27,6 +27,14 @@ const SETUP: &str = "
     CREATE TABLE copy (id sno, payload text, place bigint GENERATED ALWAYS AS IDENTITY);
     CREATE TABLE failures (id sno, error text);
     SELECT sno_create_feed('feed', 'events', margin => '0');";
+
+/// Without a transaction rows can come again: the receiver ignores IDs that it has.
+const IGNORE: &str = "
+    CREATE FUNCTION ignore() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
+        PERFORM pg_advisory_xact_lock(1);
+        RETURN CASE WHEN NOT EXISTS (SELECT FROM copy WHERE id = NEW.id) THEN NEW END;
+    END$$;
+    CREATE TRIGGER ignore BEFORE INSERT ON copy FOR EACH ROW EXECUTE FUNCTION ignore();";
 
 /// Ends the sessions of all others, which come back.
 const LOSE: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -45,6 +53,15 @@ enum Language {
     Node,
     Go,
     Rust,
+    /// That of the examples.
+    Ruby,
+}
+
+/// A library, and which of its two ways: work and position in one transaction, or none open while the handler works.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    language: Language,
+    autocommit: bool,
 }
 
 fn programs() -> PathBuf {
@@ -65,6 +82,11 @@ impl Language {
             Node => {
                 let mut command = Command::new("node");
                 command.arg(programs().join("consumer.js"));
+                command
+            }
+            Ruby => {
+                let mut command = Command::new("/usr/bin/ruby");
+                command.arg(programs().join("consumer.rb"));
                 command
             }
             // Of another build: that of a mutant.
@@ -88,18 +110,21 @@ impl Language {
 /// A server with the tables, and what a consumer needs to find it.
 struct Case {
     server: Server,
-    language: Language,
+    way: Way,
     port: AtomicU16,
     count: AtomicUsize,
 }
 
 impl Case {
-    fn new(language: Language) -> Self {
+    fn new(way: Way) -> Self {
         let server = Server::builder().tcp(true).start();
         server.run(SETUP);
+        if way.autocommit {
+            server.run(IGNORE);
+        }
         server.run(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
         let port = AtomicU16::new(server.port());
-        Self { server, language, port, count: AtomicUsize::new(0) }
+        Self { server, way, port, count: AtomicUsize::new(0) }
     }
 
     /// Inserts a row for each of these, and 30 plain ones around them.
@@ -113,7 +138,10 @@ impl Case {
     fn start_with(&self, options: &[&str], environment: &[(&str, &str)]) -> Consumer<'_> {
         let log = self.server.socket_folder().join(format!("consumer{}", self.count.fetch_add(1, Relaxed)));
         let (out, errors) = (log.with_extension("out"), log.with_extension("log"));
-        let mut command = self.language.command();
+        let mut command = self.way.language.command();
+        if self.way.autocommit {
+            command.arg("autocommit");
+        }
         command.args(options).env("PGHOST", "127.0.0.1").env("PGPORT", self.port.load(Relaxed).to_string());
         command
             .env("PGUSER", "postgres")
@@ -213,35 +241,67 @@ impl Drop for Consumer<'_> {
             let _ = self.child.wait();
         }
         if thread::panicking() {
-            println!("{:?}:\n{}", self.case.language, self.errors());
+            println!("{:?}:\n{}", self.case.way, self.errors());
         }
     }
 }
 
 /// A test for each library and each case.
 macro_rules! cases {
-    ($($file:ident: $($case:ident)*;)*) => {
+    ($autocommit:literal $($file:ident: $($case:ident)*;)*) => {
         $($(mod $case {
-            cases!(of $file $case: python Python, python_async PythonAsync, node Node, go Go);
+            cases!(of $file $case $autocommit: python Python, python_async PythonAsync, node Node, go Go);
             #[test]
             fn rust() {
-                super::$file::$case(super::Language::Rust);
+                cases!(run $file $case $autocommit Rust);
             }
         })*)*
     };
-    (of $file:ident $case:ident: $($test:ident $language:ident),*) => {
+    (of $file:ident $case:ident $autocommit:literal: $($test:ident $language:ident),*) => {
         $(#[test]
         #[ignore = "needs its driver: make test-drivers"]
         fn $test() {
-            super::$file::$case(super::Language::$language);
+            cases!(run $file $case $autocommit $language);
         })*
+    };
+    (run $file:ident $case:ident $autocommit:literal $language:ident) => {
+        use crate::consumers::{$file, Language, Way};
+        $file::$case(Way { language: Language::$language, autocommit: $autocommit });
     };
 }
 
 cases! {
+    false
     handlers: a_handler_that_fails poison errors_to_try_again_after rows_that_cannot_be_read an_error_of_the_commit
         a_transaction_that_the_handler_ends work_that_is_not_awaited several_rows_of_one_id too_slow;
     servers: lost_connections a_cut_at_each_message a_network_that_goes_silent ddl ddl_beside_a_batch another_isolation_level
         a_standby limits_of_the_role pauses pgbouncer;
     runs: options what_cannot_get_better stops left_in_another_way nothing_to_read two_that_are_killed changes;
+}
+
+/// The program of the examples is for readers who write their own: the cases that decide about rows.
+mod ruby {
+    macro_rules! ruby {
+        ($($file:ident: $($case:ident)*;)*) => {
+            $($(#[test]
+            #[ignore = "needs its driver: make test-drivers"]
+            fn $case() {
+                cases!(run $file $case false Ruby);
+            })*)*
+        };
+    }
+    ruby! {
+        handlers: a_handler_that_fails poison errors_to_try_again_after;
+        servers: lost_connections a_standby;
+        runs: two_that_are_killed;
+    }
+}
+
+mod autocommit {
+    cases! {
+        true
+        handlers: a_handler_that_fails poison errors_to_try_again_after rows_that_cannot_be_read;
+        servers: lost_connections a_cut_at_each_message ddl a_standby pgbouncer;
+        runs: stops nothing_to_read two_that_are_killed;
+    }
 }

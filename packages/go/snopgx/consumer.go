@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -20,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Tx is the open transaction of a handler: a pgx.Tx, without what ends it.
+// Tx is the open transaction of a handler, a pgx.Tx without what ends it; with Autocommit, it is the connection.
 type Tx interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, source pgx.CopyFromSource) (int64, error)
@@ -36,9 +34,12 @@ type Options[T any] struct {
 	Key string
 	// BatchSize is how many rows are read in one transaction: 100 by default.
 	BatchSize int
-	// Attempts is how often the handler, or scan, may fail at a row before that is poison: 5 by default.
+	// Autocommit leaves no transaction open while the handler works, for what it sends elsewhere: the position is stored after it, and
+	// rows can come again.
+	Autocommit bool
+	// Attempts is how often the handler, or scan, may fail at a row before that is poison, which the server counts: 5 by default.
 	Attempts int
-	// OnPoison is called in the transaction that passes a row that is poison. Without it, the handler's error is returned. If the row
+	// OnPoison is called as the handler, and passes a row that is poison. Without it, the handler's error is returned. If the row
 	// could not be scanned, it is the zero value, and err is an *Unreadable.
 	OnPoison func(ctx context.Context, tx Tx, row T, err error) error
 	// Timeout is how long a wait for new rows lasts: 2 seconds by default. The server goes on with a wait whose consumer has ended.
@@ -78,12 +79,13 @@ func (e *Unreadable) Unwrap() error { return e.Err }
 
 const (
 	// The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
-	again = "08 25006 25P03 25P04 40 53 55P03 57014 57P"
-	begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-	seek  = "SELECT sno_seek_feed($1, after => $2::text::sno) FROM sno_feeds WHERE feed = $1 AND position >= $3::text::sno"
+	again   = "08 25006 25P03 25P04 40 53 55P03 57014 57P"
+	begin   = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+	advance = "SELECT sno_advance_feed($1, $2::text::sno, $3::text::regclass)"
+	fail    = "SELECT sno_fail_feed($1, $2::text::sno, $3, $4::text::sno, source => $5::text::regclass)"
 	// No longer than the server lets a statement take.
 	wait = `CALL sno_wait_feed($1, least($2::text::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'),
-    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')))`
+    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')), source => $3::text::regclass)`
 	server = `SELECT format('as role "%s" in database "%s" of the server at %s, port %s', current_user, current_database(),
     coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))`
 	// How long an answer may take: a statement beyond the length of a wait; after the stop.
@@ -91,22 +93,10 @@ const (
 	firstPause, maxPause        = 100 * time.Millisecond, 10 * time.Second
 )
 
-// place is a row: a key, and its number among the rows of this key.
-type place struct {
-	key    string
-	number int
-}
-
-// tried is how often a row has failed, and why.
-type tried struct {
-	count int
-	cause error
-}
-
-// failed is an error of the handler, or of the commit of its work, at rows of the batch. The first row with their key is first.
+// failed is an error of the handler, or of the commit of its work, at rows from one key up to another.
 type failed struct {
-	cause             error
-	first, index, end int
+	cause       error
+	first, last string
 }
 
 func (e *failed) Error() string { return e.cause.Error() }
@@ -133,10 +123,9 @@ type consumer[T any] struct {
 	// Whether the transaction has begun; whether the last error was another one than those of again.
 	isBegun, hasOtherError bool
 	rows                   []row
-	// What has failed; and small batches, up to a key.
-	failures     map[place]tried
-	carefulUntil string
-	limit        int
+	// The key that has failed too often, and why.
+	poison      string
+	poisonCause error
 }
 
 func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, error), feed, source string,
@@ -150,7 +139,7 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 	options.Timeout = cmp.Or(options.Timeout, 2*time.Second)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	c := &consumer[T]{Options: options, feed: feed, source: source, scan: scan, handler: handler, batches: batches,
-		pause: firstPause, failures: map[place]tried{}, limit: options.BatchSize}
+		pause: firstPause}
 	// The end of the connection rolls back an open transaction, also if the handler panics.
 	defer c.close()
 	for ctx.Err() == nil {
@@ -167,13 +156,14 @@ func run[T any](ctx context.Context, connect func(context.Context) (*pgx.Conn, e
 		case errors.As(err, &end):
 			return end.error
 		case errors.As(err, &failure):
-			err = c.note(failure)
-		case ctx.Err() != nil:
-			return nil
-		default:
-			err = c.check(err)
+			if err = c.fail(ctx, failure); err == nil {
+				continue
+			}
 		}
-		if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err = c.check(err); err != nil {
 			return err
 		}
 		c.close()
@@ -224,131 +214,147 @@ func (c *consumer[T]) open(ctx context.Context, connect func(context.Context) (*
 	return err
 }
 
-// batch handles the rows of one transaction, or waits if there are none.
+// batch handles the rows of one call, or waits if there are none.
 func (c *consumer[T]) batch(ctx context.Context) error {
 	limited, cancel := c.limited(ctx, true)
 	defer cancel()
-	tx, err := c.conn.BeginTx(limited, pgx.TxOptions{BeginQuery: begin})
-	if err != nil {
-		return err
+	var open pgx.Tx
+	var tx Tx = c.conn
+	if !c.Autocommit {
+		var err error
+		if open, err = c.conn.BeginTx(limited, pgx.TxOptions{BeginQuery: begin}); err != nil {
+			return err
+		}
+		tx, c.hasConnected = open, true
 	}
-	c.isBegun, c.hasConnected = true, true
-	query := fmt.Sprintf("SELECT * FROM sno_feed($1, NULL::%s, $2)", c.source)
-	result, err := tx.Query(limited, query, pgx.QueryExecModeDescribeExec, c.feed, c.limit)
+	c.isBegun = true
+	query := fmt.Sprintf("SELECT * FROM sno_peek_feed($1, NULL::%s, $2)", c.source)
+	result, err := tx.Query(limited, query, pgx.QueryExecModeExec, c.feed, c.BatchSize)
 	if err != nil {
 		return err
 	}
 	if c.rows, err = pgx.CollectRows(result, c.read); err != nil {
 		return err
 	}
-	last, err := c.handle(ctx, tx)
+	c.hasConnected = true
+	done, err := c.handle(ctx, tx)
+	if err == nil {
+		err = c.acknowledge(ctx, open, done)
+	}
 	if err != nil {
 		return err
 	}
-	work, cancelWork := c.limited(ctx, false)
-	defer cancelWork()
-	if err = tx.Commit(work); err != nil {
-		if len(c.rows) == 0 || c.isTransient(err) {
-			return err
-		}
-		// It is one of these rows, for example by a constraint that is deferred.
-		return &failed{err, 0, 0, len(c.rows)}
+	if done >= c.poison {
+		c.poison, c.poisonCause = "", nil
 	}
 	c.pause = firstPause
-	if last == "" {
-		err = c.exec(ctx, true, wait, c.feed, fmt.Sprintf("%f s", c.Timeout.Seconds()))
-	} else {
-		maps.DeleteFunc(c.failures, func(place place, _ tried) bool { return place.key <= last })
-		if c.limit = c.BatchSize; c.carefulUntil > last {
-			c.limit = 1
-		}
+	if len(c.rows) == 0 {
+		err = c.exec(ctx, true, wait, c.feed, fmt.Sprintf("%f s", c.Timeout.Seconds()), c.source)
 	}
 	c.hasOtherError = c.hasOtherError && err != nil
 	return err
 }
 
 // handle calls the handler for the rows, and returns the last key that is done, or "".
-func (c *consumer[T]) handle(ctx context.Context, tx pgx.Tx) (last string, err error) {
-	first, count := 0, 1
+func (c *consumer[T]) handle(ctx context.Context, tx Tx) (done string, err error) {
+	count := 1
 	if c.batches {
 		count = len(c.rows)
 	}
 	for index := 0; index < len(c.rows); index += count {
-		key := c.rows[index].key
-		if ctx.Err() != nil && last == "" {
-			return "", ctx.Err()
-		} else if ctx.Err() != nil && last != key && first == index-1 {
-			// The rest is given back to the next consumer, in the transaction that has read it. After several rows of one
-			// ID, as a view can have them, the server refuses that.
-			return last, c.exec(ctx, false, seek, c.feed, last, last)
+		first, last := c.rows[index].key, c.rows[index+count-1].key
+		// The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+		if ctx.Err() != nil && done != first {
+			break
 		}
-		if last != key {
-			first = index
+		var poison error
+		if first == last && first == c.poison {
+			poison = c.poisonCause
 		}
-		cause := c.call(context.WithoutCancel(ctx), tx, first, index, index+count)
-		status := c.conn.PgConn().TxStatus()
-		if cause == nil && status == 'E' {
-			cause = errors.New("the handler went on after an error of the server")
+		if poison != nil && c.OnPoison == nil {
+			if done != "" {
+				break
+			}
+			return "", &final{poison}
 		}
-		if cause == nil {
-			last = c.rows[index+count-1].key
+		if c.Autocommit && done != "" && done != first {
+			if err = c.exec(ctx, false, advance, c.feed, done, c.source); err != nil {
+				return "", err
+			}
 		}
-		if status == 'I' && !c.conn.IsClosed() {
-			// If it was a COMMIT, the rest of the batch counts as read.
-			after := cmp.Or(last, previous(c.rows[0].key))
-			err = c.exec(ctx, false, seek, c.feed, after, c.rows[len(c.rows)-1].key)
-			return "", &final{errors.Join(errors.New("the handler ended the transaction"), cause, err)}
-		} else if cause != nil && c.isTransient(cause) && (state(cause) != "57014" || c.conn.IsClosed()) {
+		cause := c.call(context.WithoutCancel(ctx), tx, c.rows[index:index+count], poison)
+		if cause != nil && c.isTransient(cause) && (state(cause) != "57014" || c.conn.IsClosed()) {
 			return "", &lost{cause}
 		} else if cause != nil {
-			return "", &failed{cause, first, index, index + count}
+			return "", &failed{cause, first, last}
 		}
+		done = last
 	}
-	return last, nil
+	if done == "" {
+		err = ctx.Err()
+	}
+	return done, err
 }
 
-func (c *consumer[T]) call(ctx context.Context, tx Tx, first, index, end int) error {
-	tries := c.failures[place{c.rows[index].key, index - first}]
-	isPoison := c.OnPoison != nil && tries.count >= c.Attempts && c.rows[index].key == c.rows[end-1].key
-	values := make([]T, end-index)
-	for number, row := range c.rows[index:end] {
+func (c *consumer[T]) call(ctx context.Context, tx Tx, rows []row, poison error) error {
+	values := make([]T, len(rows))
+	for number, row := range rows {
 		var err error
-		if values[number], err = c.scan(row); err != nil && !isPoison {
+		if values[number], err = c.scan(row); err != nil && poison == nil {
 			return &Unreadable{row.key, row.sent(), err}
 		}
 	}
-	if !isPoison {
+	if poison == nil {
 		return c.handler(ctx, tx, values)
 	}
 	for _, value := range values {
-		if err := c.OnPoison(ctx, tx, value, tries.cause); err != nil {
+		if err := c.OnPoison(ctx, tx, value, poison); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note counts a failure, and returns its error if that is the end.
-func (c *consumer[T]) note(failure *failed) error {
-	start, end, count := c.rows[failure.index].key, c.rows[failure.end-1].key, 1
-	// A failure of several keys counts for none of them.
-	for index := failure.index; start == end && index < failure.end; index++ {
-		here := place{start, index - failure.first}
-		tries := c.failures[here]
-		// What the handler has returned, and not OnPoison.
-		if tries.count < c.Attempts {
-			tries.cause = failure.cause
-		}
-		tries.count++
-		c.failures[here], count = tries, tries.count
+// acknowledge says that rows up to a key are done, in one transaction with the work, if there is one.
+func (c *consumer[T]) acknowledge(ctx context.Context, open pgx.Tx, done string) (err error) {
+	if done != "" && open != nil && c.conn.PgConn().TxStatus() == 'I' && !c.conn.IsClosed() {
+		return &final{errors.New("the handler ended the transaction")}
 	}
-	c.Logger.Warn(fmt.Sprintf("failure %d at %s", count, start), "feed", c.feed, "error", failure.cause)
-	if count >= c.Attempts && failure.first == 0 && start == end && c.OnPoison == nil {
-		return failure.cause
+	if done != "" {
+		err = c.exec(ctx, false, advance, c.feed, done, c.source)
 	}
-	// What is before it is committed by itself, then it is tried alone.
-	c.carefulUntil, c.limit = max(c.carefulUntil, end), max(failure.first, 1)
-	return nil
+	if open != nil && err == nil {
+		limited, cancel := c.limited(ctx, false)
+		defer cancel()
+		err = open.Commit(limited)
+	}
+	if err == nil || done == "" || open == nil || c.isTransient(err) {
+		return err
+	}
+	if state(err) == "25P02" || errors.Is(err, pgx.ErrTxCommitRollback) {
+		err = errors.New("the handler went on after an error of the server")
+	}
+	// It is one of these rows, for example by a constraint that is deferred.
+	return &failed{err, c.rows[0].key, done}
+}
+
+// fail has the server count a failure, and remembers what has failed too often.
+func (c *consumer[T]) fail(ctx context.Context, failure *failed) (err error) {
+	limited, cancel := c.limited(ctx, false)
+	defer cancel()
+	if !c.Autocommit {
+		err = c.exec(limited, false, "ROLLBACK")
+	}
+	tries := 0
+	if err == nil {
+		err = c.conn.QueryRow(limited, fail, pgx.QueryExecModeExec, c.feed, failure.first, failure.Error(), failure.last, c.source).Scan(&tries)
+	}
+	c.Logger.Warn(fmt.Sprintf("failure %d at %s", tries, failure.first), "feed", c.feed, "error", failure.cause)
+	// What the handler has returned, and not OnPoison.
+	if tries >= c.Attempts && c.poison != failure.first {
+		c.poison, c.poisonCause = failure.first, failure.cause
+	}
+	return err
 }
 
 // check returns an error that does not go away: of the first connection, or another one than those of again, if it comes twice in a row.
@@ -456,16 +462,6 @@ func (r row) sent() map[string][]byte {
 }
 
 var base32Text = base32.NewEncoding("23456789abcdefghijklmnopqrstuvwx")
-
-// previous is the ID before an ID.
-func previous(key string) string {
-	raw, _ := base32Text.DecodeString(key)
-	number := new(big.Int).SetBytes(raw)
-	if number.Sign() > 0 {
-		number.Sub(number, big.NewInt(1))
-	}
-	return base32Text.EncodeToString(number.FillBytes(make([]byte, 10)))
-}
 
 // state is the SQLSTATE of an error, or "".
 func state(err error) string {

@@ -26,10 +26,11 @@ __all__ = ["Unreadable", "consume", "consume_async"]
 # The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
 _AGAIN = "08 25006 25P03 25P04 40 53 55P03 57014 57P"
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_SEEK = "SELECT sno_seek_feed(%s, after => %s::sno) FROM sno_feeds WHERE feed = %s AND position >= %s::sno"
+_ADVANCE = "SELECT sno_advance_feed(%s, %s::sno, %s::regclass)"
+_FAIL = "SELECT sno_fail_feed(%s, %s::sno, %s, %s::sno, source => %s::regclass)"
 # No longer than the server lets a statement take.
 _WAIT = """CALL sno_wait_feed(%s, least(%s::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'),
-    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')))"""
+    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')), source => %s::regclass)"""
 _SERVER = """SELECT format('as role "%%s" in database "%%s" of the server at %%s, port %%s', current_user, current_database(),
     coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))"""
 # How many seconds an answer may take: a statement beyond the length of a wait; after the stop signal.
@@ -45,10 +46,10 @@ class _Stopped(BaseException):
 
 
 class _Failed(Exception):
-    """The handler, or the commit of its work, failed at `rows` of the batch. The first row with their key is `first`."""
+    """The handler, or the commit of its work, failed at rows from one key up to another."""
 
-    def __init__(self, error: Exception, first: int, rows: range) -> None:
-        self.error, self.first, self.rows = error, first, rows
+    def __init__(self, error: Exception, first: str, last: str) -> None:
+        self.error, self.first, self.last = error, first, last
 
 
 class _Lost(Exception):
@@ -64,6 +65,7 @@ def consume(
     key: str = "id",
     batch_size: int = 100,
     batches: bool = False,
+    autocommit: bool = False,
     attempts: int = 5,
     on_poison: Callable[[Any, Exception, psycopg.Connection[Any]], object] | None = None,
     timeout: float = 2.0,
@@ -74,15 +76,16 @@ def consume(
 
     `connect()` returns a new connection, which the consumer closes. `source` is the table or the view of the feed, as SQL writes it.
     What the handler writes with the connection is committed together with the feed's position, after it has returned, once
-    for up to `batch_size` rows. With `batches`, `handler(rows, connection)` gets them together.
+    for up to `batch_size` rows. With `batches`, `handler(rows, connection)` gets them together. With `autocommit`, no transaction is
+    open while the handler works, for what it sends elsewhere: the position is stored after it, and rows can come again.
 
-    A row that fails `attempts` times is poison: the rows before it are committed, then the error is raised, or `on_poison(row, error,
-    connection)` is called in the transaction that passes the row. A row that could not be read is an `Unreadable` there. `key` is the
+    A row that fails `attempts` times, which the server counts, is poison: the rows before it are committed, then the error is raised, or
+    `on_poison(row, error, connection)` is called as the handler, and passes the row. A row that could not be read is an `Unreadable` there. `key` is the
     column by which the feed is read. `timeout` is how many seconds a wait for new rows lasts; the server
     goes on with a wait whose consumer has ended.
     """
     taker = _Taker(stop)
-    options = key, batch_size, batches, attempts, on_poison, timeout, stop, logger
+    options = key, batch_size, batches, autocommit, attempts, on_poison, timeout, stop, logger
     try:
         # It never waits for anything but the taker, which returns with the result.
         _Consumer(taker.take, connect, feed, source, handler, *options).run().send(None)
@@ -101,6 +104,7 @@ async def consume_async(
     key: str = "id",
     batch_size: int = 100,
     batches: bool = False,
+    autocommit: bool = False,
     attempts: int = 5,
     on_poison: Callable[[Any, Exception, psycopg.AsyncConnection[Any]], Awaitable[object]] | None = None,
     timeout: float = 2.0,
@@ -109,7 +113,7 @@ async def consume_async(
 ) -> None:
     """`consume` for asyncio. `await connect()` is a new connection, the handler is a coroutine. A cancelled task rolls back."""
     stopping = asyncio.ensure_future((stop or asyncio.Event()).wait())
-    options = key, batch_size, batches, attempts, on_poison, timeout, stop, logger
+    options = key, batch_size, batches, autocommit, attempts, on_poison, timeout, stop, logger
     try:
         await _Consumer(_AsyncTaker(stopping).take, connect, feed, source, handler, *options).run()
     finally:
@@ -120,20 +124,19 @@ class _Consumer:
     """The life of a consumer. `take` does a step of it: a call, which has some seconds if it is not the application's, or a pause."""
 
     def __init__(
-        self, take: Any, connect: Any, feed: str, source: str, handler: Any, key: str, batch_size: int, batches: bool, attempts: int,
-        on_poison: Any, timeout: float, stop: Any, logger: logging.Logger,
+        self, take: Any, connect: Any, feed: str, source: str, handler: Any, key: str, batch_size: int, batches: bool,
+        autocommit: bool, attempts: int, on_poison: Any, timeout: float, stop: Any, logger: logging.Logger,
     ) -> None:  # fmt: skip
         if batch_size < 1 or attempts < 1 or timeout <= 0:
             raise ValueError("batch size, attempts and timeout must be positive")
         self.take, self.connect, self.feed, self.source, self.handler, self.key = take, connect, feed, source, handler, key
-        self.batch_size, self.batches, self.attempts, self.on_poison = batch_size, batches, attempts, on_poison
-        self.timeout, self.stop, self.logger = timeout, stop, logger
+        self.batch_size, self.batches, self.autocommit, self.attempts = batch_size, batches, autocommit, attempts
+        self.on_poison, self.timeout, self.stop, self.logger = on_poison, timeout, stop, logger
         self.connection: Any = None
         self.has_connected, self.is_begun, self.has_other_error, self.pause = False, False, False, 0.1
         self.keys: list[str] = []
-        # How often rows have failed and why, by the key and the place among its rows; and small batches, up to a key.
-        self.failures: dict[tuple[str, int], tuple[int, Exception]] = {}
-        self.careful_until, self.limit = "", batch_size
+        # The key that has failed too often, and why.
+        self.poison: tuple[str, Exception] | None = None
 
     async def run(self) -> None:
         try:
@@ -141,10 +144,11 @@ class _Consumer:
                 try:
                     if self.connection is None:
                         await self._open()
-                    await self._batch()
+                    try:
+                        await self._batch()
+                    except _Failed as failed:
+                        await self._fail(failed)
                     continue
-                except _Failed as failed:
-                    self._note(failed)
                 except (psycopg.Error, _Lost) as error:
                     self._check(error)
                 await self._close()
@@ -186,99 +190,96 @@ class _Consumer:
                 await self.take(connection.close)
 
     async def _batch(self) -> None:
-        """The rows of one transaction; or a wait, if there are none."""
+        """The rows of one call; or a wait, if there are none."""
         self.is_begun, self.keys = False, []
-        await self._execute(_BEGIN, is_stoppable=True)
-        self.is_begun = self.has_connected = True
+        if not self.autocommit:
+            await self._execute(_BEGIN, is_stoppable=True)
+            self.is_begun = self.has_connected = True
         cursor = self.connection.cursor()
-        query = f"SELECT * FROM sno_feed(%s, NULL::{self.source}, %s)"
-        await self._own(lambda: cursor.execute(query, [self.feed, self.limit]), True)
-        self.keys = _keys(cursor, self.key)
-        last = await self._handle(cursor)
-        try:
-            if (await self._execute("COMMIT")).statusmessage != "COMMIT":
-                raise RuntimeError("the server rolled back: a statement of the handler failed")
-        except Exception as error:
-            if not self.keys or _is_transient(error):
-                raise
-            # It is one of these rows, for example by a constraint that is deferred.
-            raise _Failed(error, 0, range(len(self.keys))) from error
-        self.pause = 0.1
-        if last is None:
-            await self._execute(_WAIT, self.feed, f"{self.timeout} s", is_stoppable=True)
-        else:
-            self.failures = {place: failure for place, failure in self.failures.items() if place[0] > last}
-            self.limit = 1 if self.careful_until > last else self.batch_size
-        self.has_other_error = False
+        query = f"SELECT * FROM sno_peek_feed(%s, NULL::{self.source}, %s)"
+        await self._own(lambda: cursor.execute(query, [self.feed, self.batch_size]), True)
+        self.keys, self.has_connected = _keys(cursor, self.key), True
+        done = await self._handle(cursor)
+        await self._acknowledge(done)
+        if self.poison and done and done >= self.poison[0]:
+            self.poison = None
+        self.pause, self.has_other_error = 0.1, False
+        if not self.keys:
+            await self._execute(_WAIT, self.feed, f"{self.timeout} s", self.source, is_stoppable=True)
         if self._is_stopped():
             raise _Stopped
 
     async def _handle(self, cursor: Any) -> str | None:
         """Calls the handler for the rows, and returns the last key that is done."""
-        last, first, keys = None, 0, self.keys
+        done, keys = None, self.keys
         count = len(keys) if self.batches and keys else 1
-        for index in range(0, len(keys), count):
-            rows = range(index, index + count)
-            if self._is_stopped() and last is None:
-                raise _Stopped
-            elif self._is_stopped() and last != keys[index] and first == index - 1:
-                # The rest is given back to the next consumer, in the transaction that has read it. After several rows of one ID,
-                # as a view can have them, the server refuses that.
-                await self._execute(_SEEK, self.feed, last, self.feed, last)
+        for first in range(0, len(keys), count):
+            rows = range(first, first + count)
+            # The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+            if self._is_stopped() and done != keys[first]:
                 break
-            if last != keys[index]:
-                first = index
-            failure: Exception | None = None
+            poison = self.poison[1] if self.poison and keys[first] == keys[rows[-1]] == self.poison[0] else None
+            if poison and not self.on_poison:
+                if done:
+                    break
+                raise poison
+            if self.autocommit and done and done != keys[first]:
+                await self._execute(_ADVANCE, self.feed, done, self.source)
             try:
-                await self._call(cursor, first, rows)
-                if self._status() == TransactionStatus.INERROR:
-                    raise psycopg.errors.InFailedSqlTransaction("the handler went on after an error of the server")
-                last = keys[rows[-1]]
+                await self._call(cursor, rows, poison)
             except Exception as error:
-                failure = error
-            if self._status() == TransactionStatus.IDLE and not self.connection.closed:
-                # If it was a COMMIT, the rest of the batch counts as read.
-                await self._execute(_SEEK, self.feed, last or _previous(keys[0]), self.feed, keys[-1])
-                raise RuntimeError("the handler ended the transaction") from failure
-            elif failure is not None:
                 # An error without a state can be that of another database.
-                state = getattr(failure, "sqlstate", None) or ""
-                is_lost = self.connection.closed or state != "57014" and state.startswith(tuple(_AGAIN.split()))
-                raise _Lost(failure) if is_lost else _Failed(failure, first, rows) from failure
-        return last
+                state = getattr(error, "sqlstate", None) or ""
+                if self.connection.closed or state != "57014" and state.startswith(tuple(_AGAIN.split())):
+                    raise _Lost(error) from error
+                raise _Failed(error, keys[first], keys[rows[-1]]) from error
+            done = keys[rows[-1]]
+        if done is None and self._is_stopped():
+            raise _Stopped
+        return done
 
-    async def _call(self, cursor: Any, first: int, indices: range) -> None:
-        tries, error = self.failures.get((self.keys[indices[0]], indices[0] - first), (0, None))
-        is_poison = self.on_poison is not None and tries >= self.attempts and self.keys[indices[0]] == self.keys[indices[-1]]
+    async def _call(self, cursor: Any, indices: range, poison: Exception | None) -> None:
         rows: list[Any] = []
         for index in indices:
             await self.take(lambda: cursor.scroll(index, mode="absolute"))
             try:
                 rows.append(await self.take(cursor.fetchone))
             except Exception:
-                if not is_poison:
+                if not poison:
                     raise
                 rows.append(Unreadable((column.name, _value(cursor, index, place)) for place, column in enumerate(cursor.description)))
-        if not is_poison:
+        if not poison:
             await self.take(lambda: self.handler(rows if self.batches else rows[0], self.connection))
         else:
             for row in rows:
-                await self.take(lambda: self.on_poison(row, error, self.connection))
+                await self.take(lambda: self.on_poison(row, poison, self.connection))
 
-    def _note(self, failed: _Failed) -> None:
-        """Counts a failure, and raises its error if that is the end."""
-        start, end, tries = self.keys[failed.rows[0]], self.keys[failed.rows[-1]], 0
-        # A failure of several keys counts for none of them.
-        for index in failed.rows if start == end else ():
-            place = start, index - failed.first
-            tries, error = self.failures.get(place, (0, failed.error))
-            # What the handler has raised, and not on_poison.
-            self.failures[place] = tries + 1, error if tries >= self.attempts else failed.error
-        self.logger.warning("feed %s: failure %s at %s", self.feed, tries + 1, start, exc_info=failed.error)
-        if tries + 1 >= self.attempts and failed.first == 0 and start == end and self.on_poison is None:
-            raise failed.error
-        # What is before it is committed by itself, then it is tried alone.
-        self.careful_until, self.limit = max(self.careful_until, end), failed.first or 1
+    async def _acknowledge(self, done: str | None) -> None:
+        """Rows up to a key are done, in one transaction with the work, if there is one."""
+        try:
+            if done and not self.autocommit and self._status() == TransactionStatus.IDLE and not self.connection.closed:
+                raise RuntimeError("the handler ended the transaction")
+            if done:
+                await self._execute(_ADVANCE, self.feed, done, self.source)
+            if not self.autocommit and (await self._execute("COMMIT")).statusmessage != "COMMIT":
+                raise psycopg.errors.InFailedSqlTransaction()
+        except psycopg.Error as error:
+            if done is None or self.autocommit or _is_transient(error):
+                raise
+            # It is one of these rows, for example by a constraint that is deferred.
+            is_hidden = _state(error) == "25P02"
+            raise _Failed(RuntimeError("the handler went on after an error of the server") if is_hidden else error, self.keys[0], done) from error
+
+    async def _fail(self, failed: _Failed) -> None:
+        """Has the server count a failure, and remembers what has failed too often."""
+        if not self.autocommit:
+            await self._execute("ROLLBACK")
+        parameters = self.feed, failed.first, str(failed.error), failed.last, self.source
+        tries = int((await self._execute(_FAIL, *parameters)).pgresult.get_value(0, 0))
+        self.logger.warning("feed %s: failure %s at %s", self.feed, tries, failed.first, exc_info=failed.error)
+        # What the handler has raised, and not on_poison.
+        if tries >= self.attempts and not (self.poison and self.poison[0] == failed.first):
+            self.poison = failed.first, failed.error
 
     def _check(self, error: Exception) -> None:
         """Raises an error that does not go away: of the first connection, or another one than those of _AGAIN, if it comes twice in a row."""
@@ -315,11 +316,6 @@ def _value(cursor: Any, index: int, place: int) -> Any:
     """A value as the server sent it: a text, or bytes if the connection's cursors are binary."""
     value = cursor.pgresult.get_value(index, place)
     return value.decode(errors="replace") if value is not None and cursor.pgresult.fformat(place) == 0 else value
-
-
-def _previous(key: str) -> str:
-    """The ID before an ID."""
-    return Sno.from_bytes(max(int.from_bytes(bytes(Sno(key)), "big") - 1, 0).to_bytes(10, "big"))
 
 
 def _cut(connection: Any) -> None:

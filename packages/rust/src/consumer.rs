@@ -1,9 +1,7 @@
 //! The life of a consumer.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use log::{info, warn};
@@ -12,18 +10,19 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Config, IsolationLevel, Row, Transaction};
+use tokio_postgres::{Client, Config, Row};
 
 use crate::{Error, Options, Tls};
 
 /// The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
 const AGAIN: &str = "08 25006 25P03 25P04 40 53 55P03 57014 57P";
-const SEEK: &str =
-    "SELECT sno_seek_feed($1, after => $2::sno) FROM sno_feeds WHERE feed = $1 AND position >= $3::sno";
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const ADVANCE: &str = "SELECT sno_advance_feed($1, $2::sno, $3::regclass)";
+const FAIL: &str = "SELECT sno_fail_feed($1, $2::sno, $3, $4::sno, source => $5::regclass)";
 /// No longer than the server lets a statement take.
 const WAIT: &str =
     "CALL sno_wait_feed($1, least($2::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'),
-    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')))";
+    0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')), source => $3::regclass)";
 const SERVER: &str = r#"SELECT format('as role "%s" in database "%s" of the server at %s, port %s', current_user, current_database(),
     coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))"#;
 /// How long an answer may take: a statement beyond the length of a wait; after the stop.
@@ -42,16 +41,8 @@ enum Trouble {
     Server(tokio_postgres::Error),
     /// The handler has failed together with its connection or transaction, and not because of the row.
     Lost(Error),
-    /// The handler, or the commit of its work, has failed at rows of the batch: the key and the number of the first among its
-    /// rows, how many there are, the last key, and how many rows of other keys are before them.
-    Failed {
-        error: Error,
-        start: Sno,
-        number: usize,
-        count: usize,
-        end: Sno,
-        before: usize,
-    },
+    /// The handler, or the commit of its work, has failed at rows from one key up to another.
+    Failed(Error, [Sno; 2]),
     Final(Error),
 }
 
@@ -89,17 +80,15 @@ struct Consumer<'a, T, H> {
     has_rows: bool,
     /// Whether the last error was another one than those of [`AGAIN`].
     has_other_error: bool,
-    /// How often rows have failed and why, by the key and the number among its rows; and small batches, up to a key.
-    failures: HashMap<(Sno, usize), (u32, Arc<Error>)>,
-    careful_until: Option<Sno>,
-    limit: usize,
+    /// The key that has failed too often, and why.
+    poison: Option<(Sno, Error)>,
 }
 
 pub(crate) async fn run<T: Tls>(
     config: &Config,
     tls: T,
     [feed, source]: [&str; 2],
-    handler: impl AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>,
+    handler: impl AsyncFnMut(&Client, &[Row]) -> Result<(), Error>,
     is_batches: bool,
     options: Options,
     stop: impl Future<Output = ()> + Send + 'static,
@@ -108,7 +97,6 @@ pub(crate) async fn run<T: Tls>(
         return Err("batch size, attempts and timeout must be positive".into());
     }
     let (sender, receiver) = watch::channel(false);
-    let limit = options.batch_size.into();
     let mut consumer = Consumer {
         config,
         tls,
@@ -123,9 +111,7 @@ pub(crate) async fn run<T: Tls>(
         is_begun: false,
         has_rows: false,
         has_other_error: false,
-        failures: HashMap::new(),
-        careful_until: None,
-        limit,
+        poison: None,
     };
     let stopping = tokio::spawn(async move {
         stop.await;
@@ -154,11 +140,8 @@ fn is_listed(state: &str) -> bool {
     AGAIN.split(' ').any(|prefix| state.starts_with(prefix))
 }
 
-/// The ID before an ID.
-fn previous(id: Sno) -> Sno {
-    let number = id.to_bytes().iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    let [.., a, b, c, d, e, f, g, h, i, j] = number.saturating_sub(1).to_be_bytes();
-    Sno::from_bytes([a, b, c, d, e, f, g, h, i, j])
+fn typed<'a>(text: &'a &str) -> (&'a (dyn ToSql + Sync), Type) {
+    (text, Type::TEXT)
 }
 
 /// With its causes, of which `tokio_postgres` shows none.
@@ -167,7 +150,7 @@ fn shown(error: &(dyn std::error::Error + 'static)) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consumer<'_, T, H> {
+impl<T: Tls, H: AsyncFnMut(&Client, &[Row]) -> Result<(), Error>> Consumer<'_, T, H> {
     async fn run(&mut self) -> Result<(), Error> {
         let mut session = None;
         loop {
@@ -181,11 +164,8 @@ impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consu
             match trouble {
                 Trouble::Stopped => return Ok(()),
                 Trouble::Final(error) => return Err(error),
-                Trouble::Failed { error, start, number, count, end, before } => {
-                    self.note(error, start, number, count, end, before)?;
-                }
                 Trouble::Silent => self.check("the server does not answer".into(), None, true)?,
-                Trouble::Lost(error) => self.check(error, reason, true)?,
+                Trouble::Lost(error) | Trouble::Failed(error, _) => self.check(error, reason, true)?,
                 Trouble::Server(error) => {
                     let is_lost = is_lost && error.code().is_none();
                     self.check(error.into(), reason, is_lost)?;
@@ -240,44 +220,37 @@ impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consu
         Ok(session)
     }
 
-    /// The rows of one transaction; or a wait, if there are none.
     async fn work(&mut self, session: &mut Option<Session>) -> Result<(), Trouble> {
         if session.is_none() {
             *session = Some(self.open().await?);
         }
         let Some(Session { client, .. }) = session else { unreachable!("it was opened") };
-        let begin =
-            client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).read_only(false);
-        let transaction = self.own(true, begin.start()).await?;
+        match self.batch(client).await {
+            Err(Trouble::Failed(error, keys)) => self.fail(client, error, keys).await,
+            result => result,
+        }
+    }
+
+    /// The rows of one call; or a wait, if there are none.
+    async fn batch(&mut self, client: &Client) -> Result<(), Trouble> {
+        if !self.options.autocommit {
+            self.own(true, client.batch_execute(BEGIN)).await?;
+        }
         self.is_begun = true;
-        let (feed, limit) = (self.feed, self.limit as i32);
-        let query = format!("SELECT * FROM sno_feed($1, NULL::{}, $2)", self.source);
+        let (feed, limit) = (self.feed, i32::from(self.options.batch_size));
+        let query = format!("SELECT * FROM sno_peek_feed($1, NULL::{}, $2)", self.source);
         let parameters: Parameters<'_> = &[(&feed, Type::TEXT), (&limit, Type::INT4)];
-        let rows = self.own(true, transaction.query_typed(&query, parameters)).await?;
+        let rows = self.own(true, client.query_typed(&query, parameters)).await?;
         self.has_rows = !rows.is_empty();
         let keys = self.keys(&rows)?;
-        let last = self.handle(&transaction, &rows, &keys).await?;
-        let committed = async {
-            // An error if the handler has ended the transaction, or hidden an error of the server.
-            self.own(false, transaction.batch_execute("SAVEPOINT sno")).await?;
-            self.own(false, transaction.commit()).await
-        };
-        match committed.await {
-            Err(Trouble::Server(error))
-                if !rows.is_empty() && !client.is_closed() && !is_listed(state(&error)) =>
-            {
-                return Err(self.uncommitted(client, error.into(), last, &keys).await);
-            }
-            result => result?,
-        }
+        let done = self.handle(client, &rows, &keys).await?;
+        self.acknowledge(client, done, &keys).await?;
+        self.poison.take_if(|(key, _)| done >= Some(*key));
         self.pause = FIRST_PAUSE;
-        if let Some(last) = last {
-            self.failures.retain(|(key, _), _| *key > last);
-            let is_careful = self.careful_until.is_some_and(|key| key > last);
-            self.limit = if is_careful { 1 } else { self.options.batch_size.into() };
-        } else {
+        if rows.is_empty() {
             let seconds = format!("{} s", self.options.timeout.as_secs_f64());
-            self.own(true, client.query_typed(WAIT, &[(&feed, Type::TEXT), (&seconds, Type::TEXT)])).await?;
+            let texts = [feed, &seconds, self.source];
+            self.own(true, client.query_typed(WAIT, &texts.each_ref().map(typed))).await?;
         }
         self.has_other_error = false;
         if *self.stop.borrow() { Err(Trouble::Stopped) } else { Ok(()) }
@@ -295,146 +268,98 @@ impl<T: Tls, H: AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>> Consu
             .map_err(|error| Trouble::Final(error.into()))
     }
 
-    /// What an error of the COMMIT means, or one before it that tells of the transaction.
-    async fn uncommitted(&self, client: &Client, error: Error, last: Option<Sno>, keys: &[Sno]) -> Trouble {
-        let (first, end) = (keys[0], keys[keys.len() - 1]);
-        let error = match state(&*error) {
-            // If it was a COMMIT, the rest of the batch counts as read.
-            "25P01" => match self.seek(client, last.unwrap_or_else(|| previous(first)), end).await {
-                Ok(()) => return Trouble::Final("the handler ended the transaction".into()),
-                Err(trouble) => return trouble,
-            },
-            "25P02" => "the handler went on after an error of the server".into(),
-            _ => error,
-        };
-        // It is one of these rows, for example by a constraint that is deferred.
-        Trouble::Failed { error, start: first, number: 0, count: keys.len(), end, before: 0 }
-    }
-
-    /// Gives back what is after a key, if the feed has read up to another one.
-    async fn seek(&self, client: &Client, after: Sno, read: Sno) -> Result<(), Trouble> {
-        let (after, read) = (after.to_string(), read.to_string());
-        let parameters: Parameters<'_> =
-            &[(&self.feed, Type::TEXT), (&after, Type::TEXT), (&read, Type::TEXT)];
-        self.own(false, client.query_typed(SEEK, parameters)).await.map(drop)
-    }
-
     /// Calls the handler for the rows, and returns the last key that is done.
-    async fn handle(
-        &mut self,
-        transaction: &Transaction<'_>,
-        rows: &[Row],
-        keys: &[Sno],
-    ) -> Result<Option<Sno>, Trouble> {
-        let (mut last, mut first) = (None, 0);
-        let count = if self.is_batches { rows.len().max(1) } else { 1 };
-        for index in (0..rows.len()).step_by(count) {
-            let (start, end) = (keys[index], keys[index + count - 1]);
-            match last {
-                None if *self.stop.borrow() => return Err(Trouble::Stopped),
-                // The rest is given back to the next consumer, in the transaction that has read it. After several rows of one
-                // ID, as a view can have them, the server refuses that.
-                Some(done) if *self.stop.borrow() && done != start && first + 1 == index => {
-                    self.seek(transaction.client(), done, done).await?;
-                    break;
+    async fn handle(&mut self, client: &Client, rows: &[Row], keys: &[Sno]) -> Result<Option<Sno>, Trouble> {
+        let (mut done, count) = (None, if self.is_batches { rows.len().max(1) } else { 1 });
+        for (rows, keys) in rows.chunks(count).zip(keys.chunks(count)) {
+            let [first, last] = [keys[0], keys[keys.len() - 1]];
+            // The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
+            if *self.stop.borrow() && done != Some(first) {
+                break;
+            }
+            let is_poison = self.poison.as_ref().is_some_and(|(key, _)| [first, last] == [*key, *key]);
+            if is_poison && self.options.on_poison.is_none() {
+                match self.poison.take_if(|_| done.is_none()) {
+                    Some((_, error)) => return Err(Trouble::Final(error)),
+                    None => break,
                 }
-                _ => {}
             }
-            if last != Some(start) {
-                first = index;
+            if let Some(done) = done.filter(|&done| self.options.autocommit && done != first) {
+                self.advance(client, done).await?;
             }
-            let number = index - first;
-            let result =
-                self.call(transaction, &rows[index..index + count], (start, number), start == end).await;
-            let is_closed = transaction.client().is_closed();
-            match result {
-                Ok(()) => last = Some(end),
-                Err(error) if is_closed || is_listed(state(&*error)) && state(&*error) != "57014" => {
+            if let Err(error) = self.call(client, rows, is_poison).await {
+                let state = state(&*error);
+                if client.is_closed() || is_listed(state) && state != "57014" {
                     return Err(Trouble::Lost(error));
                 }
-                Err(error) => {
-                    return Err(self.failed(transaction, error, keys, last, [first, index, count]).await);
-                }
+                return Err(Trouble::Failed(error, [first, last]));
             }
+            done = Some(last);
         }
-        Ok(last)
+        if done.is_none() && *self.stop.borrow() { Err(Trouble::Stopped) } else { Ok(done) }
     }
 
-    /// An error of the handler; unless it has also ended the transaction.
-    async fn failed(
-        &self,
-        transaction: &Transaction<'_>,
-        error: Error,
-        keys: &[Sno],
-        last: Option<Sno>,
-        [first, index, count]: [usize; 3],
-    ) -> Trouble {
-        let client = transaction.client();
-        if state(&*error) == "25P02" {
-            return self.uncommitted(client, error, last, keys).await;
-        }
-        match self.own(false, client.batch_execute("SAVEPOINT sno")).await {
-            Err(Trouble::Server(ended)) if state(&ended) == "25P01" => {
-                self.uncommitted(client, ended.into(), last, keys).await
-            }
-            // The handler can know of a lost connection before the client does.
-            Err(Trouble::Server(lost)) if state(&lost) != "25P02" => Trouble::Lost(error),
-            Err(trouble @ (Trouble::Stopped | Trouble::Silent)) => trouble,
-            _ => {
-                let (start, end) = (keys[index], keys[index + count - 1]);
-                Trouble::Failed { error, start, number: index - first, count, end, before: first }
-            }
-        }
-    }
-
-    async fn call(
-        &mut self,
-        transaction: &Transaction<'_>,
-        rows: &[Row],
-        place: (Sno, usize),
-        is_one: bool,
-    ) -> Result<(), Error> {
-        match (self.failures.get(&place), &mut self.options.on_poison) {
-            (Some((tries, error)), Some(pass)) if *tries >= self.options.attempts && is_one => {
-                let error = Arc::clone(error);
+    async fn call(&mut self, client: &Client, rows: &[Row], is_poison: bool) -> Result<(), Error> {
+        match (&self.poison, &mut self.options.on_poison) {
+            (Some((_, error)), Some(pass)) if is_poison => {
                 for row in rows {
-                    pass(transaction, row, &error).await?;
+                    pass(client, row, error).await?;
                 }
                 Ok(())
             }
-            _ => (self.handler)(transaction, rows).await,
+            _ => (self.handler)(client, rows).await,
         }
     }
 
-    /// Counts a failure, and returns its error if that is the end.
-    fn note(
-        &mut self,
-        error: Error,
-        start: Sno,
-        number: usize,
-        count: usize,
-        end: Sno,
-        before: usize,
-    ) -> Result<(), Error> {
-        let (error, mut tries) = (Arc::new(error), 1);
-        // A failure of several keys counts for none of them.
-        for number in number..number + if start == end { count } else { 0 } {
-            let failure = self.failures.entry((start, number)).or_insert_with(|| (0, Arc::clone(&error)));
-            // What the handler has returned, and not on_poison.
-            if failure.0 < self.options.attempts {
-                failure.1 = Arc::clone(&error);
+    async fn advance(&self, client: &Client, done: Sno) -> Result<(), Trouble> {
+        let texts = [self.feed, &done.to_string(), self.source];
+        self.own(false, client.query_typed(ADVANCE, &texts.each_ref().map(typed))).await.map(drop)
+    }
+
+    /// Rows up to a key are done, in one transaction with the work, if there is one.
+    async fn acknowledge(&self, client: &Client, done: Option<Sno>, keys: &[Sno]) -> Result<(), Trouble> {
+        let is_transaction = !self.options.autocommit;
+        let acknowledged = async {
+            if let Some(done) = done {
+                if is_transaction {
+                    // An error if the handler has ended the transaction, or hidden an error of the server.
+                    self.own(false, client.batch_execute("SAVEPOINT sno; RELEASE sno")).await?;
+                }
+                self.advance(client, done).await?;
             }
-            failure.0 += 1;
-            tries = failure.0;
+            if is_transaction { self.own(false, client.batch_execute("COMMIT")).await } else { Ok(()) }
+        };
+        match (acknowledged.await, done) {
+            (Err(Trouble::Server(error)), Some(done))
+                if is_transaction && !client.is_closed() && !is_listed(state(&error)) =>
+            {
+                let error = match state(&error) {
+                    "25P01" => return Err(Trouble::Final("the handler ended the transaction".into())),
+                    "25P02" => "the handler went on after an error of the server".into(),
+                    _ => error.into(),
+                };
+                // It is one of these rows, for example by a constraint that is deferred.
+                Err(Trouble::Failed(error, [keys[0], done]))
+            }
+            (result, _) => result,
         }
-        warn!("feed {}: failure {tries} at {start}: {}", self.feed, shown(&**error));
-        if tries >= self.options.attempts && before == 0 && start == end && self.options.on_poison.is_none() {
-            self.failures.clear();
-            return Err(Arc::into_inner(error).expect("nobody else has it"));
+    }
+
+    /// Has the server count a failure, and remembers what has failed too often.
+    async fn fail(&mut self, client: &Client, error: Error, keys: [Sno; 2]) -> Result<(), Trouble> {
+        if !self.options.autocommit {
+            self.own(false, client.batch_execute("ROLLBACK")).await?;
         }
-        // What is before it is committed by itself, then it is tried alone.
-        self.careful_until = self.careful_until.max(Some(end));
-        self.limit = before.max(1);
+        let [first, last] = keys.map(|key| key.to_string());
+        let texts = [self.feed, &first, &shown(&*error), &last, self.source];
+        let rows = self.own(false, client.query_typed(FAIL, &texts.each_ref().map(typed))).await?;
+        let tries: i32 = rows[0].try_get(0)?;
+        warn!("feed {}: failure {tries} at {first}: {}", self.feed, shown(&*error));
+        // What the handler has returned, and not on_poison.
+        let is_known = self.poison.as_ref().is_some_and(|(key, _)| *key == keys[0]);
+        if tries.unsigned_abs() >= self.options.attempts && !is_known {
+            self.poison = Some((keys[0], error));
+        }
         Ok(())
     }
 

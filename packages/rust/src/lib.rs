@@ -3,11 +3,11 @@
 //!
 //! ```no_run
 //! use sno_consumer::{Error, Options, consume};
-//! use tokio_postgres::{NoTls, Row, Transaction};
+//! use tokio_postgres::{Client, NoTls, Row};
 //!
-//! async fn bill(transaction: &Transaction<'_>, order: &Row) -> Result<(), Error> {
+//! async fn bill(client: &Client, order: &Row) -> Result<(), Error> {
 //!     let id: sno_core::Sno = order.try_get("id")?;
-//!     transaction.execute("INSERT INTO invoices (order_id) VALUES ($1)", &[&id]).await?;
+//!     client.execute("INSERT INTO invoices (order_id) VALUES ($1)", &[&id]).await?;
 //!     Ok(())
 //! }
 //!
@@ -25,7 +25,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::{Config, Row, Socket, Transaction};
+use tokio_postgres::{Client, Config, Row, Socket};
 
 /// Whatever a handler fails with.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -34,7 +34,7 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 pub type Handled<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 /// A closure that passes a row: [`Options::on_poison`] boxes it.
-pub type OnPoison = Box<dyn for<'a, 'b> FnMut(&'a Transaction<'b>, &'a Row, &'a Error) -> Handled<'a> + Send>;
+pub type OnPoison = Box<dyn for<'a> FnMut(&'a Client, &'a Row, &'a Error) -> Handled<'a> + Send>;
 
 /// How a consumer works.
 pub struct Options {
@@ -42,18 +42,21 @@ pub struct Options {
     pub key: String,
     /// How many rows are read in one transaction: 100 by default.
     pub batch_size: u16,
-    /// How often the handler may fail at a row before that is poison: 5 by default.
+    /// Leaves no transaction open while the handler works, for what it sends elsewhere: the position is stored after it, and rows can
+    /// come again. False by default.
+    pub autocommit: bool,
+    /// How often the handler may fail at a row before that is poison, which the server counts: 5 by default.
     pub attempts: u32,
     /// How long a wait for new rows lasts: 2 seconds by default. The server goes on with a wait whose consumer has ended.
     pub timeout: Duration,
-    /// Called in the transaction that passes a row that is poison. Without it, the handler's error is returned.
+    /// Called as the handler, and passes a row that is poison. Without it, the handler's error is returned.
     pub on_poison: Option<OnPoison>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let timeout = Duration::from_secs(2);
-        Self { key: "id".into(), batch_size: 100, attempts: 5, timeout, on_poison: None }
+        Self { key: "id".into(), batch_size: 100, autocommit: false, attempts: 5, timeout, on_poison: None }
     }
 }
 
@@ -62,7 +65,7 @@ impl Options {
     #[must_use]
     pub fn on_poison<F>(mut self, pass: F) -> Self
     where
-        F: for<'a, 'b> FnMut(&'a Transaction<'b>, &'a Row, &'a Error) -> Handled<'a> + Send + 'static,
+        F: for<'a> FnMut(&'a Client, &'a Row, &'a Error) -> Handled<'a> + Send + 'static,
     {
         self.on_poison = Some(Box::new(pass));
         self
@@ -88,8 +91,9 @@ impl<T> Tls for T where
 
 /// Calls `handler` for each new row of a feed, until `stop` is ready: then it returns after the row that is being handled.
 ///
-/// `source` is the table or the view of the feed, as SQL writes it. What the handler writes with the transaction is committed
-/// together with the feed's position, after it has returned `Ok`, once for up to `batch_size` rows.
+/// `source` is the table or the view of the feed, as SQL writes it. What the handler writes with the client, whose transaction is
+/// open unless `autocommit` is set, is committed together with the feed's position, after it has returned `Ok`, once for up to
+/// `batch_size` rows.
 ///
 /// # Errors
 ///
@@ -100,11 +104,11 @@ pub async fn consume<T: Tls>(
     tls: T,
     feed: &str,
     source: &str,
-    mut handler: impl AsyncFnMut(&Transaction<'_>, &Row) -> Result<(), Error>,
+    mut handler: impl AsyncFnMut(&Client, &Row) -> Result<(), Error>,
     options: Options,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Error> {
-    let one = async |transaction: &Transaction<'_>, rows: &[Row]| handler(transaction, &rows[0]).await;
+    let one = async |client: &Client, rows: &[Row]| handler(client, &rows[0]).await;
     consumer::run(config, tls, [feed, source], one, false, options, stop).await
 }
 
@@ -118,7 +122,7 @@ pub async fn consume_batches<T: Tls>(
     tls: T,
     feed: &str,
     source: &str,
-    handler: impl AsyncFnMut(&Transaction<'_>, &[Row]) -> Result<(), Error>,
+    handler: impl AsyncFnMut(&Client, &[Row]) -> Result<(), Error>,
     options: Options,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Error> {

@@ -46,10 +46,26 @@ func has(option string) bool {
 	return slices.Contains(os.Args[1:], option)
 }
 
+// act copies a row. Without a transaction, what fails would stay.
 func act(ctx context.Context, tx snopgx.Tx, row event) error {
-	if _, err := tx.Exec(ctx, "INSERT INTO copy (id, payload) VALUES ($1::text::sno, $2)", row.ID, row.Payload); err != nil {
-		return err
+	steps := []func(context.Context, snopgx.Tx, event) error{copyRow, actByPayload}
+	if has("autocommit") {
+		slices.Reverse(steps)
 	}
+	for _, step := range steps {
+		if err := step(ctx, tx, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyRow(ctx context.Context, tx snopgx.Tx, row event) error {
+	_, err := tx.Exec(ctx, "INSERT INTO copy (id, payload) VALUES ($1::text::sno, $2)", row.ID, row.Payload)
+	return err
+}
+
+func actByPayload(ctx context.Context, tx snopgx.Tx, row event) error {
 	seen[row.ID]++
 	what, argument, _ := strings.Cut(row.Payload, " ")
 	number, _ := strconv.ParseFloat(argument, 64)
@@ -99,7 +115,7 @@ func scan(row pgx.CollectableRow) (event, error) {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	options := snopgx.Options[event]{Attempts: 3, BatchSize: 20, Timeout: 20 * time.Second}
+	options := snopgx.Options[event]{Attempts: 3, BatchSize: 20, Timeout: 20 * time.Second, Autocommit: has("autocommit")}
 	if has("once") {
 		options.Attempts = 1
 	}

@@ -9,8 +9,15 @@ const options = process.argv.slice(2)
 const has = option => options.includes(option)
 const seen = new Map()
 
-async function act ({ id, payload }, client) {
-  await client.query('INSERT INTO copy (id, payload) VALUES ($1, $2)', [id, payload])
+async function act (row, client) {
+  const copy = () => client.query('INSERT INTO copy (id, payload) VALUES ($1, $2)', [row.id, row.payload])
+  // Without a transaction, what fails would stay.
+  if (!has('autocommit')) await copy()
+  await actByPayload(row, client)
+  if (has('autocommit')) await copy()
+}
+
+async function actByPayload ({ id, payload }, client) {
   const times = (seen.get(id) ?? 0) + 1
   seen.set(id, times)
   const [what, argument] = payload.split(' ')
@@ -72,7 +79,7 @@ const logger = { info: console.warn, warn: console.warn }
 consume(connect, ...source, {
   logger,
   key: has('changes') ? 'changed' : 'id',
-  attempts: has('once') ? 1 : 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, signal: controller.signal, ...has('on_poison') ? { onPoison } : {}, ...has('unknown') ? { batch_size: 1 } : {}
+  attempts: has('once') ? 1 : 3, batchSize: 20, timeout: has('brief') ? 1 : 20, batches, autocommit: has('autocommit'), signal: controller.signal, ...has('on_poison') ? { onPoison } : {}, ...has('unknown') ? { batch_size: 1 } : {}
 }).then(() => process.exit(), error => {
   console.error(`ended: ${error.message}`)
   process.exit(1)

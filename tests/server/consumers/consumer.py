@@ -13,6 +13,7 @@ from sno.consumer import Unreadable, consume, consume_async
 
 options = sys.argv[1:]
 is_async = "async" in options
+is_autocommit = "autocommit" in options
 seen: dict[str, int] = {}
 
 
@@ -51,7 +52,8 @@ INSERT = "INSERT INTO items_copy SELECT (%s::items).*"
 
 def handle(rows, connection):
     for row in rows if "batches" in options else [rows]:
-        connection.execute(COPY, row[:2])
+        if not is_autocommit:
+            connection.execute(COPY, row[:2])
         time.sleep(pause(*row[:2]))
         if row[1].startswith("cut ") and seen.get(row[0], 0) < int(row[1][4:]):
             seen[row[0]] = seen.get(row[0], 0) + 1
@@ -70,11 +72,15 @@ def handle(rows, connection):
                 pass
         if row[1] == "unawaited":
             return asyncio.sleep(0)
+        # Without a transaction, what fails would stay.
+        if is_autocommit:
+            connection.execute(COPY, row[:2])
 
 
 async def handle_async(rows, connection):
     for row in rows if "batches" in options else [rows]:
-        await connection.execute(COPY, row[:2])
+        if not is_autocommit:
+            await connection.execute(COPY, row[:2])
         await asyncio.sleep(pause(*row[:2]))
         if row[1].startswith("cut ") and seen.get(row[0], 0) < int(row[1][4:]):
             seen[row[0]] = seen.get(row[0], 0) + 1
@@ -94,6 +100,8 @@ async def handle_async(rows, connection):
         if row[1] == "unawaited":
             asyncio.ensure_future(connection.execute("SELECT 1/0"))
             await asyncio.sleep(0)
+        if is_autocommit:
+            await connection.execute(COPY, row[:2])
 
 
 def follow(row, connection):
@@ -140,7 +148,7 @@ async def main(arguments):
 
 
 logging.basicConfig(format="%(message)s", level=logging.INFO)
-arguments = {"attempts": 1 if "once" in options else 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options}
+arguments = {"attempts": 1 if "once" in options else 3, "batch_size": 20, "timeout": 1 if "brief" in options else 20, "batches": "batches" in options, "autocommit": is_autocommit}
 is_of_changes = "changes" in options
 source = ("changes", "items_changes") if is_of_changes else ("feed", "events")
 if is_of_changes:

@@ -11,7 +11,7 @@ use sno_tests::sno_core::Sno;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Config, NoTls, Row, Transaction};
+use tokio_postgres::{Client, Config, NoTls, Row};
 
 /// How often each row was handled.
 static SEEN: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
@@ -27,10 +27,25 @@ fn has(option: &str) -> bool {
     env::args().any(|argument| argument == option)
 }
 
-async fn act(transaction: &Transaction<'_>, row: &Row) -> Result<(), Error> {
+/// Without a transaction, what fails would stay.
+async fn act(client: &Client, row: &Row) -> Result<(), Error> {
+    if has("autocommit") {
+        act_by_payload(client, row).await?;
+        return copy(client, row).await;
+    }
+    copy(client, row).await?;
+    act_by_payload(client, row).await
+}
+
+async fn copy(client: &Client, row: &Row) -> Result<(), Error> {
     let (id, payload): (Sno, &str) = (row.try_get("id")?, row.try_get("payload")?);
     let copy = "INSERT INTO copy (id, payload) VALUES ($1::sno, $2)";
-    transaction.execute_typed(copy, &[(&id.to_string(), Type::TEXT), (&payload, Type::TEXT)]).await?;
+    client.execute_typed(copy, &[(&id.to_string(), Type::TEXT), (&payload, Type::TEXT)]).await?;
+    Ok(())
+}
+
+async fn act_by_payload(client: &Client, row: &Row) -> Result<(), Error> {
+    let (id, payload): (Sno, &str) = (row.try_get("id")?, row.try_get("payload")?);
     let times = see(id);
     let (what, argument) = payload.split_once(' ').unwrap_or((payload, ""));
     let number = argument.parse().unwrap_or(0.0);
@@ -45,41 +60,41 @@ async fn act(transaction: &Transaction<'_>, row: &Row) -> Result<(), Error> {
         "exit" => panic!("exit"),
         "sqlstate" if times <= if argument == "57014" { 1 } else { 3 } => {
             let raise = format!("DO $$ BEGIN RAISE EXCEPTION SQLSTATE '{argument}'; END $$");
-            transaction.batch_execute(&raise).await?;
+            client.batch_execute(&raise).await?;
         }
         "cut" if times <= number as u32 => {
-            let _ = transaction.batch_execute("SELECT pg_terminate_backend(pg_backend_pid())").await;
+            let _ = client.batch_execute("SELECT pg_terminate_backend(pg_backend_pid())").await;
             return Err(payload.into());
         }
         "commit" | "rollback" => {
-            transaction.batch_execute(what).await?;
+            client.batch_execute(what).await?;
             if argument == "fail" {
                 return Err(payload.into());
             }
         }
-        "swallow" if times == 1 => drop(transaction.batch_execute("SELECT 1/0").await),
+        "swallow" if times == 1 => drop(client.batch_execute("SELECT 1/0").await),
         _ => {}
     }
     Ok(())
 }
 
 /// What a copy does with a change.
-async fn follow(transaction: &Transaction<'_>, row: &Row) -> Result<(), Error> {
+async fn follow(client: &Client, row: &Row) -> Result<(), Error> {
     let id: i32 = row.try_get("id")?;
-    transaction.execute("DELETE FROM items_copy WHERE id = $1", &[&id]).await?;
+    client.execute("DELETE FROM items_copy WHERE id = $1", &[&id]).await?;
     let copy = "INSERT INTO items_copy SELECT * FROM items WHERE id = $1";
-    transaction.execute(copy, &[&id]).await?;
+    client.execute(copy, &[&id]).await?;
     Ok(())
 }
 
-async fn pass(transaction: &Transaction<'_>, row: &Row, error: &Error) -> Result<(), Error> {
+async fn pass(client: &Client, row: &Row, error: &Error) -> Result<(), Error> {
     if row.try_get("payload").ok() == Some("poison late") && see("poison late") == 1 {
         return Err("late".into());
     }
     let id: Sno = row.try_get("id")?;
     let failure = "INSERT INTO failures VALUES ($1::sno, $2)";
     let text = [(&id.to_string() as _, Type::TEXT), (&error.to_string() as _, Type::TEXT)];
-    transaction.execute_typed(failure, &text).await?;
+    client.execute_typed(failure, &text).await?;
     Ok(())
 }
 
@@ -109,6 +124,7 @@ async fn main() {
     config.user(variable("PGUSER")).password(variable("PGPASSWORD")).dbname(variable("PGDATABASE"));
     let mut options =
         Options { batch_size: 20, attempts: 3, timeout: Duration::from_secs(20), ..Options::default() };
+    options.autocommit = has("autocommit");
     if has("once") {
         options.attempts = 1;
     }
@@ -116,7 +132,7 @@ async fn main() {
         options.timeout = Duration::from_secs(1);
     }
     if has("on_poison") {
-        options = options.on_poison(|transaction, row, error| Box::pin(pass(transaction, row, error)));
+        options = options.on_poison(|client, row, error| Box::pin(pass(client, row, error)));
     }
     let mut terminated = signal(SignalKind::terminate()).unwrap();
     let stop = async move { terminated.recv().await.unwrap() };
@@ -124,9 +140,9 @@ async fn main() {
         options.key = "changed".into();
         consume(&config, NoTls, "changes", "items_changes", follow, options, stop).await
     } else if has("batches") {
-        let all = async |transaction: &Transaction<'_>, rows: &[Row]| {
+        let all = async |client: &Client, rows: &[Row]| {
             for row in rows {
-                act(transaction, row).await?;
+                act(client, row).await?;
             }
             Ok(())
         };

@@ -34,9 +34,10 @@ fn the_same_in_all_languages() {
         .collect();
     let statements = [
         format!("\"{}\"", again.join(" ")),
-        "SELECT sno_seek_feed(?, after => ?::sno) FROM sno_feeds WHERE feed = ? AND position >= ?::sno".into(),
+        "SELECT sno_advance_feed(?, ?::sno, ?::regclass)".into(),
+        "SELECT sno_fail_feed(?, ?::sno, ?, ?::sno, source => ?::regclass)".into(),
         "CALL sno_wait_feed(?, least(?::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'), \
-         0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')))"
+         0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')), source => ?::regclass)"
             .into(),
         "format('as role \"%s\" in database \"%s\" of the server at %s, port %s', current_user, current_database(), \
          coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))"
@@ -51,7 +52,7 @@ fn the_same_in_all_languages() {
             .replace("'08", "\"08")
             .replace("57P'", "57P\"");
         code = code.replace("%%s", "%s");
-        for parameter in ["$1", "$2", "$3"] {
+        for parameter in ["$1", "$2", "$3", "$4", "$5"] {
             code = code.replace(parameter, "?");
         }
         let is_python = source.ends_with(".py");
@@ -102,7 +103,7 @@ fn provoke(door: &Door<'_>, state: &str) -> String {
         "0A000" => raised(&mut one, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         "25006" => raised(
             &mut one,
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT FROM sno_feed('feed', NULL::events)",
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT FROM sno_peek_feed('feed', NULL::events)",
         ),
         "25P03" => {
             raised_after(&mut one, "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '100ms'", || ())
