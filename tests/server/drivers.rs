@@ -18,7 +18,7 @@ fn examples() -> PathBuf {
 /// A server that is reached by TCP and with a password, like most.
 fn server() -> Server {
     let server = Server::builder().extension(false).tcp(true).start();
-    server.run(&format!("CREATE USER app PASSWORD '{PASSWORD}'"));
+    server.run(&format!("CREATE USER app CREATEDB PASSWORD '{PASSWORD}'"));
     server
 }
 
