@@ -236,7 +236,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
         .map(|(server, name)| Exporter::start(server, name, "postgres", &[]));
     let both = || exporters.iter().flat_map(Exporter::scrape).collect::<Vec<_>>();
     let well = both();
-    assert_eq!(well.len(), 2 * 16, "{well:?}");
+    assert_eq!(well.len(), 2 * 17, "{well:?}");
     // What the dashboard draws is measured.
     let dashboard = file("dashboard.json");
     let drawn: Vec<&str> = dashboard
@@ -276,10 +276,11 @@ fn each_alert_fires_on_a_server_in_its_state() {
         fired.remove(at);
         fired
     };
-    // A feed that nobody reads; one that is read, but held back; partitions that end.
+    // A feed that nobody reads, and whose next row fails; one that is read, but held back; partitions that end.
+    one.run("INSERT INTO events DEFAULT VALUES; SELECT sno_fail_feed('export', max(id), 'x') FROM events");
     one.set_clock("+90");
     one.run("INSERT INTO events DEFAULT VALUES");
-    assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate"]);
+    assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate", "SnoFeedFails"]);
     let mut open = one.connect();
     open.run("BEGIN; INSERT INTO events DEFAULT VALUES");
     one.set_clock("+180");
