@@ -148,3 +148,35 @@ fn two_writers_that_replicate_each_other_with_pglogical() {
     }
     assert_each_has_all(&first, &second);
 }
+
+/// A move to another server, as the page has it: all feeds go along, with their owners, keys and positions.
+#[test]
+fn a_move_takes_the_feeds_along() {
+    let (old, new) = (server(1), server(2));
+    for server in [&old, &new] {
+        server.run(
+            "CREATE ROLE app; GRANT SELECT ON event TO app;
+             CREATE VIEW late AS SELECT id AS k FROM event; ALTER VIEW late OWNER TO app; CREATE TABLE copied (LIKE event)",
+        );
+    }
+    old.run(
+        "SELECT sno_create_feed('export', 'event', margin => '0'); SET ROLE app;
+         SELECT sno_create_feed('late', 'late', key => 'k', margin => '1 s')",
+    );
+    insert(&old, 100);
+    old.run("SELECT pg_sleep(0.01)");
+    old.run("INSERT INTO copied SELECT * FROM sno_feed('export', NULL::event, 30)");
+    subscribe(&new, &old, "a_move", "");
+    wait(&new, "SELECT count(*) FROM event", "100");
+    new.run("DROP SUBSCRIPTION a_move");
+    let arguments = ["--data-only", "--table=sno_internal.feed_positions", "postgres"];
+    let dump = old.command("pg_dump").args(arguments).output().unwrap();
+    let restored = crate::docs::psql(&new, &String::from_utf8(dump.stdout).unwrap());
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let feeds = "SELECT string_agg(concat_ws(' ', feed, owner, key, margin, position), ', ' ORDER BY feed) FROM sno_internal.feed_positions";
+    assert_eq!(text(&mut new.connect(), feeds), text(&mut old.connect(), feeds));
+    new.run("INSERT INTO copied SELECT * FROM sno_feed('export', NULL::event)");
+    let rest =
+        "SELECT (SELECT count(*) FROM copied) || ' ' || (SELECT count(*) FROM event JOIN copied USING (id))";
+    assert_eq!(text(&mut new.connect(), rest), "70 70");
+}
