@@ -39,8 +39,10 @@ fn a_new_feed_warns() {
         let told = told("bob", source);
         assert_eq!((told.starts_with(hides), told.is_empty()), (warns, !warns), "{told}");
     }
-    server.run("SELECT sno_track_changes('own')");
-    assert_eq!(told("postgres", "own_changes"), "");
+    let output = server.psql(
+        "SELECT sno_track_changes('own') \\g /dev/null\nSELECT sno_create_feed('changes', 'own_changes', key => 'changed')",
+    );
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
 
 #[test]
