@@ -146,6 +146,8 @@ unsafe extern "C-unwind" {
     pub(crate) fn SetUserIdAndSecContext(role: Oid, context: c_int);
     pub(crate) fn get_role_oid(name: *const c_char, missing_ok: bool) -> Oid;
     pub(crate) fn has_privs_of_role(member: Oid, role: Oid) -> bool;
+    pub(crate) fn is_member_of_role_nosuper(member: Oid, role: Oid) -> bool;
+    pub(crate) fn superuser_arg(role: Oid) -> bool;
     pub(crate) fn get_namespace_oid(name: *const c_char, missing_ok: bool) -> Oid;
     pub(crate) fn aclcheck_error(result: AclResult::Type, kind: ObjectType::Type, name: *const c_char);
     pub(crate) fn LockRelationOid(relation: Oid, lock: c_int);

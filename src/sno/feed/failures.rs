@@ -98,7 +98,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         let [name, id, error, upto, pause, source] = optional(fcinfo);
         let id = id.unwrap_or_else(|| guard(|| Err(is_null("ID of the row that failed"))));
         raw::SPI_connect();
-        let feed = Feed::find(name, source.map(oid), true);
+        let feed = Feed::find_of_rows(name, source.map(oid));
         let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
         let pause = pause.map(|pause| Interval::from_datum(pause).micros());
         guard(|| check(first, last, pause));

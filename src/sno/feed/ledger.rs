@@ -92,6 +92,8 @@ pub(super) struct Feed {
     /// [`lowered`](crate::sno::horizon::reader::lowered) says it.
     pub(super) lowered: u64,
     pub(super) present: u64,
+    /// The owner of a feed of this name and of another source, which the role can also mean.
+    other: Option<Datum>,
 }
 
 /// What a role means by a name.
@@ -140,6 +142,16 @@ unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Opti
         } else {
             None
         }
+    }
+}
+
+/// Whether a role is a member of the owner of a feed, and not only a superuser.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn is_member(role: Oid, owner: Datum) -> bool {
+    // SAFETY: a name, and look-ups by it.
+    unsafe {
+        !raw::superuser_arg(role)
+            || raw::is_member_of_role_nosuper(role, raw::get_role_oid(owner.cast_mut_ptr(), true))
     }
 }
 
@@ -215,6 +227,16 @@ impl Meaning {
                         found = Self::Several(other.owner, feed.owner);
                     }
                 }
+                if let (Some((_, why)), Self::One(feed)) = (best, &mut found) {
+                    let mut others = (0..rows.count).map(|number| Feed::of(name, rows.row(number)));
+                    let other = others.find(|other| {
+                        other.source != feed.source
+                            && may_use(role, other.owner, other.source, extension).is_some()
+                            // Nobody makes a name that a superuser has for himself mean another feed.
+                            && (why != Why::Own || is_member(role, other.owner))
+                    });
+                    feed.other = other.map(|other| other.owner);
+                }
                 if !matches!(found, Self::Others(_)) || extension.is_some() {
                     return found;
                 }
@@ -244,6 +266,7 @@ impl Feed {
                 lowered: value(10).value() as u64,
                 // Before its horizon is read. Where it can't be known, nothing is read or stored.
                 present: lowered().unwrap_or(0),
+                other: None,
             }
         }
     }
@@ -263,6 +286,21 @@ impl Feed {
                 Meaning::None => guard(|| Err(missing(name))),
             }
         }
+    }
+
+    /// The same, by a call that says which rows are done, or fail: those of which feed, it says by the source, if the role may use
+    /// several of other sources.
+    ///
+    /// # Safety
+    /// As for [`Feed::find`].
+    pub(super) unsafe fn find_of_rows(name: Option<Datum>, source: Option<Oid>) -> Self {
+        // SAFETY: as promised by the caller.
+        let feed = unsafe { Self::find(name, source, true) };
+        if let (None, Some(other)) = (source, feed.other) {
+            // SAFETY: no frame has anything to drop.
+            unsafe { guard(|| -> Result<(), Error> { Err(several(feed.name, feed.owner, other)) }) };
+        }
+        feed
     }
 
     pub(super) fn position(self) -> Option<Sno> {
@@ -438,7 +476,9 @@ pub(super) fn several(name: Datum, a: Datum, b: Datum) -> Error {
     let (a, b) = if a < b { (a, b) } else { (b, a) };
     Error::new(SqlState::ERRCODE_AMBIGUOUS_ALIAS, format!("several roles have a feed \"{}\"", shown(name)))
         .detail(format!("Role \"{a}\" has one, and role \"{b}\" has one."))
-        .hint("Use SET ROLE to select one, or drop one by sno_drop_feed(feed, owner).")
+        .hint(
+            "Use SET ROLE, or the argument source, to select one, or drop one by sno_drop_feed(feed, owner).",
+        )
 }
 
 /// A mistake of this library.

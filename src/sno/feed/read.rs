@@ -118,7 +118,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
         );
         raw::SPI_connect();
-        let mut feed = Feed::find(name, source.map(oid), true);
+        let mut feed = Feed::find_of_rows(name, source.map(oid));
         let peeked = feed.peeked();
         // What was peeked at before the horizons were lowered is not all.
         if let Some(last) = guard(|| feed.goes_back()) {

@@ -186,3 +186,41 @@ fn one_name_of_several_roles() {
     client.run("GRANT SELECT (id, n) ON items TO alice");
     alice.run("SELECT sno_create_feed('x', 'items')");
 }
+
+/// A name without a table, where a role may use feeds of two tables by it.
+#[test]
+fn names_alone() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE team; CREATE ROLE member LOGIN IN ROLE team; CREATE SCHEMA s; GRANT ALL ON SCHEMA s TO team, member",
+    );
+    let mut member = server.connect_as("member");
+    let create =
+        "CREATE TABLE s.NAME (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO s.NAME DEFAULT VALUES;
+        SELECT sno_create_feed('mails', 's.NAME', margin => '0'); RESET ROLE";
+    member.run(&create.replace("NAME", "own"));
+    let advance = "SELECT sno_advance_feed('mails', '2222222222222223')";
+    assert_eq!(text(&mut member, advance), "t");
+    member.run(&format!("SET ROLE team; {}", create.replace("NAME", "ours")));
+    for call in
+        ["sno_advance_feed('mails', '2222222222222224')", "sno_fail_feed('mails', '2222222222222224')"]
+    {
+        let refused = error(&mut member, &format!("SELECT {call}"));
+        assert_eq!(
+            (refused.code().code(), refused.message()),
+            ("42P09", "several roles have a feed \"mails\"")
+        );
+        member.run(&format!("SELECT {}", call.replace("')", "', source => 's.ours')")));
+    }
+    assert_eq!(
+        text(
+            &mut member,
+            "SELECT string_agg(coalesce(position, '2222222222222222')::text, ' ' ORDER BY owner) FROM sno_internal.feed_positions WHERE feed = 'mails'"
+        ),
+        "2222222222222223 2222222222222224"
+    );
+    // Feeds that a superuser may use because it is one are no others.
+    client.run("CREATE TABLE mails (id sno PRIMARY KEY); SELECT sno_create_feed('mails', 'mails')");
+    assert_eq!(text(&mut client, advance), "t");
+}
