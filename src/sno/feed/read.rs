@@ -118,27 +118,28 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
         );
         raw::SPI_connect();
-        let mut feed = Feed::find_of_rows(name, source.map(oid));
-        let peeked = feed.peeked();
-        // What was peeked at before the horizons were lowered is not all.
-        if let Some(last) = guard(|| feed.goes_back()) {
-            feed.go_to(last, true);
-            raw::SPI_finish();
-            return false.into();
-        }
-        feed.present = peeked.map_or(feed.present, |peeked| peeked.lowered.min(feed.present));
-        match peeked {
-            // What this transaction does, another consumer may have done.
-            Some(peeked) if peeked.position != feed.position() && !feed.was_moved_by_this() => {
-                guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+        let is_new = loop {
+            let mut feed = Feed::find_of_rows(name, source.map(oid));
+            let peeked = feed.peeked();
+            // What was peeked at before the horizons were lowered is not all.
+            if let Some(last) = guard(|| feed.goes_back()) {
+                feed.go_to(last, true);
+                break false;
             }
-            None if raw::IsTransactionBlock() => {
-                guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
+            feed.present = peeked.map_or(feed.present, |peeked| peeked.lowered.min(feed.present));
+            match peeked {
+                // What this transaction does, another consumer may have done.
+                Some(peeked) if peeked.position != feed.position() && !feed.was_moved_by_this() => {
+                    guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+                }
+                None if raw::IsTransactionBlock() => {
+                    guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
+                }
+                _ => {}
             }
-            _ => {}
-        }
-        let is_new = Some(upto) > feed.position();
-        if is_new {
+            if Some(upto) <= feed.position() {
+                break false;
+            }
             match peeked {
                 Some(peeked) if Some(upto) > peeked.shown => {
                     guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });
@@ -148,10 +149,14 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 }
                 _ => {}
             }
-            if !feed.go_to(upto, false) {
+            if feed.go_to(upto, false) {
+                break true;
+            }
+            // With autocommit, another consumer may have moved it just now, up to there or less far.
+            if peeked.is_some() {
                 guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
             }
-        }
+        };
         raw::SPI_finish();
         is_new.into()
     }

@@ -156,6 +156,9 @@ fn two_consumers() {
     one.run(&format!("BEGIN; {PEEK}; {}", advance(3)));
     let second = meanwhile(&server, &block, || one.run("ROLLBACK"));
     assert_eq!(second.as_deref(), Ok("3"));
+    // With autocommit, what another consumer has done meanwhile is done.
+    one.run(&format!("BEGIN; {PEEK}; {}", advance(3)));
+    assert_eq!(meanwhile(&server, &advance(3), || one.run("COMMIT")).as_deref(), Ok("f"));
 
     // Where nothing is locked, since a savepoint was rolled back.
     one.run(&format!("{INSERT} (4), (5); SELECT pg_sleep(0.01)"));
