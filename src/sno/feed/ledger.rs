@@ -303,6 +303,28 @@ impl Feed {
         feed
     }
 
+    /// The same, by a call that reads rows of its source, whichever that is: a superuser calls no functions of anybody who has taken a name.
+    /// Also a table can have some, which the planner calls: in the expressions of its indexes.
+    ///
+    /// # Safety
+    /// As for [`Feed::find`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub(super) unsafe fn find_to_read(name: Option<Datum>, source: Option<Oid>) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let feed = Self::find(name, source, true);
+            let owner = owner_of(feed.source);
+            if source.is_none()
+                && owner != Oid::INVALID
+                && !is_member(raw::GetUserId(), feed.owner)
+                && !raw::superuser_arg(owner)
+            {
+                guard(|| -> Result<(), Error> { Err(no_source_named(feed)) });
+            }
+            feed
+        }
+    }
+
     pub(super) fn position(self) -> Option<Sno> {
         // SAFETY: an ID.
         self.position.map(|position| unsafe { Sno::from_datum(position) })
@@ -479,6 +501,14 @@ pub(super) fn several(name: Datum, a: Datum, b: Datum) -> Error {
         .hint(
             "Use SET ROLE, or the argument source, to select one, or drop one by sno_drop_feed(feed, owner).",
         )
+}
+
+fn no_source_named(feed: Feed) -> Error {
+    let (name, owner) = (shown(feed.name), role(feed.owner));
+    let message = format!("superuser must name the source of feed \"{name}\" of role \"{owner}\"");
+    Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
+        .detail("Reading it can call functions of its owner.")
+        .hint("Use the argument source, or SET ROLE.")
 }
 
 /// A mistake of this library.

@@ -329,7 +329,7 @@ pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Opt
     // SAFETY: as promised by the caller.
     unsafe {
         raw::SPI_connect();
-        let feed = Feed::find(name, source, true);
+        let feed = Feed::find_to_read(name, source);
         let source = feed.source();
         let whose = feed.whose_horizon(source);
         let is_of_nodes = whose == Whose::Nodes;

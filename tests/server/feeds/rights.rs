@@ -223,4 +223,19 @@ fn names_alone() {
     // Feeds that a superuser may use because it is one are no others.
     client.run("CREATE TABLE mails (id sno PRIMARY KEY); SELECT sno_create_feed('mails', 'mails')");
     assert_eq!(text(&mut client, advance), "t");
+    // Nor does a superuser call functions of anybody who takes a name.
+    member.run(
+        "CREATE FUNCTION s.trap() RETURNS boolean LANGUAGE plpgsql AS $$BEGIN RAISE 'as %', current_user; END$$;
+         CREATE VIEW s.trap AS SELECT * FROM s.own WHERE s.trap(); SELECT sno_create_feed('trap', 's.trap', margin => '0')",
+    );
+    next_tick();
+    let refused = error(&mut client, "CALL sno_wait_feed('trap', '0')");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("42501", "superuser must name the source of feed \"trap\" of role \"member\"")
+    );
+    assert_eq!(
+        error(&mut client, "CALL sno_wait_feed('trap', '0', source => 's.trap')").message(),
+        "as postgres"
+    );
 }
