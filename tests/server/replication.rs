@@ -166,7 +166,7 @@ fn a_move_takes_the_feeds_along() {
     insert(&old, 100);
     old.run("SELECT pg_sleep(0.01)");
     old.run("INSERT INTO copied SELECT * FROM sno_feed('export', NULL::event, 30)");
-    subscribe(&new, &old, "a_move", "");
+    subscribe(&new, &old, "a_move", "copy_data");
     wait(&new, "SELECT count(*) FROM event", "100");
     new.run("DROP SUBSCRIPTION a_move");
     let arguments = ["--data-only", "--table=sno_internal.feed_positions", "postgres"];
