@@ -167,8 +167,14 @@ BEGIN
     -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
     EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED '
         'INCLUDING STORAGE INCLUDING COMPRESSION)%s', child, parent, info.options);
-    PERFORM sno_internal.alter_partitions(
-        format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, lower, upper));
+    BEGIN
+        PERFORM sno_internal.alter_partitions(
+            format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, lower, upper));
+    EXCEPTION WHEN check_violation THEN
+        RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'check_violation',
+            DETAIL = format('The default partition of "%s" has rows from %s to %s.', info.name, lower::timestamptz, upper::timestamptz),
+            HINT = 'In one transaction: detach it, repeat the call, move its rows into the table, and attach it again.';
+    END;
     -- Which ATTACH does not pass on: the index is the one that ATTACH has found or created for the table's.
     identity := CASE info.identity WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' WHEN 'i' THEN 'USING INDEX ' || (
         SELECT quote_ident(c.relname)
