@@ -48,7 +48,8 @@ export PG PG_CONFIG PGRX_PG_CONFIG_PATH=$PG_CONFIG
 rust_needed() { if (($1 >= 19)); then echo 1.95; else sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; fi; }
 any_rust=()
 if ((PG >= 19)); then any_rust=(--ignore-rust-version); fi
-for_server=(--no-default-features --features "pg$PG" "${any_rust[@]}")
+# SNO_FEATURES=points: with the places where tests stop a process, as dev/staged and dev/test want it; not what is installed or measured.
+for_server=(--no-default-features --features "pg$PG${SNO_FEATURES:+,$SNO_FEATURES}" "${any_rust[@]}")
 
 # What is built with the server's headers has a folder for each major version: switching rebuilds nothing, and no version
 # overwrites another's module. All else is the same for all versions.

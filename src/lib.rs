@@ -73,6 +73,7 @@ unsafe extern "C-unwind" fn _PG_init() {
     unsafe {
         pg::errors::guard(|| {
             if pg::server::is_being_preloaded() {
+                pg::wait::define_points();
                 sno::preload();
                 compat::settings::define();
                 generator::shared::reserve(&MEMORY);

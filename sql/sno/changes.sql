@@ -8,7 +8,7 @@
 -- The columns of the primary key, also if they were renamed, and the operators of its index, as parts of statements: those of others' types
 -- may be anywhere. `log` is NULL before it is created.
 CREATE FUNCTION sno_internal.key_of_log(source regclass, log regclass, OUT logged text, OUT shown text, OUT present text, OUT old text,
-    OUT new text, OUT definitions text, OUT equal text, OUT key_of_table text, OUT taken name, OUT is_same boolean) RETURNS record
+    OUT new text, OUT has_names text, OUT definitions text, OUT equal text, OUT key_of_table text, OUT taken name, OUT is_same boolean) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -17,6 +17,7 @@ BEGIN
         string_agg(format('t.%I', a.attname), ', ' ORDER BY n),
         string_agg(format('OLD.%I', a.attname), ', ' ORDER BY n),
         string_agg(format('NEW.%I', a.attname), ', ' ORDER BY n),
+        string_agg(format('sno_internal.sno_is_column(%s, %s, %L)', source::oid, a.attnum, a.attname), ' AND ' ORDER BY n),
         string_agg(format('%I %s%s NOT NULL', a.attname, format_type(a.atttypid, a.atttypmod),
             (SELECT format(' COLLATE %s.%I', collnamespace::regnamespace, collname) FROM pg_collation WHERE oid = a.attcollation)), ', ' ORDER BY n),
         string_agg(format('t.%I%s OPERATOR(%s.%s) l.%I%2$s', a.attname, cast_to, o.oprnamespace::regnamespace, o.oprname, l.name), ' AND ' ORDER BY n),
@@ -30,7 +31,7 @@ BEGIN
             AND count(*) + 1 = (SELECT count(*) FROM pg_attribute WHERE attrelid = log AND attnum > 0 AND attnotnull)
             AND (array_agg(a.attname ORDER BY n) = array_agg(l.name ORDER BY n)
                 OR array_agg(a.attname ORDER BY a.attname) <> array_agg(l.name ORDER BY l.name))
-    INTO logged, shown, present, old, new, definitions, equal, key_of_table, taken, is_same
+    INTO logged, shown, present, old, new, has_names, definitions, equal, key_of_table, taken, is_same
     FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1], i.indclass[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, opclass, n)
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
     JOIN pg_opclass c ON c.oid = u.opclass JOIN pg_type y ON y.oid = c.opcintype
@@ -83,7 +84,13 @@ COMMENT ON FUNCTION sno_internal.create_log(regclass, integer, text, text, text)
 
 -- The function of the triggers. As the owner, since who changes the table need not have rights on the log; with a path that nobody else can put
 -- anything in.
-CREATE FUNCTION sno_internal.create_logger(log text, is_first boolean, logged text, present text, old text, new text) RETURNS void
+CREATE FUNCTION sno_internal.sno_is_column(relation regclass, number integer, name name) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_is_column(regclass, integer, name) IS 'internal: whether a column still has its name';
+
+CREATE FUNCTION sno_internal.create_logger(
+        source regclass, log text, is_first boolean, logged text, present text, old text, new text, has_names text
+    ) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -92,6 +99,11 @@ BEGIN
 DECLARE
     part regclass;
 BEGIN
+    -- Otherwise a column that has got the name of another one would be logged for it. After a restore, the table has another OID.
+    IF (TG_RELID = %6$s OR pg_partition_root(TG_RELID) = %6$s::regclass) AND NOT (%7$s) THEN
+        RAISE EXCEPTION 'column of the primary key of "%%" was renamed', %6$s::regclass USING ERRCODE = 'undefined_column',
+            HINT = format('SELECT sno_track_changes(%%L)', %6$s::regclass);
+    END IF;
     IF TG_OP = 'TRUNCATE' THEN
         IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
             RAISE EXCEPTION 'cannot truncate a table whose changes are tracked in a transaction with isolation level %%',
@@ -112,7 +124,8 @@ BEGIN
     END IF;
     RETURN NULL;
 END
-$body$, log, logged, old, new, format('INSERT INTO %s (%s) SELECT %s FROM ONLY ', log, logged, present)));
+$body$, log, logged, old, new, format('INSERT INTO %s (%s) SELECT %s FROM ONLY ', log, logged, present),
+        source::oid, has_names));
     IF is_first THEN
         EXECUTE format('COMMENT ON FUNCTION %s() IS %L', log, 'writes the log of changes: see sno_track_changes()');
         -- Nobody else may attach it to a table whose values have other types, and so casts.
@@ -120,7 +133,8 @@ $body$, log, logged, old, new, format('INSERT INTO %s (%s) SELECT %s FROM ONLY '
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.create_logger(text, boolean, text, text, text, text) IS 'internal: create the function that writes the log of the changes of a table';
+COMMENT ON FUNCTION sno_internal.create_logger(regclass, text, boolean, text, text, text, text, text) IS
+    'internal: create the function that writes the log of the changes of a table';
 
 CREATE FUNCTION sno_internal.track_changes(source regclass, metabyte integer) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -159,7 +173,7 @@ BEGIN
     ELSIF metabyte IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s ALTER changed SET DEFAULT %s.sno_new(%s)', log, sno_internal.schema(), metabyte);
     END IF;
-    PERFORM sno_internal.create_logger(log, tracked.log IS NULL, k.logged, k.present, k.old, k.new);
+    PERFORM sno_internal.create_logger(source, log, tracked.log IS NULL, k.logged, k.present, k.old, k.new, k.has_names);
     -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole row, so that columns can be
     -- added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to depend on the primary key: so PostgreSQL refuses to
     -- drop or to change it.

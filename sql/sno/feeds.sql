@@ -26,6 +26,8 @@ CREATE TABLE sno_internal.feed_positions (
     careful_until sno,
     -- When the horizons had been lowered last before the position was read: see sno_internal.sno_goes_on_after().
     lowered bigint NOT NULL DEFAULT 0,
+    -- Of the key among the columns of the source: by this, another column that has got its name is noticed.
+    key_number smallint,
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
@@ -38,7 +40,7 @@ SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
     SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved,
-        NULL, p.lowered
+        NULL, p.lowered, NULL
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -83,6 +85,7 @@ BEGIN
         RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
             DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';
     END IF;
+    NEW.key_number := (SELECT a.attnum FROM pg_attribute a WHERE a.attrelid = NEW.source AND a.attname = NEW.key AND NOT a.attisdropped);
     RETURN NEW;
 END
 $$;
@@ -160,13 +163,14 @@ AS $$
 DECLARE
     other record;
 BEGIN
-    -- Hardly any database has such rows.
-    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table) OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink')) THEN
+    -- Hardly any database has such rows, but for those of materialized views below other views.
+    IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
+        OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink')) OR (SELECT relkind = 'v' FROM pg_class WHERE oid = source) AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
         SELECT * INTO other FROM sno_internal.base_relations(source) b
-        WHERE b.kind = 'foreign' OR b.kind IN ('subscribed', 'distributed') AND NOT sno_internal.is_logged(b.relation, source, key)
-        ORDER BY b.kind = 'distributed', b.kind LIMIT 1;
-        IF other.kind = 'foreign' THEN
-            RAISE EXCEPTION 'cannot read a feed of foreign rows: "%"', other.relation USING ERRCODE = 'wrong_object_type',
+        WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed') AND NOT sno_internal.is_logged(b.relation, source, key)
+        ORDER BY b.kind = 'distributed', b.kind = 'subscribed', b.kind LIMIT 1;
+        IF other.kind IN ('foreign', 'materialized') THEN
+            RAISE EXCEPTION 'cannot read a feed of % rows: "%"', other.kind, other.relation USING ERRCODE = 'wrong_object_type',
                 DETAIL = 'Such rows can come below the horizon of this server.';
         ELSIF other.kind = 'distributed' AND margin IS NULL THEN
             RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation USING ERRCODE = 'wrong_object_type',

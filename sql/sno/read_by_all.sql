@@ -1,18 +1,18 @@
--- Follows a column of a view down to the column of a table that it shows, by `resorigtbl` and `resorigcol` in the view's rule. NULL if it is an
--- expression, or if the rule has several columns of its name that show different columns.
+CREATE FUNCTION sno_internal.sno_origin(view regclass, number integer, OUT relation regclass, OUT number_there integer)
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer) IS 'internal: the column that a column of a view shows';
+
+-- Follows a column of a view down to the column of a table that it shows. NULL if it is an expression.
 CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    origins text[];
+    number integer := (SELECT attnum FROM pg_attribute WHERE attrelid = source AND attname = key);
 BEGIN
     WHILE EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v') LOOP
-        SELECT array_agg(DISTINCT o) INTO origins
-        FROM pg_rewrite r, regexp_matches(r.ev_action::text, ' :resname ([^ ]+) [^ ]+ [0-9]+ :resorigtbl ([0-9]+) :resorigcol ([0-9]+) ', 'g') o
-        WHERE r.ev_class = source AND r.ev_type = '1' AND o[1] = key;
-        SELECT attrelid, attname INTO source, key FROM pg_attribute
-        WHERE cardinality(origins) = 3 AND attrelid = origins[1][2]::oid AND attnum = origins[1][3]::smallint AND attnum > 0;
+        SELECT o.relation, o.number_there INTO source, number FROM sno_internal.sno_origin(source, number) o;
     END LOOP;
+    key := (SELECT attname FROM pg_attribute WHERE attrelid = source AND attnum = number);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name) IS 'internal: the column of a table that a column of a view shows';
@@ -34,6 +34,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.can_read(oid, regclass) IS 'internal: whether a role can read a table or view';
 
+-- The feeds of all that reads the table, its partitions or its children: what is above them, of which there is less than there are feeds.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -46,12 +47,24 @@ AS $$
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
         WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT o.oid FROM own_type o)
         HAVING count(*) = 1
+    ), below AS MATERIALIZED (
+        SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
+    ), above(oid) AS (
+        SELECT b.oid FROM below b
+        UNION
+        SELECT n.oid
+        FROM above a, LATERAL (
+            SELECT r.ev_class
+            FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid AND r.ev_type = '1'
+            WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = a.oid AND d.classid = 'pg_rewrite'::regclass
+            UNION ALL
+            SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = a.oid
+        ) n(oid)
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. One that is ahead of the clock,
     -- which was fast, has not read the rows of the present.
     SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
-            o.source IN (SELECT b.relation FROM sno_internal.base_relations(of_table) b)
-            OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
+            o.source::oid IN (SELECT b.oid FROM below b) OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
         ) THEN CASE
             WHEN f.margin IS NULL THEN f.position
             WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true) THEN sno_internal.sno_goes_on_after(f.position, f.lowered)
@@ -59,11 +72,11 @@ AS $$
     FROM sno_internal.feed_positions f
     CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
     CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
-    WHERE EXISTS (
-        SELECT b.relation FROM sno_internal.base_relations(s.source) b
-        INTERSECT SELECT b.relation FROM sno_internal.base_relations(of_table) b
+    WHERE s.source::oid IN (SELECT a.oid FROM above a)
+    -- Changes of the table do not need its rows: what is deleted is a change, too.
+    AND s.source IS DISTINCT FROM (SELECT t.changes FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
     -- A feed that neither its role nor the owner of its source can read is not waited for.
-    ) AND EXISTS (
+    AND EXISTS (
         SELECT FROM unnest(ARRAY[to_regrole(quote_ident(f.owner))::oid, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source)]) role
         WHERE sno_internal.can_read(role, s.source)
     )

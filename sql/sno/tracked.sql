@@ -150,6 +150,13 @@ BEGIN
             hint := format('SELECT sno_track_changes(%L) logs them.', source);
         END IF;
     END IF;
+    IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relrowsecurity) AND EXISTS (
+        SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o
+        WHERE c.oid = (sno_internal.tracked(source)).changes AND o.option_name = 'security_invoker' AND o.option_value::boolean
+    ) THEN
+        fault := 'The view has security_invoker, so that policies hide rows from its reader: they would look deleted.';
+        hint := format('ALTER VIEW %s RESET (security_invoker)', (sno_internal.tracked(source)).changes);
+    END IF;
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
     IF fault IS NULL AND (EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable)
         OR sno_internal.is_of_citus(source))

@@ -1,14 +1,12 @@
 //! The processes that run SQL, and their transactions.
 
 use std::{
-    ffi::{CStr, c_int},
+    ffi::{CStr, c_int, c_void},
     ptr,
-    sync::atomic::{AtomicU32, Ordering::Acquire},
+    sync::atomic::{AtomicPtr, AtomicU32, Ordering::Acquire},
 };
 
 use pgrx::pg_sys::{self, PGPROC};
-
-use crate::pg::versions::transaction_number;
 
 /// A process that runs SQL, or the place of one.
 #[derive(Clone, Copy)]
@@ -58,17 +56,31 @@ impl Process {
     /// The number of its top-level transaction, which differs from that of the transaction before it; 0 if there is none.
     /// On PostgreSQL 15 and 16, the next process in the same place can come to the same numbers.
     ///
-    /// It is set to 0 under the lock under which a commit becomes visible, and which each snapshot takes. So a snapshot
-    /// that is taken after it was seen to have changed sees the commit.
+    /// It is that of the lock which a transaction has on itself, and is set to 0 when all locks are released: after the commit has
+    /// become visible and what it changed in catalogs was sent to all backends. So whoever has seen it change gets both, by the
+    /// next snapshot and by `AcceptInvalidationMessages()`.
     pub(crate) fn transaction(self) -> u32 {
-        // SAFETY: a place in the array of processes.
-        unsafe { transaction_number(self.0) }.load(Acquire)
+        // SAFETY: a place in the array of processes. PostgreSQL writes the number in one step.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.0).fpLocalTransactionId) }.load(Acquire)
     }
 
     /// The OID of its database; 0 if it has none, or not yet. It has it before its first transaction, and until it ends.
     pub(crate) fn database(self) -> u32 {
         // SAFETY: a place in an array of processes. PostgreSQL writes the OID in one step.
         unsafe { AtomicU32::from_ptr((&raw mut (*self.0).databaseId).cast()) }.load(Acquire)
+    }
+
+    /// Whether it, or the prepared transaction that has this place, holds a lock.
+    fn holds_locks(self) -> bool {
+        // SAFETY: a place in an array of processes, and its lists, which begin with two pointers: to themselves if they are empty.
+        unsafe {
+            let lists = &raw mut (*self.0).myProcLocks;
+            (0..(*lists).len()).any(|number| {
+                let list = (&raw mut (*lists)[number]).cast::<*mut c_void>();
+                let first = AtomicPtr::from_ptr(list).load(Acquire);
+                !first.is_null() && first != list.cast()
+            })
+        }
     }
 
     /// The process ID, or 0.
@@ -89,8 +101,9 @@ fn most_prepared() -> usize {
     unsafe { max_prepared_xacts as usize }
 }
 
-/// The numbers of all prepared transactions and the OIDs of their databases. PostgreSQL lists one before the
-/// [transaction](Process::transaction) of its process ends, and until its commit is visible.
+/// The numbers of all prepared transactions and the OIDs of their databases. PostgreSQL has one in progress before the
+/// [transaction](Process::transaction) of its process ends, and until its commit is visible. Then it sends what the transaction changed
+/// in catalogs, and after that releases its locks: one that has some is listed, too.
 ///
 /// A place keeps the number of a transaction that has ended. Once that is 2³¹ transactions old, it counts as one in progress
 /// until the place is used again. This can do no harm.
@@ -100,8 +113,10 @@ pub(crate) fn all_prepared() -> impl Iterator<Item = (u32, u32)> {
         unsafe {
             let process = pg_sys::PreparedXactProcs.add(place);
             let number = AtomicU32::from_ptr((&raw mut (*process).xid).cast()).load(Acquire);
-            let is_prepared = number != 0 && pg_sys::TransactionIdIsInProgress(number.into());
-            is_prepared.then(|| (number, Process(process).database()))
+            let process = Process(process);
+            let is_prepared =
+                number != 0 && (pg_sys::TransactionIdIsInProgress(number.into()) || process.holds_locks());
+            is_prepared.then(|| (number, process.database()))
         }
     })
 }

@@ -18,11 +18,19 @@ use pgrx::pg_sys::{
 
 unsafe extern "C-unwind" {
     pub(crate) fn palloc(size: usize) -> *mut c_void;
+    pub(crate) fn MemoryContextAlloc(context: MemoryContext, size: usize) -> *mut c_void;
 
     // Only their addresses are used: PostgreSQL calls them.
     pub(crate) fn ssup_datum_unsigned_cmp(x: Datum, y: Datum, ssup: SortSupport) -> c_int;
     pub(crate) fn in_range_timestamptz_interval(fcinfo: FunctionCallInfo) -> Datum;
 
+    #[cfg(feature = "points")]
+    pub(crate) fn LockAcquire(
+        tag: *const pg_sys::LOCKTAG,
+        mode: pg_sys::LOCKMODE,
+        session: bool,
+        dont_wait: bool,
+    ) -> pg_sys::LockAcquireResult::Type;
     pub(crate) fn ProcessInterrupts();
     pub(crate) fn WaitLatch(latch: *mut Latch, events: c_int, millis: c_long, wait_event: u32) -> c_int;
     pub(crate) fn ResetLatch(latch: *mut Latch);
@@ -105,12 +113,15 @@ unsafe extern "C-unwind" {
         context: MemoryContext,
         callback: *mut MemoryContextCallback,
     );
-    pub(crate) fn CacheRegisterSyscacheCallback(
+    pub(crate) fn AcceptInvalidationMessages();
+    pub(crate) fn CallSyscacheCallbacks(cache: c_int, hash: u32);
+    pub(crate) fn GetSysCacheHashValue(
         cache: c_int,
-        callback: pg_sys::SyscacheCallbackFunction,
-        arg: Datum,
-    );
-    pub(crate) fn CacheRegisterRelcacheCallback(callback: pg_sys::RelcacheCallbackFunction, arg: Datum);
+        key1: Datum,
+        key2: Datum,
+        key3: Datum,
+        key4: Datum,
+    ) -> u32;
     pub(crate) fn find_all_inheritors(parent: Oid, lock: c_int, counts: *mut *mut List) -> *mut List;
     pub(crate) fn psprintf(format: *const c_char, ...) -> *mut c_char;
     pub(crate) fn quote_identifier(name: *const c_char) -> *const c_char;
@@ -119,6 +130,7 @@ unsafe extern "C-unwind" {
     pub(crate) fn get_rel_name(relation: Oid) -> *mut c_char;
     pub(crate) fn get_rel_namespace(relation: Oid) -> Oid;
     pub(crate) fn get_relname_relid(name: *const c_char, schema: Oid) -> Oid;
+    pub(crate) fn get_attnum(relation: Oid, name: *const c_char) -> i16;
     pub(crate) fn get_typ_typrelid(type_: Oid) -> Oid;
     pub(crate) fn get_fn_expr_argtype(info: *mut FmgrInfo, number: c_int) -> Oid;
 

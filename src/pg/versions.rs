@@ -7,19 +7,17 @@
 //! | what | why |
 //! |---|---|
 //! | the flags of a setting | no function says whether a library has defined it |
-//! | a transaction's local number in `PGPROC` | no function says whether the transaction of another process is still the same |
 
 use std::{
     ffi::{CStr, c_int, c_void},
     ptr,
-    sync::atomic::AtomicU32,
 };
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
-        self, EquivalenceClass, EquivalenceMember, Node, Oid, PGPROC, PlannerInfo, RangeTblEntry, RelOptInfo,
-        Relids, RestrictInfo,
+        self, EquivalenceClass, EquivalenceMember, Node, Oid, PlannerInfo, RangeTblEntry, RelOptInfo, Relids,
+        RestrictInfo,
     },
 };
 
@@ -315,21 +313,6 @@ pub(crate) fn timestamptz_of_timestamp(timestamp: i64) -> i64 {
 pub(crate) fn timestamptz_of_date(date: i32) -> i64 {
     // SAFETY: a plain call, which raises no error.
     unsafe { date2timestamptz_safe(date, &mut overflow()) }
-}
-
-/// The local number of a process's top-level transaction.
-///
-/// # Safety
-/// A place in PostgreSQL's array of processes.
-pub(crate) unsafe fn transaction_number<'a>(process: *mut PGPROC) -> &'a AtomicU32 {
-    // SAFETY: the places stay where they are, and PostgreSQL writes the number in one step.
-    unsafe {
-        #[cfg(any(feature = "pg15", feature = "pg16"))]
-        let number = &raw mut (*process).lxid;
-        #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-        let number = &raw mut (*process).vxid.lxid;
-        AtomicU32::from_ptr(number)
-    }
 }
 
 /// The names of settings that have a value, and that nobody has defined.

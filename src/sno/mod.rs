@@ -25,10 +25,11 @@ mod views;
 
 use crate::generator;
 
-/// Defines the settings, installs the hooks of the planner and notices the ends of transactions, when the library is preloaded.
+/// Defines the settings, installs the hooks of the planner and notices the ends of transactions and changes of relations, when the library is preloaded.
 pub(crate) fn preload() {
     planner::install();
     generator::max_clock_wait::define();
     horizon::transaction::register();
+    feed::catalogs::register();
     settings::define();
 }

@@ -281,6 +281,7 @@ impl Copy {
             .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256")
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
             .env("CARGO_INCREMENTAL", "1")
+            .env("SNO_FEATURES", "points")
             .current_dir(&self.root)
             .output()
             .expect("dev/build");

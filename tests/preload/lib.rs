@@ -18,6 +18,12 @@
 //!   short` makes each write end after half of it, `room 4096` makes the disk full when the file has so many bytes, and
 //!   `flock 37` makes each lock of the file fail with error 37 (ENOLCK).
 //!
+//! # Commits of prepared transactions
+//!
+//! While there is a file [`STOP`], who truncates a file waits: a transaction that is committed as prepared does so with the files of the
+//! tables that it has dropped, when its commit is visible, and before others know what it has changed in catalogs. A file [`STOPPED`] says
+//! that somebody waits.
+//!
 //! All these files are in the data directory, which is the working directory of the server's processes.
 
 use std::{
@@ -275,6 +281,24 @@ pub unsafe extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
     }
     // SAFETY: the system call itself takes any descriptor and any number.
     unsafe { libc::syscall(libc::SYS_flock, fd, operation) as c_int }
+}
+
+/// Stops who truncates a file.
+pub const STOP: &str = "sno.stop";
+/// Whether somebody was stopped.
+pub const STOPPED: &str = "sno.stopped";
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn truncate(path: *const libc::c_char, length: libc::off_t) -> c_int {
+    while fs::exists(STOP).unwrap_or(false) {
+        let _ = fs::write(STOPPED, []);
+        // SAFETY: a pause.
+        unsafe { libc::usleep(1000) };
+    }
+    // SAFETY: the system call itself, with the caller's arguments.
+    unsafe { libc::syscall(libc::SYS_truncate, path, length) as c_int }
 }
 
 /// The name of this library's file, which Cargo puts beside the tests.

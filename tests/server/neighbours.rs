@@ -399,21 +399,41 @@ neighbours! {
     pg_stat_statements auto_explain hypopg pgaudit pg_qualstats pg_wait_sampling pg_hint_plan pg_plan_advice citus_columnar timescaledb
 }
 
-/// Builds `reader.c`, and returns the path of the library.
-fn reader(server: &Server) -> String {
-    let folder = server.data().join("reader");
+/// Builds a library, and returns its path.
+fn library(server: &Server, source: &str) -> String {
+    let folder = server.data().join("library");
     fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("reader.c"), include_str!("neighbours/reader.c")).unwrap();
+    fs::write(folder.join("library.c"), source).unwrap();
     // The headers are where the server was copied from.
     let pg_config = env::var("PG_CONFIG").unwrap_or("pg_config".into());
     let include = Command::new(pg_config).arg("--includedir-server").output().unwrap().stdout;
     let include = String::from_utf8(include).unwrap();
     let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-w", "-I", include.trim(), "-o", "reader.so", "reader.c"])
+        .args(["-shared", "-fPIC", "-w", "-I", include.trim(), "-o", "library.so", "library.c"])
         .current_dir(&folder)
         .status();
     assert!(built.unwrap().success());
-    folder.join("reader.so").display().to_string()
+    folder.join("library.so").display().to_string()
+}
+
+/// PostgreSQL has room for ten callbacks of this kind, and ends the process that finds none: that is not the feed of a session that has used
+/// another library before, since the place for it is taken at the start.
+#[test]
+fn a_library_that_takes_callbacks() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let library = library(
+        &server,
+        "#include <postgres.h>
+         #include <fmgr.h>
+         #include <utils/inval.h>
+         PG_MODULE_MAGIC;
+         static void nothing(Datum arg, Oid relation) {}
+         void _PG_init(void) { for (int i = 0; i < 8; i++) CacheRegisterRelcacheCallback(nothing, 0); }",
+    );
+    client.run("SELECT 1 ORDER BY 1");
+    assert!(client.batch_execute(&format!("LOAD '{library}'")).is_err());
+    assert!(server.log().contains("FATAL:  out of relcache_callback_list slots"), "{}", server.log());
 }
 
 /// Whatever another library may read in the planner's hooks is complete, and its own hooks are called, whichever comes first.
@@ -421,7 +441,7 @@ fn reader(server: &Server) -> String {
 fn a_library_that_reads_all_that_hooks_are_shown() {
     let server = server_with_tables();
     let alone = answers(&mut server.connect(), QUERIES / 5);
-    let reader = reader(&server);
+    let reader = library(&server, include_str!("neighbours/reader.c"));
     for preload in [format!("sno, {reader}"), format!("{reader}, sno")] {
         server.configure("shared_preload_libraries", &preload);
         server.restart(Mode::Fast);

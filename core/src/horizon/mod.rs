@@ -10,7 +10,8 @@
 //! # Protocol
 //!
 //! All transactions and readers of a database share a *floor*, which only rises. Each transaction has an
-//! [`Announcement`] of the tick of its first ID. It holds the transaction's number, too, so it ends with the transaction.
+//! [`Announcement`] of the tick of its first ID. It holds the transaction's number, too, so it ends with the transaction: when
+//! readers see its commit, and know all that they need to find its rows.
 //!
 //! A transaction that will take its first ID [announces](Horizon::announce) it:
 //!

@@ -75,7 +75,7 @@ impl Transaction {
         Some(self.announced()).filter(|tick| *tick != Tick::MAX)
     }
 
-    /// Called when its end is visible to others, or when something else holds the horizon for it: forgets its tick, and
+    /// Called when its end and all that it has changed are known to others, or when something else holds the horizon for it: forgets its tick, and
     /// clears the announcement. `leads` says whether this process has led parallel workers, which may have announced without
     /// it; false in a worker, which ends before its leader's transaction does.
     pub fn end<'a>(&self, leads: bool, announcement: impl FnOnce() -> Option<&'a Announcement>) {

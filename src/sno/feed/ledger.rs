@@ -32,7 +32,7 @@ use crate::{
 
 /// The feeds of a name, of all roles.
 const FIND: &CStr = c"SELECT p.owner, coalesce(p.source, pg_catalog.to_regclass(p.source_name)), p.source_name, p.key, p.margin,
-    p.position, p.moved, p.careful_until, p.xmin, p.lowered
+    p.position, p.moved, p.careful_until, p.xmin, p.lowered, p.key_number
 FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1";
 
 const OWNER_OF_EXTENSION: &CStr =
@@ -78,6 +78,8 @@ pub(super) struct Feed {
     pub(super) source: Oid,
     pub(super) source_name: Option<Datum>,
     pub(super) key: Datum,
+    /// Of the key, if it was found among the columns of the source.
+    pub(super) key_number: Option<i16>,
     pub(super) margin: Option<Datum>,
     pub(super) position: Option<Datum>,
     /// The type of IDs.
@@ -267,6 +269,7 @@ impl Feed {
                 // Before its horizon is read. Where it can't be known, nothing is read or stored.
                 present: lowered().unwrap_or(0),
                 other: None,
+                key_number: row.value(11).map(|number| number.value() as i16),
             }
         }
     }
@@ -426,7 +429,7 @@ static PEEKED: BackendLocal<(Cell<u32>, RefCell<Vec<Peeked>>)> =
 impl Feed {
     /// # Safety
     /// A text and a name.
-    unsafe fn hash(self) -> u64 {
+    pub(super) unsafe fn hash(self) -> u64 {
         // SAFETY: as promised by the caller. Neither raises an error.
         unsafe {
             let name = <&[u8]>::from_datum(self.name);

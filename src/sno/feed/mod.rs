@@ -6,8 +6,9 @@
 //!
 //! | step of `sno_feed` | sees | locks | stores |
 //! |---|---|---|---|
-//! | [opening](open): the feed's position, its source, [whose horizon](whose) counts | what the calling statement sees; catalogs as they are | | |
+//! | [opening](open): the feed's position, its source, [whose horizon](whose) counts | what the calling statement sees; catalogs as this session knows them | | |
 //! | the horizon | later than that: below it, all rows are committed, or will be never | | marks, if they are not as far |
+//! | the source's name and columns, the plan | catalogs as they are with all rows below the horizon, or later | | |
 //! | the [rows](rows) from the position to the horizon, a batch of them, into the result | what the calling statement sees, as for the position: so a position that the statement sees goes with all that its consumer wrote | the source, as each SELECT | |
 //! | if a transaction has ended since: the same rows once more, up to the first that is not in the result, where the result is cut | all that is committed up to now, which is all below the horizon | | |
 //! | [move](read) to the last row, or to the horizon if the batch is not full, unless the feed was moved meanwhile | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for nobody | the position: with rows at once, without rows if it is ten seconds old |
@@ -28,6 +29,9 @@
 //!
 //! Queries have [plans](plans) that are kept. A file imports only from those before it here.
 
+pub(crate) mod catalogs;
+mod columns;
+
 mod plans;
 mod query;
 mod whose;
@@ -38,6 +42,8 @@ mod failures;
 mod manage;
 mod open;
 mod rows;
+
+mod reads;
 mod statement;
 
 mod read;

@@ -20,7 +20,7 @@ use crate::{
             query::query,
             whose::{Whose, whose_horizon},
         },
-        horizon::reader::{goes_on_after, sno_horizon},
+        horizon::reader::{self, goes_on_after},
     },
 };
 
@@ -43,12 +43,15 @@ pub(super) enum Horizon {
 /// The table or view of a feed, while it has this name.
 #[derive(Clone, Copy)]
 pub(super) struct Source {
-    pub(super) oid: Oid,
+    oid: Oid,
     schema: Oid,
+    schema_name: *const c_char,
     name: *const c_char,
     /// With its schema, and in quotes if it needs them, as the key.
     pub(super) quoted: *const c_char,
     pub(super) key: *const c_char,
+    key_number: Option<i16>,
+    key_name: *const c_char,
 }
 
 impl Feed {
@@ -67,7 +70,8 @@ impl Feed {
         Timestamp::now().0 - self.moved.value() as i64 > IDLE
     }
 
-    /// Where its rows are.
+    /// Where its rows are, by the names that this session knows now. So it is asked after the horizon, with which the session has learned
+    /// what others have renamed.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
@@ -80,9 +84,16 @@ impl Feed {
                 guard(|| -> Result<(), Error> { Err(self.no_source()) });
             }
             let schema = raw::get_rel_namespace(oid);
-            let quoted = raw::quote_qualified_identifier(raw::get_namespace_name(schema), name);
-            let key = raw::quote_identifier(self.key.cast_mut_ptr());
-            Source { oid, schema, name, quoted, key }
+            let schema_name = raw::get_namespace_name(schema);
+            let quoted = raw::quote_qualified_identifier(schema_name, name);
+            let key_name = self.key.cast_mut_ptr();
+            let key = raw::quote_identifier(key_name);
+            let source =
+                Source { oid, schema, schema_name, name, quoted, key, key_number: self.key_number, key_name };
+            if !source.has_key() {
+                guard(|| -> Result<(), Error> { Err(self.other_key()) });
+            }
+            source
         }
     }
 
@@ -90,26 +101,31 @@ impl Feed {
     ///
     /// # Safety
     /// As for the functions of [`raw`].
-    pub(super) unsafe fn whose_horizon(self, source: Source) -> Whose {
+    pub(super) unsafe fn whose_horizon(self) -> Whose {
         // SAFETY: as promised by the caller.
-        unsafe { whose_horizon(source.oid, self.key, self.margin) }
+        unsafe { whose_horizon(self.source, self.key, self.margin) }
     }
 
     /// The horizon: that of this server or of all nodes, or the one that is given where that of others counts. It is later than the
     /// snapshot by which the feed was found, and after its position, unless the feed has to go back.
     ///
+    /// With it comes what the transactions below it have changed in catalogs, as they hold it until they have sent that. Otherwise a
+    /// query whose locks this transaction has already would not notice a partition that was attached, nor another function below
+    /// a view.
+    ///
     /// # Safety
     /// As for the functions of [`raw`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
             let of_nodes = (whose == Whose::Nodes && given.is_none()).then(|| self.horizon_of_nodes());
-            guard(|| {
+            let horizon = guard(|| {
                 if let Some(last) = self.goes_back()? {
                     return Ok(Horizon::GoesBack(last));
                 }
                 let horizon = match (whose, self.margin(), given) {
-                    (Whose::Own, Some(margin), None) => sno_horizon(margin)?,
+                    (Whose::Own, Some(margin), None) => reader::horizon(margin)?,
                     (Whose::Own | Whose::Nodes, _, _) => of_nodes.ok_or_else(|| self.given_horizon())?,
                     (_, _, Some(given)) => given,
                     (_, _, None) => return Err(self.no_horizon()),
@@ -118,7 +134,9 @@ impl Feed {
                     Some(position) if position >= horizon => Err(self.no_progress(position, horizon, given)),
                     _ => Ok(Horizon::UpTo(horizon)),
                 }
-            })
+            });
+            raw::AcceptInvalidationMessages();
+            horizon
         }
     }
 
@@ -145,14 +163,29 @@ impl Feed {
 }
 
 impl Source {
-    /// Whether it still has its name. After a query by this name, which has locked what it read, this says that it was read.
+    /// Whether its key still has the name by which it is queried.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn has_key(self) -> bool {
+        // SAFETY: a look-up by a name.
+        let present = unsafe { raw::get_attnum(self.oid, self.key_name) };
+        self.key_number.is_none_or(|number| number == present)
+    }
+
+    /// Whether it still has its name, and its key, too. After a query by these names, which has locked what it read, this says that it was
+    /// read. Its schema has no lock.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn is_there(self) -> bool {
-        // SAFETY: a look-up by a name.
-        unsafe { raw::get_relname_relid(self.name, self.schema) == self.oid }
+        // SAFETY: look-ups by a name and by OID.
+        unsafe {
+            let schema_name = raw::get_namespace_name(self.schema);
+            !schema_name.is_null()
+                && CStr::from_ptr(schema_name) == CStr::from_ptr(self.schema_name)
+                && raw::get_relname_relid(self.name, self.schema) == self.oid
+                && self.has_key()
+        }
     }
 }
 
@@ -203,7 +236,6 @@ impl Feed {
             SqlState::ERRCODE_T_R_SERIALIZATION_FAILURE,
             format!("statement cannot read feed \"{}\" again", shown(self.name)),
         )
-        .detail("Its transaction has moved the feed since the statement began.")
         .hint("Call sno_feed() in FROM, once for each feed.")
     }
 
@@ -266,6 +298,16 @@ impl Feed {
             format!("horizon cannot be given for feed \"{}\"", shown(self.name)),
         )
         .detail("The feed has a margin, and so the horizon of this server.")
+    }
+
+    /// Of a key that has another name by now, or is gone; another column may have its name.
+    fn other_key(self) -> Error {
+        // SAFETY: a name.
+        let key = unsafe { text(self.key.cast_mut_ptr()) };
+        let message = format!("key \"{key}\" of feed \"{}\" does not exist", shown(self.name));
+        Error::new(SqlState::ERRCODE_UNDEFINED_COLUMN, message)
+            .detail("It was renamed or dropped.")
+            .hint("Give it its name again, or use sno_drop_feed(), sno_create_feed() and sno_seek_feed().")
     }
 
     fn no_progress(self, position: Sno, horizon: Sno, given: Option<Sno>) -> Error {

@@ -12,12 +12,15 @@ use crate::{
         errors::{Error, guard},
         fmgr::{functions, optional},
         raw,
+        wait::raw_point,
     },
     sno::{
         feed::{
+            catalogs::follow,
             failures::Failure,
             ledger::{Feed, Meaning, is_null, oid},
             open::{Horizon, Source},
+            reads::{is_first_read, keep_cursor_from_outliving_move},
             rows::{Batch, First, Range, Unseen, snapshot_has_changed},
             statement::Use,
             whose::Whose,
@@ -78,18 +81,24 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
         let relation = raw::get_typ_typrelid(row_type);
         let feed = Feed::find(name, Some(relation), false);
-        let source = feed.source();
-        if relation != source.oid {
+        if relation != feed.source {
+            let source = feed.source();
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type)) });
         }
-        let whose = feed.whose_horizon(source);
+        if then == Then::Move && !is_first_read(fcinfo, feed.hash()) {
+            guard(|| -> Result<(), Error> { Err(feed.read_again()) });
+        }
+        follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
+        raw_point(c"feed found");
+        let whose = feed.whose_horizon();
         let horizon = feed.horizon(whose, given.map(|given| Sno::from_datum(given)));
+        raw_point(c"horizon known");
         let mut batch = Batch::new(fcinfo, feed, batch_size);
         match horizon {
             Horizon::UpTo(horizon) => {
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
-                if !read(feed, source, whose, horizon, &mut batch, then) {
+                if !read(feed, whose, horizon, &mut batch, then) {
                     batch.clear();
                 }
                 if then != Then::Move {
@@ -128,8 +137,12 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             }
             feed.present = peeked.map_or(feed.present, |peeked| peeked.lowered.min(feed.present));
             match peeked {
-                // What this transaction does, another consumer may have done.
-                Some(peeked) if peeked.position != feed.position() && !feed.was_moved_by_this() => {
+                // What this transaction does, another consumer may have done. Or a savepoint was rolled back in which it had moved the feed
+                // before the peek: then the peek has not shown all rows that come now.
+                Some(peeked)
+                    if peeked.position > feed.position()
+                        || peeked.position != feed.position() && !feed.was_moved_by_this() =>
+                {
                     guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
                 }
                 None if raw::IsTransactionBlock() => {
@@ -166,7 +179,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn is_below_horizon(feed: Feed, id: Sno) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let whose = feed.whose_horizon(feed.source());
+        let whose = feed.whose_horizon();
         whose == Whose::Given
             || matches!(feed.horizon(whose, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
     }
@@ -214,16 +227,10 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, then: Then) -
 ///
 /// Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn read(
-    feed: Feed,
-    source: Source,
-    whose: Whose,
-    horizon: Sno,
-    batch: &mut Batch,
-    then: Then,
-) -> bool {
+unsafe fn read(feed: Feed, whose: Whose, horizon: Sno, batch: &mut Batch, then: Then) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
+        let source = feed.source();
         let (next, is_of_nodes) = (feed.next(), whose == Whose::Nodes);
         let range = Range::of(source, feed.id_type, is_of_nodes);
         let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
@@ -246,6 +253,7 @@ unsafe fn read(
             until = last.and_then(Sno::successor).unwrap_or(horizon);
         }
         range.read(next, until, batch, false);
+        raw_point(c"rows read");
         // Without rows there is most often nothing to write.
         if batch.count == 0 && !feed.is_stale() {
             batch.shown = until.predecessor().filter(|_| then == Then::Lock && !snapshot_has_changed());
@@ -268,19 +276,34 @@ unsafe fn read(
             }
         }
         batch.shown = last;
+        raw_point(c"end known");
         last.is_some_and(|last| {
-            // The statements above hold a lock on what they have read, so it can no longer be renamed or changed. If it is still the
-            // feed's source, with rows of the same servers as when the feed was opened, the right rows were read.
-            source.is_there()
-                && feed.whose_horizon(source) == whose
+            is_still(feed, source, whose)
                 && match then {
-                    Then::Move => go_to(feed, last, batch.count == 0),
+                    Then::Move if batch.count == 0 => go_to(feed, last, true),
+                    Then::Move => {
+                        let has_moved = go_to(feed, last, false);
+                        if has_moved {
+                            keep_cursor_from_outliving_move();
+                        }
+                        has_moved
+                    }
                     _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
                     Then::Lock => feed.lock(),
                     Then::Nothing => true,
                 }
         })
     }
+}
+
+/// Whether the rows that were read are the feed's. The statements that read them hold a lock on what they have read, so it can no longer
+/// be renamed or changed: they are, if it is still the feed's source, with rows of the same servers as when the feed was opened.
+///
+/// # Safety
+/// After `SPI_connect`, and as for the functions of [`raw`].
+unsafe fn is_still(feed: Feed, source: Source, whose: Whose) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe { source.is_there() && feed.whose_horizon() == whose }
 }
 
 /// Moves the feed, and returns whether it has moved. If there is nothing but a position to store, nobody is waited for.
@@ -290,10 +313,12 @@ unsafe fn read(
 unsafe fn go_to(feed: Feed, last: Sno, is_idle: bool) -> bool {
     // SAFETY: as promised by the caller. The statements have fresh snapshots.
     unsafe {
+        raw_point(c"feed moves");
         if is_idle && !feed.lock_if_free() {
             return false;
         }
         let is_moved = feed.go_to(last, false);
+        raw_point(c"feed moved");
         // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
         // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.
         let moved_by_this = || match Meaning::of(feed.name, Some(feed.source), None, true) {
@@ -325,44 +350,57 @@ pub(super) struct Look {
 /// # Safety
 /// As for the functions of [`raw`], in a transaction without a snapshot.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Option<(Sno, Sno)>) -> Look {
+pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Option<[Sno; 2]>) -> Look {
     // SAFETY: as promised by the caller.
     unsafe {
         raw::SPI_connect();
+        raw_point(c"look begins");
+        // What the transactions have changed in catalogs whose end the caller has seen.
+        raw::AcceptInvalidationMessages();
         let feed = Feed::find_to_read(name, source);
-        let source = feed.source();
-        let whose = feed.whose_horizon(source);
+        raw_point(c"look finds feed");
+        let whose = feed.whose_horizon();
         let is_of_nodes = whose == Whose::Nodes;
         let margin = match feed.margin() {
             Some(margin) if is_of_nodes || whose == Whose::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
         };
-        let pause = pause(feed, source);
-        if is_of_nodes || pause.is_some() {
-            let is_ready = pause.is_none() && look_at_nodes(feed, source, whose, margin);
-            raw::SPI_finish();
-            return Look { is_ready, margin, is_of_nodes, pause };
-        }
-        let mut first = First::new(feed);
-        if let Some((mut from, mut below)) = between {
-            // A call of sno_feed() sets it back.
-            let goes_back = guard(|| feed.goes_back()).is_some();
-            let stores = feed.is_stale() && !goes_back && can_store();
-            if stores && let Horizon::UpTo(horizon) = feed.horizon(whose, None) {
-                (from, below) = (Sno::MIN, first_id(horizon.tick()));
-            }
-            first.is_there = goes_back;
-            Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, true);
-            if let Some(last) = below.predecessor()
-                && stores
-                && !first.is_there
-                && source.is_there()
-            {
-                go_to(feed, last, true);
-            }
-        }
+        let pause = pause(feed, feed.source());
+        let is_ready = pause.is_none()
+            && if is_of_nodes {
+                look_at_nodes(feed, whose, margin)
+            } else {
+                between.is_some_and(|between| look_between(feed, whose, between))
+            };
         raw::SPI_finish();
-        Look { is_ready: first.is_there, margin, is_of_nodes, pause }
+        Look { is_ready, margin, is_of_nodes, pause }
+    }
+}
+
+/// The same for rows of this server.
+unsafe fn look_between(feed: Feed, whose: Whose, [mut from, mut below]: [Sno; 2]) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        // A call of sno_feed() sets it back.
+        if guard(|| feed.goes_back()).is_some() {
+            return true;
+        }
+        let stores = feed.is_stale() && can_store();
+        if stores && let Horizon::UpTo(horizon) = feed.horizon(whose, None) {
+            (from, below) = (Sno::MIN, first_id(horizon.tick()));
+        }
+        let source = feed.source();
+        let mut first = First::new(feed);
+        Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, true);
+        raw_point(c"look has read");
+        if let Some(last) = below.predecessor()
+            && stores
+            && !first.is_there
+            && is_still(feed, source, whose)
+        {
+            go_to(feed, last, true);
+        }
+        first.is_there
     }
 }
 
@@ -379,24 +417,24 @@ unsafe fn pause(feed: Feed, source: Source) -> Option<u64> {
 }
 
 /// The same for rows of a table of Citus. All nodes are asked only if there is a row, or if it is time to store that there is none.
-unsafe fn look_at_nodes(feed: Feed, source: Source, whose: Whose, margin: u64) -> bool {
+unsafe fn look_at_nodes(feed: Feed, whose: Whose, margin: u64) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let first = |below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
+        let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
         if !(feed.is_stale() && can_store()) {
             let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
             let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
-            return first(recent).is_some_and(|first| match feed.horizon(whose, None) {
+            return first(feed.source(), recent).is_some_and(|first| match feed.horizon(whose, None) {
                 Horizon::UpTo(horizon) => first < horizon,
                 Horizon::GoesBack(_) => true,
             });
         }
         let Horizon::UpTo(horizon) = feed.horizon(whose, None) else { return true };
-        let horizon = first_id(horizon.tick());
-        let is_there = first(horizon).is_some();
+        let (source, horizon) = (feed.source(), first_id(horizon.tick()));
+        let is_there = first(source, horizon).is_some();
         if let Some(last) = horizon.predecessor()
             && !is_there
-            && source.is_there()
+            && is_still(feed, source, whose)
         {
             go_to(feed, last, true);
         }

@@ -245,6 +245,7 @@ pub(super) struct Batch {
     base: DestReceiver,
     call: FunctionCallInfo,
     key: Key,
+    /// Of the key, in what the query returns.
     column: c_int,
     /// The receiver of the result, which PostgreSQL has for its own functions, once there is a row.
     result: *mut DestReceiver,
@@ -282,6 +283,21 @@ impl Batch {
     fn set(&self) -> *mut ReturnSetInfo {
         // SAFETY: a call for a set.
         unsafe { (*self.call).resultinfo.cast() }
+    }
+
+    /// The column of the key in the result, whose columns have the names from when the statement began, and there are those that were
+    /// dropped: PostgreSQL puts the first column of the query into the first one that is left, and so on.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn column_of_result(&self) -> c_int {
+        // SAFETY: the result has been begun.
+        unsafe {
+            let columns = (*self.set()).setDesc;
+            let is_left = |column: &c_int| raw::SPI_gettypeid(columns, *column) != Oid::INVALID;
+            let column = (1..=(*columns).natts).filter(is_left).nth(self.column as usize - 1).unwrap_or(0);
+            let type_ = if column > 0 { raw::SPI_gettypeid(columns, column) } else { Oid::INVALID };
+            check_type(type_, self.key.id_type, self.key.name);
+            column
+        }
     }
 
     /// Forgets the rows.
@@ -357,9 +373,10 @@ unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut 
 #[repr(C)]
 pub(super) struct Unseen {
     base: DestReceiver,
-    set: *mut ReturnSetInfo,
     key: Key,
     column: c_int,
+    set: *mut ReturnSetInfo,
+    column_of_set: c_int,
     /// A slot for a row of the batch, its ID, and the last ID before it.
     row: *mut TupleTableSlot,
     seen: Option<Sno>,
@@ -373,16 +390,22 @@ impl Unseen {
     pub(super) unsafe fn new(batch: &Batch) -> Self {
         let mut this = Self {
             base: receiver(receive_unseen, start_unseen),
-            set: batch.set(),
             key: batch.key,
             column: 0,
+            set: batch.set(),
+            column_of_set: 0,
             row: ptr::null_mut(),
             seen: None,
             passed: None,
             is_found: false,
         };
         // SAFETY: as promised by the caller.
-        this.seen = unsafe { this.next() };
+        unsafe {
+            if !(*this.set).setResult.is_null() {
+                this.column_of_set = batch.column_of_result();
+            }
+            this.seen = this.next();
+        }
         this
     }
 
@@ -404,7 +427,7 @@ impl Unseen {
     /// Goes on to the next row of the batch, and returns its ID.
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn next(&mut self) -> Option<Sno> {
-        // SAFETY: the result, if there is one, has a column of this name.
+        // SAFETY: the result, if there is one, has this column.
         unsafe {
             let set = self.set;
             if (*set).setResult.is_null() {
@@ -415,7 +438,7 @@ impl Unseen {
                     raw::MakeSingleTupleTableSlot((*set).setDesc, &raw const pg_sys::TTSOpsMinimalTuple);
             }
             let is_there = raw::tuplestore_gettupleslot((*set).setResult, true, false, self.row);
-            is_there.then(|| id(self.row, self.key.column((*set).setDesc)))
+            is_there.then(|| id(self.row, self.column_of_set))
         }
     }
 }

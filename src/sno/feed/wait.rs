@@ -145,7 +145,7 @@ impl Wait {
                 match guard(|| step(&mut watch)) {
                     Step::Sleep(pause) => self.sleep(fcinfo, pause),
                     Step::Look(from, below) => {
-                        let look = look(name, source, Some((first_id(from), first_id(below))));
+                        let look = look(name, source, Some([first_id(from), first_id(below)]));
                         self.end_transaction(fcinfo);
                         if look.is_ready || look.pause.is_some() {
                             return look.is_ready.then_some(true);

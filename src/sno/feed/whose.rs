@@ -1,13 +1,13 @@
 //! Whose horizon counts for the rows of a source. A horizon speaks for the transactions of one server; rows that other servers commit
 //! can come below it.
 
-use std::{cell::Cell, ffi::c_int};
+use std::cell::Cell;
 
-use pgrx::pg_sys::{self, Datum, NameData, Oid, SysCacheIdentifier};
+use pgrx::pg_sys::{self, Datum, NameData, Oid};
 
 use crate::{
-    pg::{backend_local::BackendLocal, raw},
-    sno::feed::query::query,
+    pg::backend_local::BackendLocal,
+    sno::feed::{catalogs::changes, query::query},
 };
 
 /// Whose horizon counts.
@@ -21,12 +21,8 @@ pub(super) enum Whose {
     Given,
 }
 
-/// How often what the answer depends on has changed, as far as this session has noticed; 0 until it is watched.
-// SAFETY: for a function, which SQL calls.
-static CHANGES: BackendLocal<Cell<u64>> = unsafe { BackendLocal::new(Cell::new(0)) };
-
 /// What this server's horizon counts for, by source and key, and after how many changes. Each source has one place.
-// SAFETY: as above.
+// SAFETY: for a function, which SQL calls.
 static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, NameData { data: [0; 64] }, 0)) }; 32]) };
 
@@ -39,18 +35,11 @@ static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
 pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum>) -> Whose {
     // SAFETY: as promised by the caller.
     unsafe {
-        if CHANGES.get() == 0 {
-            // What else it depends on comes with a change of some relation.
-            let subscribed = SysCacheIdentifier::SUBSCRIPTIONRELMAP as c_int;
-            raw::CacheRegisterSyscacheCallback(subscribed, Some(subscription_changed), Datum::null());
-            raw::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
-            CHANGES.set(1);
-        }
         let name = *key.cast_mut_ptr::<NameData>();
         let known = &OWN[source.to_u32() as usize % OWN.len()];
-        let changes = CHANGES.get();
+        let changes = changes();
         let (of, with, at) = known.get();
-        if !(at == changes && of == source && with.data == name.data) {
+        if !(changes == Some(at) && of == source && with.data == name.data) {
             // With a fresh snapshot: the one of the calling statement may be older than a change that was noticed before.
             let params = [
                 (pg_sys::REGCLASSOID, Some(source.into())),
@@ -59,19 +48,11 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum
             ];
             let whose = query(c"SELECT sno_internal.whose_horizon($1, $2, $3)", params, true).row(0).value(1);
             match whose.map(|whose| whose.value() as u8) {
-                Some(b'o') => known.set((source, name, changes)),
+                Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
                 Some(b'c') => return Whose::Nodes,
                 _ => return Whose::Given,
             }
         }
         if margin.is_some() { Whose::Own } else { Whose::Given }
     }
-}
-
-unsafe extern "C-unwind" fn subscription_changed(_: Datum, _: c_int, _: u32) {
-    CHANGES.set(CHANGES.get() + 1);
-}
-
-unsafe extern "C-unwind" fn relation_changed(_: Datum, _: Oid) {
-    CHANGES.set(CHANGES.get() + 1);
 }

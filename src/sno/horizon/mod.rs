@@ -8,15 +8,20 @@
 //! | the first `sno_new()` of a transaction | its process, or its parallel worker | [announces](sno_core::Horizon::announce) a tick: stores it with the transaction's number in the process's announcement, passes a fence, loads the floor. It takes IDs from there on |
 //! | the next ones | the same | nothing; if the clock stepped back before that tick, it announces once more |
 //! | `XACT_EVENT_PRE_PREPARE` | the process | takes a lock that has [the tick from which on it has IDs](sno_core::Transaction::prepare) in its tag |
-//! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, gives the lock to it, and sets the process's transaction number to 0: the announcement has ended |
-//! | `COMMIT`, `ROLLBACK` | PostgreSQL | makes the commit visible and sets the transaction number to 0: the announcement has ended |
-//! | `XACT_EVENT_COMMIT`, `…_ABORT`, `…_PREPARE` | the process | clears its announcement, and forgets the tick |
-//! | `COMMIT PREPARED`, `ROLLBACK PREPARED` | PostgreSQL | makes the commit visible, then releases the lock |
-//! | [`sno_horizon()`](reader) | a reader | reads the clock; loads the announcements, then the locks, to raise the floor no further than to the least; passes a fence; loads the announcements, then the locks, again; writes marks to disk; returns the horizon |
+//! | `PREPARE TRANSACTION` | PostgreSQL | lists the transaction as prepared, and gives the lock to it |
+//! | `XACT_EVENT_PREPARE` | the process | clears its announcement, and forgets the tick |
+//! | `COMMIT` | PostgreSQL | makes the commit visible, then sends to all backends what it has changed in catalogs |
+//! | release of locks after `XACT_EVENT_COMMIT`; `XACT_EVENT_ABORT` | the process | clears its announcement, and forgets the tick |
+//! | release of locks | PostgreSQL | sets the process's transaction number to 0: the announcement has ended in any case |
+//! | `COMMIT PREPARED` | PostgreSQL | makes the commit visible, sends what it has changed in catalogs, then releases the lock |
+//! | [`sno_horizon()`](reader) | a reader | reads the clock; loads the announcements, then the locks, to raise the floor no further than to the least; passes a fence; loads the announcements, then the locks, again; writes marks to disk; accepts what was sent; returns the horizon |
 //!
 //! * **Announcements.** Each process has one. A parallel worker uses its leader's, which inserts the rows. An announcement counts
 //!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
 //!   Transactions also clear their announcements, but a reader does not depend on it.
+//! * **Catalogs.** The rows of a transaction can be in a partition that it has attached, and a session that does not know of it does not
+//!   read it. So the transaction holds the horizon until it has said so, and the reader listens before its query is planned. Others' rows
+//!   in this partition wait for its locks.
 //! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
 //!   announcements first: a transaction whose announcement has ended by then has its lock. It looks at the locks only if a transaction is listed as
 //!   prepared.

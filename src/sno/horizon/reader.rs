@@ -16,6 +16,7 @@ use crate::{
         fmgr::{Row, export},
         process::{Process, all_prepared, own_database},
         server::{is_in_recovery, is_preloaded},
+        wait::point,
     },
     sno::{
         horizon::transaction,
@@ -25,8 +26,17 @@ use crate::{
 
 export! { sno_horizon, sno_horizon_holders, sno_lower_horizons, sno_goes_on_after }
 
-/// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come.
-pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
+/// `sno_horizon(interval) → sno`: up to which ID nothing is missing and nothing will come. The statements that follow know the partitions
+/// which the rows below it are in.
+fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
+    let horizon = horizon(margin)?;
+    // SAFETY: as whenever a lock is taken.
+    unsafe { pg_sys::AcceptInvalidationMessages() };
+    Ok(horizon)
+}
+
+/// The same, for a caller that accepts invalidation messages afterwards.
+pub(crate) fn horizon(margin: Interval) -> Result<Sno, Error> {
     if is_in_recovery() {
         return Err(Error::new(
             SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
@@ -50,7 +60,10 @@ pub(crate) fn sno_horizon(margin: Interval) -> Result<Sno, Error> {
     let horizon = session.horizon_of(own_database()).map_err(errors::generation::<SnoScheme>)?;
     let database = Database::new(horizon)?;
     let open = || database.open().map(|(_, tick)| tick).min();
-    let prepared = || database.prepared().ticks().min();
+    let prepared = || {
+        point(c"announcements loaded");
+        database.prepared().ticks().min()
+    };
     let tick = session
         .horizon(&database.horizon, margin.div_ceil(Tick::MICROS), open, prepared)
         .map_err(errors::generation::<SnoScheme>)?;
@@ -116,24 +129,25 @@ impl Database {
         let databases: Vec<_> = all_prepared().collect();
         let counts = |database| self.horizon.counts(database);
         let has_copied_locks = databases.iter().any(|(_, database)| counts(*database));
-        let mut locks: &[pg_sys::LockInstanceData] = &[];
-        if has_copied_locks {
-            // SAFETY: PostgreSQL copies its locks into the memory context of the call.
-            locks = unsafe {
-                let data = &*pg_sys::GetLockStatusData();
-                slice::from_raw_parts(data.locks, data.nelements as usize)
-            };
-        }
         // A transaction whose announcement has ended by now is listed with its database. One that is not listed, or not any
         // more, counts for all.
         let counts = |number| {
             databases.iter().find(|(other, _)| *other == number).is_none_or(|(_, database)| counts(*database))
         };
-        let locks = locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag));
-        PreparedTransactions {
-            has_copied_locks,
-            with_ids: locks.filter(|(number, _)| counts(*number)).collect(),
+        let mut with_ids = Vec::new();
+        if has_copied_locks {
+            // SAFETY: PostgreSQL copies its locks into the memory context of the call, which can be a wait that copies them again
+            // and again.
+            unsafe {
+                let data = pg_sys::GetLockStatusData();
+                let locks = slice::from_raw_parts((*data).locks, (*data).nelements as usize);
+                let locks = locks.iter().filter_map(|lock| transaction::from_tag(lock.locktag));
+                with_ids.extend(locks.filter(|(number, _)| counts(*number)));
+                pg_sys::pfree((*data).locks.cast());
+                pg_sys::pfree(data.cast());
+            }
         }
+        PreparedTransactions { has_copied_locks, with_ids }
     }
 }
 

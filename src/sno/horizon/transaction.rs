@@ -1,8 +1,8 @@
 //! The writer's side: the life of a transaction that takes IDs, from its announcement to its end.
 
-use std::{ffi::c_void, ptr};
+use std::{cell::Cell, ffi::c_void, ptr};
 
-use pgrx::pg_sys::{self, LOCKTAG, XactEvent};
+use pgrx::pg_sys::{self, LOCKTAG, ResourceReleasePhase, XactEvent};
 use sno_core::{DatabaseHorizon, Member, Sno, Stamp, Tick, Transaction};
 
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
         fmgr::export,
         process::{Process, own_database},
         server::is_preloaded,
+        wait::{point, raw_point},
     },
     sno::memory::{MEMORY, Session, SnoScheme},
 };
@@ -23,10 +24,17 @@ export! { sno_holds_horizon }
 // SAFETY: for the functions of this module, which SQL and the end of a transaction call.
 static TRANSACTION: BackendLocal<Transaction> = unsafe { BackendLocal::new(Transaction::new()) };
 
+/// Whether its commit is visible, but what it holds was not released yet.
+// SAFETY: for the end of a transaction.
+static IS_COMMITTED: BackendLocal<Cell<bool>> = unsafe { BackendLocal::new(Cell::new(false)) };
+
 /// Called when the library is preloaded: from then on, each process notices the ends of its transactions.
 pub(crate) fn register() {
     // SAFETY: the library stays loaded.
-    unsafe { pg_sys::RegisterXactCallback(Some(at_event), ptr::null_mut()) };
+    unsafe {
+        pg_sys::RegisterXactCallback(Some(at_event), ptr::null_mut());
+        pg_sys::RegisterResourceReleaseCallback(Some(at_release), ptr::null_mut());
+    }
 }
 
 /// The tick from which on this transaction may take IDs: [`Tick::MAX`] if it has to announce one first.
@@ -55,7 +63,9 @@ fn present_member() -> Result<Member<'static>, Error> {
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
     let horizon = session.horizon_of(own_database()).map_err(errors::generation::<SnoScheme>)?;
     let member = member(horizon)?;
-    session.next_of(&TRANSACTION, &member).map_err(errors::generation::<SnoScheme>)
+    let stamp = session.next_of(&TRANSACTION, &member).map_err(errors::generation::<SnoScheme>);
+    point(c"id taken");
+    stamp
 }
 
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends. Not so on a
@@ -68,11 +78,31 @@ unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
     match event {
         // SAFETY: this is the outermost frame.
         XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(before_prepare) },
-        // The commit is visible, or the locks belong to the prepared transaction.
-        XactEvent::XACT_EVENT_COMMIT | XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE => {
-            at_end();
+        // Other backends see the commit, but do not know yet what it has changed in catalogs: they could pass the rows of a
+        // partition that they miss.
+        XactEvent::XACT_EVENT_COMMIT => {
+            IS_COMMITTED.set(true);
+            if announced() != Tick::MAX {
+                // SAFETY: interrupts are held off, so nothing is cancelled.
+                unsafe { raw_point(c"commit visible") };
+            }
         }
+        // There is nothing to know, or the locks belong to the prepared transaction.
+        XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE => at_end(),
         _ => (),
+    }
+}
+
+/// Called also when a subtransaction, a portal or what a library owns is released. PostgreSQL has sent what a transaction changed in
+/// catalogs before it releases the locks.
+unsafe extern "C-unwind" fn at_release(
+    phase: ResourceReleasePhase::Type,
+    _is_commit: bool,
+    is_top_level: bool,
+    _: *mut c_void,
+) {
+    if phase == ResourceReleasePhase::RESOURCE_RELEASE_LOCKS && is_top_level && IS_COMMITTED.get() {
+        at_end();
     }
 }
 
@@ -84,6 +114,7 @@ fn before_prepare() -> Result<(), Error> {
             let tag = tag(pg_sys::GetTopTransactionId().into_inner(), tick);
             pg_sys::LockAcquire(&tag, pg_sys::ShareLock as i32, false, false);
         }
+        point(c"about to be prepared");
     }
     Ok(())
 }
@@ -114,6 +145,7 @@ pub(crate) fn from_tag(tag: LOCKTAG) -> Option<(u32, Tick)> {
 
 /// Forgets the tick of a transaction that has ended, and clears what is announced for it.
 fn at_end() {
+    IS_COMMITTED.set(false);
     let announcement = || Some(&MEMORY.per_process().ok()?[Process::own().number()]);
     TRANSACTION.end(Process::leads(), announcement);
 }

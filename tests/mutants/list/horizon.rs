@@ -1,6 +1,6 @@
 //! The horizon.
 
-use super::{CORE, FAST_CLOCK, HORIZON, LOOM_HORIZON, OfFile, REGRESS, SIM, WAITING};
+use super::{CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, OfFile, REGRESS, SIM, WAITING};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -18,13 +18,15 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a worker that starts clears the announcement of the others", &[HORIZON],
             "    TRANSACTION.end(Process::leads(), announcement);", "    TRANSACTION.end(Process::own().has_led(), announcement);"),
         ("an announcement is cleared before the commit is visible", &[HORIZON],
-            "XactEvent::XACT_EVENT_COMMIT |", "XactEvent::XACT_EVENT_PRE_COMMIT |"),
+            "        XactEvent::XACT_EVENT_COMMIT => {\n", "        XactEvent::XACT_EVENT_PRE_COMMIT => at_end(),\n        XactEvent::XACT_EVENT_COMMIT => {\n"),
+        ("an announcement is cleared before others know what the transaction has changed", &[FEEDS],
+            "IS_COMMITTED.set(true);", "at_end();"),
         ("prepared transactions are forgotten", &[HORIZON],
             "        XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(before_prepare) },", "        XactEvent::XACT_EVENT_PRE_PREPARE => (),"),
         ("a prepared transaction leaves its tick to the next one", &[HORIZON],
             " | XactEvent::XACT_EVENT_PREPARE =>", " =>"),
         ("a transaction that was rolled back leaves its tick to the next one", &[HORIZON],
-            "XactEvent::XACT_EVENT_COMMIT | XactEvent::XACT_EVENT_ABORT |", "XactEvent::XACT_EVENT_COMMIT |"),
+            "XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE", "XactEvent::XACT_EVENT_PREPARE"),
     ]),
     ("src/sno/planner/condition.rs", &[
         ("a horizon may be asked for in a condition on a table", &[HORIZON],

@@ -109,10 +109,44 @@ fn what_all_feeds_have_read() {
     );
     assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('domains', NULL::domains)"), 1);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM domains WHERE id <= sno_read_by_all('domains')"), 1);
-    // The log of a table's changes has a key of its own, which is no place among the table's.
+    // The log of a table's changes has a key of its own, which is no place among the table's. What is deleted is a change, too.
     client.run("SELECT sno_track_changes('outbox'); SELECT sno_create_feed('changes', 'outbox_changes', now(), 'changed', '0')");
-    assert_eq!(client.one::<Option<String>>("SELECT sno_read_by_all('outbox')::text"), None);
+    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_readers('outbox')"), 0);
     assert!(client.one::<bool>("SELECT sno_read_by_all('outbox_log') IS NOT NULL"));
+    client.run(
+        "CREATE VIEW joined_changes AS SELECT c.changed FROM outbox_changes c JOIN outbox USING (id);
+        SELECT sno_create_feed('joined changes', 'joined_changes', now(), 'changed', '0')",
+    );
+    assert_eq!(
+        text(&mut client, "SELECT string_agg(feed, ' ') FROM sno_readers('outbox')"),
+        "joined changes"
+    );
+}
+
+/// What a column of a view shows is a column of a table, whatever they are called by now.
+#[test]
+fn renamed_columns_of_views() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE outbox (id sno PRIMARY KEY DEFAULT sno_new(1), item sno DEFAULT sno_new(2), n integer);
+         CREATE VIEW shown AS SELECT id, item, n FROM outbox; CREATE VIEW above AS SELECT item AS first, id AS second FROM shown;
+         INSERT INTO outbox (n) VALUES (1), (2), (3); SELECT pg_sleep(0.008)",
+    );
+    let mut read = |rename: &str, view: &str, key: &str| -> i64 {
+        client.run(&format!(
+            "{rename}; SELECT sno_create_feed('feed', '{view}', key => '{key}', margin => '0')"
+        ));
+        client.run(&format!("SELECT count(*) FROM sno_feed('feed', NULL::{view}, 2)"));
+        let read = client.one("SELECT count(*) FROM outbox WHERE id <= sno_read_by_all('outbox')");
+        client.run("SELECT sno_drop_feed('feed')");
+        read
+    };
+    assert_eq!(read("ALTER VIEW shown RENAME COLUMN id TO event", "shown", "event"), 2);
+    let exchange = "ALTER VIEW shown RENAME COLUMN item TO id; ALTER VIEW shown RENAME COLUMN event TO item";
+    assert_eq!(read(exchange, "shown", "id"), 0);
+    assert_eq!(read("SELECT", "shown", "item"), 2);
+    assert_eq!(read("ALTER TABLE outbox RENAME item TO other", "above", "second"), 2);
 }
 
 #[test]

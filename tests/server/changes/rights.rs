@@ -104,3 +104,18 @@ fn rights() {
     client.run("ALTER TABLE items_log OWNER TO bob; ALTER VIEW items_changes OWNER TO bob; ALTER FUNCTION items_log() OWNER TO bob");
     bob.run("SELECT sno_track_changes('items'); TRUNCATE items");
 }
+
+/// What policies hide from the reader of a view would look deleted.
+#[test]
+fn a_view_with_the_rights_of_its_reader() {
+    let server = super::server();
+    let mut client = server.connect();
+    client.run("ALTER VIEW items_changes SET (security_invoker); UPDATE items SET n = n; SELECT FROM items_changes; ALTER TABLE items ENABLE ROW LEVEL SECURITY");
+    let error = sno_tests::error(&mut client, "SELECT FROM items_changes");
+    assert_eq!(
+        (error.code().code(), error.hint()),
+        ("55000", Some("ALTER VIEW public.items_changes RESET (security_invoker)"))
+    );
+    client.run(error.hint().unwrap());
+    client.run("SELECT FROM items_changes");
+}

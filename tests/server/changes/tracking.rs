@@ -241,3 +241,40 @@ fn plans() {
         assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
     }
 }
+
+/// Columns of the key that exchange their names: no row is logged under the key of another one.
+#[test]
+fn columns_of_the_key_that_exchange_their_names() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE pairs (a int, gone int, b int, v text, PRIMARY KEY (a, b)) PARTITION BY RANGE (a); ALTER TABLE pairs DROP gone;
+         CREATE TABLE pairs_1 (v text, b int NOT NULL, a int NOT NULL); ALTER TABLE pairs ATTACH PARTITION pairs_1 FOR VALUES FROM (MINVALUE) TO (MAXVALUE);
+         SELECT sno_track_changes('pairs'); INSERT INTO pairs (a, b) VALUES (1, 2), (2, 1)",
+    );
+    let exchange =
+        "ALTER TABLE pairs RENAME a TO t; ALTER TABLE pairs RENAME b TO a; ALTER TABLE pairs RENAME t TO b";
+    client.run(exchange);
+    for change in [
+        "UPDATE pairs SET v = 'x'",
+        "DELETE FROM pairs",
+        "TRUNCATE pairs",
+        "INSERT INTO pairs (a, b) VALUES (3, 4)",
+    ] {
+        let refused = error(&mut client, change);
+        assert_eq!(
+            (refused.code().code(), refused.hint()),
+            ("42703", Some("SELECT sno_track_changes('public.pairs')")),
+            "{change}"
+        );
+    }
+    assert_eq!(code(&mut client, "SELECT sno_track_changes('pairs')"), "55000");
+    client.run(exchange);
+    client.run("UPDATE pairs SET v = 'x'; ALTER TABLE pairs RENAME a TO first");
+    assert_eq!(code(&mut client, "UPDATE pairs SET v = 'y'"), "42703");
+    client.run("SELECT sno_track_changes('pairs'); UPDATE pairs SET v = 'y' WHERE first = 1");
+    assert_eq!(
+        text(&mut client, "SELECT string_agg(concat(a, b), ' ' ORDER BY changed) FROM pairs_log"),
+        "12 21 12 21 12"
+    );
+}

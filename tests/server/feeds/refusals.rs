@@ -190,7 +190,7 @@ fn refusals() {
          SELECT sno_create_feed('loose', 'loose', key => 'id')",
     );
     client.run("ALTER TABLE items RENAME id TO key");
-    refused("postgres", feed, "42703", "column \"id\" does not exist");
+    refused("postgres", feed, "42703", "key \"id\" of feed \"feed\" does not exist");
     // A position that is not before the horizon, as after marks were removed and with a clock that is slow.
     client.run("ALTER TABLE items RENAME key TO id; UPDATE sno_internal.feed_positions SET position = 'xxxxxxxxxxxxxxxx' WHERE feed = 'feed'");
     let error = error(&mut client, feed);

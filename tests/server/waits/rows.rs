@@ -179,3 +179,25 @@ fn rows_that_a_view_leaves_out() {
     let looked: i64 = client.one("SELECT last_value FROM looked");
     assert!(looked <= rows, "{looked} of {rows} rows");
 }
+
+/// Nor is what has to come again, after a fast clock, when the clock is behind the position for another reason.
+#[test]
+fn a_clock_that_steps_back_after_it_was_corrected() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    server.set_clock("-3600");
+    client.run("SELECT sno_new(1)");
+    server.set_clock("+60");
+    client.run(SETUP);
+    client.run(INSERT);
+    server.advance_clock(0.2);
+    assert_eq!(client.one::<i64>(READ), 1);
+    server.set_clock("+0");
+    client.run("SELECT sno_lower_horizon()");
+    client.run(INSERT);
+    server.advance_clock(0.2);
+    assert_eq!(client.one::<i64>(READ), 1);
+    server.set_clock("-8");
+    let (ready, took) = wait(&mut client, "CALL sno_wait_feed('feed', '0.5 s')");
+    assert!(!ready && took >= Duration::from_millis(500), "{ready} after {took:?}");
+}

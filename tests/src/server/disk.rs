@@ -1,9 +1,9 @@
 //! The disk of a server, which a test can make fail.
 
-use std::fs;
+use std::{fs, thread};
 
 use super::Server;
-use crate::system;
+use crate::{system, wait_until};
 
 impl Server {
     /// What was done to the [disk](Builder::disk) so far, a line for each call.
@@ -20,6 +20,27 @@ impl Server {
         let path = self.data.join(sno_tests_preload::FAULT);
         fs::write(&path, faults).expect("the faults");
         system::give_to_server(&path);
+    }
+
+    /// Does some work up to where it truncates a file of the server's, then something else; what the work returned.
+    #[track_caller]
+    pub fn at_truncate<T: Send>(&self, work: impl FnOnce() -> T + Send, other: impl FnOnce()) -> T {
+        struct Stop<'a>(&'a Server);
+        impl Drop for Stop<'_> {
+            fn drop(&mut self) {
+                let _ = fs::remove_file(self.0.data.join(sno_tests_preload::STOP));
+            }
+        }
+
+        thread::scope(|scope| {
+            let stop = Stop(self);
+            fs::write(self.data.join(sno_tests_preload::STOP), []).expect("a file");
+            let stopped = scope.spawn(work);
+            wait_until("somebody who stops", || self.data.join(sno_tests_preload::STOPPED).exists());
+            other();
+            drop(stop);
+            stopped.join().unwrap()
+        })
     }
 
     /// Leaves of the marks file what was synced, as a crash of the machine does.

@@ -1,0 +1,80 @@
+//! What a session hears of changes in catalogs: what it keeps for feeds depends on them.
+
+use std::{cell::Cell, ffi::c_int};
+
+use pgrx::pg_sys::{self, Datum, Oid, SysCacheIdentifier};
+
+use crate::pg::{backend_local::BackendLocal, raw};
+
+/// How often a relation or a subscription has changed, as far as this process has noticed; 0 if nothing tells it, since the library is not
+/// preloaded.
+// SAFETY: for functions, which SQL and PostgreSQL's caches call.
+static CHANGES: BackendLocal<Cell<u64>> = unsafe { BackendLocal::new(Cell::new(0)) };
+
+/// A bit for each relation whose feeds this session reads; others can have the same one.
+// SAFETY: as above.
+static SOURCES: BackendLocal<[Cell<u64>; 16]> = unsafe { BackendLocal::new([const { Cell::new(0) }; 16]) };
+
+/// The functions by which it reads them, and how a cache knows them.
+// SAFETY: as above.
+static FUNCTIONS: BackendLocal<[Cell<(Oid, u32)>; 4]> =
+    unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, 0)) }; 4]) };
+
+/// Called when the library is preloaded: from then on, each process notices such changes. PostgreSQL has room for few callbacks, and ends the
+/// process that finds none: the server's start, rather than a session that has used another extension before.
+pub(crate) fn register() {
+    let subscribed = SysCacheIdentifier::SUBSCRIPTIONRELMAP as c_int;
+    // SAFETY: the library stays loaded.
+    unsafe {
+        pg_sys::CacheRegisterSyscacheCallback(subscribed, Some(subscription_changed), Datum::null());
+        pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
+    }
+    CHANGES.set(1);
+}
+
+/// A number that is another one when something has changed, if anything tells it.
+pub(super) fn changes() -> Option<u64> {
+    Some(CHANGES.get()).filter(|&changes| changes > 0)
+}
+
+fn bit(relation: Oid) -> (&'static Cell<u64>, u64) {
+    let number = relation.to_u32() as usize;
+    (&SOURCES[number / 64 % SOURCES.len()], 1 << (number % 64))
+}
+
+/// Has kept plans of statements that call this function be made from their texts again when this relation changes, as they are if they
+/// name it: PostgreSQL does not look at the row type of a function, so a new column would be left out, and its values count as read.
+///
+/// # Safety
+/// As for the functions of [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn follow(relation: Oid, function: Oid) {
+    let (cell, bit) = bit(relation);
+    cell.set(cell.get() | bit);
+    if FUNCTIONS.iter().all(|known| known.get().0 != function) {
+        let none = Datum::null();
+        // SAFETY: a look-up by OID.
+        let hash = unsafe {
+            raw::GetSysCacheHashValue(SysCacheIdentifier::PROCOID as c_int, function.into(), none, none, none)
+        };
+        // There are two of them, and others once the extension was created again.
+        let free = FUNCTIONS.iter().find(|known| known.get().0 == Oid::INVALID);
+        free.unwrap_or(&FUNCTIONS[function.to_u32() as usize % FUNCTIONS.len()]).set((function, hash));
+    }
+}
+
+unsafe extern "C-unwind" fn subscription_changed(_: Datum, _: c_int, _: u32) {
+    CHANGES.set(CHANGES.get() + 1);
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe extern "C-unwind" fn relation_changed(_: Datum, relation: Oid) {
+    CHANGES.set(CHANGES.get() + 1);
+    let (cell, bit) = bit(relation);
+    if relation == Oid::INVALID || cell.get() & bit > 0 {
+        for (_, hash) in FUNCTIONS.iter().map(Cell::get).filter(|&(function, _)| function != Oid::INVALID) {
+            // SAFETY: PostgreSQL's own callbacks, which mark plans and read nothing.
+            unsafe { raw::CallSyscacheCallbacks(SysCacheIdentifier::PROCOID as c_int, hash) };
+        }
+    }
+}

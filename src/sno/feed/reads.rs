@@ -1,0 +1,92 @@
+//! The statement that reads a feed: it may do so once, and what it has read must not outlive its move of the feed.
+
+use std::{cell::Cell, ffi::c_void, ptr};
+
+use pgrx::pg_sys::{self, EState, FunctionCallInfo, MemoryContextCallback, ReturnSetInfo};
+
+use crate::pg::{backend_local::BackendLocal, errors::guard, raw};
+
+/// A statement under way and a feed that it has read.
+struct Read {
+    end: MemoryContextCallback,
+    statement: *const EState,
+    feed: u64,
+    next: *mut Read,
+}
+
+// SAFETY: for functions, which SQL calls.
+static READS: BackendLocal<Cell<*mut Read>> = unsafe { BackendLocal::new(Cell::new(ptr::null_mut())) };
+
+/// Whether the statement of a call reads a feed for the first time. If it was read before without rows, the feed has not moved, but there
+/// can be some by now: those who read them then would not know what the first ones did without them.
+///
+/// # Safety
+/// A call for a set, and as for the functions of [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn is_first_read(call: FunctionCallInfo, feed: u64) -> bool {
+    // SAFETY: what is allocated here lives as long as the statement, whose end takes it out of the list.
+    unsafe {
+        let statement = (*(*(*call).resultinfo.cast::<ReturnSetInfo>()).econtext).ecxt_estate;
+        if statement.is_null() {
+            return true;
+        }
+        let mut read = READS.get();
+        while let Some(known) = read.as_ref() {
+            if known.statement == statement.cast_const() && known.feed == feed {
+                return false;
+            }
+            read = known.next;
+        }
+        let memory = (*statement).es_query_cxt;
+        let read = raw::MemoryContextAlloc(memory, size_of::<Read>()).cast::<Read>();
+        let end = MemoryContextCallback { func: Some(forget), arg: read.cast(), next: ptr::null_mut() };
+        read.write(Read { end, statement, feed, next: READS.replace(read) });
+        raw::MemoryContextRegisterResetCallback(memory, &raw mut (*read).end);
+        true
+    }
+}
+
+unsafe extern "C-unwind" fn forget(read: *mut c_void) {
+    let read = read.cast::<Read>();
+    // SAFETY: PostgreSQL's call, before it frees the memory. What is in the list is there.
+    unsafe {
+        if READS.get() == read {
+            READS.set((*read).next);
+            return;
+        }
+        let mut before = READS.get();
+        while let Some(known) = before.as_mut() {
+            if known.next == read {
+                known.next = (*read).next;
+            }
+            before = known.next;
+        }
+    }
+}
+
+/// Called when the running statement has rows of a feed that it has moved. If a cursor from before this subtransaction was fetched from for the
+/// first time, it would have its rows still when the subtransaction was rolled back, and with it the move: they would come again. So from
+/// now on the cursor is one of this subtransaction.
+///
+/// # Safety
+/// Called in a transaction, outside of guards.
+pub(super) unsafe fn keep_cursor_from_outliving_move() {
+    // SAFETY: the portal that runs. What PostgreSQL does, in the other direction, when a subtransaction is committed.
+    unsafe {
+        let now = pg_sys::GetCurrentSubTransactionId();
+        if let Some(cursor) = pg_sys::ActivePortal.as_mut()
+            && cursor.createSubid < now
+            // Otherwise the subtransaction ends before the cursor has got rows.
+            && cursor.activeSubid == now
+        {
+            cursor.createSubid = now;
+            cursor.createLevel = pg_sys::GetCurrentTransactionNestLevel();
+            if !cursor.resowner.is_null() {
+                guard(|| {
+                    pg_sys::ResourceOwnerNewParent(cursor.resowner, pg_sys::CurTransactionResourceOwner);
+                    Ok(())
+                });
+            }
+        }
+    }
+}
