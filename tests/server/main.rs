@@ -47,6 +47,7 @@ mod robustness;
 mod row_function;
 mod runbook;
 mod schemas;
+mod seams;
 mod settings;
 mod shapes;
 mod timing;
@@ -105,5 +106,21 @@ fn meanwhile<T: Send>(server: &Server, work: impl FnOnce() -> T + Send, other: i
         });
         other();
         waiting.join().unwrap()
+    })
+}
+
+/// Does some work up to a point of the library (`pg::wait::point`), then something else, which does not come there; what the work returned.
+#[track_caller]
+fn at_point<T: Send>(
+    server: &Server,
+    point: &str,
+    work: impl FnOnce() -> T + Send,
+    other: impl FnOnce(),
+) -> T {
+    let mut holder = server.connect();
+    holder.run(&format!("SELECT pg_advisory_lock(hashtextextended('{point}', 0))"));
+    meanwhile(server, work, || {
+        other();
+        drop(holder);
     })
 }

@@ -2,10 +2,12 @@
 //! load is in `../../faults/feeds.rs`.
 
 mod batches;
+mod catalogs;
 mod dumps;
 mod failures;
 mod peeks;
 mod plans;
+mod programs;
 mod reading;
 mod refusals;
 mod rights;

@@ -1,0 +1,309 @@
+//! Programs of clients at random, against a model of what counts as read: what was returned, unless its savepoint or its transaction was rolled
+//! back or its connection lost. In the end each row has come once. `SNO_PROGRAMS` says how many programs there are; one that fails becomes
+//! the shortest that does.
+
+use std::collections::BTreeMap;
+use std::env;
+
+use sno_tests::postgres::{Client, Error, SimpleQueryMessage::Row};
+use sno_tests::{Random, Server, Sql as _};
+
+const SETUP: &str = "
+    CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n serial); CREATE ROLE member; GRANT postgres TO member;
+    CREATE TABLE copy (id sno, n integer); SELECT sno_create_feed('feed', 'items', margin => '0');
+    CREATE VIEW next AS SELECT * FROM sno_feed('feed', NULL::items, 2);
+    CREATE FUNCTION loop() RETURNS SETOF items LANGUAGE plpgsql AS $$ DECLARE r items; BEGIN
+        FOR r IN SELECT * FROM sno_feed('feed', NULL::items, 2) LOOP RETURN NEXT r; END LOOP;
+        FOR r IN SELECT * FROM sno_feed('feed', NULL::items, 1) LOOP RETURN NEXT r; END LOOP; END $$;
+    CREATE FUNCTION caught() RETURNS SETOF items LANGUAGE plpgsql AS $$ BEGIN
+        BEGIN INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2); RAISE 'caught'; EXCEPTION WHEN raise_exception THEN END;
+        RETURN QUERY SELECT * FROM sno_feed('feed', NULL::items, 1); END $$;";
+
+/// What a client does; before it, another one writes a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    /// A statement that changes nothing about what was read.
+    Run(&'static str),
+    /// One that returns rows, which have been read.
+    Read(&'static str),
+    Declare,
+    /// The first of a cursor's rows; the others before the transaction ends.
+    Fetch,
+    Peek(u8),
+    /// Up to the last that was peeked at, or one before it.
+    Advance(bool),
+    Begin,
+    Commit,
+    Rollback,
+    Savepoint,
+    RollbackTo,
+    Release,
+    /// The connection is lost.
+    Lose,
+    /// A row whose transaction stays open, and its end.
+    Write,
+}
+
+const STEPS: [Step; 39] = [
+    Step::Read("SELECT * FROM sno_feed('feed', NULL::items, 2)"),
+    Step::Read("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 3) RETURNING *"),
+    Step::Read("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items) RETURNING *"),
+    Step::Read(
+        "WITH r AS (SELECT * FROM sno_feed('feed', NULL::items, 1)), i AS (INSERT INTO copy TABLE r) TABLE r",
+    ),
+    Step::Read("INSERT INTO copy TABLE next RETURNING *"),
+    Step::Read("EXECUTE read"),
+    Step::Read("EXECUTE read"),
+    Step::Read("SELECT * FROM loop()"),
+    Step::Read("SELECT * FROM caught()"),
+    Step::Read(
+        "INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 1) UNION ALL SELECT * FROM sno_feed('feed', NULL::items, 1) RETURNING *",
+    ),
+    Step::Read(
+        "INSERT INTO copy SELECT id, n + 0 / (n % 5) FROM sno_feed('feed', NULL::items, 2) RETURNING *",
+    ),
+    Step::Run("EXPLAIN INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items)"),
+    Step::Run("PREPARE read AS INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING *"),
+    Step::Run("DISCARD PLANS"),
+    Step::Run("SET ROLE member"),
+    Step::Run("RESET ROLE"),
+    Step::Run("SELECT 1 / 0"),
+    Step::Run("SELECT * FROM sno_peek_feed('feed', NULL::items)"),
+    Step::Declare,
+    Step::Fetch,
+    Step::Fetch,
+    Step::Peek(1),
+    Step::Peek(2),
+    Step::Peek(100),
+    Step::Advance(true),
+    Step::Advance(true),
+    Step::Advance(false),
+    Step::Begin,
+    Step::Begin,
+    Step::Begin,
+    Step::Commit,
+    Step::Commit,
+    Step::Rollback,
+    Step::Savepoint,
+    Step::Savepoint,
+    Step::RollbackTo,
+    Step::Release,
+    Step::Lose,
+    Step::Write,
+];
+
+/// A client: its transaction, as what was read in it and in each of its savepoints; what it has peeked at, by IDs; and its cursor, with the
+/// savepoint in which it was declared, and later the one in which it was first fetched from.
+struct Session<'a> {
+    server: &'a Server,
+    client: Client,
+    transaction: String,
+    read: Vec<Vec<String>>,
+    peeked: BTreeMap<String, String>,
+    cursor: Option<usize>,
+    is_fetched: bool,
+}
+
+type Rows = Vec<(String, String)>;
+
+fn rows(client: &mut Client, sql: &str) -> Result<Rows, Error> {
+    let messages = client.simple_query(sql)?;
+    let value =
+        |row: &sno_tests::postgres::SimpleQueryRow, column| row.get(column).unwrap_or_default().to_owned();
+    Ok(messages
+        .iter()
+        .filter_map(
+            |message| if let Row(row) = message { Some((value(row, 0), value(row, 1))) } else { None },
+        )
+        .collect())
+}
+
+impl<'a> Session<'a> {
+    fn new(server: &'a Server) -> Self {
+        let mut client = server.connect();
+        client.run("SET lock_timeout = '3ms'");
+        let (transaction, read, peeked) = (String::new(), vec![Vec::new()], BTreeMap::new());
+        Self { server, client, transaction, read, peeked, cursor: None, is_fetched: false }
+    }
+
+    fn is_in_block(&self) -> bool {
+        self.read.len() > 1
+    }
+
+    /// Notes what was read: in a transaction that goes on, or for good.
+    fn note(&mut self, rows: Rows, done: &mut Vec<String>) {
+        let read = rows.into_iter().map(|(_, n)| n);
+        if self.is_in_block() { self.read.last_mut().unwrap().extend(read) } else { done.extend(read) }
+    }
+
+    fn fetch(&mut self, count: &str) {
+        if self.cursor.is_some()
+            && let Ok(rows) = rows(&mut self.client, &format!("FETCH {count} FROM k"))
+        {
+            if !self.is_fetched {
+                (self.cursor, self.is_fetched) = (Some(self.read.len() - 1), true);
+            }
+            let level = self.cursor.unwrap_or_default();
+            self.read[level].extend(rows.into_iter().map(|(_, n)| n));
+        }
+    }
+
+    fn end(&mut self, command: &str, done: &mut Vec<String>) {
+        self.fetch("ALL");
+        let _ = self.client.batch_execute(command);
+        // A transaction that has failed is rolled back.
+        let status = format!("SELECT pg_xact_status('{}') = 'committed'", self.transaction);
+        if self.client.one(&status) {
+            done.extend(self.read.drain(..).flatten());
+        }
+        (self.read, self.cursor) = (vec![Vec::new()], None);
+        self.peeked.clear();
+    }
+
+    fn step(&mut self, step: Step, done: &mut Vec<String>) {
+        let depth = self.read.len();
+        match step {
+            Step::Run(sql) => drop(self.client.simple_query(sql)),
+            Step::Read(sql) => {
+                if let Ok(rows) = rows(&mut self.client, sql) {
+                    self.note(rows, done);
+                }
+            }
+            Step::Fetch if self.is_in_block() => {
+                self.fetch("1");
+            }
+            Step::Declare if self.is_in_block() && self.cursor.is_none() => {
+                let declare = "DECLARE k CURSOR FOR SELECT * FROM sno_feed('feed', NULL::items, 3)";
+                if self.client.batch_execute(declare).is_ok() {
+                    self.cursor = Some(depth - 1);
+                    self.is_fetched = false;
+                }
+            }
+            Step::Peek(size) => {
+                let sql = format!("SELECT * FROM sno_peek_feed('feed', NULL::items, {size})");
+                if let Ok(rows) = rows(&mut self.client, &sql) {
+                    self.peeked.extend(rows);
+                }
+            }
+            Step::Advance(is_last) => self.advance(is_last, done),
+            Step::Begin if !self.is_in_block() => {
+                self.client.run("BEGIN");
+                self.transaction = self.client.one("SELECT pg_current_xact_id()::text");
+                self.read.push(Vec::new());
+                self.peeked.clear();
+            }
+            Step::Commit if self.is_in_block() => self.end("COMMIT", done),
+            Step::Rollback if self.is_in_block() => self.end("ROLLBACK", done),
+            Step::Savepoint
+                if self.is_in_block()
+                    && depth < 5
+                    && self.client.batch_execute(&format!("SAVEPOINT s{depth}")).is_ok() =>
+            {
+                self.read.push(Vec::new());
+            }
+            Step::RollbackTo if depth > 2 => {
+                self.client.run(&format!("ROLLBACK TO s{}", depth - 1));
+                self.read.last_mut().unwrap().clear();
+                self.cursor = self.cursor.filter(|&level| level < depth - 1);
+            }
+            Step::Release
+                if depth > 2 && self.client.batch_execute(&format!("RELEASE s{}", depth - 1)).is_ok() =>
+            {
+                let read = self.read.pop().unwrap();
+                self.read.last_mut().unwrap().extend(read);
+                self.cursor = self.cursor.map(|level| level.min(depth - 2));
+            }
+            Step::Lose => *self = Self::new(self.server),
+            _ => (),
+        }
+    }
+
+    fn advance(&mut self, is_last: bool, done: &mut Vec<String>) {
+        let Some(upto) = self.peeked.keys().rev().nth(usize::from(!is_last)).cloned() else { return };
+        let from = "SELECT coalesce(position::text, ''), '' FROM sno_feeds WHERE feed = 'feed'";
+        let Ok(position) = rows(&mut self.client, from) else { return };
+        if rows(&mut self.client, &format!("SELECT sno_advance_feed('feed', '{upto}'), ''"))
+            .is_ok_and(|is_new| is_new[0].0 == "t")
+        {
+            let read = self.peeked.iter().filter(|(id, _)| **id > position[0].0 && **id <= upto);
+            self.note(read.map(|(id, n)| (id.clone(), n.clone())).collect(), done);
+        }
+    }
+}
+
+/// Runs a program, and then reads what is left. The rows that came not at all or more than once.
+fn wrong(server: &Server, program: &[(usize, Step)]) -> Vec<String> {
+    let mut writer = server.connect();
+    let mut late = server.connect();
+    writer.run("TRUNCATE items, copy RESTART IDENTITY; SELECT sno_seek_feed('feed', '-infinity')");
+    let (mut sessions, mut done) = ([0, 1].map(|_| Session::new(server)), Vec::new());
+    sessions[0]
+        .client
+        .run("PREPARE read AS INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING *");
+    let mut is_open = false;
+    for &(number, step) in program {
+        writer.run("INSERT INTO items DEFAULT VALUES");
+        server.advance_clock(0.005);
+        match step {
+            Step::Write => {
+                late.run(if is_open { "COMMIT" } else { "BEGIN; INSERT INTO items DEFAULT VALUES" });
+                is_open = !is_open;
+            }
+            _ => sessions[number].step(step, &mut done),
+        }
+    }
+    if is_open {
+        late.run("COMMIT");
+    }
+    drop(sessions);
+    server.advance_clock(0.005);
+    writer.run("SET lock_timeout = '10 s'");
+    loop {
+        let left =
+            rows(&mut writer, "INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items) RETURNING *")
+                .unwrap();
+        if left.is_empty() {
+            break;
+        }
+        done.extend(left.into_iter().map(|(_, n)| n));
+    }
+    let mut all: Vec<String> =
+        rows(&mut writer, "SELECT n, n FROM items").unwrap().into_iter().map(|(_, n)| n).collect();
+    let mut wrong = Vec::new();
+    for n in done {
+        match all.iter().position(|other| *other == n) {
+            Some(place) => drop(all.swap_remove(place)),
+            None => wrong.push(format!("{n} twice")),
+        }
+    }
+    wrong.extend(all.into_iter().map(|n| format!("{n} lost")));
+    wrong
+}
+
+#[test]
+fn programs_of_clients() {
+    let count = env::var("SNO_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let server = Server::builder().faketime(true).conf("max_connections", "20").start();
+    server.run(SETUP);
+    let mut random = Random::seeded();
+    for _ in 0..count {
+        let length = 5 + random.below(30);
+        let mut program: Vec<_> = (0..length).map(|_| (random.below(2), random.one_of(&STEPS))).collect();
+        let mut found = wrong(&server, &program);
+        if found.is_empty() {
+            continue;
+        }
+        let mut place = 0;
+        while place < program.len() {
+            let mut shorter = program.clone();
+            shorter.remove(place);
+            let still = wrong(&server, &shorter);
+            if still.is_empty() {
+                place += 1;
+            } else {
+                (program, found) = (shorter, still);
+            }
+        }
+        panic!("{found:?} after {program:#?}");
+    }
+}
