@@ -43,6 +43,8 @@ def consume(feed, source, key: 'id', batch: 100, attempts: 5, pass: nil, stop: -
       begin
         if failing && (!is_transient || state(error) == '57014')
           connection.exec('ROLLBACK')
+          # An error that the block has hidden was in one of the rows before.
+          failing[0] = rows[0][key] if state(error) == '25P02'
           fail_feed = 'SELECT sno_fail_feed($1, $2, $3, $4, source => $5::regclass)'
           tries = connection.exec_params(fail_feed, [feed, failing[0], error.message, failing[1], source]).getvalue(0, 0).to_i
           warn "feed #{feed}: failure #{tries} at #{failing[0]}: #{error.message}"

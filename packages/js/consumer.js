@@ -13,6 +13,7 @@ const SERVER = `SELECT format('as role "%s" in database "%s" of the server at %s
     coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))`
 // How many seconds an answer may take: a statement beyond the length of a wait; after the stop signal.
 const [PATIENCE, PATIENCE_AFTER_STOP] = [10, 5]
+const HIDDEN = 'the handler went on after an error of the server'
 const STOPPED = new Error('the consumer was stopped')
 const SILENT = Object.assign(new Error('the server does not answer'), { code: '08006' })
 
@@ -202,6 +203,8 @@ class Consumer {
           this.session.lost = true
           throw error
         }
+        // It was in one of the rows before.
+        if (error?.code === '25P02' && !this.autocommit) throw new Failed(new Error(HIDDEN), keys[0], last)
         throw new Failed(error, first, last)
       }
       done = last
@@ -241,8 +244,7 @@ class Consumer {
     } catch (error) {
       if (!done || this.autocommit || error === STOPPED || error instanceof Final || this.session.lost || isTransient(error)) throw error
       // It is one of these rows, for example by a constraint that is deferred.
-      const cause = error.code === '25P02' ? new Error('the handler went on after an error of the server') : error
-      throw new Failed(cause, this.batch.keys[0], done)
+      throw new Failed(error.code === '25P02' ? new Error(HIDDEN) : error, this.batch.keys[0], done)
     }
   }
 

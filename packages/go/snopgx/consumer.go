@@ -101,6 +101,8 @@ type failed struct {
 
 func (e *failed) Error() string { return e.cause.Error() }
 
+var errHidden = errors.New("the handler went on after an error of the server")
+
 // lost is an error of the handler that came with its connection or transaction, and not because of the row.
 type lost struct{ error }
 
@@ -267,24 +269,23 @@ func (c *consumer[T]) handle(ctx context.Context, tx Tx) (done string, err error
 		if ctx.Err() != nil && done != first {
 			break
 		}
-		var poison error
-		if first == last && first == c.poison {
-			poison = c.poisonCause
-		}
-		if poison != nil && c.OnPoison == nil {
-			if done != "" {
-				break
-			}
-			return "", &final{poison}
+		isPoison := first == last && first == c.poison
+		if isPoison && c.OnPoison == nil && done != "" {
+			break
+		} else if isPoison && c.OnPoison == nil {
+			return "", &final{c.poisonCause}
 		}
 		if c.Autocommit && done != "" && done != first {
 			if err = c.exec(ctx, false, advance, c.feed, done, c.source); err != nil {
 				return "", err
 			}
 		}
-		cause := c.call(context.WithoutCancel(ctx), tx, c.rows[index:index+count], poison)
+		cause := c.call(context.WithoutCancel(ctx), tx, c.rows[index:index+count], isPoison)
 		if cause != nil && c.isTransient(cause) && (state(cause) != "57014" || c.conn.IsClosed()) {
 			return "", &lost{cause}
+		} else if cause != nil && state(cause) == "25P02" && !c.Autocommit {
+			// It was in one of the rows before.
+			return "", &failed{errHidden, c.rows[0].key, last}
 		} else if cause != nil {
 			return "", &failed{cause, first, last}
 		}
@@ -296,19 +297,19 @@ func (c *consumer[T]) handle(ctx context.Context, tx Tx) (done string, err error
 	return done, err
 }
 
-func (c *consumer[T]) call(ctx context.Context, tx Tx, rows []row, poison error) error {
+func (c *consumer[T]) call(ctx context.Context, tx Tx, rows []row, isPoison bool) error {
 	values := make([]T, len(rows))
 	for number, row := range rows {
 		var err error
-		if values[number], err = c.scan(row); err != nil && poison == nil {
+		if values[number], err = c.scan(row); err != nil && !isPoison {
 			return &Unreadable{row.key, row.sent(), err}
 		}
 	}
-	if poison == nil {
+	if !isPoison {
 		return c.handler(ctx, tx, values)
 	}
 	for _, value := range values {
-		if err := c.OnPoison(ctx, tx, value, poison); err != nil {
+		if err := c.OnPoison(ctx, tx, value, c.poisonCause); err != nil {
 			return err
 		}
 	}
@@ -332,7 +333,7 @@ func (c *consumer[T]) acknowledge(ctx context.Context, open pgx.Tx, done string)
 		return err
 	}
 	if state(err) == "25P02" || errors.Is(err, pgx.ErrTxCommitRollback) {
-		err = errors.New("the handler went on after an error of the server")
+		err = errHidden
 	}
 	// It is one of these rows, for example by a constraint that is deferred.
 	return &failed{err, c.rows[0].key, done}

@@ -33,6 +33,7 @@ _WAIT = """CALL sno_wait_feed(%s, least(%s::interval, 0.8 * nullif(current_setti
     0.8 * nullif(current_setting('transaction_timeout', true)::interval, '0')), source => %s::regclass)"""
 _SERVER = """SELECT format('as role "%%s" in database "%%s" of the server at %%s, port %%s', current_user, current_database(),
     coalesce(host(inet_server_addr()), 'a socket'), current_setting('port'))"""
+_HIDDEN = "the handler went on after an error of the server"
 # How many seconds an answer may take: a statement beyond the length of a wait; after the stop signal.
 _PATIENCE, _PATIENCE_AFTER_STOP = 10.0, 5.0
 
@@ -232,6 +233,9 @@ class _Consumer:
                 state = getattr(error, "sqlstate", None) or ""
                 if self.connection.closed or state != "57014" and state.startswith(tuple(_AGAIN.split())):
                     raise _Lost(error) from error
+                if state == "25P02" and not self.autocommit:
+                    # It was in one of the rows before.
+                    raise _Failed(RuntimeError(_HIDDEN), keys[0], keys[rows[-1]]) from error
                 raise _Failed(error, keys[first], keys[rows[-1]]) from error
             done = keys[rows[-1]]
         if done is None and self._is_stopped():
@@ -267,8 +271,7 @@ class _Consumer:
             if done is None or self.autocommit or _is_transient(error):
                 raise
             # It is one of these rows, for example by a constraint that is deferred.
-            is_hidden = _state(error) == "25P02"
-            raise _Failed(RuntimeError("the handler went on after an error of the server") if is_hidden else error, self.keys[0], done) from error
+            raise _Failed(RuntimeError(_HIDDEN) if _state(error) == "25P02" else error, self.keys[0], done) from error
 
     async def _fail(self, failed: _Failed) -> None:
         """Has the server count a failure, and remembers what has failed too often."""

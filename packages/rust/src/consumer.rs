@@ -28,6 +28,7 @@ const SERVER: &str = r#"SELECT format('as role "%s" in database "%s" of the serv
 /// How long an answer may take: a statement beyond the length of a wait; after the stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_AFTER_STOP: Duration = Duration::from_secs(5);
+const HIDDEN: &str = "the handler went on after an error of the server";
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
@@ -271,8 +272,8 @@ impl<T: Tls, H: AsyncFnMut(&Client, &[Row]) -> Result<(), Error>> Consumer<'_, T
     /// Calls the handler for the rows, and returns the last key that is done.
     async fn handle(&mut self, client: &Client, rows: &[Row], keys: &[Sno]) -> Result<Option<Sno>, Trouble> {
         let (mut done, count) = (None, if self.is_batches { rows.len().max(1) } else { 1 });
-        for (rows, keys) in rows.chunks(count).zip(keys.chunks(count)) {
-            let [first, last] = [keys[0], keys[keys.len() - 1]];
+        for (rows, part) in rows.chunks(count).zip(keys.chunks(count)) {
+            let [first, last] = [part[0], part[part.len() - 1]];
             // The rest is for the next consumer. The rows of one key, of which a view can have several, belong together.
             if *self.stop.borrow() && done != Some(first) {
                 break;
@@ -291,6 +292,10 @@ impl<T: Tls, H: AsyncFnMut(&Client, &[Row]) -> Result<(), Error>> Consumer<'_, T
                 let state = state(&*error);
                 if client.is_closed() || is_listed(state) && state != "57014" {
                     return Err(Trouble::Lost(error));
+                }
+                if state == "25P02" && !self.options.autocommit {
+                    // It was in one of the rows before.
+                    return Err(Trouble::Failed(HIDDEN.into(), [keys[0], last]));
                 }
                 return Err(Trouble::Failed(error, [first, last]));
             }
@@ -335,7 +340,7 @@ impl<T: Tls, H: AsyncFnMut(&Client, &[Row]) -> Result<(), Error>> Consumer<'_, T
             {
                 let error = match state(&error) {
                     "25P01" => return Err(Trouble::Final("the handler ended the transaction".into())),
-                    "25P02" => "the handler went on after an error of the server".into(),
+                    "25P02" => HIDDEN.into(),
                     _ => error.into(),
                 };
                 // It is one of these rows, for example by a constraint that is deferred.
