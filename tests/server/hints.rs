@@ -28,7 +28,7 @@ const SAVES: [&str; 5] = [
 /// Nothing is destroyed by these.
 const HARMLESS: [&str; 4] = [
     // Of two feeds of one name, by their owner.
-    "Use SET ROLE to select one, or drop one by sno_drop_feed(feed, owner).",
+    "Use SET ROLE, or the argument source, to select one, or drop one by sno_drop_feed(feed, owner).",
     // Who may do it.
     "Who owns its source, a table below it, or the extension can also drop it.",
     // A function of Citus'.
