@@ -9,10 +9,10 @@ export PG PG_CONFIG DESTDIR STRIP SOURCE TO CITUS PG_HINT_PLAN TIMESCALEDB REPOS
 .PHONY: $(shell sed -n 's/^\([a-z0-9 -]*\):.*\#\#.*/\1/p' $(MAKEFILE_LIST))
 
 ## Use
-all: ## build the extensions
-	@dev/build
+all: ## build the extensions and the command-line program
+	@dev/build --program
 
-install: ## install the extensions into the server of PG_CONFIG (below DESTDIR; STRIP=1 drops the symbols)
+install: ## install the extensions and the program into the server of PG_CONFIG (below DESTDIR; STRIP=1 drops the symbols)
 	@dev/install
 
 uninstall: ## remove the extensions from that server

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Parser};
 use jiff::Timestamp;
+use sno_cli::moving;
 use sno_core::{Generator, Prefix, SequenceRange, Sno, mask::Key};
 
 /// The environment variable with the key.
@@ -86,6 +87,10 @@ enum Command {
         #[arg(value_name = "MASKED")]
         masked: Vec<String>,
     },
+    /// Moves the keys of tables to sno, or back, while the tables are in use
+    ///
+    /// The steps are columns, fill, indexes, switch and end. Until end, undo goes back.
+    Move(moving::Move),
 }
 
 #[derive(Args)]
@@ -147,6 +152,7 @@ fn run(command: Command) -> io::Result<bool> {
             let unmask = |text: &str| key.unmask(text.as_bytes(), options.context.as_bytes());
             for_each(&masked, |text| Ok(unmask(text).map_err(|error| error.to_string())?.to_string()))
         }
+        Command::Move(what) => moving::run(&what, &mut io::stdout().lock()).map_err(io::Error::other),
     }
 }
 

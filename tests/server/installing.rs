@@ -47,9 +47,11 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
     let destination = tempfile::tempdir().unwrap();
     make("install", destination.path());
     let (modules, extensions) = (folder("--pkglibdir"), folder("--sharedir") + "/extension");
+    let program = folder("--bindir") + "/sno";
     let now = env!("CARGO_PKG_VERSION");
     let installed = files(destination.path());
     for file in [
+        program.clone(),
         format!("{modules}/sno.so"),
         format!("{extensions}/sno.control"),
         format!("{extensions}/sno--{now}.sql"),
@@ -59,10 +61,10 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
         assert!(installed.contains(&file), "{file} is not among {installed:?}");
     }
     for file in &installed {
-        assert!(file.starts_with(&modules) || file.starts_with(&extensions), "{file}");
+        assert!(file == &program || file.starts_with(&modules) || file.starts_with(&extensions), "{file}");
         let path = PathBuf::from(format!("{}{file}", destination.path().display()));
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, if file.ends_with(".so") { 0o755 } else { 0o644 }, "{file}");
+        assert_eq!(mode, if file == &program || file.ends_with(".so") { 0o755 } else { 0o644 }, "{file}");
     }
     make("uninstall", destination.path());
     assert_eq!(files(destination.path()), [""; 0]);

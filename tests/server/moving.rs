@@ -1,25 +1,39 @@
-//! `sql/moving.sql`, which says what moving the keys of a database will meet, and writes the steps of `docs/moving.md` there and back: these
-//! are taken while applications insert, update and delete, also rows that were there before.
+//! `sno move`, which says what moving the keys of a database will meet, and takes the steps of `docs/moving.md` there and back, while
+//! applications insert, update and delete, also rows that were there before.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use sno_cli::moving;
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, Stop, major_version, sql_file, text};
+use sno_tests::{Random, Server, Sql as _, Stop, sql_file, text};
 
 /// A schema that has each thing once.
 const ALL: &str = include_str!("moving/all.sql");
 
 /// What the DBA says of it.
-const SAID: &str = r#"
-\set references 'notes.subject_id orders.id subject_type = ''Order''\nnotes.subject_id customers.id subject_type = ''Customer''\nnotes.order_ids orders.id\nnotes.author customers.id\npayments.customer_id customers.id\n"item notes"."item no" "line item"."key no"'
-\set times 'tags greatest("createdAt", ''2010-01-01'')'
-\set functions 'current_account()'
-"#;
+const SAID: [&str; 16] = [
+    "--reference",
+    "notes.subject_id orders.id subject_type = 'Order'",
+    "--reference",
+    "notes.subject_id customers.id subject_type = 'Customer'",
+    "--reference",
+    "notes.order_ids orders.id",
+    "--reference",
+    "notes.author customers.id",
+    "--reference",
+    "payments.customer_id customers.id",
+    "--reference",
+    "\"item notes\".\"item no\" \"line item\".\"key no\"",
+    "--time",
+    "tags greatest(\"createdAt\", '2010-01-01')",
+    "--function",
+    "current_account()",
+];
 
 /// The names of what a row refers to, as it has them, and as its keys say.
 const REFERENCES: [&str; 17] = [
@@ -45,52 +59,51 @@ const REFERENCES: [&str; 17] = [
      UNION ALL SELECT m.of, e.of FROM event_marks m LEFT JOIN events e ON (id, created_at) = (event_id, event_time)",
 ];
 
-/// The parts of `sql/moving.sql` as one stream.
-fn program() -> String {
-    let parts: Vec<_> = sql_file("moving.sql")
-        .lines()
-        .filter_map(|line| Some(sql_file(line.strip_prefix("\\ir ")?)))
-        .collect();
-    assert_eq!(parts.len(), 6);
-    parts.concat()
+/// Says `sno move` and these words. What it printed, or its error.
+fn try_moving(server: &Server, user: &str, words: &[&str]) -> Result<String, String> {
+    let connection = server.connection_string().replace("user=postgres", &format!("user={user}"));
+    let words: Vec<_> = ["-d", &connection].iter().chain(words).copied().collect();
+    let mut out = Vec::new();
+    let what = moving::parse(words).map_err(|error| error.to_string())?;
+    let result = moving::run(&what, &mut out).map_err(|error| error.to_string());
+    result.map(|_| String::from_utf8(out).unwrap())
 }
 
-/// Writes the steps into a folder of this server.
 #[track_caller]
-fn write_steps(server: &Server, settings: &str) -> PathBuf {
-    let folder = server.socket_folder().join("steps");
-    let _ = fs::remove_dir_all(&folder);
-    let output =
-        crate::docs::psql(server, &format!("{settings}\n\\set write '{}'\n{}", folder.display(), program()));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && errors.is_empty(), "{errors}");
-    let found: BTreeSet<_> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    let expected = ["1_columns", "2_fill", "3_indexes", "4_check", "5_switch", "5u_undo", "6_end"]
-        .map(|name| format!("{name}.sql"));
-    assert_eq!(found, expected.into());
-    folder
+fn moving(server: &Server, words: &[&str]) -> String {
+    try_moving(server, "postgres", words).unwrap_or_else(|error| panic!("{words:?}: {error}"))
 }
 
-/// Takes a step; if it got no lock, or was chosen to end a deadlock, again, as it says itself. What it printed.
+/// Takes a step: `columns`, and so on, `verify` or `undo`. Rows that others have deleted meanwhile can be referred to.
 #[track_caller]
-fn take(server: &Server, folder: &Path, step: &str) -> String {
-    let sql = fs::read_to_string(folder.join(format!("{step}.sql"))).unwrap();
+fn take(server: &Server, step: &str, said: &[&str]) {
+    let words = match step {
+        "verify" | "undo" => vec![step],
+        "columns" => [&["run", step, "--dangling-to-null", "--no-map"], said].concat(),
+        _ => vec!["run", step],
+    };
+    for _ in 0..60 {
+        match try_moving(server, "postgres", &words) {
+            Ok(_) => return,
+            Err(error) => assert!(error.starts_with("40P01"), "{words:?}: {error}"),
+        }
+    }
+}
+
+/// The same by psql, from a file.
+#[track_caller]
+fn take_file(server: &Server, folder: &Path, step: &str) {
+    let file = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.to_string_lossy().contains(step)).unwrap();
+    let sql = fs::read_to_string(file).unwrap();
     for _ in 0..60 {
         let output = server.psql(&sql);
-        if output.status.success() {
-            return String::from_utf8(output.stdout).unwrap();
-        }
         let errors = String::from_utf8_lossy(&output.stderr);
-        let again = ["due to statement timeout", "deadlock detected", "rows are left"]
-            .iter()
-            .any(|what| errors.contains(what));
-        assert!(again, "{step}: {errors}");
-        if errors.contains("rows are left") {
-            take(server, folder, "2_fill");
+        if output.status.success() {
+            return;
         }
+        let again = ["due to statement timeout", "due to lock timeout", "deadlock detected"];
+        assert!(again.iter().any(|what| errors.contains(what)), "{step}: {errors}");
         thread::sleep(Duration::from_millis(20));
     }
     panic!("no lock: {step}");
@@ -188,7 +201,7 @@ fn dump(server: &Server) -> BTreeSet<String> {
             // What PostgreSQL shows of a domain and of varchar.
             .replace("(s.id)::text = (i.code)::text", "s.id = i.code")
             .replace("(b.\"key no\")::bigint = (a.\"key no\")::bigint", "b.\"key no\" = a.\"key no\"");
-        ["public.sno", "bigint", "uuid", "sno"]
+        ["\"public\".sno", "public.sno", "bigint", "uuid", "sno"]
             .iter()
             .fold(statement, |statement, name| statement.replace(name, "TYPE"))
     });
@@ -213,8 +226,7 @@ fn dump(server: &Server) -> BTreeSet<String> {
 
 /// Moves while others write, with these steps; each leaves the application working.
 #[track_caller]
-fn take_steps(server: &Server, run: &str, settings: &str, steps: &[&str]) {
-    let folder = write_steps(server, settings);
+fn take_steps(server: &Server, run: &str, steps: &[&str], take: impl Fn(&str)) {
     let (done, written) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         let writers: Vec<_> = (0..3)
@@ -227,7 +239,7 @@ fn take_steps(server: &Server, run: &str, settings: &str, steps: &[&str]) {
             .collect();
         let stop = Stop(&done);
         for step in steps {
-            take(server, &folder, step);
+            take(step);
             let before = written.load(Relaxed);
             for _ in 0..1000 {
                 thread::sleep(Duration::from_millis(10));
@@ -241,8 +253,15 @@ fn take_steps(server: &Server, run: &str, settings: &str, steps: &[&str]) {
         drop(stop);
     });
     references_are_right(server);
-    let own = text(&mut server.connect(), "SELECT count(*) FROM pg_class WHERE relname LIKE 'moving%'");
-    assert_eq!(own, "0");
+    nothing_is_left(server);
+}
+
+#[track_caller]
+fn nothing_is_left(server: &Server) {
+    let own =
+        "SELECT count(*) FROM (SELECT relname FROM pg_class UNION ALL SELECT proname FROM pg_proc) o(name)
+               WHERE name ~ '^sno_move_|_(moving|moved)$'";
+    assert_eq!(text(&mut server.connect(), own), "0");
 }
 
 /// Something of a schema that each of these tests moves.
@@ -273,29 +292,33 @@ fn rights_are_as_before(server: &Server) {
 #[track_caller]
 fn differs_in(server: &Server, before: &BTreeSet<String>) {
     let after = dump(server);
-    let different: Vec<_> = before.symmetric_difference(&after).collect();
-    assert!(different.is_empty(), "{different:#?}");
+    differs(before, &after);
     assert!(after.len() > 100, "{}", after.len());
 }
+
+#[track_caller]
+fn differs(before: &BTreeSet<String>, after: &BTreeSet<String>) {
+    let different: Vec<_> = before.symmetric_difference(after).collect();
+    assert!(different.is_empty(), "{different:#?}");
+}
+
+const STEPS: [&str; 5] = ["columns", "fill", "indexes", "switch", "end"];
 
 #[test]
 fn a_schema_with_everything_moves_there_and_back_while_it_is_written() {
     let server = start();
     let before = dump(&server);
+    // Undone at each point, and then to the end.
     let every = [
-        "1_columns",
-        "2_fill",
-        "3_indexes",
-        "4_check",
-        "5_switch",
-        "5u_undo",
-        "2_fill",
-        "3_indexes",
-        "4_check",
-        "5_switch",
-        "6_end",
+        &["columns", "undo", "columns", "fill", "undo", "columns", "fill", "indexes", "verify", "undo"][..],
+        &["columns", "fill", "indexes", "switch", "verify", "undo", "undo"],
+        &["columns", "fill", "indexes", "switch", "undo", "fill", "indexes", "switch", "end"],
     ];
-    take_steps(&server, "there", SAID, &every);
+    for steps in &every[..2] {
+        take_steps(&server, &format!("there {}", steps.len()), steps, |step| take(&server, step, &SAID));
+        differs_in(&server, &before);
+    }
+    take_steps(&server, "there", every[2], |step| take(&server, step, &SAID));
     differs_in(&server, &before);
     rights_are_as_before(&server);
     let mut client = server.connect();
@@ -304,22 +327,34 @@ fn a_schema_with_everything_moves_there_and_back_while_it_is_written() {
     assert_eq!(text(&mut client, wrong), "0");
     assert_eq!(text(&mut client, "SELECT count(*) FROM orders WHERE ref <> 'ORD-' || id::text"), "0");
     assert_eq!(text(&mut client, "SELECT pg_typeof(id) FROM orders LIMIT 1"), "public.sno");
-    take_steps(&server, "back", &format!("{SAID}\\set from sno"), &every);
+    let back = [&["--back"][..], &SAID].concat();
+    take_steps(&server, "back", every[2], |step| take(&server, step, &back));
     differs_in(&server, &before);
     rights_are_as_before(&server);
     assert_eq!(text(&mut client, "SELECT pg_typeof(id) FROM orders LIMIT 1"), "uuid");
     server.run("DROP EXTENSION sno");
 }
 
-/// To numbers, whose order is that of the IDs.
+/// To numbers, whose order is that of the IDs; by psql and the files.
 #[test]
 fn a_schema_with_everything_moves_to_bigint_while_it_is_written() {
     let server = start();
     let before = dump(&server);
-    let steps = ["1_columns", "2_fill", "3_indexes", "4_check", "5_switch", "6_end"];
-    take_steps(&server, "there", SAID, &steps);
+    let by_files = |run: &str, said: &[&str]| {
+        let before = dump(&server);
+        let folder = server.socket_folder().join(run);
+        let name = folder.to_str().unwrap().to_owned();
+        moving(&server, &[&["write", &name, "--dangling-to-null", "--no-map"], said].concat());
+        let steps = ["1_", "2_", "3_", "4_", "5_", "undo_switch", "undo_columns"];
+        take_steps(&server, &format!("{run} undone"), &steps, |step| take_file(&server, &folder, step));
+        differs_in(&server, &before);
+        take_steps(&server, run, &["1_", "2_", "3_", "4_", "5_", "4_", "6_"], |step| {
+            take_file(&server, &folder, step)
+        });
+    };
+    by_files("there", &SAID);
     server.run("CREATE TABLE public.kept AS SELECT name, id AS old FROM orders");
-    take_steps(&server, "back", &format!("{SAID}\\set from sno\n\\set to bigint"), &steps);
+    by_files("back", &[&["--back", "--to", "bigint"][..], &SAID].concat());
     let mut client = server.connect();
     assert_eq!(text(&mut client, "SELECT pg_typeof(id) FROM orders LIMIT 1"), "bigint");
     let wrong = "SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY old) AS last FROM orders JOIN kept USING (name)) o WHERE id <= last";
@@ -338,46 +373,79 @@ fn keys_of_the_sql_file_move_to_the_ids_that_they_are() {
          INSERT INTO orders (note) SELECT n FROM generate_series(1, 3000) n;
          UPDATE orders SET replaces = (SELECT o.id FROM orders o LIMIT 1); CREATE TABLE before AS TABLE orders",
     );
-    let steps = ["1_columns", "2_fill", "3_indexes", "4_check", "5_switch", "6_end"];
-    let folder = write_steps(&server, "\\set keys orders\n\\set value 'uuidv7_to_sno(id)'");
-    for step in steps {
-        take(&server, &folder, step);
+    for step in STEPS {
+        take(&server, step, &["--key", "orders", "--value", "uuidv7_to_sno(id)"]);
         server.run("INSERT INTO orders (note) VALUES ('new')");
     }
     let same = "SELECT count(*) FROM before b JOIN orders o ON o.id = uuidv7_to_sno(b.id) AND o.replaces = uuidv7_to_sno(b.replaces) AND o.note = b.note";
     assert_eq!(text(&mut server.connect(), same), "3000");
-    let folder = write_steps(&server, "\\set keys orders\n\\set from sno");
-    for step in steps {
-        take(&server, &folder, step);
+    for step in STEPS {
+        take(&server, step, &["--key", "orders.id", "--back"]);
     }
     let same = "SELECT count(*) FROM before b JOIN orders USING (id, replaces, note)";
     assert_eq!(text(&mut server.connect(), same), "3000");
 }
 
-/// Rows without a new key are told; those whose new keys are equal, as after more of one time than there are sequence numbers, get others.
+/// What is not there, or wrong, is named, by whatever it came, and nothing is dropped.
 #[test]
-fn rows_that_are_left_and_rows_of_one_time() {
+fn what_differs_stops_the_move_before_anything_is_dropped() {
     let server = Server::builder().start();
     server.run(
         "CREATE TABLE items (id serial PRIMARY KEY, created_at timestamptz NOT NULL);
          INSERT INTO items (created_at) SELECT '2026-01-01Z' FROM generate_series(1, 3);
-         CREATE TABLE notes (item integer REFERENCES items); CREATE ROLE writer; GRANT INSERT ON notes TO writer",
+         CREATE TABLE notes (item integer REFERENCES items, said integer); CREATE INDEX said ON notes (said);
+         CREATE ROLE writer; GRANT INSERT ON notes TO writer; COMMENT ON INDEX said IS 'kept'",
     );
-    let folder = write_steps(&server, "\\set keys items");
-    take(&server, &folder, "1_columns");
+    let refused = |words: &[&str], why: &str| {
+        let error = try_moving(&server, "postgres", words).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    };
+    let columns = ["run", "columns", "--key", "items", "--reference", "notes.said items.id"];
+    moving(&server, &columns);
+    refused(&columns, "a move is under way");
     // Who writes a reference need not read what it refers to.
-    server.run("SET ROLE writer; INSERT INTO notes VALUES (1)");
-    let left = server.psql(&fs::read_to_string(folder.join("4_check.sql")).unwrap());
-    assert!(String::from_utf8_lossy(&left.stderr).contains("rows are left: run step 2 again"), "{left:?}");
+    server.run("SET ROLE writer; INSERT INTO notes VALUES (1), (NULL)");
+    refused(&["verify"], "items.id, rows without a new key: 3");
+    refused(&["run", "end"], "the switch has not been made");
+    // Rows of one time can have one ID: such rows get others.
     server.run("UPDATE items SET sno = sno_make(created_at, 0, 1, 1)");
-    for step in ["2_fill", "3_indexes", "4_check"] {
-        take(&server, &folder, step);
-    }
+    refused(&["verify"], "items.id, rows with the new key of another one: 2");
+    let mut other = server.connect();
+    other.run("SELECT pg_advisory_lock(hashtext('sno move'))");
+    refused(&["run", "fill"], "another sno move is at work");
+    drop(other);
+    moving(&server, &["run", "fill"]);
+    moving(&server, &["run", "indexes"]);
+    server.run("INSERT INTO notes VALUES (2, 7)");
+    refused(&["verify"], "notes.said, references to rows that are gone, which become NULL: 1");
+    refused(&["run", "switch"], "references to rows that are gone");
+    server.run(
+        "DELETE FROM notes WHERE said = 7; ALTER TABLE notes DISABLE TRIGGER zz_moving;
+        UPDATE notes SET item_sno = (SELECT max(sno) FROM items); ALTER TABLE notes ENABLE TRIGGER zz_moving",
+    );
+    refused(&["verify"], "notes.item, references to another row: 2");
+    moving(&server, &["run", "fill"]);
+    // What is new since step 1 would be lost.
+    server.run("CREATE INDEX later ON notes (item)");
+    refused(&["run", "switch"], "notes\": index later");
+    server.run("DROP INDEX later");
+    moving(&server, &["run", "switch"]);
+    server.run("COMMENT ON INDEX said IS NULL");
+    refused(&["run", "end"], "public\".\"notes\": index said");
+    server.run(
+        "COMMENT ON INDEX said IS 'kept'; ALTER TABLE notes DISABLE TRIGGER zz_moved;
+        UPDATE notes SET old_item = 1 + old_item; ALTER TABLE notes ENABLE TRIGGER zz_moved",
+    );
+    refused(&["run", "end"], "notes.item, references to another row: 1");
+    server.run("UPDATE notes SET old_item = NULL");
+    moving(&server, &["run", "end"]);
+    let map = "SELECT count(*) FROM items JOIN items_id_moved ON new = id WHERE old BETWEEN 1 AND 3";
+    assert_eq!(text(&mut server.connect(), map), "3");
 }
 
 /// A table for each thing that the check says, and some that stay.
 const SHOP: &str = "
-    CREATE ROLE reader; CREATE EXTENSION btree_gist;
+    CREATE ROLE reader LOGIN; CREATE EXTENSION btree_gist;
     CREATE TABLE customers (id bigserial PRIMARY KEY, created_at timestamp, name text);
     CREATE TABLE orders (id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, created_at timestamptz,
         customer_id bigint REFERENCES customers ON DELETE CASCADE, note text, ref text GENERATED ALWAYS AS ('O' || id::text) STORED);
@@ -401,177 +469,368 @@ const SHOP: &str = "
     CREATE TABLE countries (code text PRIMARY KEY); CREATE TABLE parcels (id bigint PRIMARY KEY); CREATE TABLE rates (day date PRIMARY KEY, rate_id text);
     CREATE FUNCTION is_rate(n bigint) RETURNS boolean LANGUAGE sql AS 'SELECT n > 0'";
 
-const TO_DO: &str = "
-    0|inheritance|late_orders of orders
-    0|key without a default|parcels.id
-    0|partition key|files.order_id
-    0|partitioned table|events
-    0|partitioned table|files
-    0|partitioned table|payments
-    0|published|lines by some_columns
-    0|reads such a table|view file_names
-    1|deferred foreign key|lines_order_id_fkey of lines
-    1|generated column|orders.ref
-    1|reference without a foreign key|comments.customer bigint
-    1|reference without a foreign key|comments.order_ids bigint[]
-    1|reference without a foreign key|comments.subject_id bigint
-    2|creation time|customers.created_at timestamp without time zone
-    3|foreign key|lines_order_id_fkey of lines
-    3|foreign key|orders_customer_id_fkey of orders
-    3|foreign key|payments_1_order_id_fkey of payments_1
-    3|index|INDEX rooms_order_id_during_excl ON public.rooms USING gist (order_id, during)
-    3|index|UNIQUE INDEX lines_pkey ON public.lines USING btree (order_id, n)
-    5|default|lines.order_id DEFAULT 0
-    5|function by its type|atomic(orders)
-    5|function by its type|least_id()
-    5|function|newest()
-    5|grants on a column|orders.customer_id
-    5|uses old columns|function atomic(orders)
-    5|uses old columns|materialized view large, of postgres
-    5|uses old columns|policy own on table orders
-    5|uses old columns|publication of table lines in publication some_columns
-    5|uses old columns|view sums, of postgres: security_barrier=true
-    6|uses the creation time|INDEX latest ON public.orders USING btree (created_at)
-    6|uses the creation time|view days";
+const FINDINGS: &str = "
+    default of a reference|lines.order_id
+    inheritance|public.late_orders of public.orders
+    partition key|files.order_id
+    creation time|customers.created_at
+    deferred foreign key|lines_order_id_fkey of lines
+    exclusion constraint|rooms_order_id_during_excl
+    function by its type|public.atomic(public.orders)
+    function by its type|public.least_id()
+    function by its type|public.newest()
+    function|public.newest()
+    generated column|orders.ref
+    index with a cast|rooms_order_id_during_excl
+    materialized view|materialized view public.large
+    published|lines by some_columns
+    reference without a foreign key?|comments.customer bigint
+    reference without a foreign key?|comments.order_ids bigint[]
+    reference without a foreign key?|comments.subject_id bigint
+    key that stays|countries.code
+    key that stays|parcels.id
+    partitioned table|events
+    partitioned table|files
+    partitioned table|payments
+    uses keys|function public.atomic(public.orders)
+    uses keys|policy own on table public.orders
+    uses keys|publication of table public.lines in publication some_columns
+    uses keys|view public.sums";
+
+/// What a check finds, and of what.
+fn findings(printed: &str) -> BTreeSet<String> {
+    let mut what = "";
+    let mut found = BTreeSet::new();
+    for line in printed.lines() {
+        if let Some(object) = line.strip_prefix("    ") {
+            found.insert(format!("{what}|{object}"));
+        } else if let Some((head, _)) = line.strip_prefix("  ").and_then(|line| line.split_once(": ")) {
+            what = head;
+        }
+    }
+    found
+}
 
 #[test]
 fn the_check_names_what_there_is_to_do_and_nothing_else() {
     let server = Server::builder().conf("wal_level", "logical").start();
     server.run(SHOP);
-    let check = |server: &Server, before: &str| {
-        let output = server.psql(&format!("{before}\n{}", program()));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && errors.is_empty(), "{errors}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    // The rows under a heading, without the last column.
-    let part = |printed: &str, heading: &str| -> BTreeSet<String> {
-        let rows =
-            printed.split("* ").find_map(|part| part.strip_prefix(heading)).expect(heading).lines().skip(1);
-        rows.filter_map(|line| Some(line.rsplit_once('|')?.0.to_owned())).collect()
-    };
-    let all = check(&server, "");
-    let expected: BTreeSet<String> = TO_DO.lines().skip(1).map(|line| line.trim().to_owned()).collect();
-    let found = part(&all, "What there is to do");
+    let expected: BTreeSet<String> = FINDINGS.lines().skip(1).map(|line| line.trim().to_owned()).collect();
+    let printed = moving(&server, &["check"]);
+    let found = findings(&printed);
     assert_eq!(found, expected, "{:#?}", found.symmetric_difference(&expected));
-    assert_eq!(part(&all, "Keys that could move").len(), 4);
-    assert!(
-        all.contains("|created_at|files.order_id, lines.order_id, payments.order_id, rooms.order_id\n"),
-        "{all}"
-    );
-    // What cannot move is refused with its reason, and so is what is not found.
-    let refused = |before: &str| {
-        let output = server.psql(&format!("{before}\n\\set write -\n{}", program()));
-        assert_eq!(output.status.code(), Some(3), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let errors = refused("");
-    let reasons = "nothing is written, as some keys cannot move with these steps\n\
-        DETAIL:  inheritance late_orders of orders: not with these steps: a key is unique in one table only, and triggers do not fire in the others\n\
-        partition key files.order_id: not with these steps, as no row may change its partition: see Partitioned tables\n\
-        HINT:  Name the other keys in \"keys\".";
-    assert!(errors.contains(reasons), "{errors}");
-    assert!(refused("\\set keys 'comments.idd'").contains("not found comments.idd: no such key"));
-    if major_version(&mut server.connect()) >= 18 {
-        server.run("CREATE TABLE stays (customer_id bigint REFERENCES customers, during daterange, PRIMARY KEY (customer_id, during WITHOUT OVERLAPS))");
-        assert!(refused("\\set keys customers").contains("temporal key stays_pkey of stays: "));
-        server.run("DROP TABLE stays");
-    }
-    // A role without rights sees the same, and a standby; some keys alone; those of sno.
-    assert_eq!(part(&check(&server, "SET ROLE reader;"), "What there is to do"), expected);
+    let keys =
+        "orders.id bigint, 0 rows: lines.order_id, rooms.order_id, payments.order_id, files.order_id\n";
+    assert!(printed.contains(keys), "{printed}");
+    // On a standby, too; some keys alone; those of sno.
     let standby = server.standby();
     server.wait_replayed(&standby);
-    assert_eq!(part(&check(&standby, ""), "What there is to do"), expected);
-    let some = part(&check(&server, "\\set keys 'comments'"), "What there is to do");
-    assert!(some.is_empty(), "{some:#?}");
-    let without = part(&check(&server, "\\set keys 'parcels.id'"), "What there is to do");
-    assert!(without.contains("5|key without a default|parcels.id"), "{without:#?}");
-    let none = part(
-        &check(&server, "\\set keys 'comments.idd'\n\\set references 'comments.sub orders.id'"),
-        "What there is to do",
-    );
-    assert_eq!(Vec::from_iter(none), ["0|not found|comments.idd", "0|not found|comments.sub orders.id"]);
+    assert_eq!(findings(&moving(&standby, &["check"])), expected);
+    assert_eq!(findings(&moving(&server, &["check", "--key", "comments"])), BTreeSet::new());
+    let parcels = findings(&moving(&server, &["check", "--key", "parcels.id"]));
+    assert!(parcels.contains("key without a default|parcels.id"), "{parcels:#?}");
     server.run("CREATE TABLE items (id sno PRIMARY KEY); CREATE VIEW few AS TABLE items");
-    let back = check(&server, "\\set from sno");
-    assert_eq!(
-        part(&back, "What there is to do").into_iter().collect::<Vec<_>>(),
-        ["5|uses old columns|view few, of postgres"]
-    );
+    let back = findings(&moving(&server, &["check", "--back"]));
+    assert_eq!(back, ["uses keys|view public.few".to_owned()].into());
+    // A role without rights sees the same, but for its own.
+    let stranger = try_moving(&server, "reader", &["check", "--key", "customers"]);
+    assert!(stranger.is_ok_and(|text| text.contains("connect as the owner")));
 }
 
-/// Names, a default and keys that would be statements, or commands of psql's.
+/// Names, a comment and keys that would be statements, or commands of psql's.
 const HOSTILE: &str = r#"
     CREATE TABLE victim (x integer); CREATE TABLE p (id uuid PRIMARY KEY DEFAULT gen_random_uuid());
     CREATE TABLE "a
 \! kill $PPID
-DROP TABLE victim; --" (id bigserial PRIMARY KEY, "{value}
-DROP TABLE victim; --" text GENERATED ALWAYS AS ('$$; DROP TABLE victim; $$' || id::text) STORED);
-    CREATE TABLE c (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), p_id uuid DEFAULT CASE WHEN current_user = 'x'
-        THEN '00000000-0000-0000-0000-000000000001'::uuid END REFERENCES p);
+DROP TABLE victim; --" (id bigserial PRIMARY KEY, "{value} USING
+DROP TABLE victim; --" text GENERATED ALWAYS AS ('$$; DROP TABLE victim; $move$' || id::text) STORED);
+    CREATE INDEX "USING x; DROP TABLE victim; --" ON "a
+\! kill $PPID
+DROP TABLE victim; --" ("{value} USING
+DROP TABLE victim; --");
+    CREATE TABLE c (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), p_id uuid REFERENCES p);
+    COMMENT ON COLUMN c.p_id IS E'\n\\! kill $PPID\n$move$; DROP TABLE victim; --';
     CREATE TABLE pages (id text PRIMARY KEY); INSERT INTO pages VALUES ('{until}'), ('||$$$$; DROP TABLE victim; --');
-    INSERT INTO p DEFAULT VALUES; INSERT INTO c DEFAULT VALUES; INSERT INTO "a
+    INSERT INTO p DEFAULT VALUES; INSERT INTO c SELECT gen_random_uuid(), id FROM p; INSERT INTO "a
 \! kill $PPID
 DROP TABLE victim; --" DEFAULT VALUES"#;
 
 #[test]
-fn no_name_default_or_key_is_a_statement() {
-    let server = Server::builder().start();
-    server.run(HOSTILE);
-    let folder = write_steps(&server, "");
-    for step in ["1_columns", "2_fill", "3_indexes", "4_check", "5_switch", "6_end"] {
-        take(&server, &folder, step);
+fn no_name_comment_or_key_is_a_statement() {
+    for by_files in [false, true] {
+        let server = Server::builder().start();
+        server.run(HOSTILE);
+        let folder = server.socket_folder().join("steps");
+        moving(&server, &["write", folder.to_str().unwrap()]);
+        for (n, step) in STEPS.iter().enumerate() {
+            if by_files {
+                let file = ["1_", "2_", "3_", "5_", "6_"][n];
+                take_file(&server, &folder, file);
+            } else {
+                take(&server, step, &[]);
+            }
+        }
+        let kept = "SELECT count(*) + (SELECT count(*) FROM victim) FROM pages WHERE id IS NOT NULL";
+        assert_eq!(text(&mut server.connect(), kept), "2");
     }
-    let kept = "SELECT count(*) + (SELECT count(*) FROM victim) FROM pages WHERE id IS NOT NULL";
-    assert_eq!(text(&mut server.connect(), kept), "2");
 }
 
 /// A schema, what the DBA says of it, and why nothing is written.
-const REFUSED: [(&str, &str, &str); 6] = [
-    ("CREATE TABLE docs (id bigint GENERATED BY DEFAULT AS IDENTITY, version int, PRIMARY KEY (id, version))", "", "part of a key docs.id"),
+#[rustfmt::skip]
+const REFUSED: &[(&str, &[&str], &str)] = &[
+    ("CREATE TABLE docs (id bigint GENERATED BY DEFAULT AS IDENTITY, version int, PRIMARY KEY (id, version))", &[],
+     "part of a key docs.id"),
     ("CREATE TABLE docs (id uuid DEFAULT gen_random_uuid(), version int, PRIMARY KEY (id, version)) PARTITION BY HASH (version);
-      CREATE TABLE docs_1 PARTITION OF docs FOR VALUES WITH (MODULUS 1, REMAINDER 0); INSERT INTO docs SELECT gen_random_uuid(), 1;
-      INSERT INTO docs SELECT id, 2 FROM docs", "", "several rows have the same \"id\" in docs"),
-    ("CREATE TABLE orders (tenant int, id bigint GENERATED BY DEFAULT AS IDENTITY, PRIMARY KEY (tenant, id))", "", "part of a key orders.id"),
+      CREATE TABLE docs_1 PARTITION OF docs FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+      INSERT INTO docs SELECT gen_random_uuid(), 1; INSERT INTO docs SELECT id, 2 FROM docs", &[],
+     "several rows of docs have the same \"id\""),
+    ("CREATE TABLE orders (tenant int, id bigint GENERATED BY DEFAULT AS IDENTITY, PRIMARY KEY (tenant, id))", &[],
+     "part of a key orders.id"),
     ("CREATE TABLE orders (id bigserial PRIMARY KEY); CREATE TABLE audit (object_type text, object_id text)",
-     "\\set references 'audit.object_id orders.id object_type = ''Order'''", "reference of another type audit.object_id text"),
-    ("CREATE ROLE lead; CREATE TABLE orders (id bigserial PRIMARY KEY); ALTER TABLE orders OWNER TO lead;
-      ALTER TABLE orders ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY", "", "forced row security orders"),
-    ("CREATE TABLE orders (id bigserial PRIMARY KEY); ALTER TABLE orders OWNER TO lead", "", "other owner orders, of lead"),
+     &["--reference", "audit.object_id orders.id object_type = 'Order'"], "reference of another type audit.object_id text"),
+    ("CREATE TABLE orders (id bigserial PRIMARY KEY, shard bigint GENERATED ALWAYS AS (id % 16) STORED)", &[],
+     "operator does not exist: public.sno %"),
+    ("CREATE TABLE orders (id bigserial PRIMARY KEY); ALTER TABLE orders OWNER TO lead;
+      ALTER TABLE orders ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY", &[], "forced row security orders"),
+    ("CREATE TABLE orders (id bigserial PRIMARY KEY); ALTER TABLE orders OWNER TO lead", &[], "other owner orders of lead"),
+    ("CREATE TABLE tags (id varchar(40) PRIMARY KEY); CREATE INDEX tags_like ON tags (id varchar_pattern_ops)", &[],
+     "operator class or collation tags_like"),
+    ("CREATE TABLE tags (id text PRIMARY KEY); CREATE INDEX tags_c ON tags (id COLLATE \"POSIX\")", &[],
+     "operator class or collation tags_c"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY, created_at interval)", &[], "creation time a.created_at"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (n bigint DEFAULT nextval('a_id_seq'))", &[],
+     "shared sequence a.id"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY, at tstzrange); CREATE INDEX gist ON a USING gist (at) INCLUDE (id)", &[],
+     "INCLUDE of an ID gist"),
+    ("CREATE TYPE ty AS (id bigint); CREATE TABLE a OF ty (PRIMARY KEY (id))", &["--key", "a.id"], "typed table a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (id bigserial PRIMARY KEY);
+      CREATE TABLE c (x bigint REFERENCES a REFERENCES b)", &[], "reference to two keys c.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b () INHERITS (a)", &[], "inheritance public.b of public.a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint DEFAULT 0 REFERENCES a)", &[],
+     "default of a reference c.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE c (x bigint REFERENCES a) PARTITION BY HASH (x)", &[],
+     "partition key c.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY, n int); CREATE INDEX i ON a ((n + 1), id);
+      ALTER INDEX i ALTER COLUMN 1 SET STATISTICS 7", &[], "statistics target of an index i"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE a;
+      CREATE AGGREGATE agg (v) (sfunc = int8inc_any, stype = bigint, initcond = '0')", &[], "is an aggregate"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--function", "f(bigint)"], "not found f(bigint)"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--key", "a.idd", "--reference", "a.x a.id"], "not found a.idd: no such key"),
+    ("CREATE TABLE parcels (id bigint PRIMARY KEY)", &[], "no key is found"),
+    ("DROP EXTENSION sno; CREATE TABLE a (id bigserial PRIMARY KEY)", &[], "say CREATE EXTENSION sno first"),
 ];
 
 #[test]
-fn what_cannot_move_is_refused_before_anything_is_written() {
+fn what_cannot_move_is_refused_and_nothing_has_changed() {
     let server = Server::builder().start();
+    server.run("CREATE ROLE lead");
     for (schema, said, why) in REFUSED {
         server.run(&format!(
             "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION sno; {schema}"
         ));
-        let output = server.psql(&format!("{said}\n\\set write -\n{}", program()));
-        assert!(String::from_utf8_lossy(&output.stderr).contains(why), "{why}: {output:?}");
+        let before = dump(&server);
+        let error = try_moving(&server, "postgres", &[&["run", "columns"], *said].concat()).unwrap_err();
+        assert!(error.contains(why), "{why}: {error}");
+        differs(&before, &dump(&server));
     }
-    // What a trigger could not evaluate fails the first step, not the application.
-    server.run(
-        "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION sno;
-        CREATE TABLE orders (id bigserial PRIMARY KEY, shard bigint GENERATED ALWAYS AS (id % 16) STORED)",
-    );
-    let folder = write_steps(&server, "");
-    let output = server.psql(&fs::read_to_string(folder.join("1_columns.sql")).unwrap());
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("operator does not exist: public.sno %"),
-        "{output:?}"
-    );
-    server.run("INSERT INTO orders DEFAULT VALUES");
 }
 
-/// The functions that a move leaves belong to the table's owner, and who runs another one's steps is told to be it.
+/// What a function could do with the rights of who runs the steps; and these belong to the tables' owner.
 #[test]
-fn a_move_runs_as_the_owner() {
+fn a_move_runs_as_the_owner_and_leaves_nothing_of_others() {
     let server = Server::builder().start();
-    server.run("CREATE ROLE lead LOGIN; GRANT CREATE ON SCHEMA public TO lead; SET ROLE lead; CREATE TABLE orders (id bigserial PRIMARY KEY, of bigint REFERENCES orders)");
-    let folder = write_steps(&server, "SET ROLE lead;");
+    server.run(
+        "CREATE ROLE lead LOGIN; CREATE ROLE app; GRANT CREATE ON SCHEMA public TO lead; SET ROLE lead;
+         ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app;
+         CREATE FUNCTION f(uuid) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN $1; END $$;
+         CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+             g uuid GENERATED ALWAYS AS (f(id)) STORED, of uuid REFERENCES orders);
+         CREATE FUNCTION f(sno) RETURNS uuid LANGUAGE plpgsql AS
+             $$ BEGIN EXECUTE 'ALTER ROLE lead SUPERUSER'; RETURN NULL; END $$",
+    );
+    let folder = server.socket_folder().join("steps");
+    let written = try_moving(&server, "lead", &["write", folder.to_str().unwrap()]);
+    assert!(written.is_ok(), "{written:?}");
     let step = fs::read_to_string(folder.join("1_columns.sql")).unwrap();
-    assert!(String::from_utf8_lossy(&server.psql(&step).stderr).contains("must be run as the owner"));
-    assert!(server.psql(&format!("SET ROLE lead;\n{step}")).status.success());
-    let others = "SELECT count(*) FROM pg_proc WHERE proname LIKE '%moving%' AND proowner <> 'lead'::regrole";
+    let errors = server.psql(&step).stderr;
+    assert!(String::from_utf8_lossy(&errors).contains("must be run as the owner"));
+    assert!(try_moving(&server, "postgres", &["run", "columns"]).unwrap_err().contains("other owner"));
+    let columns = try_moving(&server, "lead", &["run", "columns"]);
+    assert!(columns.is_ok(), "{columns:?}");
+    let others = "SELECT count(*) FROM pg_proc WHERE proname ~ 'mov' AND proowner <> 'lead'::regrole
+                  AND pronamespace = 'public'::regnamespace";
     assert_eq!(text(&mut server.connect(), others), "0");
+    let written = "SELECT count(*) FROM pg_class WHERE relname LIKE 'sno_move%' AND has_table_privilege('app', oid, 'UPDATE')";
+    assert_eq!(text(&mut server.connect(), written), "0");
+    let insert = server.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").unwrap_err();
+    assert_eq!(insert.code().unwrap().code(), "42501", "{insert:?}");
+    assert!(try_moving(&server, "postgres", &["undo"]).unwrap_err().contains("a move of another role"));
+    assert!(try_moving(&server, "lead", &["undo"]).is_ok());
+    nothing_is_left(&server);
+}
+
+/// A connection that is lost, again and again, at any place; and locks that others have.
+#[test]
+fn a_move_goes_on_after_lost_connections_and_waits_for_locks() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE a (id bigserial PRIMARY KEY, n integer);
+         INSERT INTO a (n) SELECT g FROM generate_series(1, 30000) g;
+         CREATE TABLE b (id bigserial PRIMARY KEY, a_id bigint NOT NULL REFERENCES a, n integer);
+         INSERT INTO b (a_id, n) SELECT id, n FROM a;
+         CREATE VIEW pairs AS SELECT a.id, b.n FROM a JOIN b ON a.id = a_id",
+    );
+    let done = AtomicBool::new(false);
+    let until_done = |sql: &str, pause: u64| {
+        let mut client = server.connect();
+        while !done.load(Relaxed) {
+            client.run(sql);
+            thread::sleep(Duration::from_millis(pause));
+        }
+    };
+    thread::scope(|scope| {
+        let stop = Stop(&done);
+        let ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE application_name = 'sno move' AND random() < 0.3";
+        scope.spawn(|| until_done(ends, 100));
+        scope.spawn(|| until_done("BEGIN; SELECT FROM b LIMIT 1; SELECT pg_sleep(0.4); COMMIT", 100));
+        scope.spawn(|| until_done("INSERT INTO b (a_id, n) SELECT id, n FROM a LIMIT 1", 20));
+        for step in STEPS {
+            for tries in 0.. {
+                let Err(error) = try_moving(&server, "postgres", &["run", step]) else { break };
+                // It was lost after a step, or before.
+                if step == "columns" && error.contains("under way")
+                    || step == "end" && error.contains("no move is")
+                {
+                    break;
+                }
+                let is_lost = ["closed", "57P01", "Broken pipe", "reset by peer"];
+                assert!(tries < 50 && is_lost.iter().any(|text| error.contains(text)), "{step}: {error}");
+            }
+        }
+        drop(stop);
+    });
+    let wrong = "SELECT count(*) FROM b LEFT JOIN a ON a.id = a_id WHERE a.n IS DISTINCT FROM b.n";
+    assert_eq!(text(&mut server.connect(), wrong), "0");
+    let moved = "SELECT count(*) >= 30000 AND count(sno_time(id)) >= 30000 FROM a";
+    assert_eq!(text(&mut server.connect(), moved), "t");
+}
+
+/// Schemas by chance: undone, moved, and back; each row refers to the same rows, and the dump is that of before.
+#[test]
+fn schemas_by_chance_move_there_and_back() {
+    let mut random = Random::seeded();
+    let server = Server::builder().conf("wal_level", "logical").start();
+    for _ in 0..6 {
+        let (schema, said) = schema_by_chance(&mut random);
+        let said: Vec<&str> = said.iter().map(String::as_str).collect();
+        let back = [&["--back"][..], &said].concat();
+        println!("{schema}");
+        server.run(&format!(
+            "DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION sno; {schema}"
+        ));
+        let joined = || {
+            let all =
+                "SELECT string_agg(format('SELECT t.name, r.name FROM %s t LEFT JOIN %s r ON r.id = t.of',
+                           relname, 't' || substr(relname, 2)::integer / 2), ' UNION ALL ')
+                       FROM pg_class WHERE relname ~ '^t[0-9]+$'";
+            let all = text(&mut server.connect(), all);
+            let sum = format!(
+                "SELECT count(*) || md5(string_agg(a || coalesce(b, '-'), ',' ORDER BY a)) FROM ({all}) j(a, b)"
+            );
+            text(&mut server.connect(), &sum)
+        };
+        let (before, rows) = (dump(&server), joined());
+        let undone = &["columns", "fill", "indexes", "switch", "undo", "undo"][..];
+        for (steps, said) in [(undone, &said), (&STEPS, &said), (&STEPS, &back)] {
+            for step in steps {
+                take(&server, step, said);
+                assert_eq!(joined(), rows, "{step}");
+            }
+            differs(&before, &dump(&server));
+        }
+    }
+}
+
+/// What a table by chance can have; its number is in the place of #.
+const EXTRAS: [&str; 18] = [
+    "CREATE INDEX ON t# (of, name) INCLUDE (kind)",
+    "CREATE INDEX t#_part ON t# (id DESC) WHERE kind = 1",
+    "CREATE INDEX t#_hash ON t# USING hash (of)",
+    "CREATE INDEX t#_brin ON t# USING brin (id) WITH (pages_per_range = 7)",
+    "CREATE UNIQUE INDEX t#_pair ON t# (name, of, kind) NULLS NOT DISTINCT",
+    "CREATE VIEW v# WITH (security_barrier) AS SELECT id, of, name FROM t# WHERE name <> '';
+     CREATE VIEW w# AS SELECT v.id FROM v# v; GRANT SELECT ON v# TO PUBLIC",
+    "CREATE MATERIALIZED VIEW m# AS SELECT of, count(*) FROM t# GROUP BY of; CREATE INDEX m#_of ON m# (of)",
+    "CREATE STATISTICS s# ON id, of FROM t#",
+    "ALTER TABLE t# ENABLE ROW LEVEL SECURITY; CREATE POLICY p# ON t# USING (of IS NOT NULL OR id IS NOT NULL)",
+    "COMMENT ON COLUMN t#.of IS E'of ''what''\\n\\\\'",
+    "GRANT SELECT (id, of) ON t# TO PUBLIC",
+    "ALTER TABLE t# ADD CONSTRAINT c# CHECK (of IS NOT NULL OR name IS NOT NULL)",
+    "ALTER TABLE t# ALTER id SET STATISTICS 77",
+    "CREATE TRIGGER g# AFTER UPDATE ON t# FOR EACH ROW WHEN (OLD.id <> NEW.id) EXECUTE FUNCTION tsvector_update_trigger()",
+    "CREATE FUNCTION f#(t#) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT $1.id::text; END",
+    "ALTER TABLE t# ADD CONSTRAINT u# UNIQUE (of, id, kind) DEFERRABLE",
+    "CREATE RULE r# AS ON DELETE TO t# WHERE OLD.id IS NULL DO INSTEAD NOTHING",
+    "CREATE VIEW \"x \"\"v #\" AS SELECT * FROM t# WHERE kind = 0",
+];
+
+/// Each table refers to that with half of its number, by a foreign key where that is possible; else that is said.
+fn schema_by_chance(random: &mut Random) -> (String, Vec<String>) {
+    let (mut all, mut partitioned, mut said) = (String::new(), Vec::new(), Vec::new());
+    let kind = random.below(2);
+    for n in 0..2 + random.below(5) {
+        let key = [
+            random.one_of(&["bigserial", "bigint GENERATED BY DEFAULT AS IDENTITY"]),
+            "uuid DEFAULT gen_random_uuid()",
+        ][kind];
+        let action = random.one_of(&[
+            "",
+            " ON DELETE CASCADE",
+            " ON DELETE SET NULL",
+            " ON UPDATE CASCADE",
+            " DEFERRABLE INITIALLY DEFERRED",
+            " MATCH FULL",
+        ]);
+        let way = random.below(4);
+        partitioned.push(way == 0);
+        let primary =
+            ["PRIMARY KEY (id, kind)", "PRIMARY KEY (kind, id), UNIQUE (id)", "PRIMARY KEY (id)"][way.min(2)];
+        let mut of = ["bigint", "uuid"][kind].to_owned();
+        if !partitioned[n / 2] {
+            of += &format!(" REFERENCES t{} (id){action}", n / 2);
+        } else {
+            said.extend(["--reference".to_owned(), format!("t{n}.of t{}.id", n / 2)]);
+        }
+        let parts = if way == 0 { " PARTITION BY LIST (kind)" } else { "" };
+        all += &format!(
+            "CREATE TABLE t{n} (id {key}, kind integer DEFAULT 0, name text, of {of}, at timestamptz, {primary}){parts};\n"
+        );
+        if way == 0 {
+            all += &format!(
+                "CREATE TABLE t{n}_0 PARTITION OF t{n} FOR VALUES IN (0, 1); CREATE TABLE t{n}_1 PARTITION OF t{n} DEFAULT;\n"
+            );
+        }
+        for extra in EXTRAS {
+            let cannot = extra.starts_with("CREATE RULE")
+                || extra.contains("DEFERRABLE")
+                || extra.contains("BEGIN ATOMIC");
+            if random.below(3) == 0 && !(way == 0 && cannot) {
+                all += &format!("{};\n", extra.replace('#', &n.to_string()));
+            }
+        }
+        let (of, from, group) = match n {
+            0 => ("NULL".to_owned(), String::new(), ""),
+            _ => (
+                "(array_agg(r.id ORDER BY r.name))[1 + g % count(r.id)::integer]".to_owned(),
+                format!(", t{} r", n / 2),
+                " GROUP BY g",
+            ),
+        };
+        all += &format!(
+            "INSERT INTO t{n} (kind, name, of, at) SELECT g % 3, 't{n} ' || g, {of}, '2024-01-01Z'::timestamptz + g * interval '1 hour'
+             FROM generate_series(1, 40) g{from}{group};\n"
+        );
+    }
+    (all, said)
 }

@@ -4,15 +4,29 @@ use super::{MOVING, OfFile};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
-    ("sql/moving/3_columns.sql", &[
+    ("cli/src/moving/values.rs", &[
         ("who writes a row needs rights on what it refers to while keys move", &[MOVING],
             "RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path", "RETURNS trigger LANGUAGE plpgsql SET search_path"),
     ]),
-    ("sql/moving/5_steps.sql", &[
-        ("rows without a new key do not end step 4", &[MOVING],
-            "    DO $left$BEGIN RAISE EXCEPTION 'rows are left: run step 2 again'; END$left$;", "    \\echo 'rows are left'"),
-        ("rows of one time keep the key that they share", &[MOVING],
-            "IF born IS NOT NULL AND opt.value IS NULL AND value <> '' THEN", "IF false THEN"),
+    ("cli/src/moving/state.rs", &[
+        ("what hangs on the tables may change before the switch", &[MOVING],
+            "WHERE a.value IS DISTINCT FROM b.value;", "WHERE false;"),
+        ("after the switch, references to another row are not counted", &[MOVING],
+            "(false, true) => sql!(\"v IS NOT NULL AND t.{} IS DISTINCT FROM v\", target),", "(false, true) => sql!(\"t.{} IS NULL AND false\", target),"),
+        ("references that become NULL are not counted", &[MOVING],
+            "if !self.dangling_to_null {", "if false {"),
+    ]),
+    ("cli/src/moving/check.rs", &[
+        ("a key that is not unique alone moves", &[MOVING],
+            "if model.table(moved).relation.kind == \"r\" && ", "if false && "),
+        ("tables of another owner move", &[MOVING],
+            "if part.owner.0 != catalog.session.user {", "if false {"),
+    ]),
+    ("cli/src/moving/steps/private.sql", &[
+        ("whoever has default privileges writes the plan", &[MOVING],
+            "AND x.grantee <> relowner", "AND false"),
+    ]),
+    ("cli/src/moving/steps/fill_pages.sql", &[
         ("a page between two batches is not filled", &[MOVING],
             "page := least(page + batch, stop);", "page := least(page + batch + 1, stop);"),
     ]),

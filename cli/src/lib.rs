@@ -1,0 +1,3 @@
+//! What the program `sno` does with databases.
+
+pub mod moving;

@@ -1,0 +1,38 @@
+-- What depends on these columns ($1 tables and partitions, $2 numbers) or on these functions ($3), and what depends
+-- on these views and functions. What the steps know by
+-- another query is left out: indexes, keys and foreign keys, the columns' own defaults and sequences, what a
+-- partition has from its table, and triggers and rules of views.
+WITH RECURSIVE part AS (SELECT rel, attnum FROM unnest($1::oid[], $2::int2[]) u(rel, attnum)),
+edge AS (  -- a view in the place of its rule
+    SELECT CASE WHEN ev_class IS NULL OR rulename <> '_RETURN' THEN d.classid ELSE 'pg_class'::regclass END AS classid,
+           CASE WHEN ev_class IS NULL OR rulename <> '_RETURN' THEN d.objid ELSE ev_class END AS objid, d.objsubid,
+               d.refclassid, d.refobjid, d.refobjsubid, d.deptype
+    FROM pg_depend d LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid 
+    WHERE deptype IN ('n', 'a', 'i', 'P', 'S') AND NOT (refclassid = 'pg_class'::regclass AND refobjid = ev_class
+        AND rulename = '_RETURN' AND ev_class IS NOT NULL)),
+need AS (
+    SELECT classid, objid, objsubid, 0 AS level FROM part JOIN edge ON refclassid = 'pg_class'::regclass
+        AND refobjid = rel AND refobjsubid = attnum
+    UNION
+    SELECT 'pg_proc'::regclass, func, 0, 0 FROM unnest($3::oid[]) func
+    UNION
+    SELECT edge.classid, edge.objid, edge.objsubid, level + 1
+    FROM need LEFT JOIN pg_class c ON need.classid = 'pg_class'::regclass AND c.oid = need.objid
+    JOIN edge ON edge.deptype = 'n' AND (edge.refclassid = need.classid AND edge.refobjid = need.objid
+        OR edge.refclassid = 'pg_type'::regclass AND edge.refobjid = c.reltype)
+    WHERE (need.classid = 'pg_proc'::regclass OR c.relkind IN ('v', 'm')) AND level < 50)
+SELECT classid::regclass::text AS class, objid AS oid, max(level) AS level, pg_describe_object(classid, objid,
+    0) AS shown
+FROM need LEFT JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
+LEFT JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
+LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid
+LEFT JOIN pg_rewrite w ON classid = 'pg_rewrite'::regclass AND w.oid = objid LEFT
+    JOIN pg_class on_what ON on_what.oid = coalesce(ev_class, tgrelid)
+LEFT JOIN pg_attrdef f ON classid = 'pg_attrdef'::regclass AND f.oid = objid LEFT JOIN part o ON o.rel = adrelid
+    AND o.attnum = adnum
+WHERE NOT coalesce(c.relkind IN ('i', 'I') OR c.relkind = 'S' OR c.relkind IN ('r', 'p')
+    AND need.objid = ANY ($1::oid[]) AND level = 0, false)
+  AND coalesce(contype NOT IN ('p', 'u', 'x', 'f', 'n') AND coninhcount = 0, true) AND coalesce(tgparentid = 0
+      AND NOT tgisinternal, true)
+  AND coalesce(on_what.relkind NOT IN ('v', 'm'), true) AND (o.rel IS NULL OR level > 0)
+GROUP BY classid, objid ORDER BY max(level), objid

@@ -1,0 +1,15 @@
+SELECT nspname::text AS schema, proname::text AS name, prokind::text AS kind, rtrim(pg_get_functiondef(p.oid),
+    E';\n') AS definition, p.oid::regprocedure::text AS signature,
+       pg_get_userbyid(proowner)::text AS owner, pg_has_role(current_user, proowner, 'MEMBER') AS is_ours,
+           obj_description(p.oid, 'pg_proc') AS comment, lanname::text AS language,
+       ARRAY(SELECT privilege_type FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
+           WHERE x.grantee <> proowner ORDER BY x.grantee) AS privileges,
+       ARRAY(SELECT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
+           FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
+             WHERE x.grantee <> proowner ORDER BY x.grantee) AS grantees,
+       ARRAY(SELECT is_grantable FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
+           WHERE x.grantee <> proowner ORDER BY x.grantee) AS grants,
+       ARRAY(SELECT DISTINCT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
+           FROM pg_default_acl, aclexplode(defaclacl) x
+             WHERE defaclobjtype = 'f' AND x.grantee <> proowner UNION SELECT NULL) AS revoked
+FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace JOIN pg_language l ON l.oid = prolang WHERE p.oid = $1

@@ -1,0 +1,172 @@
+//! Connects as psql does: by libpq's variables, services and the file of passwords.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+
+use postgres::{Client, Config, NoTls};
+
+use super::Failure;
+
+/// What libpq calls these, and the variables with their values.
+const VARIABLES: [(&str, &str); 9] = [
+    ("host", "PGHOST"),
+    ("hostaddr", "PGHOSTADDR"),
+    ("port", "PGPORT"),
+    ("dbname", "PGDATABASE"),
+    ("user", "PGUSER"),
+    ("password", "PGPASSWORD"),
+    ("options", "PGOPTIONS"),
+    ("sslmode", "PGSSLMODE"),
+    ("connect_timeout", "PGCONNECT_TIMEOUT"),
+];
+
+/// The settings of a connection: those of the string, then of its service, then of the environment.
+pub(super) fn config(said: Option<&str>) -> Result<Config, Failure> {
+    let mut settings: BTreeMap<String, String> = BTreeMap::new();
+    let mut config = match said {
+        Some(text) if text.contains('=') || text.contains("://") => text.parse().map_err(Failure::from)?,
+        Some(name) => {
+            settings.insert("dbname".to_owned(), name.to_owned());
+            Config::new()
+        }
+        None => Config::new(),
+    };
+    if let Ok(service) = env::var("PGSERVICE") {
+        for (key, value) in self::service(&service)? {
+            settings.entry(key).or_insert(value);
+        }
+    }
+    for (key, variable) in VARIABLES {
+        if let Ok(value) = env::var(variable) {
+            settings.entry(key.to_owned()).or_insert(value);
+        }
+    }
+    let string: Vec<String> = settings
+        .into_iter()
+        .filter(|(key, _)| VARIABLES.iter().any(|(known, _)| known == key) && !is_set(&config, key))
+        .map(|(key, value)| format!("{key}='{}'", value.replace('\\', "\\\\").replace('\'', "\\'")))
+        .collect();
+    let more: Config = string.join(" ").parse().map_err(Failure::from)?;
+    add(&mut config, &more);
+    Ok(config)
+}
+
+fn is_set(config: &Config, key: &str) -> bool {
+    match key {
+        "host" | "hostaddr" => !config.get_hosts().is_empty() || !config.get_hostaddrs().is_empty(),
+        "port" => !config.get_ports().is_empty(),
+        "dbname" => config.get_dbname().is_some(),
+        "user" => config.get_user().is_some(),
+        "password" => config.get_password().is_some(),
+        "options" => config.get_options().is_some(),
+        _ => false,
+    }
+}
+
+fn add(config: &mut Config, more: &Config) {
+    use postgres::config::Host;
+    for host in more.get_hosts() {
+        match host {
+            Host::Tcp(name) => config.host(name),
+            #[cfg(unix)]
+            Host::Unix(path) => config.host_path(path),
+        };
+    }
+    if config.get_hosts().is_empty() {
+        // Debian's, and that of PostgreSQL.
+        let folder =
+            ["/var/run/postgresql", "/tmp"].into_iter().find(|folder| PathBuf::from(folder).exists());
+        config.host_path(folder.unwrap_or("/tmp"));
+    }
+    for address in more.get_hostaddrs() {
+        config.hostaddr(*address);
+    }
+    for port in more.get_ports() {
+        config.port(*port);
+    }
+    let user = more.get_user().map(str::to_owned).or_else(|| env::var("USER").ok());
+    if let Some(user) = user.filter(|_| config.get_user().is_none()) {
+        config.user(&user);
+    }
+    if let Some(name) = more.get_dbname() {
+        config.dbname(name);
+    }
+    if let Some(options) = more.get_options() {
+        config.options(options);
+    }
+    if let Some(password) = more.get_password() {
+        config.password(password);
+    }
+    config.application_name("sno move");
+    if config.get_password().is_none()
+        && let Some(password) = password(config)
+    {
+        config.password(password);
+    }
+}
+
+/// A section of the file of services.
+fn service(name: &str) -> Result<Vec<(String, String)>, Failure> {
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".pg_service.conf"));
+    let file = env::var_os("PGSERVICEFILE").map(PathBuf::from).or(home).unwrap_or_default();
+    let text =
+        fs::read_to_string(&file).map_err(|error| Failure::new(&format!("{}: {error}", file.display())))?;
+    let head = format!("[{name}]");
+    let mut lines = text.lines().map(str::trim).skip_while(|line| *line != head);
+    lines.next().ok_or_else(|| Failure::new(&format!("service \"{name}\" is not in {}", file.display())))?;
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    let pair = |line: &str| {
+        line.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
+    };
+    Ok(lines.filter(|line| !line.starts_with('#')).filter_map(pair).collect())
+}
+
+/// The password of the file that libpq reads.
+fn password(config: &Config) -> Option<String> {
+    let home = env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass"));
+    let text = fs::read_to_string(env::var_os("PGPASSFILE").map(PathBuf::from).or(home)?).ok()?;
+    let host = config.get_hosts().iter().find_map(|host| match host {
+        postgres::config::Host::Tcp(name) => Some(name.clone()),
+        #[cfg(unix)]
+        postgres::config::Host::Unix(_) => None,
+    });
+    let port = config.get_ports().first().map_or("5432".to_owned(), u16::to_string);
+    let user = config.get_user().unwrap_or_default().to_owned();
+    let name = config.get_dbname().unwrap_or(&user).to_owned();
+    let wanted = [host.unwrap_or_else(|| "localhost".to_owned()), port, name, user];
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let fields = pgpass_fields(line);
+        let fits = |(field, wanted): (&String, &String)| field == "*" || field == wanted;
+        (fields.len() == 5 && fields.iter().zip(&wanted).all(fits)).then(|| fields[4].clone())
+    })
+}
+
+/// The fields of a line, in which `\` protects a character.
+fn pgpass_fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            '\\' => fields.last_mut().expect("there is one").extend(characters.next()),
+            other => fields.last_mut().expect("there is one").push(other),
+        }
+    }
+    fields
+}
+
+pub(super) fn connect(config: &Config) -> Result<Client, Failure> {
+    config.connect(NoTls).map_err(Failure::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_can_have_colons() {
+        assert_eq!(pgpass_fields(r"h:5432:*:a\:b:p:\\w"), ["h", "5432", "*", "a:b", r"p:\w"]);
+    }
+}

@@ -1,0 +1,488 @@
+//! `sno move`: moves the keys of tables to sno, or back, while the tables are in use (docs/moving.md). It
+//! reads the catalogs into a model, and makes
+//! the steps from that, which it runs, or writes as files for psql.
+
+mod catalog;
+mod check;
+mod connect;
+mod expression;
+mod model;
+mod objects;
+mod sql;
+mod state;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod values;
+mod wishes;
+
+use std::fmt;
+use std::fs;
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::{Args, FromArgMatches as _, Subcommand, ValueEnum};
+use postgres::error::SqlState;
+use postgres::types::Oid;
+use postgres::{Client, Config};
+
+use model::Model;
+use sql::{Name, sql};
+use steps::{STEPS, Step};
+pub use wishes::{Target, Wishes};
+
+/// Where to connect to, and what to do there.
+#[derive(Args, Debug)]
+pub struct Move {
+    /// A database, or a connection string. Without it, the variables PGHOST, PGDATABASE and so on, as for
+    /// psql
+    #[arg(short, long, global = true)]
+    pub dbname: Option<String>,
+    /// What to do.
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Action {
+    /// Says what forbids a move, and what it will change. It only reads the catalogs
+    Check {
+        /// What is to move.
+        #[command(flatten)]
+        wishes: Wishes,
+    },
+    /// Writes the steps as files for psql into a folder
+    Write {
+        /// The folder
+        folder: PathBuf,
+        /// What is to move.
+        #[command(flatten)]
+        wishes: Wishes,
+    },
+    /// Runs a step. What an interrupted run has done is not done again
+    Run {
+        /// The step
+        step: StepName,
+        /// What is to move: for the first step.
+        #[command(flatten)]
+        wishes: Wishes,
+    },
+    /// Compares each old key and reference with its new one; after the switch also what hangs on the tables
+    Verify,
+    /// Undoes the switch, or, if that is not made, the steps before it
+    Undo,
+}
+
+/// A step, in their order.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepName {
+    /// Adds the new columns, which triggers fill in rows that are written.
+    Columns,
+    /// Fills them in rows that are there.
+    Fill,
+    /// Builds their indexes and constraints.
+    Indexes,
+    /// Gives them the names of the old columns.
+    Switch,
+    /// Drops the old columns.
+    End,
+}
+
+/// What went wrong, for people.
+#[derive(Debug)]
+pub struct Failure(String, Option<SqlState>);
+
+impl Failure {
+    fn new(text: &str) -> Self {
+        Self(text.to_owned(), None)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<postgres::Error> for Failure {
+    fn from(error: postgres::Error) -> Self {
+        let Some(found) = error.as_db_error() else {
+            let cause =
+                std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+            return Self(format!("{error}{cause}"), error.code().cloned());
+        };
+        let mut text = format!("{}: {}", found.code().code(), found.message());
+        for (head, more) in [("DETAIL", found.detail()), ("HINT", found.hint()), ("CONTEXT", found.where_())]
+        {
+            if let Some(more) = more {
+                text.push_str(&format!("\n{head}:  {more}"));
+            }
+        }
+        Self(text, Some(found.code().clone()))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(&error.to_string())
+    }
+}
+
+/// What the words after `sno move` say.
+///
+/// # Errors
+///
+/// What clap says of them.
+pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Move, clap::Error> {
+    let command = Move::augment_args(clap::Command::new("sno move").no_binary_name(true));
+    Move::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+/// Does it. What it says goes to `out`; what happens meanwhile, to standard error. Whether a move is
+/// possible, for a check.
+///
+/// # Errors
+///
+/// What forbids it, or what the server says.
+pub fn run(what: &Move, out: &mut impl Write) -> Result<bool, Failure> {
+    let config = connect::config(what.dbname.as_deref())?;
+    let mut session = Session::open(config)?;
+    match &what.action {
+        Action::Check { wishes } => {
+            let model = session.model(wishes)?;
+            out.write_all(check::report(&model).as_bytes())?;
+            return Ok(model.refusals().is_empty());
+        }
+        Action::Write { folder, wishes } => {
+            let steps = session.steps(wishes)?;
+            write_files(folder, &steps, &session.head)?;
+            writeln!(out, "{} files are written into {}", steps.len(), folder.display())?;
+        }
+        Action::Run { step: StepName::Columns, wishes } => {
+            let steps = session.steps(wishes)?;
+            let first = steps.iter().find(|step| step.name == "columns");
+            session.run(&first.ok_or_else(|| session.under_way())?.pieces)?;
+            writeln!(out, "done; next: sno move run fill")?;
+        }
+        Action::Run { step, .. } => {
+            let (name, next) = match step {
+                StepName::Columns | StepName::Fill => ("fill", "next: sno move run indexes"),
+                StepName::Indexes => ("indexes", "next: sno move verify"),
+                StepName::Switch => ("switch", "next: sno move run end, or sno move undo"),
+                StepName::End => ("end", "nothing of the move is left but the tables with old and new keys"),
+            };
+            let pieces = session.stored(name)?;
+            session.run(&pieces)?;
+            writeln!(out, "done; {next}")?;
+        }
+        Action::Verify => {
+            let pieces = session.stored("verify")?;
+            session.run(&pieces)?;
+            writeln!(out, "nothing differs")?;
+        }
+        Action::Undo => {
+            let columns = session.stored("undo columns")?;
+            let is_switched = match columns.last().and_then(|piece| piece.unless.as_deref()) {
+                Some(unless) => session.is_true(unless)?,
+                None => false,
+            };
+            let pieces = if is_switched { session.stored("undo switch")? } else { columns };
+            session.run(&pieces)?;
+            let next = if is_switched {
+                "the switch is undone; next: sno move run fill, or sno move undo"
+            } else {
+                "nothing of the move is left"
+            };
+            writeln!(out, "{next}")?;
+        }
+    }
+    Ok(true)
+}
+
+/// A piece of a step as it is stored, or made.
+#[derive(Clone)]
+struct Sent {
+    is_transaction: bool,
+    unless: Option<String>,
+    index: Option<String>,
+    sql: String,
+}
+
+struct Steps {
+    name: &'static str,
+    pieces: Vec<Sent>,
+}
+
+struct Session {
+    client: Client,
+    config: Config,
+    head: String,
+}
+
+const SETTINGS: &str = "SET search_path = pg_catalog, pg_temp; SET row_security = off; SET jit = off; \
+     SET statement_timeout = 0; SET client_min_messages = warning";
+
+impl Session {
+    fn open(mut config: Config) -> Result<Self, Failure> {
+        config.notice_callback(|notice| tell(notice.message()));
+        let client = connect::connect(&config)?;
+        Ok(Self { client, config, head: String::new() })
+    }
+
+    fn model(&mut self, wishes: &Wishes) -> Result<Model, Failure> {
+        let mut transaction = self.client.build_transaction().read_only(true).start()?;
+        let catalog = catalog::read(&mut transaction, wishes)?;
+        let reached = model::reach(&catalog, wishes);
+        let parts: Vec<(Oid, i16)> = reached
+            .all
+            .iter()
+            .flat_map(|moved| {
+                let of_table = |column: &&catalog::Column| {
+                    column.name == moved.name
+                        && catalog.relation(column.rel).is_some_and(|relation| relation.root == moved.rel)
+                };
+                catalog
+                    .columns
+                    .iter()
+                    .filter(of_table)
+                    .map(|column| (column.rel, column.attnum))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let functions: Vec<Oid> = catalog.session.functions.iter().filter_map(|(_, oid)| *oid).collect();
+        let objects = objects::read(&mut transaction, &parts, &functions)?;
+        transaction.rollback()?;
+        self.client.batch_execute(SETTINGS)?;
+        Ok(Model::new(&catalog, wishes, reached, objects))
+    }
+
+    fn is_true(&mut self, condition: &str) -> Result<bool, Failure> {
+        Ok(self.client.query_one(&format!("SELECT {condition}"), &[])?.get(0))
+    }
+
+    fn under_way(&self) -> Failure {
+        Failure::new("a move is under way: go on with sno move run, or say sno move undo")
+    }
+
+    /// The steps of the move that is under way, or of a new one.
+    fn steps(&mut self, wishes: &Wishes) -> Result<Vec<Steps>, Failure> {
+        self.client.batch_execute(SETTINGS)?;
+        if self.plan()?.is_some() {
+            self.head = "a move that is under way".to_owned();
+            let later = STEPS[1..].iter();
+            return later.map(|(name, ..)| Ok(Steps { name, pieces: self.stored(name)? })).collect();
+        }
+        self.client.batch_execute("RESET search_path")?;
+        let model = self.model(wishes)?;
+        let refusals = model.refusals();
+        if !refusals.is_empty() {
+            let lines: Vec<_> =
+                refusals.iter().map(|f| format!("{} {}: {}", f.what, f.object, f.action)).collect();
+            return Err(Failure::new(&format!(
+                "nothing is written, as some keys cannot move\n{}",
+                lines.join("\n")
+            )));
+        }
+        for key in model.keys().filter(|key| model.table(key).relation.kind == "p") {
+            self.is_unique(&model, key)?;
+        }
+        let fingerprint: String =
+            self.client.query_one(state::fingerprint(&state::query(&model)).as_str(), &[])?.get(0);
+        let later = vec![
+            model.fill_step(),
+            model.indexes_step(),
+            model.verify_step(),
+            model.switch_step(),
+            model.end_step(),
+            model.undo_switch_step(),
+            model.undo_columns_step(),
+        ];
+        let mut counts = Vec::new();
+        for key in model.keys().filter(|_| model.counts()) {
+            let query = sql!("SELECT count(*) FROM {}", model.table(key).relation.name);
+            counts.push(self.client.query_one(query.as_str(), &[])?.get(0));
+        }
+        let first = model.columns_step(&later, &fingerprint, &counts);
+        let keys: Vec<_> = model
+            .keys()
+            .map(|key| format!("{}.{}", model.table(key).relation.name, key.column.name))
+            .collect();
+        self.head = format!("keys of the database {}: {}", model.database, keys.join(", "));
+        Ok(std::iter::once(first).chain(later).map(Steps::from).collect())
+    }
+
+    /// No unique index of a partitioned table can say this.
+    fn is_unique(&mut self, model: &Model, key: &model::Moved) -> Result<(), Failure> {
+        let (table, name) = (&model.table(key).relation.name, &key.column.name);
+        let row = self
+            .client
+            .query_one(sql!("SELECT count(*) <> count(DISTINCT {}) FROM {}", name, table).as_str(), &[])?;
+        if row.get(0) {
+            return Err(Failure::new(&format!(
+                "nothing is written, as several rows of {table} have the same \"{name}\""
+            )));
+        }
+        Ok(())
+    }
+
+    /// Where the plan of a move is.
+    fn plan(&mut self) -> Result<Option<Name>, Failure> {
+        let query = "SELECT nspname::text, relowner = current_user::regrole FROM pg_class c \
+                     JOIN pg_namespace n ON n.oid = relnamespace \
+                     WHERE relname = 'sno_move_plan' AND relkind = 'r' ORDER BY 2 DESC LIMIT 1";
+        let Some(row) = self.client.query_opt(query, &[])? else { return Ok(None) };
+        // Another one's could say anything.
+        if !row.get::<_, bool>(1) {
+            return Err(Failure::new(
+                "a move of another role is under way: connect as the owner of its tables",
+            ));
+        }
+        Ok(Some(Name::new(row.get(0), "sno_move_plan")))
+    }
+
+    fn stored(&mut self, step: &str) -> Result<Vec<Sent>, Failure> {
+        self.client.batch_execute(SETTINGS)?;
+        let Some(plan) = self.plan()? else {
+            return Err(Failure::new("no move is under way: begin with sno move run columns"));
+        };
+        let query = sql!("SELECT kind, unless, index, sql FROM {} WHERE step = $1 ORDER BY place", plan);
+        let rows = self.client.query(query.as_str(), &[&step])?;
+        Ok(rows
+            .iter()
+            .map(|row| Sent {
+                is_transaction: row.get::<_, String>(0) == "transaction",
+                unless: row.get(1),
+                index: row.get(2),
+                sql: row.get(3),
+            })
+            .collect())
+    }
+
+    /// Settings, and the lock that says that a program is at work. One that was ended may have it for a moment.
+    fn prepare(&mut self) -> Result<(), Failure> {
+        self.client.batch_execute(SETTINGS)?;
+        for _ in 0..20 {
+            if self.is_true("pg_try_advisory_lock(hashtext('sno move'))")? {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        Err(Failure::new("another sno move is at work in this database: wait until it has ended"))
+    }
+
+    /// Runs what is not done yet. Waits for locks, and connects again.
+    fn run(&mut self, pieces: &[Sent]) -> Result<(), Failure> {
+        self.prepare()?;
+        let began = Instant::now();
+        for (n, piece) in pieces.iter().enumerate() {
+            let mut tries = 0;
+            while let Err(failure) = self.send(piece) {
+                tries += 1;
+                let locked =
+                    [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED];
+                let is_locked = piece.is_transaction
+                    && failure.1.as_ref().is_some_and(|code| locked.contains(code))
+                    || failure.1 == Some(SqlState::T_R_DEADLOCK_DETECTED);
+                if !(is_locked || self.client.is_closed()) || tries > 300 {
+                    return Err(failure);
+                }
+                tell(&format!("{}; trying again ({tries})", failure.0.lines().next().unwrap_or_default()));
+                // Others that were queued go first.
+                thread::sleep(Duration::from_millis(200 + 100 * tries.min(18)));
+                if self.client.is_closed() {
+                    if let Ok(client) = connect::connect(&self.config) {
+                        self.client = client;
+                        if let Err(failure) = self.prepare()
+                            && !self.client.is_closed()
+                        {
+                            return Err(failure);
+                        }
+                    }
+                } else {
+                    self.client.batch_execute("ROLLBACK")?;
+                }
+            }
+            if began.elapsed() > Duration::from_secs(1) && io::stderr().is_terminal() {
+                tell(&format!("{} of {} pieces", n + 1, pieces.len()));
+            }
+        }
+        if io::stderr().is_terminal() {
+            eprintln!();
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, piece: &Sent) -> Result<(), Failure> {
+        if let Some(unless) = &piece.unless
+            && self.is_true(unless)?
+        {
+            return Ok(());
+        }
+        if let Some(index) = &piece.index {
+            let query = "SELECT indexrelid::regclass::text FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid";
+            if let Some(row) = self.client.query_opt(query, &[index])? {
+                let shown = sql::Expression(row.get(0));
+                self.client.batch_execute(sql!("DROP INDEX CONCURRENTLY {}", shown).as_str())?;
+            }
+        }
+        Ok(self.client.batch_execute(&piece.sql)?)
+    }
+}
+
+impl From<Step> for Steps {
+    fn from(step: Step) -> Self {
+        let pieces = step.pieces.into_iter().map(|piece| Sent {
+            is_transaction: piece.kind == steps::PieceKind::Transaction,
+            unless: piece.unless.map(|sql| sql.to_string()),
+            index: piece.index.map(|name| name.literal().0),
+            sql: piece.sql.to_string(),
+        });
+        Self { name: step.name, pieces: pieces.collect() }
+    }
+}
+
+/// One line that changes, or lines of their own where that is no terminal.
+fn tell(text: &str) {
+    let text = text.replace(|c: char| c.is_control(), " ");
+    let mut err = io::stderr().lock();
+    let _ = if err.is_terminal() { write!(err, "\r\x1b[K{text}") } else { writeln!(err, "{text}") };
+    let _ = err.flush();
+}
+
+fn write_files(folder: &Path, steps: &[Steps], head: &str) -> Result<(), Failure> {
+    fs::create_dir_all(folder)?;
+    for step in steps {
+        let found = STEPS.iter().find(|(name, ..)| *name == step.name);
+        let (_, file, title) = found.expect("each step has a file");
+        let mut text = sql!(
+            "\\encoding UTF8\n{}\n{}\n{}\n\\set ON_ERROR_STOP on\n",
+            state::remark(&format!("{file}: {title}.")),
+            state::remark(head),
+            "-- For psql -X -f. Waits half a second for its locks: if it fails, run it again; what is done is not done twice.",
+        ).to_string();
+        text.push_str(&SETTINGS.replace("; ", ";\n"));
+        text.push_str(";\n");
+        for piece in &step.pieces {
+            if let Some(index) = &piece.index {
+                text.push_str(sql!(
+                    "SELECT format('DROP INDEX CONCURRENTLY %s', indexrelid::regclass) FROM pg_index WHERE indexrelid = to_regclass({}) AND NOT indisvalid \\gexec\n",
+                    sql::Literal(index.clone())
+                ).as_str());
+            }
+            match &piece.unless {
+                Some(unless) => text.push_str(&format!(
+                    "SELECT NOT ({unless}) AS is_to_do \\gset\n\\if :is_to_do\n{}\n\\endif\n",
+                    piece.sql
+                )),
+                None => text.push_str(&format!("{}\n", piece.sql)),
+            }
+        }
+        fs::write(folder.join(format!("{file}.sql")), text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! What is compared: each old key and reference with its new one, and what hangs on the tables before and
+//! after.
+
+use super::model::{Model, Moved};
+use super::sql::{Body, Ident, Literal, Remark, Sql, join, sql};
+use super::steps::Own;
+use super::values::{Of, comma};
+
+/// What is to be equal before and after: owners, rights, options, row security, comments, and all that
+/// hangs on the tables and views.
+pub(super) fn query(model: &Model) -> Sql {
+    let mut relations: Vec<_> =
+        model.tables.iter().flat_map(|table| &table.parts).map(|part| part.name.clone()).collect();
+    let known = model.objects.iter().filter_map(|object| object.known());
+    relations.extend(known.clone().filter(|known| known.is_relation).filter_map(|known| known.name.clone()));
+    relations.sort();
+    relations.dedup();
+    let literals = |names: Vec<Ident>| comma(names.iter().map(Ident::literal).collect::<Vec<_>>());
+    let columns = model.columns.iter().flat_map(|moved| [moved.new.clone(), moved.old.clone()]).collect();
+    let mut own: Vec<Ident> =
+        model.indexes.iter().flat_map(|i| [model.new_index(i).name, model.old_index(i).name]).collect();
+    own.extend(model.foreign_keys.iter().map(|key| model.new_key(key)));
+    own.extend(model.columns.iter().map(|moved| moved.set.clone()));
+    let functions =
+        known.filter(|known| !known.is_relation).filter_map(|known| known.name.clone()).map(|name| name.name);
+    let functions = literals(functions.collect());
+    let (own, columns) = (literals(own), literals(columns));
+    let relations = comma(relations.iter().map(|name| name.literal()));
+    Sql::new(include_str!("steps/state.sql"), &[&relations, &columns, &own, &own, &functions])
+}
+
+pub(super) fn function(model: &Model, own: &Own) -> Sql {
+    sql!(
+        "CREATE FUNCTION {}() RETURNS TABLE (object text, property text, value text) LANGUAGE sql STABLE SET search_path = pg_catalog AS {};",
+        own.state,
+        Body(sql!("\n{}\n", query(model))),
+    )
+}
+
+/// One value for all of it.
+pub(super) fn fingerprint(state: &Sql) -> Sql {
+    sql!(
+        "SELECT coalesce(md5(string_agg(concat_ws('|', object, property, value), '|' ORDER BY object, property, value)), '') FROM ({}) state",
+        state
+    )
+}
+
+/// The first step fails if the schema is another one than that for which it was written.
+pub(super) fn unchanged_since_write(own: &Own, written: &str) -> Sql {
+    let state = sql!("SELECT * FROM {}()", own.state);
+    sql!("DO {};", Body(sql!(
+        "BEGIN
+    IF ({}) <> {} THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'the tables are not as they were when the steps were written', HINT = 'Write them again.';
+    END IF;
+END",
+        fingerprint(&state), Literal(written.to_owned())
+    )))
+}
+
+/// What PostgreSQL shows in another way for another type is no difference: casts and parentheses.
+const PLAIN: &str = r#"regexp_replace(regexp_replace(value, '::("[^"]+"|[a-z_]+)(\.("[^"]+"|[a-z_0-9]+))?( varying| without time zone| with time zone)?(\(\d+\))?(\[\])?', '', 'g'), '[()\s]', '', 'g')"#;
+
+/// The switch fails if there is something that it does not know, or that has changed.
+pub(super) fn unchanged(own: &Own) -> Sql {
+    let hint = "Undo, and write the steps again; or set back what has changed.";
+    sql!("DO {};", Body(sql!(
+        "DECLARE
+    found text;
+BEGIN
+    SELECT string_agg(DISTINCT format('%s: %s', coalesce(a.object, b.object), coalesce(a.property, b.property)), E'\\n') INTO found
+    FROM {}() a FULL JOIN {} b ON (a.object, a.property) = (b.object, b.property) WHERE a.value IS DISTINCT FROM b.value;
+    IF found IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = 'what hangs on the tables has changed since step 1', DETAIL = found, HINT = {};
+    END IF;
+END",
+        own.state, own.before, Literal(hint.to_owned())
+    )))
+}
+
+impl Model {
+    /// Fails if anything differs, in one statement, so under one snapshot. `after`: after the switch.
+    pub(super) fn verified(&self, after: bool) -> Sql {
+        let own = Own::of(self);
+        let mut counts: Vec<Sql> =
+            self.columns.iter().flat_map(|moved| self.compared(moved, after)).collect();
+        if after {
+            let lost = sql!(
+                "{} b WHERE NOT EXISTS (SELECT FROM {}() a WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
+                sql!("(SELECT *, {} AS plain FROM {})", PLAIN, own.before),
+                own.state,
+                sql!("{}", PLAIN)
+            );
+            counts.push(sql!(
+                "SELECT string_agg(format('%s: %s', object, property), E'\\n'), count(*) FROM {}",
+                lost
+            ));
+        }
+        let hint = match after {
+            false => {
+                "Run the steps fill and verify again; a reference to a row that is gone is to be deleted or set to NULL, or say --dangling-to-null."
+            }
+            true => {
+                "Set right what is named. What was changed on purpose: delete its row of sno_move_before. Or undo the switch."
+            }
+        };
+        sql!(
+            "DO {};",
+            Body(sql!(
+                "DECLARE
+    found text;
+BEGIN
+    SELECT string_agg(format('%s: %s', what, n), E'\\n') INTO found FROM (
+{}
+    ) counted(what, n) WHERE n > 0;
+    IF found IS NOT NULL THEN
+        RAISE data_exception USING MESSAGE = 'old and new differ', DETAIL = found, HINT = {};
+    END IF;
+END",
+                join(counts, "\nUNION ALL "),
+                Literal(hint.to_owned())
+            ))
+        )
+    }
+
+    fn compared_key(&self, moved: &Moved, after: bool, new: &Ident, old: &Ident) -> Vec<Sql> {
+        let table = &self.table(moved).relation.name;
+        let column = [&table.to_string(), ".", &moved.column.name.0].concat();
+        let what = |text: &str| Literal([&column, ", ", text].concat());
+        let mut all = vec![
+            sql!(
+                "SELECT {}, count(*) FROM {} t WHERE t.{} IS NULL",
+                what("rows without a new key"),
+                table,
+                new
+            ),
+            sql!(
+                "SELECT {}, count({}) - count(DISTINCT {}) FROM {}",
+                what("rows with the new key of another one"),
+                new,
+                new,
+                table
+            ),
+            sql!(
+                "SELECT {}, count({}) - count(DISTINCT {}) FROM {}",
+                what("rows with the old key of another one"),
+                old,
+                old,
+                table
+            ),
+        ];
+        if !after && self.value.is_some() {
+            let value = self.value(moved, Of::Table, false);
+            all.push(sql!(
+                "SELECT {}, count(*) FROM {} t WHERE t.{} IS DISTINCT FROM {}",
+                what("rows with another key than computed"),
+                table,
+                new,
+                value
+            ));
+        }
+        all
+    }
+
+    /// How many rows of a column differ, and how.
+    fn compared(&self, moved: &Moved, after: bool) -> Vec<Sql> {
+        let table = &self.table(moved).relation.name;
+        let (own, other) = (&moved.column.name, if after { &moved.old } else { &moved.new });
+        let (new, old) = if after { (own, other) } else { (other, own) };
+        let column = [&table.to_string(), ".", &own.0].concat();
+        let what = |text: &str| Literal([&column, ", ", text].concat());
+        if moved.is_key {
+            return self.compared_key(moved, after, new, old);
+        }
+        if moved.column.is_generated && after {
+            return Vec::new();
+        }
+        let value = self.value(moved, Of::Table, after);
+        let target = if after { old } else { new };
+        let from = sql!("{} t CROSS JOIN LATERAL (SELECT {} AS v OFFSET 0) v", table, value);
+        if moved.column.is_generated {
+            return vec![sql!(
+                "SELECT {}, count(*) FROM {} WHERE t.{} IS DISTINCT FROM v",
+                what("values that differ"),
+                from,
+                target
+            )];
+        }
+        // What refers to a row that is gone has no value to be compared with.
+        let differs = match (moved.column.is_array, after) {
+            (true, _) => sql!(
+                "(t.{} IS NULL) <> (v IS NULL) OR EXISTS (SELECT FROM unnest(t.{}, v) u(n, v) \
+                 WHERE u.v IS NOT NULL AND u.n IS DISTINCT FROM u.v)",
+                target,
+                target
+            ),
+            (false, true) => sql!("v IS NOT NULL AND t.{} IS DISTINCT FROM v", target),
+            (false, false) => {
+                sql!(
+                    "v IS NOT NULL AND t.{} IS DISTINCT FROM v OR t.{} IS NULL AND t.{} IS NOT NULL",
+                    target,
+                    own,
+                    target
+                )
+            }
+        };
+        let mut all = vec![sql!(
+            "SELECT {}, count(*) FROM {} WHERE {}",
+            what("references to another row"),
+            from,
+            differs
+        )];
+        if !self.dangling_to_null {
+            let lost = match moved.column.is_array {
+                true => sql!(
+                    "(cardinality(array_positions(t.{}, NULL)) > cardinality(array_positions(t.{}, NULL))) IS TRUE",
+                    new,
+                    old
+                ),
+                false => sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new),
+            };
+            let what = what("references to rows that are gone, which become NULL");
+            all.push(sql!("SELECT {}, count(*) FROM {} t WHERE {}", what, table, lost));
+        }
+        all
+    }
+}
+
+/// For the head of a file.
+pub(super) fn remark(text: &str) -> Remark {
+    Remark(text.to_owned())
+}

@@ -1,0 +1,21 @@
+DECLARE
+    began CONSTANT timestamptz := clock_timestamp();
+    leaf regclass;
+    page bigint;
+    stop bigint;
+    at_first bigint;
+BEGIN
+    FOR leaf IN SELECT oid FROM pg_class WHERE oid = of AND relkind = 'r' UNION ALL SELECT relid
+        FROM pg_partition_tree(of) WHERE isleaf AND relid <> of LOOP
+        stop := pg_relation_size(leaf) / current_setting('block_size')::bigint;
+        at_first := coalesce((SELECT last::bigint FROM {} WHERE part = leaf::text),
+            0);  -- where an earlier run was interrupted
+        page := at_first;
+        WHILE page < stop LOOP
+            EXECUTE begins || leaf::text || rest USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
+            page := least(page + batch, stop);
+            PERFORM {}(leaf::text, CASE WHEN page < stop THEN page::text END, page, stop, 'pages'::text, began, at_first);
+            COMMIT;
+        END LOOP;
+    END LOOP;
+END

@@ -1,0 +1,18 @@
+-- Rows of one time can have one ID: such rows get others.
+DECLARE
+    changed bigint;
+    before bigint;
+BEGIN
+    LOOP
+        UPDATE {} t SET {} = {} WHERE t.{} IN (
+            SELECT s.{} FROM (SELECT d.{}, row_number() OVER (PARTITION BY d.{} ORDER BY d.{}) FROM {} d
+                WHERE d.{} IS NOT NULL) s WHERE row_number > 1);
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        COMMIT;
+        EXIT WHEN changed = 0;
+        IF changed >= before THEN
+            RAISE program_limit_exceeded USING MESSAGE = 'more rows have one time than there are IDs of it', HINT = {};
+        END IF;
+        before := changed;
+    END LOOP;
+END

@@ -1,0 +1,44 @@
+WITH r AS (SELECT n, c.* FROM unnest(ARRAY[{}]::text[]) n JOIN pg_class c ON c.oid = to_regclass(n)),
+     a AS (SELECT n, attname::text, attnum, relowner, attrelid, attacl, attstorage, attcompression, attstattarget
+         FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
+         WHERE attname <> ALL (ARRAY[{}]::name[]))
+SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyid(relowner),
+    array_to_string(reloptions, ', '), relrowsecurity, relforcerowsecurity, relreplident, relhassubclass,
+    relpersistence) AS value FROM r
+UNION ALL SELECT n, 'partitions', string_agg(inhrelid::regclass::text, ', ' ORDER BY inhrelid) FROM r
+    JOIN pg_inherits ON inhparent = r.oid GROUP BY n
+UNION ALL SELECT n, 'column ' || attname, concat_ws(', ', attstattarget, attcompression) FROM a
+UNION ALL SELECT n, 'rights of ' || CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END,
+    string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM r, aclexplode(coalesce(relacl,
+    acldefault('r', relowner))) GROUP BY n, grantee
+UNION ALL SELECT n, format('rights of %s on %I', CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END,
+    attname), string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM a,
+    aclexplode(attacl) GROUP BY n, attname, grantee
+UNION ALL SELECT n, 'comment', obj_description(r.oid, 'pg_class') FROM r
+UNION ALL SELECT n, 'comment on ' || attname, col_description(attrelid, attnum) FROM a
+UNION ALL SELECT n, 'constraint ' || conname, regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$',
+    '') || coalesce(obj_description(k.oid, 'pg_constraint'), '')
+          FROM r JOIN pg_constraint k ON conrelid = r.oid WHERE contype <> 'n' AND conparentid = 0
+              AND conname <> ALL (ARRAY[{}]::name[])
+UNION ALL SELECT n, 'index ' || i.relname, concat(pg_get_indexdef(indexrelid), indisclustered, indisreplident,
+    indisvalid, i.reltablespace, obj_description(indexrelid, 'pg_class'))
+          FROM r JOIN pg_index ON indrelid = r.oid JOIN pg_class i ON i.oid = indexrelid
+              WHERE i.relname <> ALL (ARRAY[{}]::name[])
+UNION ALL SELECT n, 'trigger ' || tgname, concat(pg_get_triggerdef(t.oid), tgenabled, obj_description(t.oid,
+    'pg_trigger')) FROM r JOIN pg_trigger t ON tgrelid = r.oid WHERE NOT tgisinternal
+    AND tgname !~ '^zz_(moving|moved|generated)$'
+UNION ALL SELECT n, 'policy ' || polname, concat_ws(', ', polcmd, polpermissive, ARRAY(SELECT CASE o
+    WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(o) END FROM unnest(polroles) o), pg_get_expr(polqual, polrelid),
+    pg_get_expr(polwithcheck, polrelid), obj_description(p.oid, 'pg_policy'))
+          FROM r JOIN pg_policy p ON polrelid = r.oid
+UNION ALL SELECT n, 'rule ' || rulename, pg_get_ruledef(w.oid) || ev_enabled::text FROM r
+    JOIN pg_rewrite w ON ev_class = r.oid
+UNION ALL SELECT n, 'statistics ' || stxname, concat(pg_get_statisticsobjdef(s.oid), stxowner, stxstattarget)
+    FROM r JOIN pg_statistic_ext s ON stxrelid = r.oid
+UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg(attname ORDER BY attname)
+    FROM pg_attribute WHERE attrelid = r.oid AND attnum = ANY (prattrs)), pg_get_expr(prqual, prrelid))
+          FROM r JOIN pg_publication_rel ON prrelid = r.oid JOIN pg_publication b ON b.oid = prpubid
+UNION ALL SELECT 'function ' || proname, 'owner, rights', string_agg(concat_ws(', ', proowner,
+    ARRAY (SELECT a::text FROM unnest(coalesce(proacl, acldefault('f', proowner))) a ORDER BY 1), prosecdef, proconfig,
+    obj_description(oid, 'pg_proc')), '; ' ORDER BY prosrc)
+          FROM pg_proc WHERE proname = ANY (ARRAY[{}]::name[]) GROUP BY proname

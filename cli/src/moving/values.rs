@@ -1,0 +1,253 @@
+//! How the value of a column is found, in a trigger's row or in an UPDATE.
+
+use std::collections::HashMap;
+
+use super::expression::{Casts, renamed};
+use super::model::{Model, Moved};
+use super::sql::{Body, Expression, Ident, Name, Part, Sql, join, sql};
+
+/// The row that an expression reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Of a trigger.
+    New,
+    /// Of an UPDATE or SELECT, where the table is called `t`.
+    Table,
+}
+
+/// Which of the columns a trigger fills.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trigger {
+    /// New ones, until the switch.
+    Moving,
+    /// Old ones, after it.
+    Moved,
+    /// Those that were generated columns, for good.
+    Generated,
+}
+
+impl Of {
+    pub(super) fn column(self, name: &Ident) -> Sql {
+        match self {
+            Self::New => sql!("NEW.{}", name),
+            Self::Table => sql!("t.{}", name),
+        }
+    }
+}
+
+impl Trigger {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Moving => "zz_moving",
+            Self::Moved => "zz_moved",
+            Self::Generated => "zz_generated",
+        }
+    }
+}
+
+fn expression(sql: &Sql) -> Expression {
+    Expression(sql.to_string())
+}
+
+impl Model {
+    /// Casts that the new type does not have.
+    pub(super) fn casts(&self) -> Casts {
+        let mut casts = Casts::default();
+        for moved in &self.columns {
+            let column = &moved.column;
+            if let Some(base) = &column.domain_base {
+                casts.domains.push((column.shown.clone(), base.clone()));
+            }
+            if column.family == super::catalog::Family::Varchar && column.domain_base.is_none() {
+                casts.varchars.push(column.shown.clone());
+            }
+            if self.is_back {
+                casts.uuids.push(column.shown.clone());
+            }
+        }
+        for object in self.objects.iter().filter_map(|object| object.known()) {
+            casts.domains.extend(object.casts.domains.iter().cloned());
+            casts.varchars.extend(object.casts.varchars.iter().cloned());
+        }
+        casts
+    }
+
+    /// All columns of a table, as they are written, with the row; those that move by their new names, if
+    /// they have them still.
+    pub(super) fn row_names(&self, table: usize, of: Option<Of>, moved: bool) -> HashMap<String, String> {
+        let name = |name: &Ident| {
+            let found = self.of(table).find(|column| moved && column.column.name == *name);
+            let name = found.map_or(name, |column| &column.new);
+            of.map_or_else(|| sql!("{}", name), |of| of.column(name)).to_string()
+        };
+        self.tables[table].names.iter().map(|(own, shown)| (shown.clone(), name(own))).collect()
+    }
+
+    /// The value of a new column; with `back`, that of an old column after the switch, when the names are
+    /// exchanged.
+    pub(super) fn value(&self, moved: &Moved, of: Of, back: bool) -> Expression {
+        let column = &moved.column;
+        let own = of.column(&column.name);
+        let computed = self.value.as_ref().filter(|_| !back);
+        if column.is_generated {
+            return self.generated(moved, of, back);
+        }
+        if let Some(computed) = computed {
+            if column.is_array {
+                let one = renamed(computed, &HashMap::from([("id".to_owned(), "u.e".to_owned())]));
+                return expression(&sql!(
+                    "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT {} FROM unnest({}) WITH ORDINALITY u(e, n) ORDER BY n) END",
+                    own,
+                    one,
+                    own,
+                ));
+            }
+            return renamed(computed, &HashMap::from([("id".to_owned(), own.to_string())]));
+        }
+        let mut cases = Vec::new();
+        for lookup in &moved.lookups {
+            let one = self.looked_up(moved, &self.columns[lookup.key], of, back);
+            match &lookup.condition {
+                None => return expression(&one),
+                Some(condition) => {
+                    let names = self.row_names(moved.table, Some(of), false);
+                    cases.push(sql!(" WHEN {} THEN {}", renamed(condition, &names), one));
+                }
+            }
+        }
+        expression(&sql!("CASE{} END", join(cases, "")))
+    }
+
+    /// From the row with the old key, or of the new one.
+    fn looked_up(&self, moved: &Moved, key: &Moved, of: Of, back: bool) -> Sql {
+        let own = of.column(&moved.column.name);
+        let target = if back { &key.old } else { &key.new };
+        let (table, name) = (&self.table(key).relation.name, &key.column.name);
+        if moved.column.is_array {
+            return sql!(
+                "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT k.{} FROM unnest({}) WITH ORDINALITY u(e, n) LEFT JOIN {} k ON k.{} = u.e ORDER BY n) END",
+                own,
+                target,
+                own,
+                table,
+                name,
+            );
+        }
+        let one = sql!("(SELECT k.{} FROM {} k WHERE k.{} = {})", target, table, name, own);
+        if key.table == moved.table && of == Of::New {
+            // The row itself is not in the table yet.
+            return sql!("CASE WHEN {} = NEW.{} THEN NEW.{} ELSE {} END", own, name, target, one);
+        }
+        one
+    }
+
+    /// What a generated column computes; in an UPDATE, from values that are not in the row yet.
+    fn generated(&self, moved: &Moved, of: Of, back: bool) -> Expression {
+        let mut names = self.row_names(moved.table, Some(of), !back);
+        if of == Of::Table && !back {
+            for other in self.of(moved.table).filter(|other| !other.column.is_generated && !other.is_key) {
+                names.insert(other.column.shown.clone(), self.value(other, of, back).0);
+            }
+        }
+        let default = moved.column.default.clone().unwrap_or(Expression("NULL".to_owned()));
+        renamed(&self.casts().removed(&default), &names)
+    }
+
+    pub(super) fn trigger_function(&self, table: usize, trigger: Trigger) -> Name {
+        let relation = &self.tables[table].relation;
+        let suffix = match trigger {
+            Trigger::Moving => "_moving",
+            Trigger::Moved => "_moved",
+            Trigger::Generated => "_generated",
+        };
+        relation.name.beside(Ident::made(&relation.name.name.0, suffix, relation.oid, false))
+    }
+
+    /// What a trigger does, line by line.
+    fn assignments(&self, table: usize, trigger: Trigger) -> Vec<Sql> {
+        let mut columns: Vec<_> = self.of(table).collect();
+        columns.sort_by_key(|moved| (moved.column.is_generated, moved.column.attnum));
+        let mut lines = Vec::new();
+        for moved in columns {
+            let (is_generated, name) = (moved.column.is_generated, &moved.column.name);
+            let (filled, back) = match trigger {
+                Trigger::Generated if is_generated => (name, true),
+                Trigger::Moved if !is_generated && !moved.is_key => (&moved.old, true),
+                Trigger::Moving if !moved.is_key || self.value.is_some() => (&moved.new, false),
+                _ => continue,
+            };
+            let value = self.value(moved, Of::New, back);
+            let assigned = sql!("NEW.{} := {};", filled, value);
+            let is_stable = !is_generated && moved.lookups.len() == 1 && moved.lookups[0].condition.is_none();
+            lines.push(if is_stable {
+                // A reference stays as it is if its row goes, and a row that only something else changes
+                // costs no look-up.
+                sql!(
+                    "IF TG_OP = 'INSERT' OR NEW.{} IS DISTINCT FROM OLD.{} OR NEW.{} IS NULL THEN\n        {}\n    END IF;",
+                    name,
+                    name,
+                    filled,
+                    assigned
+                )
+            } else {
+                assigned
+            });
+        }
+        lines
+    }
+
+    pub(super) fn create_trigger(&self, table: usize, trigger: Trigger) -> Option<Sql> {
+        let lines = self.assignments(table, trigger);
+        if lines.is_empty() {
+            return None;
+        }
+        let function = self.trigger_function(table, trigger);
+        let body = sql!("\nBEGIN\n    {}\n    RETURN NEW;\nEND\n", join(lines, "\n    "));
+        // Who writes a row need not read what it refers to. It belongs to the table's owner, who runs the
+        // steps.
+        Some(sql!(
+            "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {};
+REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC;
+CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}();",
+            function,
+            Body(body),
+            function,
+            trigger.name(),
+            self.tables[table].relation.name,
+            function,
+        ))
+    }
+
+    pub(super) fn drop_trigger(&self, table: usize, trigger: Trigger) -> Sql {
+        let function = self.trigger_function(table, trigger);
+        let name = trigger.name();
+        sql!(
+            "DROP TRIGGER IF EXISTS {} ON {};\nDROP FUNCTION IF EXISTS {};",
+            name,
+            self.tables[table].relation.name,
+            function
+        )
+    }
+
+    /// Plans what the triggers of the new columns evaluate, so that what fails does so here and not in the
+    /// application.
+    pub(super) fn planned(&self, table: usize) -> Option<Sql> {
+        let values: Vec<_> = self
+            .of(table)
+            .filter(|moved| !moved.is_key || self.value.is_some())
+            .map(|moved| self.value(moved, Of::New, false))
+            .collect();
+        (!values.is_empty()).then(|| {
+            sql!(
+                "PERFORM {} FROM {} AS new WHERE false;",
+                join(values, ", "),
+                self.tables[table].relation.name
+            )
+        })
+    }
+}
+
+/// Puts parts into a list.
+pub(super) fn comma<P: Part>(parts: impl IntoIterator<Item = P>) -> Sql {
+    join(parts, ", ")
+}
