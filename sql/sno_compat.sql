@@ -203,22 +203,9 @@ COMMENT ON CAST (uuid AS gid) IS 'from a uuid that was converted from a gid';
 -- What the generators show
 --
 
-CREATE FUNCTION sno_internal.sno_compat_generators(
+CREATE FUNCTION sno_compat_generators(
         OUT scheme text, OUT generator integer, OUT number integer, OUT last_time timestamptz, OUT sequence integer,
         OUT safe_time timestamptz, OUT overflows bigint, OUT waited interval
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 50;
-COMMENT ON FUNCTION sno_internal.sno_compat_generators() IS 'internal: generators in use since the server started';
-
-CREATE VIEW sno_compat_generators AS
-    SELECT scheme, generator, number, last_time, sequence, safe_time, overflows, waited FROM sno_internal.sno_compat_generators();
-GRANT SELECT ON sno_compat_generators TO PUBLIC;
-COMMENT ON VIEW sno_compat_generators IS 'generators in use since the server started';
-COMMENT ON COLUMN sno_compat_generators.scheme IS 'which of the ID schemes';
-COMMENT ON COLUMN sno_compat_generators.generator IS 'place in the scheme''s table of generators';
-COMMENT ON COLUMN sno_compat_generators.number IS 'machine, worker or generator that used it last';
-COMMENT ON COLUMN sno_compat_generators.last_time IS 'time of its last ID';
-COMMENT ON COLUMN sno_compat_generators.sequence IS 'number of its last ID';
-COMMENT ON COLUMN sno_compat_generators.safe_time IS 'generation waits while the clock is before this time';
-COMMENT ON COLUMN sno_compat_generators.overflows IS 'how often a caller found all numbers of a tick taken';
-COMMENT ON COLUMN sno_compat_generators.waited IS 'time that backends spent waiting for it, in total';
+COMMENT ON FUNCTION sno_compat_generators() IS 'generators in use since the server started';

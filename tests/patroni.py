@@ -340,7 +340,7 @@ class Drill:
         proxy = self.cluster.proxy
         wait("the horizon", lambda: query(proxy, "SELECT 1 WHERE sno_horizon() > (SELECT max(id) FROM items)"))
         with session(proxy) as cursor:
-            while query(proxy, "SELECT 1 FROM sno_feeds WHERE position < (SELECT max(id) FROM items)"):
+            while query(proxy, "SELECT 1 FROM sno_feeds() WHERE position < (SELECT max(id) FROM items)"):
                 self.copy(cursor)
                 self.store(cursor)
             items, copy = (self.rows(cursor, f"SELECT id FROM {table}") for table in ("items", "copy"))

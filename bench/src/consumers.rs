@@ -36,12 +36,17 @@ pub(crate) fn latency(server: &Server, feed: &str, margin: &str, rows: usize) ->
     if let Way::Notified = way {
         consumer.batch_execute("LISTEN inserted")?;
     }
-    let read = consumer.prepare(&format!("SELECT sent FROM sno_feed('{feed}', NULL::{feed}, 1000)"))?;
+    let read = consumer
+        .prepare(&format!("SELECT sent, id::text FROM sno_peek_feed('{feed}', NULL::{feed}, 1000)"))?;
+    let advance = consumer.prepare(&format!("SELECT sno_advance_feed('{feed}', $1::text::sno)"))?;
     let mut latencies = Vec::new();
     let mut look = |consumer: &mut Client| -> Result<usize> {
         let batch = consumer.query(&read, &[])?;
         let now = began.elapsed().as_nanos() as i64;
         latencies.extend(batch.iter().map(|row| (now - row.get::<_, i64>(0)) as f64 / 1e9));
+        if let Some(last) = batch.last() {
+            consumer.execute(&advance, &[&last.get::<_, String>(1)])?;
+        }
         Ok(latencies.len())
     };
     thread::scope(|scope| -> Result<()> {

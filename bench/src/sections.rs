@@ -65,7 +65,7 @@ const fn latency(title: &'static str, ways: List) -> Figure {
     Figure::new(title, Listed(ways), Latency, "{it} {with}").around(feed, "SELECT sno_drop_feed('{it}')")
 }
 
-/// A call of `sno_feed` beside what reads the same rows, from the start of the table for each sample.
+/// A call of `sno_peek_feed` beside what reads the same rows, from the start of the table for each sample.
 const fn calls(title: &'static str, count: usize, ways: List) -> Figure {
     Figure::new(title, Listed(ways), MeanTime(count), "{it}")
         .around("SELECT sno_seek_feed('filled', since => '-infinity')", "")
@@ -74,7 +74,7 @@ const fn calls(title: &'static str, count: usize, ways: List) -> Figure {
 /// The calls that are compared when nothing is to be read.
 const NOTHING: List = &[
     ("SELECT", "SELECT * FROM nothing WHERE id > $1::bytea::sno ORDER BY id LIMIT 100", ""),
-    ("sno_feed", "SELECT * FROM sno_feed('nothing', NULL::nothing) f", ""),
+    ("sno_peek_feed", "SELECT * FROM sno_peek_feed('nothing', NULL::nothing) f", ""),
 ];
 
 /// A feed for whose rows sessions wait; they drop it.
@@ -325,7 +325,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         setup: "
             CREATE VIEW waits AS
             SELECT coalesce(sum(overflows), 0) AS overflows, coalesce(sum(waited), '0') AS waited
-            FROM sno_generators",
+            FROM sno_generators()",
         figures: &[
             backends("One backend", 1),
             backends("2 backends", 2),
@@ -386,7 +386,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 100,
                 &[
                     ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 1000", ""),
-                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 1000) f", ""),
+                    ("sno_peek_feed", "SELECT * FROM sno_peek_feed('filled', NULL::filled, 1000) f", ""),
                 ],
             ),
             calls(
@@ -394,7 +394,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 300,
                 &[
                     ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 100", ""),
-                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 100) f", ""),
+                    ("sno_peek_feed", "SELECT * FROM sno_peek_feed('filled', NULL::filled, 100) f", ""),
                 ],
             ),
             calls(
@@ -402,7 +402,7 @@ pub(crate) const SECTIONS: &[Section] = &[
                 1000,
                 &[
                     ("SELECT", "SELECT * FROM filled WHERE id > $1::bytea::sno ORDER BY id LIMIT 10", ""),
-                    ("sno_feed", "SELECT * FROM sno_feed('filled', NULL::filled, 10) f", ""),
+                    ("sno_peek_feed", "SELECT * FROM sno_peek_feed('filled', NULL::filled, 10) f", ""),
                 ],
             ),
             calls("A call that finds nothing", 1000, NOTHING),

@@ -94,29 +94,22 @@ CREATE TRIGGER add_feed BEFORE INSERT ON sno_internal.feed_positions FOR EACH RO
 ALTER TABLE sno_internal.feed_positions ENABLE ALWAYS TRIGGER add_feed;
 COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions IS 'internal: checks new feeds, finds the sources of restored ones';
 
-CREATE VIEW sno_feeds AS
-    SELECT feed, source, owner, margin, position, clock_timestamp() - sno_time(position) AS lag, moved::timestamptz, held_by, held_since,
-        failing, attempts, failing_since, retry_at, last_error
-    FROM sno_internal.feed_positions LEFT JOIN sno_internal.feed_failures() USING (feed, owner)
+CREATE FUNCTION sno_feeds(
+        OUT feed text, OUT source regclass, OUT owner name, OUT margin interval, OUT "position" sno, OUT lag interval, OUT moved timestamptz,
+        OUT held_by text, OUT held_since timestamptz, OUT failing sno, OUT attempts integer, OUT failing_since timestamptz,
+        OUT retry_at timestamptz, OUT last_error text
+    ) RETURNS SETOF record
+    LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT p.feed, p.source, p.owner, p.margin, p.position, clock_timestamp() - sno_time(p.position), p.moved::timestamptz, h.held_by, h.held_since,
+        f.failing, f.attempts, f.failing_since, f.retry_at, f.last_error
+    FROM sno_internal.feed_positions p
+    LEFT JOIN sno_internal.feed_failures() f ON f.feed = p.feed AND f.owner = p.owner
     LEFT JOIN (
-        SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders ORDER BY since LIMIT 1
-    ) holder ON clock_timestamp() - held_since > margin;
-GRANT SELECT ON sno_feeds TO PUBLIC;
-COMMENT ON VIEW sno_feeds IS 'feeds, how far each was read, and what holds it back';
-COMMENT ON COLUMN sno_feeds.feed IS 'name of the feed';
-COMMENT ON COLUMN sno_feeds.source IS 'table or view whose rows it returns; null if a restore did not find it';
-COMMENT ON COLUMN sno_feeds.owner IS 'role that created it; its members can use it';
-COMMENT ON COLUMN sno_feeds.margin IS 'margin of its horizon; null if its horizons are given';
-COMMENT ON COLUMN sno_feeds.position IS 'ID up to which rows were read; null at the start';
-COMMENT ON COLUMN sno_feeds.lag IS 'time since this ID';
-COMMENT ON COLUMN sno_feeds.moved IS 'when the position was stored: every 10 seconds at least while the feed is read';
-COMMENT ON COLUMN sno_feeds.held_by IS 'oldest transaction that holds it back: its process ID, or its identifier if it is prepared';
-COMMENT ON COLUMN sno_feeds.held_since IS 'time of the first ID of this transaction';
-COMMENT ON COLUMN sno_feeds.failing IS 'ID of the row that fails, or of the first of several that have failed together';
-COMMENT ON COLUMN sno_feeds.attempts IS 'how often it has failed by itself';
-COMMENT ON COLUMN sno_feeds.failing_since IS 'when it failed first';
-COMMENT ON COLUMN sno_feeds.retry_at IS 'when sno_peek_feed() returns it again';
-COMMENT ON COLUMN sno_feeds.last_error IS 'why it failed last, for who may use the feed';
+        SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders() ORDER BY since LIMIT 1
+    ) h ON clock_timestamp() - h.held_since > p.margin;
+END;
+COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it back, and what fails';
 
 -- What is read in the end: the source itself, the tables of a view, the partitions and children of a table. With the kind of rows that can
 -- come below the horizon of this server, or are not there for all sessions; null for all others.
@@ -277,25 +270,6 @@ CREATE FUNCTION sno_create_feed(
     ) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean) IS 'create a feed of the rows of a table or view';
-
--- A consumer that gives back the rest of its batch may have got some of the rows of this ID only.
-CREATE FUNCTION sno_internal.check_given_back(feed text, source regclass, key name, after sno) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-AS $$
-DECLARE
-    has_several_rows pg_catalog.bool := false;
-BEGIN
-    IF EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid OPERATOR(pg_catalog.=) source AND c.relkind OPERATOR(pg_catalog.=) 'v') THEN
-        EXECUTE pg_catalog.format('SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 1 FROM (SELECT FROM %s WHERE %I OPERATOR(pg_catalog.=) $1 LIMIT 2) r',
-            source, key) INTO has_several_rows USING after;
-    END IF;
-    IF has_several_rows THEN
-        RAISE EXCEPTION 'cannot give back rows of feed "%" after "%"', feed, after USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = 'The view has several rows with this ID.', HINT = 'Give back all of them: use the ID before it.';
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION sno_internal.check_given_back(text, regclass, name, sno) IS 'internal: rows of an ID are given back all or none';
 
 CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL, source regclass DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;

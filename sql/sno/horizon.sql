@@ -22,14 +22,12 @@ CREATE FUNCTION sno_internal.sno_horizon_holders(OUT pid integer, OUT transactio
     RETURNS SETOF record
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION sno_internal.sno_horizon_holders() IS 'internal: open transactions that have IDs';
-
-CREATE VIEW sno_horizon_holders AS
-    SELECT pid, gid, since FROM sno_internal.sno_horizon_holders() LEFT JOIN pg_catalog.pg_prepared_xacts USING (transaction);
-GRANT SELECT ON sno_horizon_holders TO PUBLIC;
-COMMENT ON VIEW sno_horizon_holders IS 'open transactions that have IDs: sno_horizon() is before them';
-COMMENT ON COLUMN sno_horizon_holders.pid IS 'process of the transaction; null if it is prepared';
-COMMENT ON COLUMN sno_horizon_holders.gid IS 'identifier of the prepared transaction';
-COMMENT ON COLUMN sno_horizon_holders.since IS 'time of its first ID, or the time that it waits for';
+CREATE FUNCTION sno_horizon_holders(OUT pid integer, OUT gid text, OUT since timestamptz) RETURNS SETOF record
+    LANGUAGE SQL VOLATILE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT h.pid, p.gid, h.since FROM sno_internal.sno_horizon_holders() h LEFT JOIN pg_prepared_xacts p ON p.transaction = h.transaction;
+END;
+COMMENT ON FUNCTION sno_horizon_holders() IS 'open transactions that have IDs: sno_horizon() is before them';
 
 -- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that were read up to the future
 -- go back to where such IDs begin, and their rows of the future come again: those of this database now, so that standbys have that, too, and

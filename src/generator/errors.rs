@@ -87,7 +87,7 @@ fn went_back_hint<S: Scheme>(is_told: bool) -> String {
         )
     } else {
         format!(
-            "If {clock} is slow, set it forward. If it is right, wait. The view {view} shows the generators' times."
+            "If {clock} is slow, set it forward. If it is right, wait. {view}() shows the generators' times."
         )
     }
 }

@@ -176,7 +176,7 @@ fn run(server: &Server, goal: u64, mut fault: impl FnMut(&Server, &mut Random)) 
     thread::sleep(Duration::from_millis(200));
     for (apply, copy) in [("merge", "merged"), ("apply", "stepwise")] {
         let left = format!(
-            "SELECT count(*) FROM items_log WHERE changed > (SELECT coalesce(position, '2222222222222222') FROM sno_feeds WHERE feed = '{copy}')"
+            "SELECT count(*) FROM items_log WHERE changed > (SELECT coalesce(position, '2222222222222222') FROM sno_feeds() WHERE feed = '{copy}')"
         );
         while client.one::<i64>(&left) > 0 {
             client.run(&format!("SELECT {apply}(5000)"));

@@ -130,7 +130,7 @@ fn in_several_databases() {
     );
     fast(&server, &mut ids, &mut other);
     step(&server, "+86410");
-    assert_eq!(other.one::<i64>("SELECT count(*) FROM sno_feed('idle', NULL::idle, 100000)"), 300);
+    assert_eq!(other.take::<i64>("SELECT count(*) FROM sno_feed('idle', NULL::idle, 100000)"), 300);
     step(&server, "+0");
     // It has read nothing of the future, and is of another database.
     insert(&mut ids, &mut client, "corrected");
@@ -150,7 +150,7 @@ fn in_several_databases() {
     insert(&mut ids, &mut other, "an hour later");
     assert_eq!(other.one::<i64>("SELECT count(*) FROM sno_lower_horizon() WHERE feed = 'idle'"), 1);
     thread::sleep(Duration::from_millis(200));
-    assert_eq!(other.one::<i64>("SELECT count(*) FROM sno_feed('idle', NULL::idle, 100000)"), 200);
+    assert_eq!(other.take::<i64>("SELECT count(*) FROM sno_feed('idle', NULL::idle, 100000)"), 200);
     assert_eq!(read(&mut other), 100);
     assert_eq!(copies(&mut other), "an hour later: 1, corrected: 1, fast: 1, fast, not read: 0, right: 1");
     tally::prove(ids);
@@ -230,7 +230,7 @@ fn a_reader_that_was_told_before() {
     holder.run("BEGIN; SELECT pg_advisory_xact_lock(1)");
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            server.connect().one::<i64>("SELECT count(*) FROM sno_feed('slow', NULL::slow, 100000)")
+            server.connect().take::<i64>("SELECT count(*) FROM sno_feed('slow', NULL::slow, 100000)")
         });
         let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'";
         wait_until("a reader", || client.one::<i64>(waits) == 1);
@@ -239,10 +239,10 @@ fn a_reader_that_was_told_before() {
         holder.run("COMMIT");
         assert_eq!(reader.join().unwrap(), 0);
     });
-    assert!(client.one::<bool>("SELECT position IS NULL FROM sno_feeds WHERE feed = 'slow'"));
+    assert!(client.one::<bool>("SELECT position IS NULL FROM sno_feeds() WHERE feed = 'slow'"));
     insert(&mut ids, &mut client, "corrected");
     thread::sleep(Duration::from_millis(100));
-    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('slow', NULL::slow, 100000)"), 100);
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('slow', NULL::slow, 100000)"), 100);
     tally::prove(ids);
 }
 
@@ -330,16 +330,16 @@ fn feeds_that_stay() {
     client.run("SELECT sno_seek_feed('given', after => max(id)) FROM events");
     assert_eq!(client.one::<i64>(LOWER), 1);
     let stay = "SELECT string_agg(format('%s of %s: %s', feed, owner, coalesce(position > sno_lower(now() + interval '1 hour'), false)), ', ' ORDER BY feed, owner)
-        FROM sno_feeds";
+        FROM sno_feeds()";
     let own = text(&mut client, "SELECT current_user::text");
     assert_eq!(text(&mut client, stay), format!("copy of bob: f, copy of {own}: f, given of {own}: t"));
     // Nor does it when it is read: its horizon is another server's.
     assert_eq!(
-        code(&mut client, "SELECT FROM sno_feed('given', NULL::events, 1, sno_lower(now()))"),
+        code(&mut client, "SELECT FROM sno_peek_feed('given', NULL::events, 1, sno_lower(now()))"),
         "55000"
     );
     thread::sleep(Duration::from_millis(200));
-    assert_eq!(bob.one::<i64>("SELECT count(*) FROM sno_feed('copy', NULL::events, 100)"), 100);
+    assert_eq!(bob.take::<i64>("SELECT count(*) FROM sno_feed('copy', NULL::events, 100)"), 100);
     tally::prove(ids);
 }
 

@@ -30,8 +30,8 @@ fn millions_of_calls_leave_nothing_behind() {
             1,
         ),
         ("count(sno_generator())", 10),
-        ("count((SELECT count(*) FROM sno_generators WHERE n > 0))", 200),
-        ("count((SELECT count(*) FROM sno_feed('feed', NULL::items, n)))", 20),
+        ("count((SELECT count(*) FROM sno_generators() WHERE n > 0))", 200),
+        ("count((SELECT count(*) FROM sno_peek_feed('feed', NULL::items, n)))", 20),
     ] {
         let mut client = server.connect();
         let pid: i32 = client.one("SELECT pg_backend_pid()");

@@ -37,7 +37,7 @@ fn promote_and_prove(standby: &Server) {
         assert_eq!(code(&mut reader, call), "25006");
     }
     reader.run("SELECT * FROM sno_generator()");
-    assert_eq!(text(&mut reader, "SELECT count(*) FROM sno_generators"), "0");
+    assert_eq!(text(&mut reader, "SELECT count(*) FROM sno_generators()"), "0");
     let before = stored(standby);
     standby.set_clock("-4");
     tally::fault("clock steps");

@@ -147,7 +147,7 @@ fn the_clock_is_waited_for() {
     let ahead: f64 = detail.split(", which is ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!((800.0..=900.0).contains(&ahead), "{detail}");
     let row = "SELECT (least(safe_time, last_time) > clock_timestamp() + '800 s' AND safe_time <= clock_timestamp() + '900 s'
-                       AND drifts = 1)::text FROM sno_generators";
+                       AND drifts = 1)::text FROM sno_generators()";
     assert_eq!(text(&mut client, row), "true");
     endure(&server, "SET sno.max_clock_wait = '1 h'; SELECT sno_new(1)", "SnoClock", SLEEP);
     // A clock that is set right ends the wait, within the second.
@@ -185,7 +185,7 @@ fn a_wait_for_the_clock_ends_by_itself() {
     }
     let waited: f64 = text(
         &mut server.connect(),
-        "SELECT extract(epoch FROM waited) FROM sno_generators WHERE partition = 3",
+        "SELECT extract(epoch FROM waited) FROM sno_generators() WHERE partition = 3",
     )
     .parse()
     .unwrap();

@@ -36,7 +36,7 @@ fn a_step_is_one_line_for_all_generators() {
     // It is told from the last ID of before to the first one after, and meanwhile the clock has gone on.
     let passed = began.elapsed().as_secs_f64();
     draw();
-    let generators = "SELECT count(*) FROM sno_generators WHERE drifts > 0";
+    let generators = "SELECT count(*) FROM sno_generators() WHERE drifts > 0";
     let drifted: i64 = server.connect().one(generators);
     assert!(drifted >= 25, "{drifted} generators met the step");
     let [seconds] = steps(&server)[..] else { panic!("{}", server.log()) };
@@ -87,7 +87,7 @@ fn a_quick_restart_is_no_step() {
         server.restart(Mode::Immediate);
         server.run(DRAW);
     }
-    let drifts: i64 = server.connect().one("SELECT drifts FROM sno_generators");
+    let drifts: i64 = server.connect().one("SELECT drifts FROM sno_generators()");
     assert_eq!(drifts, 1, "the side did change");
     assert_eq!(steps(&server), []);
 }

@@ -88,7 +88,7 @@ pub(crate) fn inventory(client: &mut Client) -> BTreeSet<String> {
         )
         SELECT pg_describe_object(classid, objid, 0) FROM own
         UNION ALL
-        SELECT format('feed %s of %s up to %s', feed, source, position) FROM sno_feeds";
+        SELECT format('feed %s of %s up to %s', feed, source, position) FROM sno_feeds()";
     let mut all: BTreeSet<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     let tables = "SELECT c.oid::regclass::text FROM pg_class c
                   WHERE relkind IN ('r', 'm', 'v', 'p') AND relnamespace = 'public'::regnamespace AND NOT EXISTS (

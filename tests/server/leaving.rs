@@ -229,7 +229,7 @@ const MORE: &str = "
     INSERT INTO checked SELECT id FROM orders;
     CREATE INDEX checked_partial ON checked (id) WHERE id < '2030-01-01Z'::timestamptz;
     CREATE VIEW last_minute AS SELECT count(*) OVER (ORDER BY id RANGE '1 min' PRECEDING) FROM orders;
-    CREATE VIEW watched AS SELECT feed, lag FROM sno_feeds;";
+    CREATE VIEW watched AS SELECT feed, lag FROM sno_feeds();";
 
 /// What differs on a server with the stand-in, as the page says, by parts of the lines of an inventory: indexes, views of what there is not, of changes,
 /// views that cannot be read; the greatest ID is a text; a text has another hash, and that of a uid60 another order.

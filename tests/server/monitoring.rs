@@ -161,7 +161,7 @@ fn figures_of_the_server_are_those_of_all_databases() {
     one.run("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO events DEFAULT VALUES");
     one.run("SELECT sno_create_feed('export', 'events', margin => '0')");
     one.run("SELECT pg_sleep(0.01)");
-    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
     server.set_clock("+0");
     let metrics = ["postgres", "other"].map(|database| {
         let mut metrics = Exporter::start(&server, "one", database, &[]).scrape();
@@ -174,7 +174,7 @@ fn figures_of_the_server_are_those_of_all_databases() {
         assert!(name == same && (in_one - in_other).abs() < 5.0, "{name}: {in_one} and {in_other}");
         assert!(!name.starts_with("sno_must_wait") || *in_other > 3500.0, "{in_other}");
     }
-    let view = "SELECT string_agg(g::text, '' ORDER BY generator) FROM sno_generators g";
+    let view = "SELECT string_agg(g::text, '' ORDER BY generator) FROM sno_generators() g";
     assert_eq!(text(&mut one, view), text(&mut other, view));
 }
 
@@ -228,7 +228,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
              CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items');
              SELECT uid60_new()",
         );
-        server.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+        server.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
         server
     };
     let (one, other) = (start("42"), start("43"));
@@ -284,11 +284,15 @@ fn each_alert_fires_on_a_server_in_its_state() {
     let mut open = one.connect();
     open.run("BEGIN; INSERT INTO events DEFAULT VALUES");
     one.set_clock("+180");
-    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
     assert_eq!(then(), ["SnoFeedLate"]);
     open.run("COMMIT");
-    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
     assert_eq!(then(), Vec::<String>::new());
+    // One whose consumer fails at a row.
+    one.run("INSERT INTO events DEFAULT VALUES; SELECT sno_fail_feed('export', max(id)) FROM events");
+    one.set_clock("+250");
+    assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate", "SnoFeedFails"]);
     one.set_clock("+129600");
     one.run("INSERT INTO events DEFAULT VALUES; SELECT count(*) FROM sno_feed('export', NULL::events)");
     // Without all that come after the present one. Of an hour each, three more are enough.
@@ -323,7 +327,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
     assert_eq!(then(), ["SnoClockSteppedBack"]);
     one.set_clock("+129630");
     in_parallel(8, |_| one.run("SELECT sno_new()"));
-    one.run("SELECT count(*) FROM sno_feed('export', NULL::events)");
+    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
     then();
     one.set_clock("+129621");
     assert_eq!(then(), ["SnoInsertsWait", "SnoClockWasFast"]);

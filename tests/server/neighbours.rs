@@ -214,10 +214,12 @@ fn use_features(server: &Server, connect: &dyn Fn(&str) -> Client) -> String {
     for (feed, source) in [("rows", "items"), ("changed", "items_changes")] {
         let mut rows = 0;
         while client.one::<bool>(&format!("CALL sno_wait_feed('{feed}', '0.3 s')")) {
+            client.run("BEGIN");
             rows += client
                 .query(&format!("SELECT * FROM sno_feed('{feed}', NULL::{source}, 300)"), &[])
                 .unwrap()
                 .len();
+            client.run("COMMIT");
         }
         read.push(format!("{feed} {rows}"));
     }
@@ -234,7 +236,7 @@ fn use_features(server: &Server, connect: &dyn Fn(&str) -> Client) -> String {
         "SELECT count(*) FROM sno_partitions('log')",
         "SELECT sno_forget_changes('items')",
         "SELECT count(*) FROM items WHERE id < (SELECT sno_read_by_all('items'))",
-        "SELECT count(*) FROM sno_feeds",
+        "SELECT count(*) FROM sno_feeds()",
         "SELECT sum(n) FROM (SELECT n FROM items_by_time ORDER BY created_at LIMIT 50) i",
     ] {
         read.push(format!("{query}: {}", text(&mut client, query)));

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::{Client, NoTls};
-use sno_tests::{Server, Sql as _, code, give_to_server, text};
+use sno_tests::{Server, Sql as _, code, give_to_server, in_block, text};
 
 /// A table with a feed, and one whose changes are tracked, with a feed of these.
 const TABLES: &str = "
@@ -29,14 +29,14 @@ const READ: [&str; 3] = [
 fn owns_all(client: &mut Client) {
     thread::sleep(Duration::from_millis(8));
     for query in READ {
-        assert_eq!(text(client, query), "2", "{query}");
+        assert_eq!(text(client, &in_block(query)), "2", "{query}");
     }
     client.run("DELETE FROM events WHERE id <= sno_read_by_all('events'); DELETE FROM parts WHERE id <= sno_read_by_all('parts')");
     assert_eq!(text(client, "SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM parts)"), "0");
     assert_eq!(text(client, "SELECT sno_forget_changes('items')"), "2");
-    client.run("SELECT sno_seek_feed(feed, '-infinity') FROM sno_feeds");
-    client.run("SELECT sno_drop_feed(feed, owner) FROM sno_feeds; SELECT sno_untrack_changes('items')");
-    assert_eq!(text(client, "SELECT count(*) FROM sno_feeds"), "0");
+    client.run("SELECT sno_seek_feed(feed, '-infinity') FROM sno_feeds()");
+    client.run("SELECT sno_drop_feed(feed, owner) FROM sno_feeds(); SELECT sno_untrack_changes('items')");
+    assert_eq!(text(client, "SELECT count(*) FROM sno_feeds()"), "0");
 }
 
 /// A database of a role, with all that the tests need, of which the first row of each feed was read.
@@ -47,7 +47,7 @@ fn database(server: &Server, name: &str, role: &str) -> Client {
     client.run(TABLES);
     thread::sleep(Duration::from_millis(8));
     for query in READ {
-        assert_eq!(text(&mut client, query), "1", "{query}");
+        assert_eq!(text(&mut client, &in_block(query)), "1", "{query}");
     }
     client
 }
@@ -86,7 +86,7 @@ fn restores_under_another_role() {
         .output()
         .unwrap();
     assert_eq!(
-        text(&mut divided, "SELECT count(*) FROM sno_feeds WHERE owner = 'alice' AND source IS NOT NULL"),
+        text(&mut divided, "SELECT count(*) FROM sno_feeds() WHERE owner = 'alice' AND source IS NOT NULL"),
         "3",
         "{output:?}"
     );
@@ -119,8 +119,8 @@ fn roles_and_owners_that_change() {
     server.connect_to("dropped").run("ALTER DATABASE dropped OWNER TO next; REASSIGN OWNED BY next TO next");
     let mut dropped = server.connect_to("dropped");
     dropped.run("CREATE ROLE heir LOGIN; UPDATE pg_extension SET extowner = 'heir'::regrole WHERE extname = 'sno'; DROP TABLE items, events, parts CASCADE");
-    session(&server, "dropped", "heir").run("SELECT sno_drop_feed(feed, owner) FROM sno_feeds");
-    assert_eq!(text(&mut dropped, "SELECT count(*) FROM sno_feeds"), "0");
+    session(&server, "dropped", "heir").run("SELECT sno_drop_feed(feed, owner) FROM sno_feeds()");
+    assert_eq!(text(&mut dropped, "SELECT count(*) FROM sno_feeds()"), "0");
 }
 
 /// A feed of a view that a role cannot read is not created, and counts no more when it cannot read any more. Who owns the table sees the
@@ -212,7 +212,7 @@ fn restored_feeds() {
         "CREATE TABLE parts (id sno PRIMARY KEY) PARTITION BY RANGE (id); SELECT sno_create_feed('parts', 'parts');
          {insert} ('f', 'alice', 'items', 'id', '0'), ('f', 'bob', 'items', 'id', '0'), ('restored', 'postgres', 'public.items', 'id', '0')"
     ));
-    let feeds = "SELECT string_agg(format('%s of %s: %s', feed, owner, source), ', ' ORDER BY feed, owner) FROM sno_feeds";
+    let feeds = "SELECT string_agg(format('%s of %s: %s', feed, owner, source), ', ' ORDER BY feed, owner) FROM sno_feeds()";
     let expected = "f of alice: , f of bob: , parts of postgres: parts, restored of postgres: ";
     assert_eq!(text(&mut client, feeds), expected);
     let mut source = "postgres".to_owned();
@@ -230,8 +230,8 @@ fn restored_feeds() {
          SELECT sno_create_feed('read', 'items', margin => '0')",
     );
     thread::sleep(Duration::from_millis(8));
-    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feed('read', NULL::items)"), "1");
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('read', NULL::items)"), 1);
     assert_eq!(text(&mut client, "SELECT sno_read_by_all('items') IS NULL"), "t");
     assert_eq!(text(&mut client, "CALL sno_wait_feed('restored', '1 s', NULL)"), "t");
-    assert_eq!(text(&mut client, "SELECT n FROM sno_feed('restored', NULL::items)"), "1");
+    assert_eq!(text(&mut client, "SELECT n FROM sno_peek_feed('restored', NULL::items)"), "1");
 }

@@ -50,7 +50,7 @@ fn to_a_newer_server_by_links() {
         "CREATE TABLE wide (kind sno, n integer);
              INSERT INTO wide SELECT sno_make('2026-01-01Z', 0, 1, n % 8), n FROM generate_series(1, 40000) n;
              CREATE INDEX wide_kind_n ON wide (kind, n);
-             CREATE TABLE copy AS SELECT * FROM event WHERE id <= (SELECT position FROM sno_feeds WHERE feed = 'events');",
+             CREATE TABLE copy AS SELECT * FROM event WHERE id <= (SELECT position FROM sno_feeds() WHERE feed = 'events');",
     );
     let (before, all) = (content(&mut client), inventory(&mut client));
     let mut ids = Ids::new();

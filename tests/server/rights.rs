@@ -127,7 +127,7 @@ _log""#;
     for view in ["ten.log_changes".to_owned(), log.replace("_log", "_changes")] {
         std::thread::sleep(std::time::Duration::from_millis(8));
         let feed = if view == "ten.log_changes" { "log" } else { "one" };
-        tenant.run(&format!("SELECT changed FROM sno_feed('{feed}', NULL::{view})"));
+        tenant.run(&format!("BEGIN; SELECT changed FROM sno_feed('{feed}', NULL::{view}); COMMIT"));
     }
     ran("SELECT sno_read_by_all('ten.log'), sno_partitions('ten.log'), sno_readers('ten.log_log')", false);
     ran("SELECT sno_expire_partitions('ten.log', now() - interval '18 days')", true);
@@ -139,7 +139,10 @@ _log""#;
         one.replace("''", "'")
     ));
     std::thread::sleep(std::time::Duration::from_millis(8));
-    tenant.run(&format!("SELECT changed FROM sno_feed('one', NULL::{})", log.replace("_log", "_changes")));
+    tenant.run(&format!(
+        "BEGIN; SELECT changed FROM sno_feed('one', NULL::{}); COMMIT",
+        log.replace("_log", "_changes")
+    ));
     let mut other = server.connect();
     assert_eq!(code(&mut other, &format!("SELECT sno_forget_changes('{one}')")), "42501");
     assert_eq!(text(&mut other, &format!("SELECT count(*) FROM {log}")), "1");

@@ -68,7 +68,7 @@ fn views_with_security_invoker_and_their_feeds_have_the_rows_of_the_role() {
     for (source, rows) in [("notes", 5_000), ("notes_by_time", 5_000), ("open_notes", 10_000)] {
         assert_eq!(app.one::<i64>(&format!("SELECT count(*) FROM {source}")), rows, "{source}");
         app.run(&format!("SELECT sno_create_feed('{source}', '{source}', margin => '0')"));
-        let feed = format!("SELECT count(*) FROM sno_feed('{source}', NULL::{source}, 100000)");
+        let feed = format!("SELECT count(*) FROM sno_peek_feed('{source}', NULL::{source}, 100000)");
         assert_eq!(text(&mut app, &feed), rows.to_string(), "{source}");
     }
     app.run("SET enable_seqscan = off");

@@ -21,7 +21,7 @@ const SETUP: &str = "
     INSERT INTO s.t (n) VALUES (1), (2)";
 
 const CLEAN: &str =
-    "SELECT sno_drop_feed(feed, owner) FROM sno_feeds; DROP SCHEMA IF EXISTS s, q, c, z CASCADE";
+    "SELECT sno_drop_feed(feed, owner) FROM sno_feeds(); DROP SCHEMA IF EXISTS s, q, c, z CASCADE";
 
 /// What a session does with a feed, whose source is `ROWS`: what it prepares, and what is stopped.
 const CALLS: [(&str, &str, &str); 5] = [
@@ -152,7 +152,7 @@ impl Case<'_> {
     }
 
     fn position(&self, client: &mut Client) -> Option<String> {
-        client.one(&format!("SELECT position::text FROM sno_feeds WHERE feed = '{}'", self.feed))
+        client.one(&format!("SELECT position::text FROM sno_feeds() WHERE feed = '{}'", self.feed))
     }
 
     /// Reads until nothing comes.

@@ -16,7 +16,7 @@ const SETUP: &str = "
     INSERT INTO lines VALUES (1, 2, 'one-two'), (2, 1, 'two-one'), (7, 8, 'seven-eight');";
 
 const READ: &str =
-    "SELECT string_agg(record::text, ' ' ORDER BY changed) FROM sno_feed('lines', NULL::lines_changes)";
+    "SELECT string_agg(record::text, ' ' ORDER BY changed) FROM sno_peek_feed('lines', NULL::lines_changes)";
 
 const ALL: &str = "(1,2,one-two) (2,1,two-one) (7,8,seven-eight)";
 

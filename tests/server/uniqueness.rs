@@ -63,7 +63,7 @@ fn the_sequence_stays_in_its_range() {
     let [first, last] = [all.iter().min(), all.iter().max()].map(|id| id.unwrap().tick().get());
     assert!(last - first >= 249, "{} ticks", last - first);
     let overflows: i64 =
-        server.connect().one("SELECT sum(overflows)::bigint FROM sno_generators WHERE waited > '0'");
+        server.connect().one("SELECT sum(overflows)::bigint FROM sno_generators() WHERE waited > '0'");
     assert!(overflows > 0);
 }
 

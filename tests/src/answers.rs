@@ -9,6 +9,9 @@ pub trait Sql {
 
     /// The first value that a query returns.
     fn one<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T;
+
+    /// The same in a transaction block of its own, for a SELECT from `sno_feed()`.
+    fn take<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T;
 }
 
 impl<C: GenericClient> Sql for C {
@@ -21,6 +24,19 @@ impl<C: GenericClient> Sql for C {
     fn one<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T {
         self.query_one(query, &[]).unwrap_or_else(|e| panic!("{query}: {e:?}")).get(0)
     }
+
+    #[track_caller]
+    fn take<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T {
+        self.run("BEGIN");
+        let value = self.one(query);
+        self.run("COMMIT");
+        value
+    }
+}
+
+/// Statements in a transaction block of their own.
+pub fn in_block(sql: &str) -> String {
+    format!("BEGIN; {sql}; COMMIT")
 }
 
 /// The first value that a query returns, as text.

@@ -90,7 +90,7 @@ impl Failure {
 }
 
 /// How often the row has failed by itself; 0 if that is not counted, since several rows have failed, or a row before it fails, or another
-/// consumer has passed it.
+/// consumer has passed it. Who fails while it is not to be tried had got it before: that is the same attempt.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
@@ -108,8 +108,11 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         if as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
             // It is locked now.
             let known = Failure::find(Feed::find(name.1, Some(feed.source), true), true);
-            if known.is_none_or(|known| known.id >= first) {
-                let before = known.filter(|known| known.id == first).map_or(0, |known| known.attempts);
+            let same = known.filter(|known| known.id == first);
+            if let Some(same) = same.filter(|same| same.attempts > 0 && same.pause().is_some()) {
+                attempts = if first == last { same.attempts } else { 0 };
+            } else if known.is_none_or(|known| known.id >= first) {
+                let before = same.map_or(0, |same| same.attempts);
                 attempts = if first == last { before.saturating_add(1) } else { 0 };
                 let [shortest, longest] = PAUSES;
                 let doubled = || (shortest << (attempts - 1).clamp(0, 20)).min(longest);

@@ -76,9 +76,6 @@ const TO_REGCLASS: &CStr = c"SELECT pg_catalog.to_regclass($1)";
 const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
     'sno_internal.feed_positions'::pg_catalog.text, 'INSERT'::pg_catalog.text)";
 
-/// Whether rows of one ID are given back in part.
-const CHECK_GIVEN_BACK: &CStr = c"SELECT sno_internal.check_given_back($1, $2, $3, $4)";
-
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
@@ -156,9 +153,6 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
         let source = (pg_sys::REGCLASSOID, source);
         let [position, after] = [feed.position, after].map(|id| (feed.id_type, id));
         let key = (pg_sys::NAMEOID, Some(feed.key));
-        if after.1.is_some() && feed.was_moved_by_this() {
-            query(CHECK_GIVEN_BACK, [name, source, key, after], true);
-        }
         let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
         let lowered = present();
         let to = query(POSITION, [source, key, margin, position, since, after], true).row(0).value(1);

@@ -72,7 +72,8 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
         let [name, _, batch_size, given] = optional(fcinfo);
-        let then = then(Use::of(fcinfo));
+        let use_ = Use::of(fcinfo);
+        let then = then(use_);
         let batch_size = guard(|| check_call(fcinfo, batch_size, then));
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
@@ -96,6 +97,10 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         let mut batch = Batch::new(fcinfo, feed, batch_size);
         match horizon {
             Horizon::UpTo(horizon) => {
+                if then == Then::Move {
+                    let source = feed.source();
+                    guard(|| use_.check(fcinfo, || feed.peek(source)));
+                }
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
                 if !read(feed, whose, horizon, &mut batch, then) {

@@ -1,8 +1,11 @@
 //! The statement that calls: whether the rows of a feed stay in the database, where its position is stored with them.
 
-use pgrx::pg_sys::{self, CmdType, CommandTag, EState, FunctionCallInfo, PlannedStmt, ReturnSetInfo};
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, CmdType, CommandTag, EState, FunctionCallInfo, NodeTag, PlannedStmt, ReturnSetInfo},
+};
 
-use crate::pg::{nodes::nodes, raw};
+use crate::pg::{errors::Error, nodes::nodes, raw};
 
 /// What is done with the rows of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,63 @@ impl Use {
     pub(super) fn goes_on(self) -> bool {
         // SAFETY: looks at this transaction.
         self == Self::Work || self == Self::Client && unsafe { raw::IsTransactionBlock() }
+    }
+
+    /// Why rows would be lost if the call moved the feed. `instead` is a call that does not.
+    ///
+    /// # Safety
+    /// The same call.
+    pub(super) unsafe fn check(
+        self,
+        fcinfo: FunctionCallInfo,
+        instead: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
+        // SAFETY: as promised by the caller.
+        let is_limited = unsafe { state(fcinfo) }.is_some_and(|(_, statement)| is_limited(statement));
+        let (state, message, detail) = match self {
+            Self::Refresh => (
+                SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
+                "sno_feed() cannot be used in a materialized view",
+                "Each refresh throws away the rows that were read before.",
+            ),
+            Self::Explain => (
+                SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
+                "EXPLAIN ANALYZE cannot be used with sno_feed()",
+                "The rows would count as read, and nobody would have them.",
+            ),
+            _ if is_limited => (
+                SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
+                "LIMIT cannot be used with sno_feed()",
+                "Rows that it leaves out would count as read. The third argument says how many to read.",
+            ),
+            Self::Client if !self.goes_on() => (
+                SqlState::ERRCODE_NO_ACTIVE_SQL_TRANSACTION,
+                "sno_feed() can only be used in transaction blocks, or in a statement that stores its rows",
+                "The rows would count as read before the client has handled them.",
+            ),
+            _ => return Ok(()),
+        };
+        let hint = format!(
+            "Use {}, and then sno_advance_feed() with the ID of the last row that is done.",
+            instead()
+        );
+        Err(Error::new(state, message).detail(detail).hint(hint))
+    }
+}
+
+/// Whether a LIMIT at the top of a statement, or of what it stores, leaves out rows.
+fn is_limited(statement: &PlannedStmt) -> bool {
+    // What a WITH writes does not depend on how much of it is read.
+    if statement.hasModifyingCTE {
+        return false;
+    }
+    // SAFETY: a plan.
+    unsafe {
+        let mut plan = statement.planTree;
+        if (*plan).type_ == NodeTag::T_ModifyTable && !(*plan).lefttree.is_null() {
+            plan = (*plan).lefttree;
+        }
+        (*plan).type_ == NodeTag::T_Limit
     }
 }
 

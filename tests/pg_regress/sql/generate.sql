@@ -21,7 +21,7 @@ FROM sno_generator();
 SELECT partition = generator AS partition, tick_tock, drifts,
        last_time > now() - interval '1 minute' AS last_time, safe_time <= last_time AS safe_time,
        sequence >= 0 AS sequence, overflows >= 0 AS overflows, waited >= interval '0' AS waited
-FROM sno_generators JOIN sno_generator() USING (generator, partition);
+FROM sno_generators() JOIN sno_generator() USING (generator, partition);
 
 -- In a prepared statement, and in COPY with the default.
 PREPARE next AS SELECT sno_new($1) > (SELECT max(id) FROM events) AS later;

@@ -119,7 +119,7 @@ fn what_is_not_seen() {
     client.run("SELECT sno_forget_changes('parts'); TRUNCATE parts_1, parts_3");
     parts.check(&mut client, "TRUNCATE of partitions");
     client.run("INSERT INTO parts SELECT n, n FROM generate_series(20, 29) n");
-    let read = "SELECT FROM sno_feed('parts', NULL::parts_changes)";
+    let read = "SELECT FROM sno_peek_feed('parts', NULL::parts_changes)";
     for (sql, known) in [
         ("ALTER TABLE parts DETACH PARTITION parts_2", "parts_2"),
         ("ALTER TABLE parts ATTACH PARTITION parts_2 FOR VALUES FROM (10) TO (20)", "parts_1"),

@@ -19,13 +19,14 @@ fn the_log_is_cleared() {
     client.run("CREATE VIEW even AS SELECT * FROM items_changes WHERE id % 2 = 0; SELECT sno_create_feed('other', 'even', margin => '0')");
     ITEMS.check(&mut client, "one feed");
     assert_eq!(client.one::<i64>(forget), 0, "one feed has read nothing");
-    client.run("SELECT sno_feed('other', NULL::even)");
+    client.run("BEGIN; SELECT sno_feed('other', NULL::even); COMMIT");
     client.run("UPDATE items SET n = n WHERE id > 5");
     ITEMS.check(&mut client, "the other one");
     assert_eq!(client.one::<i64>(forget), 10);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM items_log"), 5);
     // Up to the very change that was read last, if there are more.
-    let last = "SELECT sno_feed('search', NULL::items_changes, 2), sno_feed('other', NULL::even)";
+    let last =
+        "BEGIN; SELECT sno_feed('search', NULL::items_changes, 2), sno_feed('other', NULL::even); COMMIT";
     client.run("UPDATE items SET n = n WHERE id IN (2, 4, 6)");
     thread::sleep(Duration::from_millis(8));
     client.run(last);
@@ -39,13 +40,13 @@ fn the_log_is_cleared() {
     consumer.run("BEGIN; SELECT sno_feed('other', NULL::even)");
     assert_eq!(client.one::<i64>(forget), 0);
     consumer.run("ROLLBACK");
-    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('other', NULL::even)"), 3);
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('other', NULL::even)"), 3);
     assert_eq!(client.one::<i64>(forget), 5);
     // Of another key than that of the log.
     client.run("CREATE VIEW moved AS SELECT sno_new() AS changed, id FROM items_changes; SELECT sno_create_feed('moved', 'moved', margin => '0')");
     client.run("UPDATE items SET n = n");
     ITEMS.check(&mut client, "a feed by another column");
-    client.run("SELECT sno_feed('other', NULL::even), sno_seek_feed('moved', now())");
+    client.run("BEGIN; SELECT sno_feed('other', NULL::even), sno_seek_feed('moved', now()); COMMIT");
     assert_eq!(client.one::<i64>(forget), 0);
     client.run("SELECT sno_drop_feed('moved')");
     assert_eq!(client.one::<i64>(forget), 10);
@@ -71,12 +72,12 @@ fn what_all_feeds_have_read() {
     assert_eq!(client.one::<i64>(read), 0, "no feed");
     client.run("SELECT sno_create_feed('all', 'outbox', margin => '0'), sno_create_feed('other', 'other', margin => '0')");
     assert_eq!(client.one::<i64>(read), 0, "a feed that has read nothing");
-    client.run("SELECT sno_feed('all', NULL::outbox, 4)");
+    client.run("BEGIN; SELECT sno_feed('all', NULL::outbox, 4); COMMIT");
     assert_eq!(client.one::<i64>(read), 4);
     for (view, key) in [("even", "id"), ("renamed", "key")] {
         client.run(&format!("SELECT sno_create_feed('view', '{view}', key => '{key}', margin => '0')"));
         assert_eq!(client.one::<i64>(read), 0, "{view}");
-        client.run(&format!("SELECT sno_feed('view', NULL::{view}, 1)"));
+        client.run(&format!("BEGIN; SELECT sno_feed('view', NULL::{view}, 1); COMMIT"));
         assert_eq!(client.one::<i64>(read), 2, "{view}");
         client.run("SELECT sno_drop_feed('view')");
         assert_eq!(client.one::<i64>(read), 4);
@@ -100,14 +101,14 @@ fn what_all_feeds_have_read() {
         "CREATE TABLE two (a sno, b sno, PRIMARY KEY (a, b)); INSERT INTO two VALUES (sno_new(), sno_new());
          SELECT sno_create_feed('two', 'two', key => 'a', margin => '0'), pg_sleep(0.008)",
     );
-    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('two', NULL::two)"), 1);
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('two', NULL::two)"), 1);
     assert!(client.one::<bool>("SELECT sno_read_by_all('two') IS NULL"));
     // A key of a domain, and a column that is in its index alone.
     client.run(
         "CREATE DOMAIN own_id AS sno; CREATE TABLE domains (id own_id DEFAULT sno_new(1), item sno, PRIMARY KEY (id) INCLUDE (item));
          INSERT INTO domains DEFAULT VALUES; SELECT sno_create_feed('domains', 'domains', margin => '0'), pg_sleep(0.008)",
     );
-    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('domains', NULL::domains)"), 1);
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('domains', NULL::domains)"), 1);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM domains WHERE id <= sno_read_by_all('domains')"), 1);
     // The log of a table's changes has a key of its own, which is no place among the table's. What is deleted is a change, too.
     client.run("SELECT sno_track_changes('outbox'); SELECT sno_create_feed('changes', 'outbox_changes', now(), 'changed', '0')");
@@ -137,7 +138,7 @@ fn renamed_columns_of_views() {
         client.run(&format!(
             "{rename}; SELECT sno_create_feed('feed', '{view}', key => '{key}', margin => '0')"
         ));
-        client.run(&format!("SELECT count(*) FROM sno_feed('feed', NULL::{view}, 2)"));
+        client.run(&format!("BEGIN; SELECT count(*) FROM sno_feed('feed', NULL::{view}, 2); COMMIT"));
         let read = client.one("SELECT count(*) FROM outbox WHERE id <= sno_read_by_all('outbox')");
         client.run("SELECT sno_drop_feed('feed')");
         read
@@ -162,7 +163,9 @@ fn partitions_that_all_feeds_have_read() {
     thread::sleep(Duration::from_millis(8));
     let maintain = "SELECT coalesce(string_agg(action, ' '), '') FROM sno_maintain_partitions('log', '1 day', 1, '1 hour', read_by_all => true)";
     let expire = "SELECT count(*)::text FROM sno_expire_partitions('log', now(), true, read_by_all => true)";
-    for (feed, expected) in [("SELECT", ""), ("SELECT sno_feed('all', NULL::log, 2)", "detached")] {
+    for (feed, expected) in
+        [("SELECT", ""), ("BEGIN; SELECT sno_feed('all', NULL::log, 2); COMMIT", "detached")]
+    {
         client.run(feed);
         assert_eq!(text(&mut client, maintain), expected);
     }
@@ -175,7 +178,7 @@ fn partitions_that_all_feeds_have_read() {
         "SELECT sno_create_feed('part', '{second}', margin => '0'); SELECT sno_feed('all', NULL::log)"
     ));
     assert_eq!(text(&mut client, expire), "0");
-    client.run(&format!("SELECT sno_feed('part', NULL::{second})"));
+    client.run(&format!("BEGIN; SELECT sno_feed('part', NULL::{second}); COMMIT"));
     assert_eq!(text(&mut client, expire), "2");
     assert_eq!(text(&mut client, "SELECT string_agg(n::text, ' ') FROM log"), "0");
     client.run("SELECT sno_drop_feed('part'), sno_drop_feed('all')");

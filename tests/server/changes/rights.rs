@@ -67,7 +67,7 @@ fn rights() {
         alice.run("GRANT SELECT ON items_changes TO bob");
         bob.run("SELECT sno_create_feed('bob', 'items_changes', margin => '0')");
         thread::sleep(Duration::from_millis(8));
-        assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feed('bob', NULL::items_changes)"), "6");
+        assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_peek_feed('bob', NULL::items_changes)"), "6");
         bob.run("SELECT sno_drop_feed('bob')");
         tracker.run(
             "SELECT sno_track_changes('items'), sno_forget_changes('items'), sno_untrack_changes('items')",

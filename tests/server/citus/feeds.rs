@@ -52,7 +52,14 @@ fn signal(process: i32, signal: i32) {
     unsafe { libc::kill(process, signal) };
 }
 
-const READ: &str = "SELECT n::text FROM sno_feed('f', NULL::items)";
+/// The next rows.
+#[track_caller]
+fn take(client: &mut Client) -> Vec<String> {
+    client.run("BEGIN");
+    let rows = texts(client, "SELECT n::text FROM sno_feed('f', NULL::items)");
+    client.run("COMMIT");
+    rows
+}
 
 /// Reads until all is there that is to come, and compares with the table.
 #[track_caller]
@@ -60,7 +67,7 @@ fn check(client: &mut Client, read: &mut Vec<String>) {
     let all = texts(client, "SELECT n::text FROM items ORDER BY items.n");
     let until = Instant::now() + Duration::from_secs(20);
     while read.len() < all.len() && Instant::now() < until {
-        read.extend(texts(client, READ));
+        read.extend(take(client));
         thread::sleep(Duration::from_millis(50));
     }
     read.sort_by_key(|n| n.parse::<i64>().unwrap());
@@ -88,7 +95,7 @@ fn rows_of_other_nodes_are_waited_for() {
         let is_other = distribute.contains("metadata");
         client.run(if is_other { distribute } else { feed });
         if !is_other {
-            client.run("SELECT FROM sno_feed('f', NULL::items)");
+            client.run("BEGIN; SELECT FROM sno_feed('f', NULL::items); COMMIT");
         }
         client.run(if is_other { feed } else { distribute });
         let mut other = cluster.workers[0].connect();
@@ -102,7 +109,7 @@ fn rows_of_other_nodes_are_waited_for() {
         let last = texts(&mut client, "SELECT id::text FROM items ORDER BY id DESC LIMIT 1").remove(0);
         client.run(&format!("SELECT sno_seek_feed('f', after => '{last}')"));
         client.run("SELECT sno_seek_feed('f', now() + '0')");
-        let mut read = texts(&mut client, READ);
+        let mut read = take(&mut client);
         assert!(read.is_empty(), "{distribute}: {read:?}");
         other.run("COMMIT");
         check(&mut client, &mut read);
@@ -125,7 +132,7 @@ fn an_id_that_is_inserted_late() {
     let id = text(&mut other, "SELECT sno_new(1)");
     client.run("INSERT INTO items (n) VALUES (1)");
     thread::sleep(Duration::from_millis(300));
-    let mut read = texts(&mut client, READ);
+    let mut read = take(&mut client);
     assert!(read.is_empty(), "{read:?}");
     other.run(&format!("INSERT INTO items VALUES ('{id}', 2); COMMIT"));
     check(&mut client, &mut read);
@@ -142,7 +149,7 @@ fn a_late_second_phase() {
     client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
     client.run("INSERT INTO items (n) VALUES (-1)");
     thread::sleep(Duration::from_millis(300));
-    let mut read = texts(&mut client, READ);
+    let mut read = take(&mut client);
     assert_eq!(read, ["-1"]);
     let mut writer = cluster.coordinator.connect();
     writer.run("BEGIN");
@@ -161,7 +168,7 @@ fn a_late_second_phase() {
         drop(stalled);
         thread::sleep(Duration::from_millis(500));
         for _ in 0..3 {
-            read.extend(texts(&mut client, READ));
+            read.extend(take(&mut client));
         }
         drop(late);
         commit.join().unwrap();
@@ -182,11 +189,11 @@ fn a_transaction_that_writes_late() {
     writer.run("BEGIN; SELECT count(*) FROM items");
     client.run("INSERT INTO items (n) VALUES (1)");
     thread::sleep(Duration::from_millis(300));
-    assert_eq!(texts(&mut client, READ), ["1"]);
+    assert_eq!(take(&mut client), ["1"]);
     writer.run("INSERT INTO items (n) SELECT generate_series(2, 20)");
     client.run("INSERT INTO items (n) VALUES (21)");
     thread::sleep(Duration::from_millis(300));
-    assert!(texts(&mut client, READ).is_empty());
+    assert!(take(&mut client).is_empty());
     writer.run("COMMIT");
     check(&mut client, &mut vec!["1".into()]);
 }
@@ -234,7 +241,7 @@ fn a_late_commit_in_one_phase() {
             young.run(&format!("BEGIN; INSERT INTO items (n, tenant) VALUES (2000, {})", away[0]));
             let mut read = Vec::new();
             for _ in 0..3 {
-                read.extend(texts(&mut client, READ));
+                read.extend(take(&mut client));
             }
             drop(stalled);
             commit.join().unwrap();
@@ -301,7 +308,7 @@ fn what_outlives_its_transaction() {
         client = cluster.coordinator.connect();
         client.run(&format!("INSERT INTO items (n) VALUES ({first} + 1)"));
         thread::sleep(Duration::from_millis(400));
-        read.extend(texts(&mut client, READ));
+        read.extend(take(&mut client));
         assert!(!read.contains(&(first + 1).to_string()), "{ends}: {read:?}");
         wait_until("the row is there", || {
             client.one::<i64>(&format!("SELECT count(*) FROM items WHERE n = {first}")) == 1
@@ -327,7 +334,7 @@ fn what_consumers_do() {
     assert!(!ready && time < Duration::from_secs(5), "{ready} after {time:?}");
     client.run("INSERT INTO items (n) SELECT generate_series(1, 10)");
     assert!(waited(&mut client, "20 s").0);
-    assert_eq!(texts(&mut client, READ).len(), 10);
+    assert_eq!(take(&mut client).len(), 10);
     let last = texts(&mut client, "SELECT id::text FROM items ORDER BY id DESC LIMIT 1").remove(0);
     assert_eq!(text(&mut client, &format!("CALL sno_wait_read('f', '{last}', '10 s')")), "t");
 
@@ -337,14 +344,14 @@ fn what_consumers_do() {
     wait_until("the metadata is there", || other.one("SELECT to_regclass('items') IS NOT NULL"));
     other.run("DELETE FROM items WHERE n = 10; INSERT INTO items (n) VALUES (10)");
     assert!(waited(&mut client, "20 s").0);
-    assert_eq!(texts(&mut client, READ), ["10"]);
+    assert_eq!(take(&mut client), ["10"]);
 
     // A feed on another node counts, too, for what all have read.
     other.run("SELECT sno_create_feed('g', 'items', margin => '0.1 s')");
     let delete = "DELETE FROM items WHERE id <= sno_read_by_all('items')";
     client.run(delete);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM items"), 10);
-    assert_eq!(other.query("SELECT FROM sno_feed('g', NULL::items)", &[]).unwrap().len(), 10);
+    assert_eq!(other.take::<i64>("SELECT count(*) FROM sno_feed('g', NULL::items)"), 10);
     client.run(delete);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM items"), 0);
 
@@ -371,11 +378,11 @@ fn what_consumers_do() {
     client.run("CREATE ROLE reader LOGIN; GRANT ALL ON items TO reader");
     let mut reader = cluster.coordinator.connect_as("reader");
     reader.run("SELECT sno_create_feed('r', 'items', margin => '0.1 s')");
-    assert_eq!(reader.query("SELECT FROM sno_feed('r', NULL::items)", &[]).unwrap().len(), 30);
+    assert_eq!(reader.take::<i64>("SELECT count(*) FROM sno_feed('r', NULL::items)"), 30);
 
     // A node that does not answer is named.
     worker.stop(Mode::Fast);
-    let failed = error(&mut client, "SELECT FROM sno_feed('f', NULL::items)");
+    let failed = error(&mut client, "SELECT FROM sno_peek_feed('f', NULL::items)");
     assert_eq!(failed.code().code(), "08006", "{failed}");
     assert!(failed.message().starts_with("no answer from node"), "{failed}");
     assert!(failed.message().contains(&format!("127.0.0.1:{}", worker.port())), "{failed}");
@@ -386,19 +393,19 @@ fn what_consumers_do() {
     let (added, port) = (&cluster.workers[2], cluster.workers[2].port());
     added.stop(Mode::Fast);
     cluster.coordinator.run(&format!("SELECT citus_disable_node('127.0.0.1', {port}, true)"));
-    let failed = error(&mut client, "SELECT FROM sno_feed('f', NULL::items)");
+    let failed = error(&mut client, "SELECT FROM sno_peek_feed('f', NULL::items)");
     assert!(failed.message().contains(&format!("127.0.0.1:{port}")), "{failed}");
     added.start();
 
     // The table is another one, so its feed says so. It can go on by its position.
     client.run("INSERT INTO items (n) SELECT generate_series(1, 5)");
-    let position = texts(&mut client, "SELECT position::text FROM sno_feeds WHERE feed = 'f'").remove(0);
+    let position = texts(&mut client, "SELECT position::text FROM sno_feeds() WHERE feed = 'f'").remove(0);
     client.run("SELECT undistribute_table('items')");
-    assert_eq!(error(&mut client, "SELECT FROM sno_feed('f', NULL::items)").code().code(), "42P01");
+    assert_eq!(error(&mut client, "SELECT FROM sno_peek_feed('f', NULL::items)").code().code(), "42P01");
     client.run(&format!(
         "SELECT sno_drop_feed('f'); SELECT sno_create_feed('f', 'items', margin => '0.1 s');
          SELECT sno_seek_feed('f', after => '{position}')"
     ));
     thread::sleep(Duration::from_millis(300));
-    assert_eq!(client.query("SELECT FROM sno_feed('f', NULL::items)", &[]).unwrap().len(), 5);
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('f', NULL::items)"), 5);
 }

@@ -16,7 +16,7 @@ fn what_is_refused() {
     let given = error(&mut client, "SELECT sno_create_feed('other', 'items', margin => NULL)");
     assert_eq!(given.code().code(), "42809", "{given}");
     assert!(given.hint().is_some());
-    let read = error(&mut client, "SELECT FROM sno_feed('given', NULL::items, 10, sno_horizon())");
+    let read = error(&mut client, "SELECT FROM sno_peek_feed('given', NULL::items, 10, sno_horizon())");
     assert_eq!(read.code().code(), "42809", "{read}");
     assert_eq!(code(&mut client, "CALL sno_wait_feed('given', '1 s')"), "42809");
 
@@ -33,7 +33,7 @@ fn what_is_refused() {
 
     // A worker that does not know the coordinator.
     on_worker.run("SELECT sno_create_feed('worker', 'items', margin => '0.1 s'); UPDATE pg_dist_node SET groupid = 9 WHERE groupid = 0");
-    let unknown = error(&mut on_worker, "SELECT FROM sno_feed('worker', NULL::items)");
+    let unknown = error(&mut on_worker, "SELECT FROM sno_peek_feed('worker', NULL::items)");
     assert_eq!(unknown.code().code(), "55000", "{unknown}");
     assert_eq!(unknown.message(), "coordinator is not in the list of nodes");
     on_worker.run("UPDATE pg_dist_node SET groupid = 0 WHERE groupid = 9");
@@ -52,12 +52,15 @@ fn what_is_refused() {
     let read = "SELECT (record).n::text FROM sno_feed('changes', NULL::local_changes)";
     let mut read_last = String::new();
     wait_until("the change is there", || {
-        read_last = texts(&mut client, read).pop().unwrap_or(read_last.clone());
+        client.run("BEGIN");
+        let texts = texts(&mut client, read);
+        client.run("COMMIT");
+        read_last = texts.into_iter().next_back().unwrap_or(read_last.clone());
         read_last == "2"
     });
     // The view of a table of Citus depends on no primary key.
     client.run("ALTER TABLE local DROP CONSTRAINT local_pkey; UPDATE local SET n = 1; ALTER TABLE local ADD PRIMARY KEY (n)");
-    let other_key = error(&mut client, "SELECT FROM sno_feed('changes', NULL::local_changes)");
+    let other_key = error(&mut client, "SELECT FROM sno_peek_feed('changes', NULL::local_changes)");
     assert_eq!(other_key.code().code(), "55000", "{other_key}");
     client.run("SELECT sno_drop_feed('changes'); SELECT sno_untrack_changes('local')");
 }

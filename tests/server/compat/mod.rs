@@ -63,7 +63,7 @@ fn many_connections_at_once() {
     assert!(all.iter().all(|id| id >> 8 & 31 == 12), "another machine");
     // A millisecond has 256, and under load they are all used.
     assert_eq!(most(all.iter().map(|id| id >> 13)), 256);
-    let overflows = "SELECT (overflows > 0)::text FROM sno_compat_generators WHERE scheme = 'snowflake_si' AND number = 12";
+    let overflows = "SELECT (overflows > 0)::text FROM sno_compat_generators() WHERE scheme = 'snowflake_si' AND number = 12";
     assert_eq!(text(&mut server.connect(), overflows), "true");
 
     // A second has 1024 of each worker.
@@ -120,7 +120,7 @@ fn a_clock_that_goes_back_repeats_nothing() {
             assert!(error.hint().unwrap().contains("sno_compat_generators"));
         }
         client.run("SELECT gid_new('log')");
-        let ahead = "SELECT count(*) FROM sno_compat_generators WHERE safe_time > clock_timestamp()";
+        let ahead = "SELECT count(*) FROM sno_compat_generators() WHERE safe_time > clock_timestamp()";
         assert!(client.one::<i64>(ahead) >= 3);
         set_clock(None, "+0");
         draw_each();
@@ -190,7 +190,7 @@ fn no_base_clock_means_no_id() {
     let error = error(&mut server.connect(), "SELECT snowflake_si_new()");
     assert_eq!((error.code().code(), error.message(), error.detail()), ("22023", message, Some(detail)));
     // Nothing was taken for a scheme that can't generate, and the others can.
-    let rows = "SELECT count(*) FROM sno_compat_generators";
+    let rows = "SELECT count(*) FROM sno_compat_generators()";
     assert_eq!(server.connect().one::<i64>(rows), 0);
     server.run("SELECT uid60_new(), uniqueid_new(), gid_new('volume')");
     assert_eq!(server.connect().one::<i64>(rows), 2);

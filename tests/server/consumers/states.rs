@@ -109,9 +109,10 @@ fn provoke(door: &Door<'_>, state: &str) -> String {
             raised_after(&mut one, "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '100ms'", || ())
         }
         "25P04" => raised_after(&mut one, "BEGIN; SET LOCAL transaction_timeout = '100ms'", || ()),
-        "40001" => {
-            raised(&mut one, "SELECT FROM sno_feed('feed', NULL::events) a, sno_feed('feed', NULL::events) b")
-        }
+        "40001" => raised(
+            &mut one,
+            "BEGIN; SELECT FROM sno_feed('feed', NULL::events) a, sno_feed('feed', NULL::events) b",
+        ),
         "40P01" => {
             one.run("BEGIN; LOCK TABLE a");
             other.run("BEGIN; LOCK TABLE b");

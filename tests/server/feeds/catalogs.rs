@@ -2,7 +2,7 @@
 //! has all locks already, and so does not hear of it by taking one.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, in_block, text};
 
 use super::{FAR, INSERT, next_tick, read, server};
 use crate::{at_point, meanwhile};
@@ -18,8 +18,7 @@ const NEW_PART: &str = "CREATE TABLE b (LIKE parts INCLUDING ALL); INSERT INTO b
     ALTER TABLE parts ATTACH PARTITION b FOR VALUES IN ('b')";
 
 /// Prepared, since to analyze a statement takes locks.
-const PREPARE: &str =
-    "PREPARE parts AS SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('parts', NULL::shown)";
+const PREPARE: &str = "CREATE TABLE IF NOT EXISTS none (); PREPARE parts AS WITH w AS (INSERT INTO none SELECT WHERE false) SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('parts', NULL::shown)";
 
 fn execute(client: &mut Client) -> String {
     next_tick();
@@ -102,7 +101,7 @@ fn schemas_that_exchange_their_names_between_two_calls() {
     client.run(
         "CREATE SCHEMA s; CREATE SCHEMA o; CREATE TABLE s.items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
          CREATE TABLE o.items (LIKE s.items INCLUDING ALL); SELECT sno_create_feed('feed', 's.items', margin => '0');
-         PREPARE parts AS SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::s.items)",
+         CREATE TABLE none (); PREPARE parts AS WITH w AS (INSERT INTO none SELECT WHERE false) SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::s.items)",
     );
     client.run("BEGIN");
     assert_eq!(execute(&mut client), "");
@@ -116,7 +115,9 @@ fn schemas_that_exchange_their_names_between_two_calls() {
     other.run("INSERT INTO o.items (n) VALUES (2); BEGIN; LOCK o.items");
     next_tick();
     let by_name = |schema| {
-        format!("SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::{schema}.items)")
+        in_block(&format!(
+            "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::{schema}.items)"
+        ))
     };
     let renamed = meanwhile(
         &server,
@@ -164,7 +165,7 @@ fn a_partition_whose_prepared_commit_is_visible() {
         || server.run("COMMIT PREPARED 'one'"),
         || {
             assert_eq!(execute(&mut client), "");
-            assert_eq!(text(&mut client, "SELECT count(*) FROM sno_horizon_holders"), "1");
+            assert_eq!(text(&mut client, "SELECT count(*) FROM sno_horizon_holders()"), "1");
         },
     );
     assert_eq!(execute(&mut client), "2");
@@ -188,7 +189,7 @@ fn a_key_that_is_renamed_while_the_caller_runs() {
     ] {
         client.run(&format!("{INSERT} (3), (4); SELECT pg_advisory_lock(1)"));
         other.run(before);
-        let result = super::meanwhile(&server, call, || {
+        let result = super::meanwhile(&server, &in_block(call), || {
             other.run(during);
             // The caller reads more than once.
             other.run(&format!("{INSERT} (5)"));
@@ -201,7 +202,7 @@ fn a_key_that_is_renamed_while_the_caller_runs() {
     // Renamed for good, and another column that has its name.
     for rename in ["id TO x", "other TO id"] {
         other.run(&format!("ALTER TABLE items RENAME {rename}; {INSERT} (6)"));
-        assert_eq!(code(&mut client, "SELECT FROM sno_feed('feed', NULL::items)"), "42703");
+        assert_eq!(code(&mut client, "SELECT FROM sno_peek_feed('feed', NULL::items)"), "42703");
         assert_eq!(code(&mut client, "CALL sno_wait_feed('feed', '1 s')"), "42703");
     }
     other.run("ALTER TABLE items RENAME id TO other; ALTER TABLE items RENAME x TO id");
@@ -242,7 +243,7 @@ fn a_view_that_is_replaced_by_one_of_a_materialized_view() {
     client.run("CREATE VIEW shown AS SELECT * FROM items; CREATE MATERIALIZED VIEW kept AS SELECT * FROM items; SELECT sno_create_feed('shown', 'shown')");
     for (view, state) in [("kept", "42809"), ("items", "")] {
         client.run(&format!("CREATE OR REPLACE VIEW shown AS SELECT * FROM {view}"));
-        for call in ["SELECT FROM sno_feed('shown', NULL::shown)", "CALL sno_wait_feed('shown', '0')"] {
+        for call in ["SELECT FROM sno_peek_feed('shown', NULL::shown)", "CALL sno_wait_feed('shown', '0')"] {
             let error = client
                 .batch_execute(call)
                 .err()

@@ -1,6 +1,6 @@
 //! Positions in dumps, whole and partial ones.
 
-use sno_tests::{Server, Sql as _, code, give_to_server, text};
+use sno_tests::{Server, Sql as _, code, give_to_server, in_block, text};
 
 use super::{INSERT, READ, SETUP, next_tick, read};
 
@@ -61,7 +61,7 @@ fn dumps() {
         }
         run(server_to, restorer, "pg_restore", &arguments);
         let mut client = connect(server_to, restorer, &target);
-        assert_eq!(text(&mut client, "SELECT string_agg(feed, ' ') FROM sno_feeds"), "feed");
+        assert_eq!(text(&mut client, "SELECT string_agg(feed, ' ') FROM sno_feeds()"), "feed");
         assert_eq!(read(&mut client), "3", "{dumper}, {restorer}");
         client.run("SELECT sno_drop_feed('feed')");
     }
@@ -106,7 +106,7 @@ fn partial_restores() {
     next_tick();
     for (feed, source, _) in feeds {
         client.run(&create(feed, source, ""));
-        client.run(&format!("SELECT FROM sno_feed('{feed}', NULL::{source})"));
+        client.run(&format!("BEGIN; SELECT FROM sno_feed('{feed}', NULL::{source}); COMMIT"));
     }
     client.run(
         "INSERT INTO items (n) VALUES (3); INSERT INTO logs.entries SELECT * FROM items WHERE n = 3;
@@ -150,7 +150,7 @@ fn partial_restores() {
                 code(&mut client, "CREATE TABLE t (); SELECT FROM sno_feed('entries', NULL::t)"),
                 "42P01"
             );
-            assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feeds WHERE source IS NULL"), "1");
+            assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feeds() WHERE source IS NULL"), "1");
             // It goes on once it is there.
             run("pg_dump", &["-d", "source", "-F", "custom", "-f", file, "-n", "logs"]);
             client.run("DROP SCHEMA IF EXISTS logs CASCADE");
@@ -158,7 +158,7 @@ fn partial_restores() {
         }
         for (feed, _, source) in feeds {
             let call = READ.replace("feed'", &format!("{feed}'")).replace("::items", &format!("::{source}"));
-            assert_eq!(text(&mut client, &call), "3", "{feed} {dump:?} {restore:?} {before}");
+            assert_eq!(text(&mut client, &in_block(&call)), "3", "{feed} {dump:?} {restore:?} {before}");
         }
     }
 }

@@ -11,13 +11,14 @@ mod programs;
 mod reading;
 mod refusals;
 mod rights;
+mod statements;
 mod visibility;
 
 use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::{Client, SimpleQueryMessage};
-use sno_tests::{Server, text};
+use sno_tests::{Server, in_block, text};
 
 const SETUP: &str = "
     CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
@@ -50,7 +51,7 @@ fn next_tick() {
 #[track_caller]
 fn read(client: &mut Client) -> String {
     next_tick();
-    text(client, READ)
+    text(client, &in_block(READ))
 }
 
 /// Runs some SQL in one session, up to where it waits for a lock; then something else; the last value that it returned.

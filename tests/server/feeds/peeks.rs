@@ -243,7 +243,7 @@ fn one_name_of_several_roles() {
     assert_eq!(
         text(
             &mut client,
-            "SELECT string_agg(concat(owner, position IS NULL), ' ' ORDER BY owner) FROM sno_feeds"
+            "SELECT string_agg(concat(owner, position IS NULL), ' ' ORDER BY owner) FROM sno_feeds()"
         ),
         "alicef malloryt"
     );
@@ -281,7 +281,7 @@ fn names_in_front_of_postgresqls() {
     for call in [
         "BEGIN; SELECT FROM sno_peek_feed('hers', NULL::items); SELECT sno_advance_feed('hers', (SELECT min(id) FROM items)); COMMIT",
         "SELECT sno_fail_feed('hers', (SELECT max(id) FROM items), 'error')",
-        "SELECT * FROM sno_feeds",
+        "SELECT * FROM sno_feeds()",
         "SELECT sno_seek_feed('hers', '-infinity')",
         "BEGIN; SELECT FROM sno_feed('hers', NULL::items); COMMIT",
         "CALL sno_wait_feed('hers', '0')",

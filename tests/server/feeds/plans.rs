@@ -1,7 +1,7 @@
 //! What a call of `sno_feed()` costs, and keeps: each row is read once, queries are planned once, few locks are held, no memory is lost.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, in_block, text};
 
 use super::{ATTACH, FAR, SETUP, server};
 
@@ -25,7 +25,7 @@ fn outcome(client: &mut Client, sql: &str) -> String {
 /// Reads a feed until there is nothing more.
 fn read_all(client: &mut Client, feed: &str, rows: &str) -> i64 {
     client.run("SELECT pg_sleep(0.01)");
-    client.one(&format!("SELECT count(*) FROM sno_feed('{feed}', NULL::{rows}, 1000000)"))
+    client.take(&format!("SELECT count(*) FROM sno_feed('{feed}', NULL::{rows}, 1000000)"))
 }
 
 #[test]
@@ -82,7 +82,9 @@ fn errors_lose_no_plan() {
     let before: i64 = client.one(size);
     for _ in 0..10 {
         assert!(client.one::<bool>(call));
-        assert_eq!(code(&mut client, "SELECT count(*) FROM sno_feed('inverse', NULL::inverse)"), "22012");
+        let block = "BEGIN; SELECT count(*) FROM sno_feed('inverse', NULL::inverse)";
+        assert_eq!(code(&mut client, block), "22012");
+        client.run("ROLLBACK");
         assert_eq!(code(&mut client, "CALL sno_wait_feed('inverse', '1 s')"), "22012");
     }
     let grown = client.one::<i64>(size) - before;
@@ -121,9 +123,9 @@ fn many_feeds_and_roles() {
                 ));
                 let owners = text(
                     &mut client,
-                    &format!(
+                    &in_block(&format!(
                         "SELECT string_agg(DISTINCT owner, ',') FROM sno_feed('feed {number}', NULL::items_{number})"
-                    ),
+                    )),
                 );
                 assert_eq!(owners, role);
             }
@@ -200,8 +202,10 @@ fn feeds_within_feeds() {
     );
     for _ in 0..3 {
         let read = "SELECT string_agg(n::text, ' ') FROM sno_feed('outer', NULL::outer_view)";
-        assert_eq!(text(&mut client, read), "2 0");
-        assert_eq!(code(&mut client, "SELECT count(*) FROM sno_feed('itself', NULL::itself_view)"), "54001");
+        assert_eq!(text(&mut client, &in_block(read)), "2 0");
+        let itself = "BEGIN; SELECT count(*) FROM sno_feed('itself', NULL::itself_view)";
+        assert_eq!(code(&mut client, itself), "54001");
+        client.run("ROLLBACK");
         client.run("INSERT INTO items (n) VALUES (1), (2); SELECT pg_sleep(0.01)");
     }
 }
@@ -213,7 +217,7 @@ fn foreign_rows_that_come_later() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(FAR);
-    let (mut other, read) = (server.connect(), "SELECT count(*) FROM sno_feed('feed', NULL::shown)");
+    let (mut other, read) = (server.connect(), "SELECT count(*) FROM sno_peek_feed('feed', NULL::shown)");
     let wait = "CALL sno_wait_feed('feed', '0')";
     for _ in 0..3 {
         for by_other in [false, true] {
@@ -248,7 +252,7 @@ fn foreign_rows_that_come_later() {
          END $$;
          SELECT sno_create_feed('near', 'near', margin => '0')",
     );
-    client.run("SELECT FROM sno_feed('near', NULL::near)");
+    client.run("BEGIN; SELECT FROM sno_feed('near', NULL::near); COMMIT");
     assert_eq!(outcome(&mut client, read), "42809");
 }
 
@@ -265,7 +269,7 @@ fn another_key_of_the_same_source() {
          CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false)",
     );
     let [changed, id] =
-        ["changed", "id"].map(|key| format!("SELECT FROM sno_feed('{key}', NULL::items_changes)"));
+        ["changed", "id"].map(|key| format!("SELECT FROM sno_peek_feed('{key}', NULL::items_changes)"));
     client.run(&format!("{changed}; {id}"));
     client.run("INSERT INTO pg_subscription_rel SELECT oid, 'items'::regclass, 'r' FROM pg_subscription");
     for _ in 0..2 {

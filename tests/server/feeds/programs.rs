@@ -220,7 +220,7 @@ impl<'a> Session<'a> {
 
     fn advance(&mut self, is_last: bool, done: &mut Vec<String>) {
         let Some(upto) = self.peeked.keys().rev().nth(usize::from(!is_last)).cloned() else { return };
-        let from = "SELECT coalesce(position::text, ''), '' FROM sno_feeds WHERE feed = 'feed'";
+        let from = "SELECT coalesce(position::text, ''), '' FROM sno_feeds() WHERE feed = 'feed'";
         let Ok(position) = rows(&mut self.client, from) else { return };
         if rows(&mut self.client, &format!("SELECT sno_advance_feed('feed', '{upto}'), ''"))
             .is_ok_and(|is_new| is_new[0].0 == "t")

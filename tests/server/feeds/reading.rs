@@ -1,12 +1,9 @@
-//! How a feed is read: two sessions at once, what a call writes, its plans, a line for a shell.
-
-use std::env;
+//! How a feed is read: two sessions at once, what a call writes, its plans.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, program, text, wait_until};
+use sno_tests::{Server, Sql as _, code, in_block, text, wait_until};
 
 use super::{ATTACH, FAR, INSERT, READ, meanwhile, next_tick, read, server};
-use crate::docs;
 
 /// What other sessions do between the statements of a call.
 #[test]
@@ -17,14 +14,14 @@ fn two_at_once() {
     first.run(&format!("{INSERT} (1)"));
     next_tick();
     first.run(&format!("BEGIN; {READ}"));
-    let dropped = meanwhile(&server, READ, || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
+    let dropped = meanwhile(&server, &in_block(READ), || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
     assert_eq!((dropped.as_deref(), code(&mut first, READ).as_str()), (Ok(""), "42704"));
 
     // The consumer that is waited for goes beyond the horizon of the one that waits.
     first.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
     next_tick();
     first.run(&format!("BEGIN; {READ}"));
-    let later = meanwhile(&server, READ, || {
+    let later = meanwhile(&server, &in_block(READ), || {
         other.run(&format!("{INSERT} (2)"));
         assert_eq!(read(&mut first), "2");
         first.run("COMMIT");
@@ -37,8 +34,8 @@ fn two_at_once() {
     next_tick();
     first.run("SELECT pg_advisory_lock(1)");
     let slowly = format!(
-        "BEGIN; {READ}; ROLLBACK; SELECT coalesce(string_agg(n::text, ' '), '')
-         FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))"
+        "BEGIN; {READ}; ROLLBACK; BEGIN; SELECT coalesce(string_agg(n::text, ' '), '')
+         FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock)); COMMIT"
     );
     let replaced = meanwhile(&server, &slowly, || {
         first.run("BEGIN; LOCK items; SELECT pg_advisory_unlock(1)");
@@ -55,7 +52,7 @@ fn two_at_once() {
         "CREATE VIEW slow AS SELECT * FROM items WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL);
          SELECT sno_create_feed('slow', 'slow', now(), margin => '0')",
     );
-    let read_slow = READ.replace("feed'", "slow'").replace("items", "slow");
+    let read_slow = in_block(&READ.replace("feed'", "slow'").replace("items", "slow"));
     first.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min' WHERE feed = 'slow'; SELECT pg_advisory_lock(1)");
     let nothing = meanwhile(&server, &read_slow, || {
         other.run("SELECT sno_seek_feed('slow', '-infinity')");
@@ -74,7 +71,7 @@ fn a_foreign_table_that_is_attached_meanwhile() {
     other.run("INSERT INTO log VALUES (sno_new(1))");
     other.run("BEGIN; LOCK TABLE log");
     next_tick();
-    let result = meanwhile(&server, "SELECT count(*) FROM sno_feed('feed', NULL::shown)", || {
+    let result = meanwhile(&server, "SELECT count(*) FROM sno_peek_feed('feed', NULL::shown)", || {
         other.run(&format!("{ATTACH}; COMMIT"));
     });
     assert!(result.as_ref().is_err_and(|error| error.contains("E42809")), "{result:?}");
@@ -94,11 +91,11 @@ fn what_is_written() {
     let lsn = "SELECT pg_current_wal_insert_lsn()::text";
     let idle = |client: &mut Client| {
         let before = text(client, lsn);
-        (0..300).for_each(|_| client.run(READ));
+        (0..300).for_each(|_| client.run(&in_block(READ)));
         text(client, lsn) == before
     };
     assert!((0..5).any(|_| idle(&mut client)), "an idle call writes");
-    let position = "SELECT position::text FROM sno_feeds";
+    let position = "SELECT position::text FROM sno_feeds()";
     let (before, mut other) = (text(&mut client, position), server.connect());
     client.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '11 s'");
     other.run("BEGIN; SELECT FROM sno_internal.feed_positions FOR UPDATE");
@@ -114,7 +111,7 @@ fn what_is_written() {
     client.run("SELECT pg_stat_reset_single_table_counters('sno_internal.feed_positions'::regclass)");
     client.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
     next_tick();
-    let one = READ.replace("items)", "items, 1)");
+    let one = in_block(&READ.replace("items)", "items, 1)"));
     (0..1001).for_each(|_| assert_ne!(text(&mut client, &one), ""));
     client.run("SELECT pg_stat_force_next_flush()");
     let updates = "SELECT n_tup_upd || ' ' || n_tup_hot_upd || ' ' || pg_relation_size(relid)
@@ -154,7 +151,7 @@ fn plans() {
             next_tick();
             let before = server.log().len();
             let call = format!("SELECT count(*) FROM sno_feed('{name}', NULL::{name})");
-            assert_eq!(client.one::<i64>(&call), rows, "{name}");
+            assert_eq!(client.take::<i64>(&call), rows, "{name}");
             let log = server.log()[before..].to_owned();
             assert!(log.contains("jit = 'off'"), "{log}");
             // By the first ID that was not read.
@@ -166,30 +163,4 @@ fn plans() {
             );
         }
     }
-}
-
-/// The line for a shell in docs/feeds.md.
-#[test]
-fn lines_of_json() {
-    let server = Server::builder().start();
-    server.run(
-        "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(1), payload text);
-         SELECT sno_create_feed('export', 'events', margin => '0');
-         INSERT INTO events VALUES ('2222222222222222', 'a \"b\"'), ('2222222222222223', E'c\nd')",
-    );
-    let page = docs::page("feeds.md");
-    let [line] = &docs::blocks(docs::section(&page, "Feeds"), "sh")[..] else { panic!("one line") };
-    let print = || {
-        let mut path = vec![program("")];
-        path.extend(env::split_paths(&env::var_os("PATH").unwrap()));
-        let mut shell = server.command("/bin/sh");
-        let output =
-            shell.args(["-c", line.sql]).env("PATH", env::join_paths(path).unwrap()).output().unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let expected = r#"{"id":"2222222222222222","payload":"a \"b\""}
-{"id":"2222222222222223","payload":"c\nd"}
-"#;
-    assert_eq!((print().as_str(), print().as_str()), (expected, ""));
 }

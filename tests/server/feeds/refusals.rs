@@ -36,20 +36,20 @@ fn refusals() {
         let _ = client.batch_execute("ROLLBACK");
         client.run("SELECT 1");
     };
-    let feed = "SELECT * FROM sno_feed('feed', NULL::items)";
+    let feed = "SELECT * FROM sno_peek_feed('feed', NULL::items)";
     // For each SQLSTATE statements, and what they say.
     let statements = r#"
         25000 BEGIN ISOLATION LEVEL REPEATABLE READ; TABLE feed -> cannot read a feed in a transaction with isolation level REPEATABLE READ
         25000 BEGIN ISOLATION LEVEL SERIALIZABLE; TABLE feed -> cannot read a feed in a transaction with isolation level SERIALIZABLE
-        25006 BEGIN READ ONLY; TABLE feed -> cannot read a feed in a read-only transaction
-        22023 SELECT sno_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
-        22004 SELECT sno_feed('feed', NULL::items, NULL) -> size of a batch must not be null
-        42704 SELECT sno_feed('none', NULL::items) -> feed "none" does not exist
-        22004 SELECT sno_feed(NULL, NULL::items) -> name of a feed must not be null
-        42804 SELECT sno_feed('feed', NULL::two) -> feed "feed" returns rows of "public.items", not of "public.two"
-        42804 SELECT sno_feed('feed', 1) -> feed "feed" returns rows of "public.items", not of "integer"
-        55000 SELECT sno_feed('given', NULL::items) -> horizon must be given for feed "given"
-        22023 SELECT sno_feed('feed', NULL::items, 1, '2222222222222222') -> horizon cannot be given for feed "feed"
+        25006 BEGIN READ ONLY; SELECT * FROM sno_feed('feed', NULL::items) -> cannot read a feed in a read-only transaction
+        22023 SELECT sno_peek_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
+        22004 SELECT sno_peek_feed('feed', NULL::items, NULL) -> size of a batch must not be null
+        42704 SELECT sno_peek_feed('none', NULL::items) -> feed "none" does not exist
+        22004 SELECT sno_peek_feed(NULL, NULL::items) -> name of a feed must not be null
+        42804 SELECT sno_peek_feed('feed', NULL::two) -> feed "feed" returns rows of "public.items", not of "public.two"
+        42804 SELECT sno_peek_feed('feed', 1) -> feed "feed" returns rows of "public.items", not of "integer"
+        55000 SELECT sno_peek_feed('given', NULL::items) -> horizon must be given for feed "given"
+        22023 SELECT sno_peek_feed('feed', NULL::items, 1, '2222222222222222') -> horizon cannot be given for feed "feed"
         42710 SELECT sno_create_feed('feed', 'items') -> feed "feed" already exists
         42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of temporary rows: "passing"
         22004 create('items', NULL) -> name, source and start of a feed must not be null
@@ -105,26 +105,26 @@ fn refusals() {
          CREATE TABLE deep (id c PRIMARY KEY DEFAULT sno_new(1)); INSERT INTO deep DEFAULT VALUES;
          SELECT sno_create_feed('deep', 'deep', margin => '0'); SELECT pg_sleep(0.008)",
     );
-    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feed('deep', NULL::deep)"), "1");
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_peek_feed('deep', NULL::deep)"), "1");
     // A key of another type by now.
     client.run(
         "CREATE TABLE changed (id sno PRIMARY KEY); SELECT sno_create_feed('changed', 'changed');
          ALTER TABLE changed ALTER id TYPE uuid USING id::uuid",
     );
-    assert_eq!(code(&mut client, "SELECT * FROM sno_feed('changed', NULL::changed)"), "42883");
+    assert_eq!(code(&mut client, "SELECT * FROM sno_peek_feed('changed', NULL::changed)"), "42883");
     // Of one that is compared with IDs: a time is no pointer.
     client.run(
         "CREATE TABLE timed (id sno PRIMARY KEY); SELECT sno_create_feed('timed', 'timed', margin => '0');
          INSERT INTO timed VALUES (sno_new()), (sno_new()); SELECT pg_sleep(0.008);
          ALTER TABLE timed ALTER id TYPE timestamptz USING id::timestamptz - random() * interval '1 hour'",
     );
-    for call in ["SELECT * FROM sno_feed('timed', NULL::timed, 1)", "CALL sno_wait_feed('timed', '0')"] {
+    for call in ["SELECT * FROM sno_peek_feed('timed', NULL::timed, 1)", "CALL sno_wait_feed('timed', '0')"] {
         refused("postgres", call, "42804", "key of the feed's source has another type: \"id\"");
     }
     // Whatever asks for it: one state has one answer.
     let message = "source of feed \"dropped\" does not exist";
     for call in [
-        "SELECT sno_feed('dropped', NULL::dropped)",
+        "SELECT sno_peek_feed('dropped', NULL::dropped)",
         "CALL sno_wait_feed('dropped', '0')",
         "CALL sno_wait_read('dropped', sno_upper('infinity'), '0')",
     ] {
@@ -133,7 +133,8 @@ fn refusals() {
     client.run("SELECT sno_drop_feed('dropped')");
     // What belongs to another role.
     refused("bob", "SELECT sno_create_feed('x', 'hers')", "42501", "permission denied for \"public.hers\"");
-    for call in ["sno_feed('hers', NULL::hers)", "sno_seek_feed('hers', now())", "sno_drop_feed('hers')"] {
+    for call in ["sno_peek_feed('hers', NULL::hers)", "sno_seek_feed('hers', now())", "sno_drop_feed('hers')"]
+    {
         refused(
             "bob",
             &format!("SELECT {call}"),
@@ -151,7 +152,7 @@ fn refusals() {
          INSERT INTO pg_subscription_rel SELECT oid, unnest('{items,part}'::regclass[]), 'r' FROM pg_subscription",
     );
     for (name, table) in [("feed", "items"), ("own", "own"), ("parts", "parts")] {
-        let call = format!("SELECT * FROM sno_feed('{name}', NULL::{table})");
+        let call = format!("SELECT * FROM sno_peek_feed('{name}', NULL::{table})");
         refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
         client.run(&call.replace(&format!("{table})"), &format!("{table}, 1, '2222222222222222')")));
     }
@@ -165,7 +166,7 @@ fn refusals() {
          SELECT sno_create_feed('part', 'part', margin => NULL)",
     );
     for (name, table) in [("parts", "parts"), ("part", "part")] {
-        let call = format!("SELECT * FROM sno_feed('{name}', NULL::{table})");
+        let call = format!("SELECT * FROM sno_peek_feed('{name}', NULL::{table})");
         refused("postgres", &call, "55000", &format!("horizon must be given for feed \"{name}\""));
     }
     let message = "cannot create a feed of subscribed rows: \"public.part\"";
@@ -173,15 +174,20 @@ fn refusals() {
     // Rows that no horizon is for, beside subscribed ones, and alone.
     client.run("CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM by_dblink");
     let message = "cannot read a feed of foreign rows: \"public.by_dblink\"";
-    refused("postgres", "SELECT * FROM sno_feed('own', NULL::own, 1, '2222222222222222')", "42809", message);
+    refused(
+        "postgres",
+        "SELECT * FROM sno_peek_feed('own', NULL::own, 1, '2222222222222222')",
+        "42809",
+        message,
+    );
     client.run("DELETE FROM pg_subscription_rel; ALTER SUBSCRIPTION s DISABLE; ALTER SUBSCRIPTION s SET (slot_name = NONE); DROP SUBSCRIPTION s");
-    refused("postgres", "SELECT * FROM sno_feed('own', NULL::own)", "42809", message);
+    refused("postgres", "SELECT * FROM sno_peek_feed('own', NULL::own)", "42809", message);
     client.run(
         "CREATE FOREIGN TABLE far_items (id sno, n integer) SERVER far;
          CREATE OR REPLACE VIEW own AS SELECT * FROM items UNION ALL SELECT * FROM far_items",
     );
     for horizon in ["", ", 1, '2222222222222222'"] {
-        let call = format!("SELECT * FROM sno_feed('own', NULL::own{horizon})");
+        let call = format!("SELECT * FROM sno_peek_feed('own', NULL::own{horizon})");
         refused("postgres", &call, "42809", "cannot read a feed of foreign rows: \"public.far_items\"");
     }
     // But not what its rules read when it is written to.

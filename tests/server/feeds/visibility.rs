@@ -1,6 +1,6 @@
 //! A statement gets no row that it does not see, and reads a feed once.
 
-use sno_tests::{Mode, Server, Sql as _, code, text};
+use sno_tests::{Mode, Server, Sql as _, code, in_block, text};
 
 use super::{INSERT, READ, meanwhile, next_tick, read, server};
 
@@ -18,7 +18,6 @@ fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
     client.run(
         "CREATE TABLE results (result text); CREATE TABLE copy (LIKE items); CREATE TABLE events (n integer)",
     );
-    client.run("CREATE EXTENSION dblink");
     for (name, kind) in [
         ("stable", "plpgsql STABLE"),
         ("immutable", "plpgsql IMMUTABLE"),
@@ -37,11 +36,10 @@ fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
          CREATE FUNCTION at_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO results {CALL}; RETURN NULL; END $$;
          CREATE TRIGGER at_insert AFTER INSERT ON events EXECUTE FUNCTION at_insert()"
     ));
-    let remote = server.connection_string();
     let (feed, wait) = ("sno_feed('feed', NULL::items)", "pg_advisory_lock_shared(1)::text");
     let last = "SELECT result FROM results";
     let calls = [
-        CALL.to_owned(),
+        in_block(CALL),
         format!("PREPARE call AS {CALL}; EXECUTE call"),
         format!("BEGIN; DECLARE c CURSOR FOR {CALL}; FETCH c; COMMIT"),
         format!("BEGIN; DECLARE c CURSOR WITH HOLD FOR {CALL}; COMMIT; FETCH c"),
@@ -53,7 +51,6 @@ fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
         format!("CALL procedure(); {last}"),
         format!("INSERT INTO events VALUES (1); {last}"),
         format!("DO $$ BEGIN INSERT INTO results {CALL}; END $$; {last}"),
-        format!("SELECT * FROM dblink('{remote}', $$ {CALL} $$) r (result text)"),
         format!(
             "WITH wait AS MATERIALIZED (SELECT {wait} AS lock),
                   feed AS MATERIALIZED (SELECT f.* FROM wait, sno_feed('feed', NULL::items, 1 + length(lock)) f),
@@ -64,10 +61,10 @@ fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
             "SELECT count(f.id) || ' of ' || count(items.id)
              FROM (SELECT {wait} AS lock OFFSET 0) wait, LATERAL of_feed(lock) f LEFT JOIN items ON items.id = f.id"
         ),
-        format!(
+        in_block(&format!(
             "SELECT count(f.n + 1) || ' of ' || (SELECT count(*) FROM items)
              FROM (SELECT ({feed}).* FROM (SELECT {wait} OFFSET 0) wait OFFSET 0) f"
-        ),
+        )),
     ];
     for call in &calls {
         client.run("TRUNCATE items, results; SELECT pg_advisory_lock(1)");
@@ -92,7 +89,7 @@ fn a_transaction_between_others_that_ends_while_the_caller_runs() {
     writer.run(&format!("BEGIN; {INSERT} (1)"));
     next_tick();
     client.run(&format!("{INSERT} (2); SELECT pg_advisory_lock(1)"));
-    let result = meanwhile(&server, CALL, || {
+    let result = meanwhile(&server, &in_block(CALL), || {
         writer.run("COMMIT");
         next_tick();
         client.run("SELECT pg_advisory_unlock_all()");
@@ -112,7 +109,7 @@ fn batches_that_are_not_all_visible() {
         "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE TABLE tags (n integer, tag integer);
          CREATE VIEW tagged AS SELECT items.id, items.n FROM items JOIN tags USING (n)",
     );
-    let one = "SELECT count(*) FROM sno_feed('feed', NULL::items, 1)";
+    let one = &in_block("SELECT count(*) FROM sno_feed('feed', NULL::items, 1)");
     let again = "SELECT sno_seek_feed('feed', '-infinity')";
     let there_and_back = format!("{one}; {again}");
     // Rows below 0 are committed after the statement began.
@@ -163,13 +160,13 @@ fn batches_that_are_not_all_visible() {
             "SELECT coalesce(string_agg(f.n::text, ' '), '') FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait,
              LATERAL sno_feed('feed', NULL::{source}, {size} + length(lock)) f"
         );
-        let got = meanwhile(&server, &call, || {
+        let got = meanwhile(&server, &in_block(&call), || {
             writer.run("COMMIT");
             client.run(meantime);
             next_tick();
             client.run("SELECT pg_advisory_unlock_all()");
         });
-        let read = READ.replace("items", source);
+        let read = in_block(&READ.replace("items", source));
         assert_eq!(
             (got.as_deref(), &*text(&mut client, &read)),
             (Ok(expected), next),
@@ -208,7 +205,8 @@ fn twice_in_a_statement_without_rows() {
     let server = server();
     let mut client = server.connect();
     let none = "(SELECT count(*) FROM sno_feed('feed', NULL::items))";
-    assert_eq!(code(&mut client, &format!("SELECT {none} + {none}")), "40001");
+    assert_eq!(code(&mut client, &format!("BEGIN; SELECT {none} + {none}")), "40001");
+    client.run("ROLLBACK");
     // A statement after another is one of its own, in loops, in cursors and in functions that others call.
     client.run(&format!(
         "DO $$ BEGIN FOR i IN 1 .. 3 LOOP PERFORM {none}; END LOOP; END $$;
@@ -264,5 +262,5 @@ fn twice_in_a_statement_after_four_billion_transactions() {
     assert!(client.one::<bool>("SELECT pg_current_xact_id() > '4294967296'"));
     next_tick();
     let one = "SELECT count(*) FROM sno_feed('feed', NULL::items, 1)";
-    assert_eq!(code(&mut client, &format!("{one} UNION ALL {one}")), "40001");
+    assert_eq!(code(&mut client, &format!("BEGIN; {one} UNION ALL {one}")), "40001");
 }

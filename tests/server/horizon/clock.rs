@@ -48,7 +48,7 @@ fn the_clock_steps_back() {
     assert_eq!(refused.code().code(), "55000");
     // The view says for how long.
     let wait = "SELECT max(safe_time) BETWEEN clock_timestamp() + '15 s' AND clock_timestamp() + '30 s'
-                FROM sno_generators";
+                FROM sno_generators()";
     assert!(reader.one::<bool>(wait));
     // It waits for the horizon, and does not pull it back.
     assert_eq!(text(&mut reader, "SELECT sno_horizon()::text"), horizon);

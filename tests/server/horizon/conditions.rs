@@ -54,7 +54,7 @@ fn a_condition_on_a_table_is_refused() {
         "SELECT sno_horizon() < max(id) FROM items",
         "SELECT * FROM sno_horizon()",
         "SELECT 1 WHERE sno_horizon() > (SELECT max(id) FROM items)",
-        "SELECT * FROM sno_feed('f', NULL::items, 9, sno_horizon())",
+        "SELECT * FROM sno_peek_feed('f', NULL::items, 9, sno_horizon())",
         "SELECT * FROM generate_series(1, 2) n WHERE sno_horizon() > '2222222222222222'",
         "SELECT count(*) FILTER (WHERE id < sno_horizon()) FROM items",
         "INSERT INTO marks SELECT 'b', sno_horizon() WHERE sno_horizon() IS NOT NULL",

@@ -31,7 +31,7 @@ fn a_horizon_of_another_database() {
         client.run("SET sno.max_clock_wait = 0");
         assert_eq!(code(&mut client, "SELECT sno_new(1)"), "55000", "{database}");
         // The view says so before anybody has asked.
-        let waits = "SELECT bool_and(safe_time > clock_timestamp()) FROM sno_generators";
+        let waits = "SELECT bool_and(safe_time > clock_timestamp()) FROM sno_generators()";
         assert!(client.one::<bool>(waits), "{database}");
         assert!(text(&mut client, NOW) >= position, "{database}");
     }

@@ -37,7 +37,7 @@ fn settled(client: &mut Client) -> bool {
 
 /// Who holds the horizon back: process IDs and the names of prepared transactions.
 fn holders(client: &mut Client) -> Vec<String> {
-    let rows = client.query("SELECT coalesce(gid, pid::text) FROM sno_horizon_holders ORDER BY since", &[]);
+    let rows = client.query("SELECT coalesce(gid, pid::text) FROM sno_horizon_holders() ORDER BY since", &[]);
     rows.unwrap().iter().map(|row| row.get(0)).collect()
 }
 

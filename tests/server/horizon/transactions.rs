@@ -35,7 +35,7 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
         let first = text(&mut reader, NOW);
         assert_eq!(holders(&mut reader), [&*writer_pid], "{begin}");
         // It does not hold back what was there before.
-        let since = "SELECT (sno_time(sno_horizon('0')) = since)::text FROM sno_horizon_holders";
+        let since = "SELECT (sno_time(sno_horizon('0')) = since)::text FROM sno_horizon_holders()";
         assert_eq!(text(&mut reader, since), "true", "{begin}");
         other.run("SELECT 1");
         thread::sleep(Duration::from_millis(8));

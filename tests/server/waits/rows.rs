@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Mode, Server, Sql as _, assert_soon, text};
+use sno_tests::{Mode, Server, Sql as _, assert_soon, in_block, text};
 
 use super::{INSERT, READ, SETUP, SOON, WAIT, during, wait};
 
@@ -26,14 +26,14 @@ fn it_returns_when_a_row_can_be_read() {
     let (ready, took) = wait(&mut client, WAIT);
     assert!(ready, "{took:?}");
     assert_soon(took, Duration::from_secs(1));
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     let mut holder = server.connect();
     holder.run(&format!("BEGIN; {INSERT}"));
     thread::sleep(Duration::from_millis(300));
     let (ready, took) = during(&server, WAIT, |_| holder.run("COMMIT"));
     assert!(ready, "{took:?}");
     assert_soon(took, SOON);
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     // IDs of others, and of transactions that are rolled back, are no rows.
     client.run("CREATE TABLE others (id sno DEFAULT sno_new(1))");
     let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '1.5 s')", |other| {
@@ -82,14 +82,14 @@ fn what_no_new_id_tells() {
     });
     assert!(ready, "{took:?}");
     assert_soon(took, SOON);
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     server.set_clock("+0");
     client.run(INSERT);
     server.set_clock("-29");
     let (ready, took) = during(&server, WAIT, |_| server.set_clock("+1"));
     assert!(ready, "{took:?}");
     assert_soon(took, SOON);
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     let (ready, took) = during(&server, WAIT, |other| {
         other.run("INSERT INTO items SELECT sno_make(clock_timestamp() + '0.2 s', 1, 7, 0)");
     });
@@ -123,7 +123,7 @@ fn it_returns_when_an_id_was_read() {
     let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
     let (read, took) = during(&server, &call(&next, "50 s"), |reader| {
         thread::sleep(Duration::from_millis(2100));
-        assert_eq!(reader.one::<i64>(READ), 1);
+        assert_eq!(reader.take::<i64>(READ), 1);
     });
     assert!(read, "{took:?}");
     assert_soon(took, Duration::from_secs(1));
@@ -131,9 +131,9 @@ fn it_returns_when_an_id_was_read() {
     let id = text(&mut client, &format!("{INSERT} RETURNING id::text"));
     client.run(INSERT);
     thread::sleep(Duration::from_millis(150));
-    client.run(&READ.replace("items)", "items, 1)"));
+    client.run(&in_block(&READ.replace("items)", "items, 1)")));
     assert!(client.one::<bool>(&call(&id, "0")));
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     // It does not wait for a call that finds nothing new.
     let (read, took) = wait(&mut client, &call(&id, "50 s"));
     assert!(read, "{took:?}");
@@ -142,7 +142,7 @@ fn it_returns_when_an_id_was_read() {
     let next = text(&mut client, &format!("{INSERT} RETURNING id::text"));
     assert!(!client.one::<bool>(&call(&next, "0")));
     thread::sleep(Duration::from_millis(300));
-    assert_eq!(client.one::<i64>("SELECT count(*) FROM sno_feed('feed', NULL::items, 1)"), 1);
+    assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('feed', NULL::items, 1)"), 1);
     assert!(client.one::<bool>(&call(&next, "0")));
 }
 
@@ -191,12 +191,12 @@ fn a_clock_that_steps_back_after_it_was_corrected() {
     client.run(SETUP);
     client.run(INSERT);
     server.advance_clock(0.2);
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     server.set_clock("+0");
     client.run("SELECT sno_lower_horizon()");
     client.run(INSERT);
     server.advance_clock(0.2);
-    assert_eq!(client.one::<i64>(READ), 1);
+    assert_eq!(client.take::<i64>(READ), 1);
     server.set_clock("-8");
     let (ready, took) = wait(&mut client, "CALL sno_wait_feed('feed', '0.5 s')");
     assert!(!ready && took >= Duration::from_millis(500), "{ready} after {took:?}");
