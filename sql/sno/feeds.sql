@@ -31,9 +31,6 @@ CREATE TABLE sno_internal.feed_positions (
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
--- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
-GRANT SELECT ON sno_internal.feed_positions TO PUBLIC;
-GRANT INSERT ON sno_internal.feed_positions TO @extowner@;
 -- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions": it reads the names that the sources have then. Without sources that
 -- were dropped, so that a feed does not go on with another table of the same name.
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
@@ -58,6 +55,28 @@ CREATE TABLE sno_internal.feed_failures (
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_failures IS 'internal: rows of feeds that fail';
+
+-- Whatever ALTER DEFAULT PRIVILEGES has granted. The path has the schema of the extension here, where others may have
+-- made operators.
+DO $$
+DECLARE
+    role pg_catalog.text;
+BEGIN
+    FOR role IN
+        SELECT DISTINCT CASE WHEN a.grantee OPERATOR(pg_catalog.=) '0'::pg_catalog.oid THEN 'PUBLIC'
+            ELSE a.grantee::pg_catalog.regrole::pg_catalog.text END
+        FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a
+        WHERE c.relnamespace OPERATOR(pg_catalog.=) 'sno_internal'::pg_catalog.regnamespace::pg_catalog.oid
+            AND a.grantee OPERATOR(pg_catalog.<>) c.relowner
+    LOOP
+        EXECUTE pg_catalog.format('REVOKE ALL ON sno_internal.feed_positions, sno_internal.feed_failures FROM %s', role);
+    END LOOP;
+END
+$$;
+-- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
+GRANT SELECT ON sno_internal.feed_positions TO PUBLIC;
+GRANT INSERT ON sno_internal.feed_positions TO @extowner@;
+
 CREATE FUNCTION sno_internal.feed_failures(
         OUT feed text, OUT owner name, OUT failing sno, OUT attempts integer, OUT failing_since timestamptz, OUT retry_at timestamptz,
         OUT last_error text

@@ -243,3 +243,21 @@ fn names_alone() {
         "as postgres"
     );
 }
+
+/// What is granted on all tables that a role creates is not granted on those of the ledger.
+#[test]
+fn default_privileges() {
+    let server = server();
+    server.run("CREATE ROLE reporting; CREATE DATABASE granted");
+    let mut client = server.connect_to("granted");
+    client.run(
+        "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC, reporting; CREATE EXTENSION sno;
+         CREATE TABLE items (id sno PRIMARY KEY); SELECT sno_create_feed('feed', 'items'); SET ROLE reporting",
+    );
+    assert_eq!(text(&mut client, "SELECT count(*) FROM sno_internal.feed_positions"), "1");
+    for sql in
+        ["SELECT FROM sno_internal.feed_failures", "UPDATE sno_internal.feed_positions SET position = NULL"]
+    {
+        assert_eq!(code(&mut client, sql), "42501", "{sql}");
+    }
+}
