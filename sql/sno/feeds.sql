@@ -95,7 +95,14 @@ BEGIN
         RAISE EXCEPTION 'margin of feed "%" out of range: "%"', NEW.feed, NEW.margin USING ERRCODE = 'check_violation';
     ELSIF num_nonnulls(NEW.source, NEW.source_name) <> 1 THEN
         RAISE EXCEPTION 'feed "%" must have either a source or its name', NEW.feed USING ERRCODE = 'check_violation';
-    ELSIF NEW.source IS NULL THEN
+    END IF;
+    -- What a superuser's feed names is read as the superuser: so only superusers restore one, and others get it as their own.
+    IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = NEW.owner AND r.rolsuper)
+        AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = current_user AND r.rolsuper)
+    THEN
+        NEW.owner := current_user;
+    END IF;
+    IF NEW.source IS NULL THEN
         NEW.source := sno_internal.restore_feed(NEW.feed, NEW.owner, NEW.source_name);
         IF NEW.source IS NOT NULL THEN
             NEW.source_name := NULL;

@@ -256,6 +256,7 @@ unsafe extern "C" {
     // Functions that raise no error.
     pub(crate) fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
     pub(crate) fn SPI_unregister_relation(name: *const c_char) -> c_int;
+    pub(crate) fn GetTopTransactionIdIfAny() -> u32;
     pub(crate) fn IsTransactionBlock() -> bool;
     pub(crate) fn InSecurityRestrictedOperation() -> bool;
     pub(crate) fn TransactionIdIsCurrentTransactionId(transaction: u32) -> bool;

@@ -132,11 +132,16 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
             upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
         );
         raw::SPI_connect();
+        // Work of this statement, before a feed is moved.
+        let is_with_work = raw::GetTopTransactionIdIfAny() != 0;
         let is_new = loop {
             let mut feed = Feed::find_of_rows(name, source.map(oid));
             let peeked = feed.peeked();
             // What was peeked at before the horizons were lowered is not all.
             if let Some(last) = guard(|| feed.goes_back()) {
+                if peeked.is_some() {
+                    guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
+                }
                 feed.go_to(last, true);
                 break false;
             }
@@ -150,7 +155,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 {
                     guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
                 }
-                None if raw::IsTransactionBlock() => {
+                None if raw::IsTransactionBlock() || is_with_work => {
                     guard(|| -> Result<(), Error> { Err(feed.not_peeked()) });
                 }
                 _ => {}

@@ -86,6 +86,14 @@ fn advances() {
         (refused.code().code(), refused.message()),
         ("25P01", "feed \"feed\" was not peeked at in this transaction")
     );
+    // Nor where a statement works and advances, which two consumers could do at the same time.
+    client.run("ROLLBACK; CREATE TABLE done (n integer)");
+    let works = format!(
+        "DO $$ BEGIN INSERT INTO done VALUES (3); PERFORM {}; END $$",
+        &advance(3)["SELECT ".len()..]
+    );
+    assert_eq!(code(&mut client, &works), "25P01");
+    client.run("BEGIN");
     client.run(&format!("ROLLBACK; BEGIN; {PEEK}; ROLLBACK; BEGIN"));
     assert_eq!(code(&mut client, &advance(3)), "25P01");
     client.run("ROLLBACK; BEGIN");

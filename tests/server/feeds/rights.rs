@@ -1,5 +1,6 @@
 //! By whose rights a feed is read, names, and one name of several roles.
 
+use sno_tests::postgres::NoTls;
 use sno_tests::{Server, Sql as _, code, error, in_block, text};
 
 use super::{INSERT, READ, next_tick, read, server};
@@ -248,7 +249,8 @@ fn names_alone() {
 #[test]
 fn default_privileges() {
     let server = server();
-    server.run("CREATE ROLE reporting; CREATE DATABASE granted");
+    server.run("CREATE ROLE reporting");
+    server.run("CREATE DATABASE granted");
     let mut client = server.connect_to("granted");
     client.run(
         "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC, reporting; CREATE EXTENSION sno;
@@ -260,4 +262,22 @@ fn default_privileges() {
     {
         assert_eq!(code(&mut client, sql), "42501", "{sql}");
     }
+}
+
+/// Of a superuser's feed, whoever else writes its row gets one of their own: the superuser would call what it names.
+#[test]
+fn feeds_of_superusers_that_others_restore() {
+    let server = server();
+    server.run("CREATE ROLE tenant LOGIN");
+    server.run("CREATE DATABASE tenant OWNER tenant");
+    let mut tenant = server.config().user("tenant").dbname("tenant").connect(NoTls).unwrap();
+    tenant.run(
+        "CREATE EXTENSION sno; CREATE TABLE t (id sno PRIMARY KEY);
+         INSERT INTO sno_internal.feed_positions (feed, owner, source_name, key, margin)
+         VALUES ('x', 'postgres', 'public.t', 'id', '0'), ('y', 'tenant', 'public.t', 'id', '0'), ('z', 'gone', 'public.t', 'id', '0');
+         INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin) VALUES ('w', 'postgres', 't', 'id', '0')",
+    );
+    let owners =
+        "SELECT string_agg(feed || ' ' || owner, ', ' ORDER BY feed) FROM sno_internal.feed_positions";
+    assert_eq!(text(&mut tenant, owners), "w tenant, x tenant, y tenant, z gone");
 }
