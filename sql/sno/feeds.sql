@@ -215,7 +215,7 @@ BEGIN
     -- What was read is below a horizon.
     IF after > present OR present IS NULL OR after IS NULL THEN
         IF sno_internal.whose_horizon(source, key, margin) = 'c' THEN
-            horizon := sno_internal.horizon_of_nodes(margin, NULL);
+            horizon := sno_internal.sno_horizon_of_nodes(margin, NULL);
             IF horizon IS NULL THEN
                 RAISE EXCEPTION 'transactions of the cluster are still being committed' USING ERRCODE = 'lock_not_available';
             END IF;

@@ -192,10 +192,8 @@ COMMENT ON FUNCTION sno_internal.open_on_nodes() IS 'internal: what the nodes of
 --   before its position, for the same reason.
 -- * The transaction that generated the IDs can have ended, by a cancel or since its process died, while another node still commits its rows. That is
 --   waited for.
---
--- With the rights of its owner, since others do not see which sessions write.
 CREATE FUNCTION sno_internal.horizon_of_nodes(margin interval, after sno) RETURNS sno
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     horizon sno_internal.feed_positions.position%TYPE := sno_internal.least_horizon(margin);
@@ -228,3 +226,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sno_internal.horizon_of_nodes(interval, sno) IS 'internal: a horizon for rows of tables of Citus';
+REVOKE EXECUTE ON FUNCTION sno_internal.ask_nodes(text), sno_internal.horizon_of_node(interval), sno_internal.least_horizon(interval),
+    sno_internal.open_on_node(bigint), sno_internal.open_on_nodes(), sno_internal.horizon_of_nodes(interval, sno) FROM PUBLIC;
+CREATE FUNCTION sno_internal.sno_horizon_of_nodes(margin interval, after sno) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_on_nodes' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_horizon_of_nodes(interval, sno) IS 'internal: horizon_of_nodes() for all roles';

@@ -91,9 +91,9 @@ END;
 COMMENT ON FUNCTION sno_readers(regclass) IS
     'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has another key or is ahead of the clock';
 
--- Of the feeds on all nodes of a cluster, with the rights of the owner, who can ask them.
+-- Of the feeds on all nodes of a cluster.
 CREATE FUNCTION sno_internal.read_on_nodes(source regclass) RETURNS sno
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     result sno_internal.feed_positions.position%TYPE;
@@ -106,11 +106,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sno_internal.read_on_nodes(regclass) IS 'internal: ID up to which the feeds of all nodes have read the rows of a table';
+REVOKE EXECUTE ON FUNCTION sno_internal.read_on_nodes(regclass) FROM PUBLIC;
+CREATE FUNCTION sno_internal.sno_read_on_nodes(source regclass) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_on_nodes' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION sno_internal.sno_read_on_nodes(regclass) IS 'internal: read_on_nodes() for all roles';
 
 CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed') THEN sno_internal.read_on_nodes(source)
+    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed') THEN sno_internal.sno_read_on_nodes(source)
         ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END FROM sno_internal.readers(source) r) END
 $$;
 COMMENT ON FUNCTION sno_internal.read_by_all(regclass) IS 'internal: ID up to which all feeds of a table have read its rows';

@@ -11,11 +11,42 @@ use std::{ffi::CStr, ptr};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, HeapTuple, Oid, Relation},
+    pg_sys::{self, Datum, FunctionCallInfo, HeapTuple, Oid, Relation},
 };
 use sno_core::Prefix;
 
-use crate::pg::{errors::Error, process::own_database_name, server::was_standby};
+use crate::pg::{
+    errors::{Error, guard},
+    fmgr::functions,
+    process::own_database_name,
+    raw,
+    rights::{call_as, counterpart, owner_of_function},
+    server::was_standby,
+};
+
+functions! {
+    /// `sno_internal.sno_horizon_of_nodes(…)` and others that ask all nodes of a cluster: the function whose name lacks the "sno_", as its
+    /// owner, since others do not see which sessions write. Where Citus is not there, nothing runs as anybody else.
+    sno_on_nodes: on_nodes;
+}
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn on_nodes(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL like this. No frame has anything to drop.
+    unsafe {
+        let schema = Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
+        if raw::get_relname_relid(c"pg_dist_node".as_ptr(), schema) == Oid::INVALID {
+            guard(|| -> Result<(), Error> {
+                Err(Error::new(
+                    SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("database \"{}\" does not have Citus", own_database_name()),
+                ))
+            });
+        }
+        let (function, _) = counterpart(fcinfo);
+        call_as(owner_of_function(function), function, fcinfo)
+    }
+}
 
 /// The name of the setting's value.
 pub(crate) const NAME: &str = "citus";

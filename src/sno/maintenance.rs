@@ -1,25 +1,20 @@
 //! What maintains a table, its log of changes or its partitions is done as its owner, whoever calls it: triggers, defaults, conditions
 //! and the functions in them run with the owner's rights, not with those of a superuser.
 
-use std::{ffi::CStr, mem::size_of, ptr};
-
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{
-        self, AclResult, Datum, FmgrInfo, FunctionCallInfo, FunctionCallInfoBaseData, NullableDatum,
-        ObjectType, Oid, SysCacheIdentifier,
-    },
+    pg_sys::{self, AclResult, Datum, FunctionCallInfo, ObjectType, Oid},
 };
 
 use crate::pg::{
     errors::{Error, guard},
     fmgr::functions,
     raw,
-    rights::{as_role, owner_of},
+    rights::{call_as, counterpart, owner_of},
 };
 
 functions! {
-    /// Whatever begins with a table: `sno_forget_changes(regclass, …)` calls `sno_internal.forget_changes(regclass, …)` as its owner.
+    /// `sno_forget_changes(regclass, …)` and others that begin with a table: the function of `sno_internal`, as the table's owner.
     sno_as_owner: as_owner;
 }
 
@@ -35,45 +30,11 @@ unsafe fn as_owner(fcinfo: FunctionCallInfo) -> Datum {
                 Err(Error::new(SqlState::ERRCODE_NULL_VALUE_NOT_ALLOWED, "table must not be null"))
             });
         }
-        let outer = (*fcinfo).flinfo;
-        let (function, takes_turns) = counterpart((*outer).fn_oid);
+        let (function, name) = counterpart(fcinfo);
+        // Calls for one table take turns, but for those that only delete.
+        let takes_turns = name != c"sno_forget_changes";
         let owner = lock(Oid::from(table.value.value() as u32), takes_turns);
-        let mut info = FmgrInfo::default();
-        raw::fmgr_info(function, &mut info);
-        info.fn_expr = (*outer).fn_expr;
-        // A copy of the call, which an error need not put in order again. Rows go where the caller said.
-        let size =
-            size_of::<FunctionCallInfoBaseData>() + (*fcinfo).nargs as usize * size_of::<NullableDatum>();
-        let call: FunctionCallInfo = raw::palloc(size).cast();
-        ptr::copy_nonoverlapping(fcinfo.cast::<u8>(), call.cast(), size);
-        (*call).flinfo = &mut info;
-        let run = info.fn_addr.unwrap_unchecked();
-        let result = as_role(owner, || run(call));
-        (*fcinfo).isnull = (*call).isnull;
-        result
-    }
-}
-
-/// The function of `sno_internal` that does the work of another one, and whether its calls for one table take turns: all but
-/// those that only delete.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn counterpart(of: Oid) -> (Oid, bool) {
-    // SAFETY: look-ups of a function that is being called.
-    unsafe {
-        let (mut types, mut count) = (ptr::null_mut(), 0);
-        raw::get_func_signature(of, &mut types, &mut count);
-        let name = CStr::from_ptr(raw::get_func_name(of));
-        // Without the prefix "sno_".
-        let inner = name.as_ptr().add(4);
-        let function = raw::GetSysCacheOid(
-            SysCacheIdentifier::PROCNAMEARGSNSP as i32,
-            pg_sys::Anum_pg_proc_oid as i16,
-            inner.into(),
-            raw::buildoidvector(types, count).into(),
-            raw::get_namespace_oid(c"sno_internal".as_ptr(), false).into(),
-            Datum::null(),
-        );
-        (function, name != c"sno_forget_changes")
+        call_as(owner, function, fcinfo)
     }
 }
 

@@ -36,6 +36,7 @@ mod owners;
 mod partitions;
 mod pg_upgrade;
 mod pgbouncer;
+mod planted;
 mod postgres_fdw;
 mod preload;
 mod recipes;

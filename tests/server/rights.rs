@@ -29,17 +29,20 @@ fn temporary_views_instead_of_tables_of_citus() {
              CREATE TEMP VIEW pg_dist_node AS SELECT pg_temp.planted() AS groupid, pg_temp.planted() AS nodeid, 'primary' AS noderole;
              CREATE TEMP VIEW pg_dist_partition AS SELECT pg_temp.planted()::oid AS logicalrelid",
         );
-        for call in [
-            "SELECT sno_internal.horizon_of_nodes('0.1 s', NULL)",
-            "SELECT sno_internal.read_on_nodes(NULL)",
-            "SELECT sno_internal.read_on_nodes('pg_class')",
+        for (call, state) in [
+            ("sno_internal.sno_horizon_of_nodes('0.1 s', NULL)", "55000"),
+            ("sno_internal.sno_read_on_nodes('pg_class')", "55000"),
+            ("sno_internal.sno_read_on_nodes(NULL)", "55000"),
+            ("sno_internal.horizon_of_nodes('0.1 s', NULL)", "42501"),
+            ("sno_internal.read_on_nodes(NULL)", "42501"),
         ] {
-            let result = mallory.batch_execute(call);
+            let result = mallory.batch_execute(&format!("SELECT {call}"));
             assert_eq!(
                 text(&mut superuser, "SELECT is_called FROM public.ran"),
                 "f",
                 "{creator}: {call}: {result:?}"
             );
+            assert_eq!(code(&mut mallory, &format!("SELECT {call}")), state, "{creator}: {call}");
         }
     }
 }
@@ -151,6 +154,11 @@ _log""#;
     let owners = "SELECT string_agg(DISTINCT pg_get_userbyid(o), ' ') FROM (
         SELECT relowner FROM pg_class WHERE relnamespace = 'ten'::regnamespace UNION SELECT proowner FROM pg_proc WHERE pronamespace = 'ten'::regnamespace) t(o)";
     assert_eq!(text(&mut other, owners), "tenant");
+    // What was made for the log can be called by nobody else.
+    let callable =
+        "SELECT count(*) FROM pg_proc WHERE pronamespace = 'ten'::regnamespace AND proname LIKE '%\\_log'
+        AND EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee = 0)";
+    assert_eq!(text(&mut other, callable), "0");
     ran(&format!("SELECT sno_untrack_changes('{one}'), sno_untrack_changes('ten.log')"), false);
     assert_eq!(
         text(
@@ -207,6 +215,27 @@ fn the_caller_is_itself_again() {
         let call = "SET lock_timeout = '100 ms'; SELECT sno_untrack_changes('ten.items')";
         assert_eq!(code(&mut server.connect_as(who), call), state, "{who}");
     }
+}
+
+/// The owner is the one of after the wait for the table: who calls it then has no more rights than that one gives.
+#[test]
+fn a_table_that_changes_its_owner_meanwhile() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE tenant LOGIN; CREATE ROLE other; CREATE SCHEMA ten AUTHORIZATION tenant; GRANT ALL ON SCHEMA ten TO other",
+    );
+    server.connect_as("tenant").run("CREATE TABLE ten.items (id integer PRIMARY KEY)");
+    for (who, state) in [("tenant", Some("42501")), ("postgres", None)] {
+        let mut holder = server.connect();
+        holder.run("BEGIN; ALTER TABLE ten.items OWNER TO other");
+        let track = || server.connect_as(who).batch_execute("SELECT sno_track_changes('ten.items')");
+        let result = crate::meanwhile(&server, track, || holder.run("COMMIT"));
+        let code = result.err().map(|error| error.code().unwrap().code().to_owned());
+        assert_eq!(code.as_deref(), state, "{who}");
+        server.run("ALTER TABLE ten.items OWNER TO tenant");
+    }
+    let owner = "SELECT relowner::regrole FROM pg_class WHERE relname = 'items_log'";
+    assert_eq!(text(&mut server.connect(), owner), "other");
 }
 
 /// What the runbook tells a superuser to run in each database, where a tenant owns one of them.

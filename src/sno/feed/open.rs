@@ -28,7 +28,7 @@ use crate::{
 const IDLE: i64 = 10_000_000;
 
 /// The horizon of all nodes, for a margin and a position.
-const HORIZON_OF_NODES: &CStr = c"SELECT coalesce(sno_internal.horizon_of_nodes($1, $2),
+const HORIZON_OF_NODES: &CStr = c"SELECT coalesce(sno_internal.sno_horizon_of_nodes($1, $2),
     sno_internal.sno_first($2::pg_catalog.timestamptz, true))";
 
 /// How far a feed can be read.

@@ -10,6 +10,7 @@ mod marks;
 mod moving;
 mod partitions;
 mod planner;
+mod rights;
 mod types;
 mod uuidv7;
 
@@ -53,6 +54,7 @@ const ROOMS: &[&[OfFile]] = &[
     partitions::MUTANTS,
     feeds::MUTANTS,
     changes::MUTANTS,
+    rights::MUTANTS,
     uuidv7::MUTANTS,
     moving::MUTANTS,
     consumers::MUTANTS,
@@ -82,6 +84,8 @@ const FEEDS: Suite = Suite("server", "feeds::");
 const FEED_PLANS: Suite = Suite("server", "feeds::plans::");
 const WAITING: Suite = Suite("server", "waits::");
 const NODES: Suite = Suite("server", "citus::answers");
+const PLANTED: Suite = Suite("server", "planted::");
+const RIGHTS: Suite = Suite("server", "rights::");
 const OWNERS: Suite = Suite("server", "owners::");
 const LEAVING: Suite = Suite("server", "leaving::dumps");
 const TRACKED: Suite = Suite("server", "tracked::");
