@@ -34,7 +34,12 @@ fn sno_origin(view: i32, number: i32) -> Row<2> {
     // SAFETY: PostgreSQL's description of the view, which is used while it is open.
     let (relation, number) = unsafe {
         let view = pg_sys::relation_open(Oid::from(view as u32), pg_sys::AccessShareLock as i32);
-        let column = nodes((*pg_sys::get_view_query(view)).targetList).get(number as usize - 1);
+        // Any role may call it, with anything; other relations have no query.
+        let is_view = (*(*view).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW;
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let column = place
+            .filter(|_| is_view)
+            .and_then(|place| nodes((*pg_sys::get_view_query(view)).targetList).get(place));
         let origin = column.map_or((Oid::INVALID, 0), |column| {
             let column = &*column.cast::<TargetEntry>();
             (column.resorigtbl, column.resorigcol)
