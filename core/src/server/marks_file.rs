@@ -190,10 +190,10 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     /// The mark was not raised.
     pub fn renew(&self, tick_tock: bool, now: T) -> Result<(), Error> {
         let marks = &self.shared.marks;
-        self.write_while(|| (marks.limit(tick_tock) < now).then(|| self.ahead(tick_tock, now)))
+        self.write_while(|| marks.limit(tick_tock) < now, || self.ahead(tick_tock, now))
     }
 
-    /// What is on disk, with the mark of a side ahead of the clock.
+    /// The same, with the mark of a side ahead of the clock.
     fn ahead(&self, tick_tock: bool, now: T) -> Next<T> {
         Next { limits: self.shared.marks.ahead(tick_tock, now), ..self.present() }
     }
@@ -206,29 +206,29 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     /// The mark was not raised.
     pub fn secure(&self, generation: u64, horizon: T, now: T) -> Result<(), Error> {
         let is_below = || self.shared.told.load(Relaxed) < word(generation, horizon);
-        self.write_while(|| is_below().then(|| Next { told: word(generation, now), ..self.present() }))?;
+        self.write_while(is_below, || Next { told: word(generation, now), ..self.present() })?;
         assert!(!is_below(), "the mark on disk is below the horizon {horizon:?}");
         Ok(())
     }
 
-    /// What is on disk.
+    /// What is on disk, for who has the lock.
     fn present(&self) -> Next<T> {
         let Shared { marks, told, .. } = self.shared;
         Next { limits: marks.limits(), told: told.load(Relaxed), lowerings: self.shared.lowerings() }
     }
 
-    /// Writes marks, or waits for the process that does, as long as `needed` returns some.
-    fn write_while(&self, needed: impl Fn() -> Option<Next<T>>) -> Result<(), Error> {
-        if needed().is_none() {
+    /// Writes what is next, or waits for the process that writes, as long as that is needed.
+    fn write_while(&self, is_needed: impl Fn() -> bool, next: impl Fn() -> Next<T>) -> Result<(), Error> {
+        if !is_needed() {
             return Ok(());
         }
         let file = self.open()?;
         let mut backoff = Backoff::default();
-        while needed().is_some() {
+        while is_needed() {
             if !self.try_lock(&file)? {
                 backoff.wait(&self.host);
-            } else if let Some(next) = needed() {
-                self.write(&file, next)?;
+            } else if is_needed() {
+                self.write(&file, next())?;
             }
         }
         Ok(())
