@@ -316,7 +316,7 @@ fn dumps_are_restored_with_all_rows() {
         // It is readable, not writable.
         for (query, code_of) in [
             ("INSERT INTO event DEFAULT VALUES", "0A000"),
-            ("UPDATE items SET n = 0", "0A000"),
+            ("UPDATE items SET n = 0", "3F000"),
             ("SELECT * FROM masked", "0A000"),
             ("SELECT * FROM cast_to_time", "22007"),
             ("INSERT INTO event SELECT * FROM event", "23505"),

@@ -322,8 +322,10 @@ fn each_alert_fires_on_a_server_in_its_state() {
     assert_eq!(then(), ["SnoClockSteppedBack"]);
     // Once more.
     one.set_clock("+129610");
+    client.run("SELECT sno_new()");
     then();
     one.set_clock("+129608");
+    client.run("SELECT sno_new()");
     assert_eq!(then(), ["SnoClockSteppedBack"]);
     one.set_clock("+129630");
     in_parallel(8, |_| one.run("SELECT sno_new()"));

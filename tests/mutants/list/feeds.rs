@@ -254,7 +254,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("an advance passes rows that were not peeked at", &[FEEDS],
             "Some(peeked) if Some(upto) > peeked.shown => {", "Some(peeked) if Some(upto) > peeked.shown && upto < Sno::MIN => {"),
         ("an advance in a block needs no peek", &[FEEDS],
-            "None if raw::IsTransactionBlock() => {", "None if raw::IsTransactionBlock() && feed.position.is_none() && upto < Sno::MIN => {"),
+            "None if raw::IsTransactionBlock() || is_with_work => {", "None if is_with_work && upto < Sno::MIN => {"),
         ("an advance after another consumer's goes unnoticed", &[FEEDS],
             "peeked.position != feed.position() && !feed.was_moved_by_this()", "peeked.position > feed.position() && !feed.was_moved_by_this()"),
         ("a row that fails comes together with those before it", &[FEEDS],
