@@ -1,9 +1,9 @@
 //! The horizon of a primary, on its standby and after the promotion.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use sno_tests::{Mode, Server, Sql as _, code, text};
+use sno_tests::{Mode, Server, Sql as _, code, text, wait_until};
 
 use super::{NOW, TABLE, holders, settled};
 
@@ -22,11 +22,7 @@ fn an_idle_primary_with_a_new_wal_segment() {
     assert!(crate::docs::page("feeds.md").contains(call));
     let lsn = text(&mut writer, &format!("SELECT {call}"));
     let reached = format!("SELECT pg_last_wal_replay_lsn() >= '{lsn}'");
-    let began = Instant::now();
-    while !reader.one::<bool>(&reached) {
-        assert!(began.elapsed() < Duration::from_secs(5), "{lsn} is not reached");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&lsn, || reader.one(&reached));
     assert!(reader.one::<bool>(&format!("SELECT count(*) = 1 FROM items WHERE id < '{horizon}'")));
 }
 
