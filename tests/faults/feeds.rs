@@ -137,8 +137,8 @@ fn peek(client: &mut Client, name: &str, random: &mut Random) -> Result<(), post
         dies(client, random)?;
         let (id, n) = (row.get::<_, &str>(0), row.get::<_, i64>(1));
         client.batch_execute(&format!("INSERT INTO copies VALUES ('{name}', '{id}')"))?;
-        // One in ten fails always, and is passed at the third attempt.
-        if name == "fails" && n % 10 == 0 && random.below(3) < 2 {
+        // One in forty fails always, and is passed at the third attempt.
+        if name == "fails" && n % 40 == 0 && random.below(3) < 2 {
             client.batch_execute("ROLLBACK")?;
             let (first, upto) = match random.below(3) {
                 0 => (batch[0].get::<_, &str>(0), format!("'{}'", batch[batch.len() - 1].get::<_, &str>(0))),
