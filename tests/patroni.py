@@ -93,7 +93,7 @@ class Member:
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, "data-checksums"],
                 "pg_hba": [f"host {what} all 127.0.0.1/32 trust" for what in ("all", "replication")],
                 "dcs": {"ttl": 20, "loop_wait": 2, "retry_timeout": 5, "maximum_lag_on_failover": 10**8, "primary_start_timeout": 0,
-                        "postgresql": {"use_pg_rewind": True}},
+                        "synchronous_mode": True, "postgresql": {"use_pg_rewind": True}},
             },
             "postgresql": {
                 "listen": server, "connect_address": server, "data_dir": f"{folder}/data", "pgpass": f"{folder}/pgpass",
