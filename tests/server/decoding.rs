@@ -1,4 +1,4 @@
-//! What consumers of logical decoding see: "Change data capture" in docs/tools.md.
+//! What consumers of logical decoding see: "What other readers see" in docs/pipelines.md.
 
 use sno_tests::{Server, Sql as _, text};
 

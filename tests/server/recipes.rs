@@ -5,9 +5,9 @@ use sno_tests::{Server, Sql as _, plan};
 
 use crate::root;
 
-/// The block of dbt in `docs/tools.md`, as dbt runs it: a query, and the model.
+/// The block of dbt in `docs/pipelines.md`, as dbt runs it: a query, and the model.
 fn model(client: &mut Client, table: &str, is_incremental: bool) {
-    let page = std::fs::read_to_string(root().join("docs/tools.md")).unwrap();
+    let page = std::fs::read_to_string(root().join("docs/pipelines.md")).unwrap();
     let block = page.split("```jinja\n").nth(1).unwrap().split("```").next().unwrap();
     let query = block.split("run_query('").nth(1).unwrap().split('\'').next().unwrap();
     let horizon: String = client.one(&format!("SELECT ({query})::text"));

@@ -7,7 +7,7 @@ use sno_tests::{Mode, Server, Sql as _, code, text, wait_until};
 
 use super::{NOW, TABLE, holders, settled};
 
-/// The LSN that docs/feeds.md says to wait for. The place of the next record is not reached while nothing is written.
+/// The LSN that docs/horizon.md says to wait for. The place of the next record is not reached while nothing is written.
 #[test]
 fn an_idle_primary_with_a_new_wal_segment() {
     let server = Server::builder().start();
@@ -19,14 +19,14 @@ fn an_idle_primary_with_a_new_wal_segment() {
     writer.run("SELECT pg_switch_wal()");
     let horizon = text(&mut writer, NOW);
     let call = "pg_logical_emit_message(true, 'sno', '')";
-    assert!(crate::docs::page("feeds.md").contains(call));
+    assert!(crate::docs::page("horizon.md").contains(call));
     let lsn = text(&mut writer, &format!("SELECT {call}"));
     let reached = format!("SELECT pg_last_wal_replay_lsn() >= '{lsn}'");
     wait_until(&lsn, || reader.one(&reached));
     assert!(reader.one::<bool>(&format!("SELECT count(*) = 1 FROM items WHERE id < '{horizon}'")));
 }
 
-/// As docs/feeds.md says: the horizon of the primary counts on a standby that has replayed as much.
+/// As docs/horizon.md says: the horizon of the primary counts on a standby that has replayed as much.
 #[test]
 fn on_a_standby_and_after_its_promotion() {
     let server = Server::builder().conf("max_prepared_transactions", "9").start();
