@@ -56,6 +56,7 @@ for_server=(--no-default-features --features "pg$PG${SNO_FEATURES:+,$SNO_FEATURE
 export CARGO_TARGET_DIR=$PWD/target
 library_target=${SNO_LIBRARY_TARGET:-$PWD/target/pg$PG}
 library=$library_target/release/libsno.so
+compat_library=$library_target/release/libsno_compat.so
 version=$(sed -n '/^\[workspace\.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 # Where the project is on the web, as https://host/owner/name: a repository does not know its own address. Its files have this word
 # instead, and what is published has the address.

@@ -28,7 +28,7 @@ use crate::generator;
 /// Defines the settings, installs the hooks of the planner and notices the ends of transactions and changes of relations, when the library is preloaded.
 pub(crate) fn preload() {
     planner::install();
-    generator::max_clock_wait::define();
+    generator::max_clock_wait::define(c"sno.max_clock_wait");
     horizon::transaction::register();
     feed::catalogs::register();
     settings::define();

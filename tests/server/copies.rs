@@ -155,7 +155,7 @@ fn copies_with_other_numbers_are_nothing_to_tell() {
         ("uid60", "uid60_new()", "sno_compat.uid60_workers", "0-99", "100-199"),
         ("uniqueid", "uniqueid_new()", "sno_compat.uniqueid_cluster", "8", "9"),
     ];
-    let mut server = builder().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
+    let mut server = builder().compat().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z");
     for (.., setting, number, _) in schemes {
         server = server.conf(setting, number);
     }

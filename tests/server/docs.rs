@@ -239,7 +239,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         // The README makes its own extension, all others are read after it.
         let makes_it = blocks.iter().any(|block| block.sql.contains("CREATE EXTENSION sno;"));
         let without = file.ends_with("without-the-extension.md");
-        let server = Server::builder().extension(!makes_it && !without).start();
+        let server = Server::builder().compat().extension(!makes_it && !without).start();
         if without {
             server.run(&sql_file("uuidv7.sql"));
         }

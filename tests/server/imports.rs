@@ -1,21 +1,21 @@
-//! Imports in `src/` go one way: a room uses those before it in [`ROOMS`], a file those that its `mod.rs` declares
-//! before it, and what they hold. A `mod.rs` uses what is in its folder, or is used by it, not both. `lib.rs` uses all.
+//! Imports go one way, in the libraries of both extensions and in what they share: a file uses those that `lib.rs` or its `mod.rs`
+//! declares before it, and what they hold. A `mod.rs` uses what is in its folder, or is used by it, not both. `lib.rs` uses all.
 
 use std::collections::BTreeSet;
 use std::{fs, path::Path};
 
-const ROOMS: [&str; 5] = ["pg", "fixed_length", "generator", "sno", "compat"];
+/// The sources of a package, whose modules are in the order in which they may use each other.
+const PACKAGES: [&str; 3] = ["shared/src", "src", "compat/src"];
 
-/// Adds modules and what is in them, in the order in which they may use each other, with the text of each.
-fn modules(folder: &Path, above: &str, names: &[&str], all: &mut Vec<(String, String)>) {
-    for name in names {
+/// Adds the modules that a text declares, and what is in them, in that order, with the text of each.
+fn modules(folder: &Path, above: &str, text: &str, all: &mut Vec<(String, String)>) {
+    let lines = text.lines().map(|line| line.trim_start_matches("pub(crate) ").trim_start_matches("pub "));
+    for name in lines.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')) {
         let (inner, module) = (folder.join(name), format!("{above}::{name}"));
         let file = if inner.is_dir() { inner.join("mod.rs") } else { inner.with_extension("rs") };
         let text = fs::read_to_string(file).unwrap();
         all.push((module.clone(), text.clone()));
-        let lines = text.lines().map(|line| line.trim_start_matches("pub(crate) "));
-        let declared = lines.filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
-        modules(&inner, &module, &declared.collect::<Vec<_>>(), all);
+        modules(&inner, &module, &text, all);
     }
 }
 
@@ -38,16 +38,17 @@ fn paths(text: &str) -> BTreeSet<String> {
     found
 }
 
-fn all_modules() -> Vec<(String, String)> {
+fn modules_of(package: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package);
     let mut all = Vec::new();
-    modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../src"), "crate", &ROOMS, &mut all);
+    modules(&folder, "crate", &fs::read_to_string(folder.join("lib.rs")).unwrap(), &mut all);
     all
 }
 
 /// `lib.rs` is not among the modules: it chooses the version of pgrx.
 #[test]
 fn one_file_asks_for_the_version_of_postgresql() {
-    let mut asking = all_modules();
+    let mut asking: Vec<_> = PACKAGES.into_iter().flat_map(modules_of).collect();
     asking.retain(|(_, text)| text.contains("feature = \"pg"));
     let names: Vec<&String> = asking.iter().map(|(module, _)| module).collect();
     assert_eq!(names, ["crate::pg::versions"], "it has the functions that are the same for all versions");
@@ -55,12 +56,19 @@ fn one_file_asks_for_the_version_of_postgresql() {
 
 #[test]
 fn imports_go_one_way() {
-    let all = all_modules();
+    for (package, least) in PACKAGES.into_iter().zip([25, 30, 11]) {
+        let all = modules_of(package);
+        assert!(all.len() >= least, "{package}: {all:?}");
+        check(package, &all);
+    }
+}
+
+fn check(package: &str, all: &[(String, String)]) {
     let below =
         |path: &str, module: &str| path.strip_prefix(module).is_some_and(|rest| rest.starts_with("::"));
     let mut uses = BTreeSet::new();
     for (place, (module, text)) in all.iter().enumerate() {
-        assert!(!text.contains("super::super"), "{module}: a path from `crate` on says more");
+        assert!(!text.contains("super::super"), "{package}, {module}: a path from `crate` on says more");
         let above = module.rsplit_once("::").unwrap().0;
         for path in paths(text).iter().filter(|path| path.contains("::") && !path.ends_with("::")) {
             let path = path.replacen("super", above, usize::from(path.starts_with("super::")));
@@ -70,12 +78,13 @@ fn imports_go_one_way() {
             uses.extend(used.filter(|&used| used != place).map(|used| (place, used)));
         }
     }
+    assert!(uses.len() > all.len() / 2, "{package}: {uses:?}");
     let wrong = uses.iter().filter(|&&(place, used)| {
         let holds = below(&all[used].0, &all[place].0);
         used > place && !holds || holds && uses.contains(&(used, place))
     });
     let wrong: Vec<String> = wrong.map(|&(a, b)| format!("{} uses {}", all[a].0, all[b].0)).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "{package}: {wrong:#?}");
 }
 
 /// The rooms of the core, each of which uses those before it.

@@ -53,6 +53,7 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
     for file in [
         program.clone(),
         format!("{modules}/sno.so"),
+        format!("{modules}/sno_compat.so"),
         format!("{extensions}/sno.control"),
         format!("{extensions}/sno--{now}.sql"),
         format!("{extensions}/sno_compat.control"),
@@ -77,7 +78,7 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
 fn one_version_everywhere() {
     let now = env!("CARGO_PKG_VERSION");
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
-    for control in ["sno.control", "sno_compat.control"] {
+    for control in ["sno.control", "compat/sno_compat.control"] {
         assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
     }
     assert!(read("Cargo.toml").contains(&format!("sno-core = {{ version = \"{now}\"")));
@@ -126,11 +127,11 @@ fn a_release_has_the_address_of_the_project() {
 /// The scripts are read in the encoding of the database, and some encodings have other characters than UTF-8's.
 #[test]
 fn scripts_are_ascii() {
-    let mut scripts = vec![root().join("sno.control"), root().join("sno_compat.control")];
-    for folder in ["sql", "sql/sno"] {
+    let mut scripts = vec![root().join("sno.control"), root().join("compat/sno_compat.control")];
+    for folder in ["sql", "sql/sno", "compat"] {
         scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }
-    scripts.retain(|path| path.is_file());
+    scripts.retain(|path| path.is_file() && path.extension() != Some("toml".as_ref()));
     for script in scripts {
         for (number, line) in fs::read_to_string(&script).unwrap().lines().enumerate() {
             assert!(line.is_ascii(), "{}:{}: {line}", script.display(), number + 1);
@@ -176,6 +177,7 @@ fn it_works_from_folders_of_its_own() {
     }
     assert!(moved >= 5, "{moved} files");
     let server = Server::builder()
+        .compat()
         .extension(false)
         .programs(&programs, &[])
         .conf("extension_control_path", &format!("$system:{}", elsewhere.display()))

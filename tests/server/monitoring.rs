@@ -218,7 +218,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
     drop(probe);
 
     let start = |number| {
-        let server = Server::builder().faketime(true).conf("sno.partition_prefix", number).start();
+        let server = Server::builder().compat().faketime(true).conf("sno.partition_prefix", number).start();
         server.run(
             "CREATE EXTENSION sno_compat;
              CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()) PARTITION BY RANGE (id);

@@ -1,4 +1,4 @@
-//! A server that has not preloaded the library: it reads, stores and restores IDs, and makes none.
+//! A server that has not preloaded a library: it reads, stores and restores IDs, and makes none.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use sno_tests::{Mode, Server, Sql as _, as_server, code, error, major_version, p
 use super::workers_started;
 
 /// Everything that needs shared memory or a setting of the server's.
-const GENERATORS: [&str; 17] = [
+const GENERATORS: [&str; 13] = [
     "sno_new()",
     "sno_new(1)",
     "sno_new(1, now())",
@@ -21,13 +21,13 @@ const GENERATORS: [&str; 17] = [
     "(SELECT count(*) FROM sno_peek_feed('kept', NULL::items))",
     "(SELECT count(*) FROM sno_feeds())",
     "sno_seek_feed('kept', after => '2222222222222222')",
-    "snowflake_si_new()",
-    "uid60_new()",
-    "uniqueid_new()",
-    "(SELECT count(*) FROM sno_compat_generators())",
     "(SELECT count(*) FROM made)",
     "(SELECT count(*) FROM give())",
 ];
+
+/// The same of `sno_compat`.
+const COMPAT_GENERATORS: [&str; 4] =
+    ["snowflake_si_new()", "uid60_new()", "uniqueid_new()", "(SELECT count(*) FROM sno_compat_generators())"];
 
 /// Everything else.
 const PURE: [&str; 12] = [
@@ -45,16 +45,26 @@ const PURE: [&str; 12] = [
     "sno_maintain_partitions('log', '1 month', ahead => 2)",
 ];
 
-/// Fails unless it is the error of what needs preloading.
+/// Fails unless it is the error of what needs preloading of `sno`.
 #[track_caller]
 fn refuses(client: &mut Client, query: &str) {
+    needs(client, query, "sno");
+}
+
+/// The same of another library.
+#[track_caller]
+fn needs(client: &mut Client, query: &str, library: &str) {
     let error = error(client, query);
     assert_eq!(error.code().code(), "55000", "{query}: {error}");
-    assert_eq!(error.message(), "sno must be loaded via \"shared_preload_libraries\"", "{query}");
-    let detail =
-        "A server that does not preload sno can store, compare and convert IDs, but not generate any.";
-    let hint = "Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.";
-    assert_eq!((error.detail(), error.hint()), (Some(detail), Some(hint)), "{query}");
+    let message = format!("{library} must be loaded via \"shared_preload_libraries\"");
+    assert_eq!(error.message(), message, "{query}");
+    let detail = format!(
+        "A server that does not preload {library} can store, compare and convert IDs, but not generate any."
+    );
+    let hint = format!(
+        "Add \"{library}\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server."
+    );
+    assert_eq!((error.detail(), error.hint()), (Some(&*detail), Some(&*hint)), "{query}");
 }
 
 #[test]
@@ -78,6 +88,9 @@ fn without_it_ids_are_read_and_none_is_made() {
         for query in GENERATORS {
             refuses(&mut client, &format!("SELECT {query}"));
         }
+        for query in COMPAT_GENERATORS {
+            needs(&mut client, &format!("SELECT {query}"), "sno_compat");
+        }
         refuses(&mut client, "INSERT INTO items DEFAULT VALUES");
         refuses(&mut client, "DO 'BEGIN PERFORM sno_new(1); END'");
     }
@@ -91,12 +104,12 @@ fn without_it_ids_are_read_and_none_is_made() {
         let error = error(&mut client, &format!("SELECT {query}"));
         assert_eq!(error.code().code(), "55000", "{query}: {error}");
         let detail = format!(
-            "The default of the argument {argument} is a setting, which only a server that preloads sno has."
+            "The default of the argument {argument} is a setting, which only a server that preloads sno_compat has."
         );
         assert_eq!(error.detail(), Some(&*detail), "{query}");
         let hint = error.hint().unwrap();
         assert!(
-            hint.starts_with(&format!("Give the argument {argument}, or add \"sno\"")),
+            hint.starts_with(&format!("Give the argument {argument}, or add \"sno_compat\"")),
             "{query}: {hint}"
         );
     }
@@ -124,9 +137,14 @@ fn create_extension_says_which_line_is_missing() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let warning = "WARNING:  sno is not loaded via \"shared_preload_libraries\"\n\
-                   DETAIL:  A server that does not preload sno can store, compare and convert IDs, but not generate any.\n\
-                   HINT:  Add \"sno\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.\n";
+    let warning_of = |library: &str| {
+        format!(
+            "WARNING:  {library} is not loaded via \"shared_preload_libraries\"\n\
+             DETAIL:  A server that does not preload {library} can store, compare and convert IDs, but not generate any.\n\
+             HINT:  Add \"{library}\" to \"shared_preload_libraries\" in postgresql.conf, and restart the server.\n"
+        )
+    };
+    let warning = warning_of("sno");
     assert_eq!(told("CREATE EXTENSION sno"), warning);
     // Before 17, a setting that does not exist cannot be written by ALTER SYSTEM.
     let mut client = server.connect();
@@ -140,10 +158,83 @@ fn create_extension_says_which_line_is_missing() {
     server.configure("sno.partition_prefix", "5");
     server.restart(Mode::Fast);
     assert_eq!(told("DROP EXTENSION sno; SET client_min_messages = warning; CREATE EXTENSION sno"), warning);
-    assert!(told("DROP EXTENSION sno; CREATE EXTENSION sno_compat CASCADE").ends_with(warning));
-    server.configure("shared_preload_libraries", "sno");
-    server.restart(Mode::Fast);
-    assert_eq!(told("DROP EXTENSION sno_compat; DROP EXTENSION sno; CREATE EXTENSION sno"), "");
+    let both = told("DROP EXTENSION sno; CREATE EXTENSION sno_compat CASCADE");
+    assert!(both.ends_with(&(warning + &warning_of("sno_compat"))), "{both}");
+    for (libraries, warnings) in
+        [("sno", [false, true]), ("sno_compat", [true, false]), ("sno, sno_compat", [false; 2])]
+    {
+        server.configure("shared_preload_libraries", libraries);
+        server.restart(Mode::Fast);
+        let again = "DROP EXTENSION sno_compat; DROP EXTENSION sno; CREATE EXTENSION sno; CREATE EXTENSION sno_compat";
+        let warned = ["sno", "sno_compat"].into_iter().zip(warnings);
+        let expected: String =
+            warned.filter(|(_, warns)| *warns).map(|(library, _)| warning_of(library)).collect();
+        assert_eq!(told(again), expected, "{libraries}");
+    }
+}
+
+/// Each library has its own functions, settings and memory, and needs no other.
+#[test]
+fn each_library_is_preloaded_by_itself() {
+    let server = Server::builder().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z").start();
+    server.run("CREATE EXTENSION sno_compat");
+    // A name that begins with it is one of sno_compat's, in settings and in the names of memory.
+    let owned = "SELECT string_agg(name, ', ' ORDER BY name) FROM (
+                     SELECT name FROM pg_settings WHERE name ~ '^sno[_.]' AND context IN ('sighup', 'user')
+                     UNION ALL SELECT name FROM pg_shmem_allocations WHERE name ~ '^sno') all_names";
+    let compat = "sno_compat Snowflake-SI generator, sno_compat uid60 generators, sno_compat uniqueid generators, \
+                  sno_compat.max_clock_wait, sno_compat.snowflake_si_base_clock, sno_compat.snowflake_si_machine, \
+                  sno_compat.uid60_workers, sno_compat.uniqueid_cluster, sno_compat.uniqueid_form, \
+                  sno_compat.uniqueid_generator_bits";
+    let sno = "sno generators, sno.enable_time_conditions, sno.max_clock_wait, sno.partition_prefix, sno.sequence_range";
+    let both = format!("{sno}, {compat}").replace("sno generators, sno.", "sno.");
+    for (libraries, names) in [
+        ("sno", sno.to_owned()),
+        ("sno_compat", compat.to_owned()),
+        ("sno_compat, sno", String::new()),
+        ("sno, sno_compat", String::new()),
+    ] {
+        server.configure("shared_preload_libraries", libraries);
+        server.restart(Mode::Fast);
+        let mut client = server.connect();
+        let found = text(&mut client, owned);
+        if names.is_empty() {
+            assert_eq!(found.split(", ").count(), both.split(", ").count() + 1, "{libraries}: {found}");
+        } else {
+            assert_eq!(found, names, "{libraries}");
+        }
+        let has = |library| libraries.split(", ").any(|preloaded| preloaded == library);
+        for (query, library) in COMPAT_GENERATORS.map(|query| (query, "sno_compat")).into_iter().chain([
+            ("sno_new(1)", "sno"),
+            ("sno_generator()", "sno"),
+            ("sno_horizon()", "sno"),
+        ]) {
+            let query = format!("SELECT {query}");
+            if has(library) { client.run(&query) } else { needs(&mut client, &query, library) }
+        }
+        client.run("SELECT uid60_to_sno('AZI9gACAQD', 200) < '9q7k4op826n2g222'");
+    }
+    // The functions of each are in its own library alone.
+    let exported = |library: &str| {
+        let symbols = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output().expect("nm");
+        String::from_utf8(symbols.stdout).unwrap()
+    };
+    let folder = Command::new(program("pg_config")).arg("--pkglibdir").output().unwrap();
+    let folder = String::from_utf8(folder.stdout).unwrap();
+    let (sno, compat) = (
+        exported(&format!("{}/sno.so", folder.trim())),
+        exported(&format!("{}/sno_compat.so", folder.trim())),
+    );
+    for (symbol, in_sno) in [
+        ("sno_new", true),
+        ("sno_in", true),
+        ("uid60_new", false),
+        ("gid_in", false),
+        ("uniqueid_form", false),
+    ] {
+        let ends = |symbols: &str| symbols.lines().any(|line| line.ends_with(&format!(" {symbol}")));
+        assert_eq!((ends(&sno), ends(&compat)), (in_sno, !in_sno), "{symbol}");
+    }
 }
 
 /// A backend that loads the library late gets no hook and no setting, so the order of all hooks is that of

@@ -15,7 +15,7 @@ fn pg_regress() {
 
 /// The servers of all runs.
 pub(crate) fn server() -> Builder {
-    Server::builder().extension(false).conf("sno.partition_prefix", "0")
+    Server::builder().compat().extension(false).conf("sno.partition_prefix", "0")
 }
 
 /// Runs all files on a server, and compares what they print.

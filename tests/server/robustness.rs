@@ -143,6 +143,7 @@ fn random_queries_bring_no_server_down() {
     let server = Server::builder()
         .extension(false)
         .conf("statement_timeout", "2s")
+        .compat()
         .conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z")
         .conf("sno_compat.snowflake_si_machine", "12")
         .start();

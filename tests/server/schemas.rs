@@ -169,7 +169,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
 /// calls, with exact types, the extension calls none of them.
 #[test]
 fn functions_of_others_are_not_called() {
-    let server = Server::builder().extension(false).conf("track_functions", "pl").start();
+    let server = Server::builder().compat().extension(false).conf("track_functions", "pl").start();
     let mut client = server.connect();
     client.run(&format!(
         "CREATE SCHEMA trap; CREATE TEMP TABLE types AS SELECT unnest('{TYPES_INSTEAD}'::regtype[]) AS type;

@@ -18,7 +18,7 @@ fn default_partition(server: &Server) -> i32 {
 /// as removed. All else works.
 #[test]
 fn a_bad_value_or_an_unknown_name_stops_generation() {
-    let server = Server::builder().conf("sno.partition_prefix", "5").start();
+    let server = Server::builder().compat().conf("sno.partition_prefix", "5").start();
     server.run("CREATE EXTENSION sno_compat");
     let queries =
         ["SELECT sno_new(1)", "SELECT sno_new(1, now())", "SELECT sno_horizon()", "SELECT sno_generator()"];
@@ -188,7 +188,7 @@ fn a_session_can_not_choose_the_prefix() {
 /// It writes to the data directory, and so to copies: what is of one server alone it does not take.
 #[test]
 fn alter_system_takes_what_copies_may_have() {
-    let server = Server::builder().start();
+    let server = Server::builder().compat().start();
     let mut client = server.connect();
     for (name, value) in [
         ("sno.partition_prefix", "42"),
@@ -312,10 +312,12 @@ fn anyone_sets_how_long_to_wait() {
 /// What is reserved is not taken from what others may use.
 #[test]
 fn preloading_leaves_the_spare_memory_to_others() {
-    let [without, with] = [false, true].map(|preload| -> i64 {
-        let server = Server::builder().extension(false).preload(preload).start();
+    let [without, sno, both] = ["", "sno", "sno, sno_compat"].map(|libraries| -> i64 {
+        let server = Server::builder().extension(false).conf("shared_preload_libraries", libraries).start();
         server.connect().one("SELECT size FROM pg_shmem_allocations WHERE name IS NULL")
     });
     // The whole is rounded up to pages of 8 kB.
-    assert!((without - with).abs() <= 8192, "{without} bytes without, {with} with it");
+    for with in [sno, both] {
+        assert!((without - with).abs() <= 8192, "{without} bytes without, {with} with it");
+    }
 }

@@ -166,7 +166,6 @@ impl TickType for Tick {
     const NAME: &'static str = "sno";
     const BITS: u32 = Self::BITS;
     const PER_SECOND: u64 = Self::PER_SECOND;
-    const TWO_SIDES: bool = true;
     const MIN: Self = Self::MIN;
     const MAX: Self = Self::MAX;
 

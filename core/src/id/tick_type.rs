@@ -12,8 +12,8 @@ pub trait TickType: Copy + Ord + fmt::Debug + 'static {
     const BITS: u32;
     /// Ticks in a second; a divisor of 1,000,000.
     const PER_SECOND: u64;
-    /// Whether an ID has a tick-tock bit. Without one, a generator waits until a clock that stepped back has caught up.
-    const TWO_SIDES: bool;
+    /// Whether an ID has a tick-tock bit, as a sno has: the schemes of the feature `compat` say what happens without one.
+    const TWO_SIDES: bool = true;
     /// The first tick.
     const MIN: Self;
     /// The last tick.

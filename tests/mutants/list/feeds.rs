@@ -96,7 +96,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a peek of an earlier transaction counts", &[FEEDS],
             "find(|peeked| is_of_this && peeked.feed == feed)", "find(|peeked| (is_of_this || !is_of_this) && peeked.feed == feed)"),
     ]),
-    ("src/pg/rights.rs", &[
+    ("shared/src/pg/rights.rs", &[
         ("what runs as the owner of the ledger finds names by the caller's path", &[FEEDS],
             "c\"pg_catalog, pg_temp\".as_ptr()", "raw::psprintf(c\"%s\".as_ptr(), pg_sys::namespace_search_path)"),
     ]),

@@ -7,7 +7,7 @@ use super::{
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
-    ("src/generator/backend.rs", &[
+    ("shared/src/generator/backend.rs", &[
         ("of a write in many parts, the first is enough", &[DISK],
             "        file.write_all_at(bytes, position)", "        file.write_at(bytes, position).map(|_| ())"),
         ("a lock that fails is held by another process", &[DISK],
@@ -24,7 +24,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the last replayed commit is ignored after a promotion", &[STANDBY],
             "        (time.0 != 0).then(", "        (time.0 == 1).then("),
     ]),
-    ("src/generator/backend_session.rs", &[
+    ("shared/src/generator/backend_session.rs", &[
         ("a standby generates", &[STANDBY],
             "    if is_in_recovery() { Err", "    if false && is_in_recovery() { Err"),
         ("a reload does not reach a session that generates", &[SETTINGS],
@@ -48,7 +48,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "            let word = self.word();\n            let tick = word.tick();\n            let departed = self.departed(!word.tick_tock());\n            let now = match clock.now() {",
             "            let now = clock.now();\n            let word = self.word();\n            let tick = word.tick();\n            let departed = self.departed(!word.tick_tock());\n            let now = match now {"),
     ]),
-    ("src/pg/wait.rs", &[
+    ("shared/src/pg/wait.rs", &[
         ("a wait can't be cancelled", &[WAITS],
             "    check_for_interrupts!();\n", ""),
         ("a wait for rows can't be cancelled", &[WAITING],
@@ -57,27 +57,27 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH;\n    // SAFETY: the backend's own latch; no",
             "    let wake = pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT;\n    // SAFETY: the backend's own latch; no"),
     ]),
-    ("src/pg/server_setting.rs", &[
+    ("shared/src/pg/server_setting.rs", &[
         ("a misspelt name means the default", &[SETTINGS],
             "undefined_settings().find(is_like_it)", "undefined_settings().find(is_like_it).filter(|_| false)"),
         ("by a clock that stands still, a second reload counts for nothing", &[SETTINGS],
             "    ASSIGNED.fetch_add(1, Relaxed);\n", ""),
     ]),
-    ("src/pg/versions.rs", &[
+    ("shared/src/pg/versions.rs", &[
         ("a misspelt name that was corrected stays unknown", &[SETTINGS],
             "        let has_value = (*record).source != pg_sys::GucSource::PGC_S_DEFAULT;", "        let has_value = true;"),
         ("another library's hook is not called", &[NEIGHBOURS],
             "                next(root, table, has_children, relation);", "                let _ = (next, table, has_children);"),
     ]),
-    ("src/pg/server.rs", &[
+    ("shared/src/pg/server.rs", &[
         ("a server without the settings generates by the defaults", &[PRELOAD],
             "    if is_preloaded() { Ok(()) }", "    if is_preloaded() || true { Ok(()) }"),
     ]),
     ("src/lib.rs", &[
         ("a backend that loads the library late gets the settings and hooks, too", &[PRELOAD],
-            "            if pg::server::is_being_preloaded() {", "            if pg::server::is_being_preloaded() || true {"),
+            "            if pg::server::is_being_preloaded(\"sno\") {", "            if pg::server::is_being_preloaded(\"sno\") || true {"),
     ]),
-    ("src/generator/shared.rs", &[
+    ("shared/src/generator/shared.rs", &[
         ("shared memory has no place for background workers", &[PRELOAD],
             "size_of::<P>() * Process::count()", "size_of::<P>() * unsafe { pg_sys::MaxConnections as usize }"),
         ("the request of a library that is preloaded before is not made", &[PRELOAD],
@@ -100,7 +100,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
             "DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;"),
     ]),
-    ("src/pg/wait.rs", &[
+    ("shared/src/pg/wait.rs", &[
         ("a wait that was woken up once does not sleep any more", &[WAITING],
             "        raw::ResetLatch(pg_sys::MyLatch);\n", ""),
     ]),

@@ -112,7 +112,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("only the horizon that databases share is lowered", &[CORE, SIM],
             "        self.places.iter().for_each(|place| place.horizon.lower(generation, to));\n", ""),
     ]),
-    ("src/pg/process.rs", &[
+    ("shared/src/pg/process.rs", &[
         ("a parallel worker announces for itself", &[HORIZON],
             "if leader.is_null() { pg_sys::MyProc }", "if true { pg_sys::MyProc }"),
         ("the first of the prepared transactions is not looked at", &[HORIZON],

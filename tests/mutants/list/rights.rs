@@ -4,7 +4,7 @@ use super::{FEEDS, OfFile, PLANTED, RIGHTS};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
-    ("src/pg/rights.rs", &[
+    ("shared/src/pg/rights.rs", &[
         ("what runs as another role finds names by the caller's path", &[FEEDS],
             "c\"pg_catalog, pg_temp\".as_ptr()", "raw::psprintf(c\"%s\".as_ptr(), pg_sys::namespace_search_path)"),
     ]),

@@ -4,11 +4,11 @@ use super::{INDEXES, OfFile, REGRESS};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
-    ("src/fixed_length/hash.rs", &[
+    ("shared/src/fixed_length/hash.rs", &[
         ("the hash has another seed", &[REGRESS],
             "T::LENGTH as c_int, seed as u64)", "T::LENGTH as c_int, seed as u64 ^ 1)"),
     ]),
-    ("src/fixed_length/sort.rs", &[
+    ("shared/src/fixed_length/sort.rs", &[
         ("abbreviated keys have 4 bytes", &[INDEXES],
             "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor()));",
             "    let number = value.key(*sort.abbreviation.get_or_insert_with(|| value.anchor())) >> 32 << 32;"),

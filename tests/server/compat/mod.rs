@@ -10,6 +10,7 @@ use sno_tests::{Builder, Mode, Server, Sql as _, error, in_parallel, text};
 /// A server with the extension, and with what Snowflake-SI can't do without.
 fn builder() -> Builder {
     Server::builder()
+        .compat()
         .conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z")
         .conf("sno_compat.snowflake_si_machine", "12")
 }
@@ -115,8 +116,11 @@ fn a_clock_that_goes_back_repeats_nothing() {
         for (scheme, expression) in SCHEMES {
             let error = error(&mut client, &format!("SELECT {expression}"));
             assert_eq!(error.code().code(), "55000", "{scheme}");
-            assert_eq!(error.message(), "system clock went back further than \"sno.max_clock_wait\" allows");
-            assert!(error.detail().unwrap().contains("\"sno.max_clock_wait\" is 10.000 s."));
+            assert_eq!(
+                error.message(),
+                "system clock went back further than \"sno_compat.max_clock_wait\" allows"
+            );
+            assert!(error.detail().unwrap().contains("\"sno_compat.max_clock_wait\" is 10.000 s."));
             assert!(error.hint().unwrap().contains("sno_compat_generators"));
         }
         client.run("SELECT gid_new('log')");
@@ -173,7 +177,7 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
             standby.promote();
         }
         for (scheme, _) in SCHEMES {
-            let call = format!("SET sno.max_clock_wait = 0; SELECT {scheme}_new()");
+            let call = format!("SET sno_compat.max_clock_wait = 0; SELECT {scheme}_new()");
             let error = error(&mut standby.connect(), &call);
             assert_eq!(error.code().code(), code, "{scheme}");
             let message = format!("cannot execute {scheme}_new() during recovery");
@@ -184,7 +188,7 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
 
 #[test]
 fn no_base_clock_means_no_id() {
-    let server = start(Server::builder());
+    let server = start(Server::builder().compat());
     let message = "invalid value for parameter \"sno_compat.snowflake_si_base_clock\": \"\"";
     let detail = "A site chooses its base clock before its first ID.";
     let error = error(&mut server.connect(), "SELECT snowflake_si_new()");

@@ -44,6 +44,12 @@ impl Builder {
         self
     }
 
+    /// With the library of `sno_compat` preloaded beside it.
+    #[must_use]
+    pub fn compat(self) -> Self {
+        self.conf("shared_preload_libraries", "sno, sno_compat")
+    }
+
     /// Whether [`Server::set_clock`] can move the server's clock.
     #[must_use]
     pub fn faketime(mut self, faketime: bool) -> Self {
