@@ -329,7 +329,8 @@ fn literals<'a>(source: &'a str, start: &str, quote: char) -> impl Iterator<Item
 #[test]
 fn each_message_is_on_its_page() {
     let mut messages: Vec<(bool, String)> = Vec::new();
-    for (path, text) in ["src", "sql"].iter().flat_map(|folder| files(folder, &|_| true)) {
+    let sources = ["src", "shared/src", "compat", "sql"].iter().flat_map(|folder| files(folder, &|_| true));
+    for (path, text) in sources {
         let raised =
             ["RAISE EXCEPTION ", "RAISE WARNING "].iter().flat_map(|start| literals(&text, start, '\''));
         let all = raised.chain(literals(&text, "SqlState::ERRCODE_", '"'));
