@@ -1,14 +1,9 @@
-// What npm pack adds to the package. inspect.html is page.html and index.js in one file, since a browser loads no other from a disk.
-// cjs/ has the modules for what cannot load those of ECMAScript, as Jest.
+// What npm pack adds to the package: cjs/ has the modules for what cannot load those of ECMAScript, as Jest.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const place = name => new URL(`../${name}`, import.meta.url)
 const read = name => readFileSync(place(name), 'utf8')
-
-export function inlined () {
-  return read('page.html').replace('// index.js\n', () => read('index.js').replace(/^export /gm, ''))
-}
 
 /** A module for `require`. */
 export function required (module) {
@@ -20,7 +15,6 @@ export function required (module) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(place('inspect.html'), inlined())
   mkdirSync(place('cjs'), { recursive: true })
   writeFileSync(place('cjs/package.json'), '{ "type": "commonjs" }\n')
   for (const name of readdirSync(place('.'))) {
