@@ -1,11 +1,12 @@
--- The SQL objects of the extension sno_compat. "@type NAME LIKE UNIT" stands for what sno/type.sql has for every type: dev/install puts it there.
+-- The SQL objects of the extension sno_compat. "@type NAME LIKE UNIT" stands for what sno/type.sql has for every type:
+-- dev/install puts it there.
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION sno_compat" to load this file. \quit
 
--- The schema that the extension goes to is searched before the schema of the extension sno, and may belong to anyone: the
--- library's functions must not be declared with another type of that name. (Only exact types here: nothing else there
--- can be a better match than PostgreSQL's own.)
+-- The schema that the extension goes to is searched before the schema of the extension sno, and may belong to anyone:
+-- the library's functions must not be declared with another type of that name. (Only exact types here: nothing else
+-- there can be a better match than PostgreSQL's own.)
 DO $$
 BEGIN
     IF NOT EXISTS (
@@ -13,7 +14,8 @@ BEGIN
         WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid
             AND d.objid OPERATOR(pg_catalog.=) 'sno'::pg_catalog.regtype::pg_catalog.oid
             AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid
-            AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char" AND e.extname OPERATOR(pg_catalog.=) 'sno'::pg_catalog.name
+            AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"
+            AND e.extname OPERATOR(pg_catalog.=) 'sno'::pg_catalog.name
     ) THEN
         RAISE EXCEPTION 'type "sno" of the chosen schema does not belong to the extension sno'
             USING ERRCODE = 'duplicate_object', HINT = 'Create the extension in another schema.';
@@ -26,22 +28,29 @@ $$;
 -- this server's settings count
 --
 
-CREATE FUNCTION sno_internal.snowflake_si_base_clock() RETURNS timestamptz AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.snowflake_si_base_clock() RETURNS timestamptz
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.snowflake_si_base_clock() IS 'internal: base clock of this server, from its settings';
-CREATE FUNCTION sno_internal.snowflake_si_machine_bits() RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_internal.snowflake_si_machine_bits() IS 'internal: number of machine bits of this server, from its settings';
+CREATE FUNCTION sno_internal.snowflake_si_machine_bits() RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sno_internal.snowflake_si_machine_bits()
+    IS 'internal: number of machine bits of this server, from its settings';
 CREATE FUNCTION snowflake_si_new() RETURNS bigint AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_new() IS 'new unique Snowflake-SI ID';
 
-CREATE FUNCTION snowflake_si_time(id bigint, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS timestamptz
+CREATE FUNCTION snowflake_si_time(id bigint, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock())
+    RETURNS timestamptz
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_time(bigint, timestamptz) IS 'when the Snowflake-SI ID was generated, to the millisecond';
+COMMENT ON FUNCTION snowflake_si_time(bigint, timestamptz)
+    IS 'when the Snowflake-SI ID was generated, to the millisecond';
 
-CREATE FUNCTION snowflake_si_machine(id bigint, machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits()) RETURNS integer
+CREATE FUNCTION snowflake_si_machine(id bigint, machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits())
+    RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_machine(bigint, integer) IS 'machine of the Snowflake-SI ID';
 
-CREATE FUNCTION snowflake_si_index(id bigint, machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits()) RETURNS integer
+CREATE FUNCTION snowflake_si_index(id bigint, machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits())
+    RETURNS integer
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_index(bigint, integer) IS 'number within millisecond and machine';
 
@@ -54,17 +63,21 @@ CREATE FUNCTION snowflake_si_inspect(
 COMMENT ON FUNCTION snowflake_si_inspect(bigint, timestamptz, integer) IS 'all parts of a Snowflake-SI ID';
 
 CREATE FUNCTION snowflake_si_make(
-        at timestamptz, machine integer, index integer, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock(),
+        at timestamptz, machine integer, index integer,
+            base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock(),
         machine_bits integer DEFAULT sno_internal.snowflake_si_machine_bits()
     ) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION snowflake_si_make(timestamptz, integer, integer, timestamptz, integer) IS 'Snowflake-SI ID of these parts';
+COMMENT ON FUNCTION snowflake_si_make(timestamptz, integer, integer, timestamptz, integer)
+    IS 'Snowflake-SI ID of these parts';
 
-CREATE FUNCTION snowflake_si_lower(at timestamptz, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS bigint
+CREATE FUNCTION snowflake_si_lower(at timestamptz,
+    base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_lower(timestamptz, timestamptz) IS 'smallest Snowflake-SI ID at or after a time';
 
-CREATE FUNCTION snowflake_si_upper(at timestamptz, base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS bigint
+CREATE FUNCTION snowflake_si_upper(at timestamptz,
+    base_clock timestamptz DEFAULT sno_internal.snowflake_si_base_clock()) RETURNS bigint
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION snowflake_si_upper(timestamptz, timestamptz) IS 'largest Snowflake-SI ID at or before a time';
 
@@ -86,11 +99,14 @@ COMMENT ON OPERATOR CLASS uid60_ops USING btree IS 'order of the numbers, and so
 
 CREATE FUNCTION uid60_new() RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_new() IS 'new unique uid60';
-CREATE FUNCTION uid60_worker(uid60) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_worker(uid60) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_worker(uid60) IS 'worker of the uid60';
-CREATE FUNCTION uid60_sequence(uid60) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_sequence(uid60) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_sequence(uid60) IS 'number within second and worker';
-CREATE FUNCTION uid60_random(uid60) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_random(uid60) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_random(uid60) IS 'the random bits of the uid60';
 
 CREATE FUNCTION uid60_inspect(
@@ -102,13 +118,17 @@ COMMENT ON FUNCTION uid60_inspect(uid60) IS 'all parts of a uid60';
 CREATE FUNCTION uid60_make(at timestamptz, worker integer, sequence integer, random integer) RETURNS uid60
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_make(timestamptz, integer, integer, integer) IS 'uid60 of these parts';
-CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_lower(timestamptz) RETURNS uid60
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_lower(timestamptz) IS 'smallest uid60 at or after a time';
-CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uid60_upper(timestamptz) RETURNS uid60
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_upper(timestamptz) IS 'largest uid60 at or before a time';
-CREATE FUNCTION sno_internal.uid60_from_bigint(bigint) RETURNS uid60 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.uid60_from_bigint(bigint) RETURNS uid60
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.uid60_from_bigint(bigint) IS 'internal: the uid60 of a number';
-CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION uid60_to_sno(uid60, metabyte integer) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid60_to_sno(uid60, integer) IS 'the same ID as a sno';
 
 CREATE CAST (uid60 AS bigint) WITHOUT FUNCTION;
@@ -120,8 +140,8 @@ COMMENT ON CAST (bigint AS uid60) IS 'from a number of 60 bits';
 -- uniqueid
 --
 
--- minmax, the default for BRIN, is for time-sequential IDs. Spread ones have no small values for a range of pages: they take
--- a Bloom filter.
+-- minmax, the default for BRIN, is for time-sequential IDs. Spread ones have no small values for a range of pages: they
+-- take a Bloom filter.
 @type uniqueid bigint millisecond
 
 COMMENT ON TYPE uniqueid IS 'unique ID of 8 bytes and 16 hexadecimal digits';
@@ -130,13 +150,17 @@ COMMENT ON OPERATOR CLASS uniqueid_ops USING btree IS 'order of the bytes, and s
 
 CREATE FUNCTION uniqueid_new() RETURNS uniqueid AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_new() IS 'new unique uniqueid';
-CREATE FUNCTION uniqueid_sequence(uniqueid) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_sequence(uniqueid) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_sequence(uniqueid) IS 'number within millisecond and generator';
-CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_generator(uniqueid) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_generator(uniqueid) IS 'generator of the uniqueid';
-CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_cluster(uniqueid) RETURNS integer
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_cluster(uniqueid) IS 'where the uniqueid was generated';
-CREATE FUNCTION uniqueid_form(uniqueid) RETURNS text AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_form(uniqueid) RETURNS text
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_form(uniqueid) IS 'spread or time_sequential';
 
 CREATE FUNCTION uniqueid_inspect(
@@ -151,11 +175,14 @@ CREATE FUNCTION uniqueid_make(
     ) RETURNS uniqueid
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_make(timestamptz, integer, integer, integer, text) IS 'uniqueid of these parts';
-CREATE FUNCTION uniqueid_lower(timestamptz) RETURNS uniqueid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_lower(timestamptz) RETURNS uniqueid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_lower(timestamptz) IS 'smallest time-sequential uniqueid at or after a time';
-CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION uniqueid_upper(timestamptz) RETURNS uniqueid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_upper(timestamptz) IS 'largest time-sequential uniqueid at or before a time';
-CREATE FUNCTION uniqueid_to_sno(uniqueid, metabyte integer) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION uniqueid_to_sno(uniqueid, metabyte integer) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uniqueid_to_sno(uniqueid, integer) IS 'the same ID as a sno';
 
 CREATE CAST (uniqueid AS bigint) WITHOUT FUNCTION;
@@ -185,13 +212,17 @@ CREATE FUNCTION gid_inspect(
     ) RETURNS record
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION gid_inspect(gid) IS 'all parts of a gid';
-CREATE FUNCTION gid_make(prefix text, at timestamptz, tail bytea) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_make(prefix text, at timestamptz, tail bytea) RETURNS gid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_make(text, timestamptz, bytea) IS 'gid of these parts';
-CREATE FUNCTION gid_lower(prefix text, at timestamptz) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_lower(prefix text, at timestamptz) RETURNS gid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_lower(text, timestamptz) IS 'smallest gid of a prefix at or after a time';
-CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION gid_upper(prefix text, at timestamptz) RETURNS gid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION gid_upper(text, timestamptz) IS 'largest gid of a prefix at or before a time';
-CREATE FUNCTION sno_internal.gid_from_uuid(uuid) RETURNS gid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.gid_from_uuid(uuid) RETURNS gid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.gid_from_uuid(uuid) IS 'internal: the gid whose 16 bytes a uuid has';
 
 CREATE CAST (gid AS uuid) WITHOUT FUNCTION;
@@ -218,7 +249,8 @@ BEGIN
         WHERE name OPERATOR(pg_catalog.=) 'sno_compat.uid60_workers' AND context OPERATOR(pg_catalog.=) 'sighup'
     ) THEN
         RAISE WARNING 'sno_compat is not loaded via "shared_preload_libraries"' USING
-            DETAIL = 'A server that does not preload sno_compat can store, compare and convert IDs, but not generate any.',
+            DETAIL = 'A server that does not preload sno_compat can store, compare and convert IDs, but not generate '
+                'any.',
             HINT = 'Add "sno_compat" to "shared_preload_libraries" in postgresql.conf, and restart the server.';
     END IF;
 END $do$;

@@ -28,8 +28,8 @@ pgrx::extension_sql_file!("../sql/sno/monitoring.sql", name = "monitoring", requ
 pgrx::extension_sql_file!("../sql/sno/fields.sql", name = "fields", requires = ["monitoring"]);
 pgrx::extension_sql_file!("../sql/sno/masks.sql", name = "masks", requires = ["fields"]);
 pgrx::extension_sql_file!("../sql/sno/time.sql", name = "time", requires = ["masks"]);
-pgrx::extension_sql_file!("../sql/sno/internal.sql", name = "internal", requires = ["time"]);
-pgrx::extension_sql_file!("../sql/sno/old_keys.sql", name = "old_keys", requires = ["internal"]);
+pgrx::extension_sql_file!("../sql/sno/schema.sql", name = "schema", requires = ["time"]);
+pgrx::extension_sql_file!("../sql/sno/old_keys.sql", name = "old_keys", requires = ["schema"]);
 pgrx::extension_sql_file!("../sql/sno/partitions.sql", name = "partitions", requires = ["old_keys"]);
 pgrx::extension_sql_file!("../sql/sno/nodes.sql", name = "nodes", requires = ["partitions"]);
 pgrx::extension_sql_file!("../sql/sno/feeds.sql", name = "feeds", requires = ["nodes"]);

@@ -2,11 +2,14 @@
 -- Casts to and from other types, all explicit
 --
 
-CREATE FUNCTION sno_internal.sno_to_uuid(sno) RETURNS uuid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_internal.sno_to_uuid(sno) RETURNS uuid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_to_uuid(sno) IS 'internal: the characters of an ID as the bytes of a uuid';
-CREATE FUNCTION sno_internal.sno_from_uuid(uuid) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.sno_from_uuid(uuid) RETURNS sno
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_from_uuid(uuid) IS 'internal: the ID whose characters are the bytes of a uuid';
-CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_to_uuidv7(sno) IS 'a uuid of version 7 with the fields of an ID';
 CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uuidv7_to_sno(uuid) IS 'the ID that sno_to_uuidv7 turned into a uuid';

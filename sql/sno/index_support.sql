@@ -6,7 +6,8 @@ COMMENT ON TYPE sno IS 'unique ID of 10 bytes that sorts by time and has one byt
 COMMENT ON OPERATOR FAMILY sno_ops USING btree IS 'by time, then by the other fields';
 COMMENT ON OPERATOR CLASS sno_ops USING btree IS 'by time, then by the other fields';
 
-CREATE FUNCTION sno_internal.sno_ineqsel(internal, oid, internal, integer) RETURNS double precision AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.sno_ineqsel(internal, oid, internal, integer) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_ineqsel(internal, oid, internal, integer) IS
     'internal: restriction selectivity of <, <=, > and >= operators on sno';
 
@@ -21,9 +22,11 @@ ALTER OPERATOR pg_catalog.> (sno, sno) SET (RESTRICT = sno_internal.sno_ineqsel,
 ALTER OPERATOR pg_catalog.>= (sno, sno) SET (RESTRICT = sno_internal.sno_ineqsel, JOIN = sno_internal.sno_ineqjoinsel);
 
 -- Stable, since the length of a day depends on the time zone.
-CREATE FUNCTION sno_internal.sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION sno_internal.sno_in_range(sno, sno, interval, boolean, boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_in_range(sno, sno, interval, boolean, boolean) IS 'internal: window RANGE support';
-ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 3 (sno, interval) sno_internal.sno_in_range(sno, sno, interval, boolean, boolean);
+ALTER OPERATOR FAMILY sno_ops USING btree ADD FUNCTION 3
+    (sno, interval) sno_internal.sno_in_range(sno, sno, interval, boolean, boolean);
 
 -- Skip scans came with PostgreSQL 18.
 DO $do$
@@ -39,7 +42,8 @@ BEGIN
 END
 $do$;
 
-CREATE FUNCTION sno_internal.sno_brin_distance(sno, sno) RETURNS double precision AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
+CREATE FUNCTION sno_internal.sno_brin_distance(sno, sno) RETURNS double precision
+    AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_brin_distance(sno, sno) IS 'internal: BRIN multi minmax distance';
 
 CREATE OPERATOR CLASS sno_minmax_multi_ops FOR TYPE sno USING brin AS

@@ -6,7 +6,8 @@
 
 CREATE FUNCTION sno_mask(id sno, key bytea, context text DEFAULT '') RETURNS text
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
-COMMENT ON FUNCTION sno_mask(sno, bytea, text) IS 'the ID encrypted with a key of 16, 24 or 32 bytes, as 16 characters of the same alphabet';
+COMMENT ON FUNCTION sno_mask(sno, bytea, text)
+    IS 'the ID encrypted with a key of 16, 24 or 32 bytes, as 16 characters of the same alphabet';
 
 CREATE FUNCTION sno_unmask(masked text, key bytea, context text DEFAULT '') RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;

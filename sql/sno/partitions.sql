@@ -2,32 +2,36 @@
 -- Partitions by time
 --
 
--- The functions in plpgsql see only pg_catalog, so that nobody can slip in a function of the same name. What they need of the
--- extension, they name with its schema. What changes a table is done as its owner: sno_as_owner() locks it against other such calls,
--- then calls the function in sno_internal whose name lacks the "sno_", as the owner.
+-- The functions in plpgsql see only pg_catalog, so that nobody can slip in a function of the same name. What they need
+-- of the extension, they name with its schema. What changes a table is done as its owner: sno_as_owner() locks it
+-- against other such calls, then calls the function in sno_internal whose name lacks the "sno_", as the owner.
 
 CREATE FUNCTION sno_internal.partition_bounds(
-        parent regclass, OUT partition regclass, OUT lower sno, OUT upper sno, OUT since timestamptz, OUT until timestamptz
+        parent regclass, OUT partition regclass, OUT lower sno, OUT upper sno, OUT since timestamptz,
+            OUT until timestamptz
     ) RETURNS SETOF record
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
     SELECT c.oid::regclass, i.lower, i.upper, coalesce(sno_time(i.lower), '-infinity'::timestamptz),
            -- With a bound in the middle of a tick, not all of the tick is before it.
-           coalesce(sno_time(i.upper) + CASE WHEN i.upper > sno_lower(sno_time(i.upper)) THEN '4 ms'::interval ELSE '0'::interval END,
+           coalesce(sno_time(i.upper)
+               + CASE WHEN i.upper > sno_lower(sno_time(i.upper)) THEN '4 ms'::interval ELSE '0'::interval END,
                'infinity'::timestamptz)
     FROM pg_partitioned_table p
     JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] AND a.atttypid = 'sno'::regtype::oid
     JOIN pg_inherits h ON h.inhparent = p.partrelid
     JOIN pg_class c ON c.oid = h.inhrelid,
     regexp_match(pg_get_expr(c.relpartbound, c.oid),
-        $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text) b(parts),
+        $re$^FOR VALUES FROM \((?:'([2-9a-x]{16})'|MINVALUE)\) TO \((?:'([2-9a-x]{16})'|MAXVALUE)\)$$re$::text
+    ) b(parts),
     LATERAL (SELECT b.parts[1]::sno, b.parts[2]::sno) i(lower, upper)
     WHERE p.partrelid = parent::oid AND b.parts IS NOT NULL
     -- As text, which has the same order: pg_upgrade restores this before it knows how to sort a sno.
     ORDER BY b.parts[1] COLLATE pg_catalog."C" NULLS FIRST;
 END;
 COMMENT ON FUNCTION sno_internal.partition_bounds(regclass) IS
-    'internal: partitions of a table that is partitioned by sno, with their bounds as IDs and as times, except the default one';
+    'internal: partitions of a table that is partitioned by sno, with their bounds as IDs and as times, except the '
+    'default one';
 
 CREATE FUNCTION sno_partitions(
         parent regclass, OUT partition regclass, OUT since timestamptz, OUT until timestamptz
@@ -36,7 +40,8 @@ CREATE FUNCTION sno_partitions(
 BEGIN ATOMIC
     SELECT b.partition, b.since, b.until FROM sno_internal.partition_bounds(parent) b;
 END;
-COMMENT ON FUNCTION sno_partitions(regclass) IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
+COMMENT ON FUNCTION sno_partitions(regclass)
+    IS 'partitions of a table that is partitioned by sno, with the times that they are for, except the default one';
 
 CREATE FUNCTION sno_internal.partition_gaps(
         parent regclass, start timestamp, stop timestamp, width interval, OUT lower sno, OUT upper sno
@@ -45,9 +50,11 @@ CREATE FUNCTION sno_internal.partition_gaps(
 BEGIN ATOMIC
     SELECT g.lower, g.upper
     FROM generate_series(start, stop, width) span(start), (
-        SELECT lag(b.upper, 1, sno_lower('-infinity'::timestamptz)) OVER (ORDER BY b.lower::text COLLATE pg_catalog."C"), b.lower
+        SELECT lag(b.upper, 1, sno_lower('-infinity'::timestamptz)) OVER
+            (ORDER BY b.lower::text COLLATE pg_catalog."C"), b.lower
         FROM (
-            SELECT coalesce(p.lower, sno_lower('-infinity'::timestamptz)) AS lower, coalesce(p.upper, sno_lower('infinity'::timestamptz)) AS upper
+            SELECT coalesce(p.lower, sno_lower('-infinity'::timestamptz)) AS lower,
+                coalesce(p.upper, sno_lower('infinity'::timestamptz)) AS upper
             FROM sno_internal.partition_bounds(parent) p
             UNION ALL SELECT sno_lower('infinity'::timestamptz) AS lower, NULL::sno AS upper
         ) b
@@ -57,7 +64,8 @@ BEGIN ATOMIC
     WHERE span.start < stop AND free.lower < free.upper AND g.lower < g.upper
     ORDER BY g.lower::text COLLATE pg_catalog."C";
 END;
-COMMENT ON FUNCTION sno_internal.partition_gaps(regclass, timestamp, timestamp, interval) IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
+COMMENT ON FUNCTION sno_internal.partition_gaps(regclass, timestamp, timestamp, interval)
+    IS 'internal: what of each span of time is in no partition yet, in UTC: all of it, or what the others leave';
 
 -- What each change of partitions begins with.
 CREATE FUNCTION sno_internal.check_partitioned(parent regclass) RETURNS void
@@ -73,16 +81,19 @@ BEGIN
             USING ERRCODE = 'wrong_object_type', HINT = 'Create it with PARTITION BY RANGE (id).';
     END IF;
     IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-        RAISE EXCEPTION 'cannot change partitions in a transaction with isolation level %', upper(current_setting('transaction_isolation'))
+        RAISE EXCEPTION 'cannot change partitions in a transaction with isolation level %',
+            upper(current_setting('transaction_isolation'))
             USING ERRCODE = 'invalid_transaction_state', HINT = 'Use READ COMMITTED.',
-                DETAIL = 'Such a transaction would not see partitions that others have created or removed since it began.';
+                DETAIL = 'Such a transaction would not see partitions that others have created or removed since it '
+                    'began.';
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.check_partitioned(regclass) IS 'internal: fails if the partitions of a table cannot be changed now';
+COMMENT ON FUNCTION sno_internal.check_partitioned(regclass)
+    IS 'internal: fails if the partitions of a table cannot be changed now';
 
--- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's lock_timeout says, or
--- half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
+-- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's
+-- lock_timeout says, or half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
 CREATE FUNCTION sno_internal.alter_partitions(command text) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -96,11 +107,13 @@ BEGIN
     PERFORM set_config('lock_timeout', timeout, true);
 EXCEPTION
     WHEN lock_not_available THEN
-        RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'lock_not_available', DETAIL = format('Others use a table that "%s" needs.', command),
+        RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'lock_not_available',
+            DETAIL = format('Others use a table that "%s" needs.', command),
             HINT = 'Nothing was changed. Call it again later, or with a longer "lock_timeout".';
 END
 $$;
-COMMENT ON FUNCTION sno_internal.alter_partitions(text) IS 'internal: run a statement that changes partitions, with a limit for its waits';
+COMMENT ON FUNCTION sno_internal.alter_partitions(text)
+    IS 'internal: run a statement that changes partitions, with a limit for its waits';
 
 -- The start of the first span: midnight UTC, a Monday, or the first of a month.
 CREATE FUNCTION sno_internal.first_span(width interval, since timestamptz, until timestamptz) RETURNS timestamp
@@ -125,7 +138,8 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF since < '2010-01-01 00:00Z' OR until > '2079-09-07 15:47:35.548Z' THEN
-        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since ELSE until END
+        RAISE EXCEPTION 'timestamp out of range for type sno: "%"', CASE WHEN since < '2010-01-01 00:00Z' THEN since
+            ELSE until END
             USING ERRCODE = 'datetime_field_overflow',
                 DETAIL = 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.';
     END IF;
@@ -152,7 +166,8 @@ DECLARE
     identity text;
 BEGIN
     SELECT n.nspname AS schema, c.relname AS name, c.relreplident AS identity,
-        coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '') AS options
+        coalesce(' USING ' || quote_ident(a.amname), '') || coalesce(' TABLESPACE ' || quote_ident(t.spcname), '')
+            AS options
     INTO info
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_am a ON a.oid = c.relam LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace
@@ -161,7 +176,8 @@ BEGIN
     IF to_regclass(child) IS NOT NULL THEN
         RAISE EXCEPTION 'relation "%" already exists', name
             USING ERRCODE = 'duplicate_table',
-                DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, lower::timestamptz, upper::timestamptz),
+                DETAIL = format('It is not the partition of "%s" from %s to %s.', info.name, lower::timestamptz,
+                upper::timestamptz),
                 HINT = 'It may have been detached: attach it again, or rename it.';
     END IF;
     -- Not PARTITION OF, whose lock waits for all readers, and which new readers wait for.
@@ -172,7 +188,8 @@ BEGIN
             format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent, child, lower, upper));
     EXCEPTION WHEN check_violation THEN
         RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'check_violation',
-            DETAIL = format('The default partition of "%s" has rows from %s to %s.', info.name, lower::timestamptz, upper::timestamptz),
+            DETAIL = format('The default partition of "%s" has rows from %s to %s.', info.name, lower::timestamptz,
+            upper::timestamptz),
             HINT = 'In one transaction: detach it, repeat the call, move its rows into the table, and attach it again.';
     END;
     -- Which ATTACH does not pass on: the index is the one that ATTACH has found or created for the table's.
@@ -188,7 +205,8 @@ BEGIN
     RETURN child::regclass;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.create_partition(regclass, text, sno, sno) IS 'internal: create a partition of a table';
+COMMENT ON FUNCTION sno_internal.create_partition(regclass, text, sno, sno)
+    IS 'internal: create a partition of a table';
 
 CREATE FUNCTION sno_internal.create_partitions(
         parent regclass, width interval, since timestamptz, until timestamptz
@@ -221,11 +239,14 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.create_partitions(regclass, interval, timestamptz, timestamptz) IS 'internal: sno_create_partitions()';
+COMMENT ON FUNCTION sno_internal.create_partitions(regclass, interval, timestamptz, timestamptz)
+    IS 'internal: sno_create_partitions()';
 
-CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz) RETURNS SETOF regclass
+CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz)
+    RETURNS SETOF regclass
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
-COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz) IS 'create the partitions that a table lacks for a range of time';
+COMMENT ON FUNCTION sno_create_partitions(regclass, interval, timestamptz, timestamptz)
+    IS 'create the partitions that a table lacks for a range of time';
 
 CREATE FUNCTION sno_internal.expire_partitions(
         parent regclass, before timestamptz, drop_expired boolean, read_by_all boolean
@@ -260,19 +281,22 @@ BEGIN
         PERFORM sno_internal.follow_partitions(coalesce(pg_partition_root(parent), parent));
         IF drop_expired THEN
             PERFORM sno_internal.alter_partitions(
-                format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END, child.partition));
+                format('DROP %s %s', CASE child.relkind WHEN 'f' THEN 'FOREIGN TABLE'
+                    ELSE 'TABLE' END, child.partition));
         END IF;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.expire_partitions(regclass, timestamptz, boolean, boolean) IS 'internal: sno_expire_partitions()';
+COMMENT ON FUNCTION sno_internal.expire_partitions(regclass, timestamptz, boolean, boolean)
+    IS 'internal: sno_expire_partitions()';
 
 CREATE FUNCTION sno_expire_partitions(
         parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false
     ) RETURNS SETOF text
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean, boolean) IS
-    'detach the partitions that end before a time, and drop them only if drop_expired is true; with read_by_all, only those that all feeds have read';
+    'detach the partitions that end before a time, and drop them only if drop_expired is true; with read_by_all, only '
+    'those that all feeds have read';
 
 CREATE FUNCTION sno_internal.maintain_partitions(
         parent regclass, width interval, ahead integer, retention interval, drop_expired boolean, read_by_all boolean,
@@ -318,4 +342,5 @@ CREATE FUNCTION sno_maintain_partitions(
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
-    'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a retention; with read_by_all, only those that all feeds have read';
+    'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a '
+    'retention; with read_by_all, only those that all feeds have read';

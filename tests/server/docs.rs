@@ -12,7 +12,7 @@ use std::process::{Output, Stdio};
 
 use sno_tests::{Server, sql_file};
 
-use crate::{files, root};
+use crate::{files, root, sources};
 
 /// A block of SQL, and what it prints if that is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -330,8 +330,7 @@ fn literals<'a>(source: &'a str, start: &str, quote: char) -> impl Iterator<Item
 #[test]
 fn each_message_is_on_its_page() {
     let mut messages: Vec<(bool, String)> = Vec::new();
-    let sources = ["src", "shared/src", "compat", "sql"].iter().flat_map(|folder| files(folder, &|_| true));
-    for (path, text) in sources {
+    for (path, text) in [sources(".rs"), sources(".sql")].concat() {
         let raised =
             ["RAISE EXCEPTION ", "RAISE WARNING "].iter().flat_map(|start| literals(&text, start, '\''));
         let all = raised.chain(literals(&text, "SqlState::ERRCODE_", '"'));

@@ -1,6 +1,6 @@
 //! HINTs are followed at night, word for word: none tells to destroy what holds data or a position, without the step that saves it.
 
-use crate::files;
+use crate::sources;
 
 /// What destroys, as a HINT says it.
 const DESTROYS: [&str; 10] = [
@@ -57,9 +57,7 @@ fn enclosed(rest: &str, [open, close]: [char; 2]) -> &str {
 /// All HINTs, with their files.
 fn hints() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for (file, text) in
-        [files("sql", &|path| path.ends_with(".sql")), files("src", &|path| path.ends_with(".rs"))].concat()
-    {
+    for (file, text) in [sources(".sql"), sources(".rs")].concat() {
         let is_sql = file.ends_with(".sql");
         let starts: &[&str] =
             if is_sql { &["HINT = ", "HINT =\n", "hint := "] } else { &[".hint(", "_hint<", "_hint("] };

@@ -89,6 +89,12 @@ fn files(folder: &str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<(String, String)
     found
 }
 
+/// What the extensions are made of, by the end of the files' names.
+fn sources(end: &str) -> Vec<(String, String)> {
+    let folders = ["sql", "src", "shared/src", "compat"].into_iter();
+    folders.flat_map(|folder| files(folder, &|path| path.ends_with(end))).collect()
+}
+
 /// How many parallel workers a session has had, by the log of a server whose `log_min_messages` is `debug1`.
 fn workers_started(server: &Server, leader: i32) -> usize {
     let line = format!("starting background worker process \"parallel worker for PID {leader}\"");

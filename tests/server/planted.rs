@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use sno_tests::postgres::{Client, NoTls};
 use sno_tests::{Server, Sql as _, sql_file, text};
 
-use crate::{files, root};
+use crate::{files, root, sources};
 
 /// The words in lower case of the SQL and of the texts in Rust, and those among them that stand where columns and relations do.
 fn names() -> [Vec<String>; 3] {
     let is_remark = |line: &&str| line.trim_start().starts_with("--") || line.starts_with("COMMENT ON ");
-    let sql = files("sql", &|path| path.ends_with(".sql")).into_iter();
+    let sql = sources(".sql").into_iter();
     let sql =
         sql.map(|(_, text)| text.lines().filter(|line| !is_remark(line)).collect::<Vec<_>>().join("\n"));
-    let rust = files("src", &|path| path.ends_with(".rs")).into_iter();
+    let rust = sources(".rs").into_iter();
     let rust = rust.map(|(_, text)| {
         text.replace("'\"'", "")
             .replace("\\\"", "")
@@ -297,10 +297,10 @@ fn rights_are_those_of_the_page() {
     let (_, section) = page.split_once("## Code that runs with another's rights").unwrap();
     // No other file becomes another role.
     let becomes = ["SECURITY DEFINER", " as_role(", " call_as(", "SetUserIdAndSecContext("];
-    let sources = ["sql", "src", "shared/src", "compat", "core/src", "cli/src"]
+    let texts = ["sql", "src", "shared/src", "compat", "core/src", "cli/src"]
         .into_iter()
         .flat_map(|folder| files(folder, &|_| true));
-    let found: BTreeSet<String> = sources
+    let found: BTreeSet<String> = texts
         .filter(|(path, text)| path != "shared/src/pg/raw.rs" && becomes.iter().any(|way| text.contains(way)))
         .map(|(path, _)| path)
         .collect();

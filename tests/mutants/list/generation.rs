@@ -97,8 +97,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/generation.sql", &[
         ("a function is not parallel safe any more", &[REGRESS, UPGRADES],
-            "DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
-            "DEFAULT 0) RETURNS sno AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;"),
+            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;",
+            "DEFAULT 0) RETURNS sno\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;"),
     ]),
     ("shared/src/pg/wait.rs", &[
         ("a wait that was woken up once does not sleep any more", &[WAITING],
