@@ -19,8 +19,9 @@ use crate::pg::{
     errors::{Error, guard},
 };
 
-/// Declares the functions that PostgreSQL can call, by their names, at the top of a file. They are plain Rust functions,
-/// each with the arguments of its SQL declaration, that return an [`IntoResult`]. The module `c` has the C functions.
+/// Declares the functions that PostgreSQL can call, by their names, at the top of a file. They are plain Rust
+/// functions, each with the arguments of its SQL declaration, that return an [`IntoResult`]. The module `c` has the C
+/// functions.
 ///
 /// ```text
 /// export! { sno_tick_tock }

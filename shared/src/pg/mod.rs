@@ -13,4 +13,5 @@ pub mod process;
 pub mod rights;
 pub mod server;
 pub mod server_setting;
+pub mod spi;
 pub mod wait;

@@ -104,8 +104,8 @@ pub unsafe fn with<T: Copy>(array: *const T, length: i32, place: usize, element:
     }
 }
 
-/// Has a function look at each index of a table: at the number of its first column, 0 if that is an expression, and at its
-/// expressions.
+/// Has a function look at each index of a table: at the number of its first column, 0 if that is an expression, and at
+/// its expressions.
 ///
 /// # Safety
 /// A table that the query has locked, and its number in the query; and as for [`raw`].

@@ -40,8 +40,8 @@ impl Process {
         unsafe { !(*self.0).lockGroupLeader.is_null() }
     }
 
-    /// Whether this backend is the leader of parallel workers, which may have worked for its transaction. Not so a worker,
-    /// which commits a transaction of its own before it joins that of its leader.
+    /// Whether this backend is the leader of parallel workers, which may have worked for its transaction. Not so a
+    /// worker, which commits a transaction of its own before it joins that of its leader.
     pub fn leads() -> bool {
         // SAFETY: as above.
         unsafe { (*pg_sys::MyProc).lockGroupLeader == pg_sys::MyProc }
@@ -53,18 +53,19 @@ impl Process {
         unsafe { self.0.offset_from_unsigned((*pg_sys::ProcGlobal).allProcs) }
     }
 
-    /// The number of its top-level transaction, which differs from that of the transaction before it; 0 if there is none.
-    /// On PostgreSQL 15 and 16, the next process in the same place can come to the same numbers.
+    /// The number of its top-level transaction, which differs from that of the transaction before it; 0 if there is
+    /// none. On PostgreSQL 15 and 16, the next process in the same place can come to the same numbers.
     ///
-    /// It is that of the lock which a transaction has on itself, and is set to 0 when all locks are released: after the commit has
-    /// become visible and what it changed in catalogs was sent to all backends. So whoever has seen it change gets both, by the
-    /// next snapshot and by `AcceptInvalidationMessages()`.
+    /// It is that of the lock which a transaction has on itself, and is set to 0 when all locks are released: after the
+    /// commit has become visible and what it changed in catalogs was sent to all backends. So whoever has seen it
+    /// change gets both, by the next snapshot and by `AcceptInvalidationMessages()`.
     pub fn transaction(self) -> u32 {
         // SAFETY: a place in the array of processes. PostgreSQL writes the number in one step.
         unsafe { AtomicU32::from_ptr(&raw mut (*self.0).fpLocalTransactionId) }.load(Acquire)
     }
 
-    /// The OID of its database; 0 if it has none, or not yet. It has it before its first transaction, and until it ends.
+    /// The OID of its database; 0 if it has none, or not yet. It has it before its first transaction, and until it
+    /// ends.
     pub fn database(self) -> u32 {
         // SAFETY: a place in an array of processes. PostgreSQL writes the OID in one step.
         unsafe { AtomicU32::from_ptr((&raw mut (*self.0).databaseId).cast()) }.load(Acquire)
@@ -72,7 +73,8 @@ impl Process {
 
     /// Whether it, or the prepared transaction that has this place, holds a lock.
     fn holds_locks(self) -> bool {
-        // SAFETY: a place in an array of processes, and its lists, which begin with two pointers: to themselves if they are empty.
+        // SAFETY: a place in an array of processes, and its lists, which begin with two pointers: to themselves if they
+        // are empty.
         unsafe {
             let lists = &raw mut (*self.0).myProcLocks;
             (0..(*lists).len()).any(|number| {
@@ -102,11 +104,11 @@ fn most_prepared() -> usize {
 }
 
 /// The numbers of all prepared transactions and the OIDs of their databases. PostgreSQL has one in progress before the
-/// [transaction](Process::transaction) of its process ends, and until its commit is visible. Then it sends what the transaction changed
-/// in catalogs, and after that releases its locks: one that has some is listed, too.
+/// [transaction](Process::transaction) of its process ends, and until its commit is visible. Then it sends what the
+/// transaction changed in catalogs, and after that releases its locks: one that has some is listed, too.
 ///
-/// A place keeps the number of a transaction that has ended. Once that is 2³¹ transactions old, it counts as one in progress
-/// until the place is used again. This can do no harm.
+/// A place keeps the number of a transaction that has ended. Once that is 2³¹ transactions old, it counts as one in
+/// progress until the place is used again. This can do no harm.
 pub fn all_prepared() -> impl Iterator<Item = (u32, u32)> {
     (0..most_prepared()).filter_map(|place| {
         // SAFETY: PostgreSQL has an array of as many places.

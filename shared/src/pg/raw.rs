@@ -38,26 +38,26 @@ unsafe extern "C-unwind" {
     pub fn ResetLatch(latch: *mut Latch);
     pub fn stack_is_too_deep() -> bool;
 
-    pub fn SPI_connect() -> c_int;
-    pub fn SPI_finish() -> c_int;
-    pub fn SPI_prepare_cursor(
+    pub(super) fn SPI_connect() -> c_int;
+    pub(super) fn SPI_finish() -> c_int;
+    pub(super) fn SPI_prepare_cursor(
         query: *const c_char,
         nargs: c_int,
         types: *mut Oid,
         options: c_int,
     ) -> SPIPlanPtr;
-    pub fn SPI_keepplan(plan: SPIPlanPtr) -> c_int;
-    pub fn SPI_freeplan(plan: SPIPlanPtr) -> c_int;
+    pub(super) fn SPI_keepplan(plan: SPIPlanPtr) -> c_int;
+    pub(super) fn SPI_freeplan(plan: SPIPlanPtr) -> c_int;
     pub fn SPI_plan_get_plan_sources(plan: SPIPlanPtr) -> *mut List;
-    pub fn SPI_execute(query: *const c_char, read_only: bool, count: c_long) -> c_int;
-    pub fn SPI_execute_plan(
+    pub(super) fn SPI_execute(query: *const c_char, read_only: bool, count: c_long) -> c_int;
+    pub(super) fn SPI_execute_plan(
         plan: SPIPlanPtr,
         values: *mut Datum,
         nulls: *const c_char,
         read_only: bool,
         count: c_long,
     ) -> c_int;
-    pub fn SPI_execute_plan_extended(plan: SPIPlanPtr, options: *const SPIExecuteOptions) -> c_int;
+    pub(super) fn SPI_execute_plan_extended(plan: SPIPlanPtr, options: *const SPIExecuteOptions) -> c_int;
     pub fn SPI_getbinval(row: HeapTuple, columns: TupleDesc, column: c_int, is_null: *mut bool) -> Datum;
     pub fn SPI_gettypeid(columns: TupleDesc, column: c_int) -> Oid;
     pub fn getBaseType(type_: Oid) -> Oid;

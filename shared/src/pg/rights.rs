@@ -9,16 +9,18 @@ use pgrx::pg_sys::{
 
 use crate::pg::raw;
 
-/// Does some work with the rights of another role, and then goes on as before: as VACUUM and amcheck become the owner of a table.
+/// Does some work with the rights of another role, and then goes on as before: as VACUUM and amcheck become the owner
+/// of a table.
 ///
-/// * `search_path` is `pg_catalog, pg_temp`, since not all that a text names can have its schema: `USING`, `IN`, `CASE x WHEN`,
-///   `BETWEEN`, `NULLIF` and `IS DISTINCT FROM` find their operators by the path. So a statement is both prepared and executed in here.
-///   (PostgreSQL analyzes a kept plan once more where the path is another one.) Relations and types are found in `pg_temp`, too:
-///   name them with their schemas.
-/// * What the role has written runs here: its triggers, defaults and conditions. They cannot become the caller again, nor leave
-///   anything to run later as the caller: PostgreSQL refuses SET ROLE, temporary tables, cursors WITH HOLD and deferred triggers.
-/// * Afterwards the role and all settings are what they were. After an error, which passes through, PostgreSQL sees to that where the
-///   error is handled: at the end of the transaction or of the savepoint.
+/// * `search_path` is `pg_catalog, pg_temp`, since not all that a text names can have its schema: `USING`, `IN`, `CASE
+///   x WHEN`, `BETWEEN`, `NULLIF` and `IS DISTINCT FROM` find their operators by the path. So a statement is both
+///   prepared and executed in here. (PostgreSQL analyzes a kept plan once more where the path is another one.)
+///   Relations and types are found in `pg_temp`, too: name them with their schemas.
+/// * What the role has written runs here: its triggers, defaults and conditions. They cannot become the caller again,
+///   nor leave anything to run later as the caller: PostgreSQL refuses SET ROLE, temporary tables, cursors WITH HOLD
+///   and deferred triggers.
+/// * Afterwards the role and all settings are what they were. After an error, which passes through, PostgreSQL sees to
+///   that where the error is handled: at the end of the transaction or of the savepoint.
 ///
 /// # Safety
 /// As for the functions of [`raw`], and so is the work.
@@ -72,8 +74,8 @@ pub unsafe fn owner_of_function(function: Oid) -> Oid {
     unsafe { raw::GetSysCacheOid(cache, column, key, none, none, none) }
 }
 
-/// The function that does the work of the one that is called, and the name of that: `forget_changes` in `sno_internal` for
-/// `sno_forget_changes` anywhere, with the same arguments.
+/// The function that does the work of the one that is called, and the name of that: `forget_changes` in `sno_internal`
+/// for `sno_forget_changes` anywhere, with the same arguments.
 ///
 /// # Safety
 /// As for the functions of [`raw`], in a call of a function whose name begins like this.

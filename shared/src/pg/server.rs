@@ -26,8 +26,8 @@ static PRELOADED: AtomicBool = AtomicBool::new(false);
 /// Whether the data directory was that of a standby when the library was preloaded.
 static WAS_STANDBY: AtomicBool = AtomicBool::new(false);
 
-/// Whether the library of this name, which is being loaded, is being preloaded: in the postmaster, before any other process exists. If
-/// not, it never is, and neither its settings nor its shared memory exist on this server.
+/// Whether the library of this name, which is being loaded, is being preloaded: in the postmaster, before any other
+/// process exists. If not, it never is, and neither its settings nor its shared memory exist on this server.
 pub fn is_being_preloaded(library: &'static str) -> bool {
     LIBRARY.get_or_init(|| library);
     // SAFETY: reads a variable of this process.

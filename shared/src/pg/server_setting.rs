@@ -1,14 +1,16 @@
 //! Settings that only the server may set, and that fail closed.
 //!
-//! If a setting has an invalid value when it is defined, PostgreSQL raises a WARNING and uses the default; a misspelt one
-//! it ignores, and a line that was misspelt by a change counts as removed. Here the default may be the number of another
-//! server, so none of this must happen. The library is preloaded, so settings are defined before the first session:
+//! If a setting has an invalid value when it is defined, PostgreSQL raises a WARNING and uses the default; a misspelt
+//! one it ignores, and a line that was misspelt by a change counts as removed. Here the default may be the number of
+//! another server, so none of this must happen. The library is preloaded, so settings are defined before the first
+//! session:
 //!
-//! * `ALTER SYSTEM` would write what is of one server alone to its data directory, and so to its copies: an error of the command.
-//! * An invalid value in a command is an error of that command. An invalid value in a configuration file is accepted, and
-//!   makes every generation fail until it is corrected. PostgreSQL refuses values of sessions, roles and databases.
-//! * A name that nobody has defined makes every generation fail, too. So prefixes are not reserved: PostgreSQL would drop
-//!   such names, and nobody would know of them.
+//! * `ALTER SYSTEM` would write what is of one server alone to its data directory, and so to its copies: an error of
+//!   the command.
+//! * An invalid value in a command is an error of that command. An invalid value in a configuration file is accepted,
+//!   and makes every generation fail until it is corrected. PostgreSQL refuses values of sessions, roles and databases.
+//! * A name that nobody has defined makes every generation fail, too. So prefixes are not reserved: PostgreSQL would
+//!   drop such names, and nobody would know of them.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_void},

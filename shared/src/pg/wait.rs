@@ -33,8 +33,8 @@ pub fn nap(event: &'static CStr, micros: u64) {
     check_for_interrupts!();
 }
 
-/// As [`nap`], in milliseconds and without its limit, for callers that call PostgreSQL by [`raw`], without a guard against its
-/// errors. A cancelled query ends here with an error.
+/// As [`nap`], in milliseconds and without its limit, for callers that call PostgreSQL by [`raw`], without a guard
+/// against its errors. A cancelled query ends here with an error.
 ///
 /// # Safety
 /// As for the functions of [`raw`].
@@ -49,9 +49,9 @@ pub unsafe fn raw_nap(event: u32, millis: u64) {
     }
 }
 
-/// A place where a test stops a process: it waits here while another session of the database has one of two advisory locks:
-/// `hashtextextended(name, 0)`, or, for the n-th such place of a statement, `hashtextextended('point', pid * 2^20 + n)`. It is in libraries
-/// with the feature `points` alone, which only tests have.
+/// A place where a test stops a process: it waits here while another session of the database has one of two advisory
+/// locks: `hashtextextended(name, 0)`, or, for the n-th such place of a statement, `hashtextextended('point', pid *
+/// 2^20 + n)`. It is in libraries with the feature `points` alone, which only tests have.
 ///
 /// # Safety
 /// As for the functions of [`raw`]: a process that is cancelled meanwhile ends here with an error.

@@ -16,7 +16,7 @@ use crate::{
         datum::{Argument as _, Interval, Timestamp},
         errors::{Error, guard},
         fmgr::{functions, optional},
-        raw,
+        raw, spi,
     },
     sno::feed::ledger::{Feed, as_owner, is_null, is_usable, oid},
 };
@@ -97,7 +97,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         let [name, id, error, upto, pause, source] = optional(fcinfo);
         let id = id.unwrap_or_else(|| guard(|| Err(is_null("ID of the row that failed"))));
-        raw::SPI_connect();
+        spi::connect();
         let feed = Feed::find_of_rows(name, source.map(oid));
         let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
         let pause = pause.map(|pause| Interval::from_datum(pause).micros());
@@ -128,7 +128,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
                 as_owner(STORE, params, true);
             }
         }
-        raw::SPI_finish();
+        spi::finish();
         attempts.into()
     }
 }
@@ -154,7 +154,7 @@ unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
     unsafe {
         raw::InitMaterializedSRF(fcinfo, 0);
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
-        raw::SPI_connect();
+        spi::connect();
         let rows = as_owner(LIST, [], true);
         for number in 0..rows.count {
             let row = rows.row(number);
@@ -172,7 +172,7 @@ unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
                 nulls.as_mut_ptr(),
             );
         }
-        raw::SPI_finish();
+        spi::finish();
         Datum::null()
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     pg::{
         errors::{Error, guard},
         fmgr::{functions, optional},
-        raw,
+        raw, spi,
     },
     sno::{
         feed::{
@@ -81,7 +81,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
         let [name, source, since, key, margin, if_not_exists] = optional(fcinfo);
-        raw::SPI_connect();
+        spi::connect();
         let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
         let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
         let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], true).row(0);
@@ -97,7 +97,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
                 let is_of_source = of == source.1;
                 let skips = if_not_exists.is_some_and(|if_not_exists| if_not_exists.value() as u8 != 0);
                 guard(|| exists(feed, skips && is_of_source));
-                raw::SPI_finish();
+                spi::finish();
                 return Datum::null();
             }
         }
@@ -110,7 +110,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             guard(|| exists(feed, false));
         }
         query(WARN, [source, key], true);
-        raw::SPI_finish();
+        spi::finish();
         Datum::null()
     }
 }
@@ -131,7 +131,7 @@ unsafe fn check_rights(source: Oid) {
         if may_read.is_none_or(|may| may.value() as u8 == 0) {
             guard(|| -> Result<(), Error> { Err(no_rights(quoted)) });
         }
-        raw::SPI_execute(raw::psprintf(c"SELECT FROM %s LIMIT 0".as_ptr(), quoted), true, 0);
+        spi::execute(raw::psprintf(c"SELECT FROM %s LIMIT 0".as_ptr(), quoted), true, 0);
     }
 }
 
@@ -140,7 +140,7 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above.
     unsafe {
         let [name, since, after, source] = optional(fcinfo);
-        raw::SPI_connect();
+        spi::connect();
         let feed = Feed::find(name, source.map(oid), true);
         if since.is_some() == after.is_some() {
             guard(|| -> Result<(), Error> {
@@ -160,7 +160,7 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
             guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
         }
         feed.forget_failures();
-        raw::SPI_finish();
+        spi::finish();
         Datum::null()
     }
 }
@@ -170,7 +170,7 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above.
     unsafe {
         let [name, owner] = optional(fcinfo);
-        raw::SPI_connect();
+        spi::connect();
         let name = name.unwrap_or_else(|| guard(|| Err(is_null("name of a feed"))));
         let feed = (pg_sys::TEXTOID, Some(name));
         let owner = match Meaning::of(name, None, owner, true) {
@@ -196,7 +196,7 @@ unsafe fn drop(fcinfo: FunctionCallInfo) -> Datum {
             }
         };
         as_owner(DROP, [feed, (pg_sys::NAMEOID, Some(owner))], true);
-        raw::SPI_finish();
+        spi::finish();
         Datum::null()
     }
 }
@@ -207,7 +207,7 @@ unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as above.
     unsafe {
         let [name, owner, source_name] = optional(fcinfo);
-        raw::SPI_connect();
+        spi::connect();
         if query(MAY_RESTORE, [], true).row(0).value(1).is_none_or(|may| may.value() as u8 == 0) {
             guard(|| -> Result<(), Error> {
                 let message = "permission denied for table feed_positions";
@@ -216,7 +216,7 @@ unsafe fn restore(fcinfo: FunctionCallInfo) -> Datum {
         }
         as_owner(DROP, [(pg_sys::TEXTOID, name), (pg_sys::NAMEOID, owner)], true);
         let source = as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], true).row(0).value(1);
-        raw::SPI_finish();
+        spi::finish();
         (*fcinfo).isnull = source.is_none();
         source.unwrap_or(Datum::null())
     }

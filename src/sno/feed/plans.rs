@@ -8,7 +8,7 @@ use std::{
 
 use pgrx::pg_sys::{self, CachedPlanSource, MemoryContextCallback, Oid, SPIPlanPtr};
 
-use crate::pg::{backend_local::BackendLocal, raw};
+use crate::pg::{backend_local::BackendLocal, raw, spi};
 
 /// A plan and the role that it was made for: another role may see other rows, and call other functions.
 type Kept = (SPIPlanPtr, Oid);
@@ -23,8 +23,8 @@ static PLANS: BackendLocal<[Cell<Kept>; 32]> = unsafe { BackendLocal::new([const
 // SAFETY: as above.
 static NEXT: BackendLocal<Cell<usize>> = unsafe { BackendLocal::new(Cell::new(0)) };
 
-/// The plan of a query with parameters of these types, for use until `SPI_finish`. Meanwhile it is in no place, so that nobody else
-/// can free it: the query may call the same function. It comes back when SPI's memory goes, also after an error.
+/// The plan of a query with parameters of these types, for use until `SPI_finish`. Meanwhile it is not in PLANS: a nested
+/// call of the same function could otherwise free it. It comes back when SPI's memory goes, also after an error.
 ///
 /// A generic plan, unless `is_custom`, or a table of the query has [many](has_many_tables) partitions.
 ///
@@ -33,7 +33,7 @@ static NEXT: BackendLocal<Cell<usize>> = unsafe { BackendLocal::new(Cell::new(0)
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 pub(super) unsafe fn plan<const N: usize>(
     query: *const c_char,
-    mut types: [Oid; N],
+    types: [Oid; N],
     is_custom: bool,
 ) -> SPIPlanPtr {
     // SAFETY: as promised by the caller. What is allocated here lives as long as what SPI has begun.
@@ -44,19 +44,16 @@ pub(super) unsafe fn plan<const N: usize>(
         let mut kept = place.map_or(NONE, |place| place.replace(NONE));
         if kept.0.is_null() || source(kept.0).is_some_and(|source| !source.is_valid) {
             if !kept.0.is_null() {
-                raw::SPI_freeplan(kept.0);
+                spi::free(kept.0);
             }
             // For the first rows: whoever executes it takes as many as it needs.
-            let mut prepare = |options: u32| {
-                let options = (pg_sys::CURSOR_OPT_FAST_PLAN | options) as _;
-                raw::SPI_prepare_cursor(query, N as _, types.as_mut_ptr(), options)
-            };
+            let prepare = |options: u32| spi::prepare(query, types, pg_sys::CURSOR_OPT_FAST_PLAN | options);
             kept = (prepare(pg_sys::CURSOR_OPT_GENERIC_PLAN), role);
             if is_custom || has_many_tables(kept.0) {
                 kept.0 = prepare(pg_sys::CURSOR_OPT_CUSTOM_PLAN);
             }
             // Before it is executed: PostgreSQL throws a generic plan away when it keeps what it was made from.
-            raw::SPI_keepplan(kept.0);
+            spi::keep(kept.0);
         }
         let arg = raw::palloc(size_of::<Kept>()).cast::<Kept>();
         arg.write(kept);
@@ -81,7 +78,7 @@ unsafe extern "C-unwind" fn put_back(kept: *mut c_void) {
         if let Some(place) = PLANS.get(place) {
             let old = place.replace(*kept.cast::<Kept>());
             if !old.0.is_null() {
-                raw::SPI_freeplan(old.0);
+                spi::free(old.0);
             }
         }
     }

@@ -4,7 +4,10 @@ use std::ffi::{CStr, c_char, c_int};
 
 use pgrx::pg_sys::{self, Datum, HeapTuple, Oid, TupleDesc};
 
-use crate::{pg::raw, sno::feed::plans::plan};
+use crate::{
+    pg::{raw, spi},
+    sno::feed::plans::plan,
+};
 
 /// Executes a query with a plan that is kept, under the snapshot of the calling statement or a fresh one. A parameter that is null has
 /// no value.
@@ -36,7 +39,7 @@ pub(super) unsafe fn execute<const N: usize>(
         let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
         let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
         let plan = plan(text, params.map(|(type_, _)| type_), is_custom);
-        raw::SPI_execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh, 0);
+        spi::execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh);
         Rows { count: pg_sys::SPI_processed as usize, table: pg_sys::SPI_tuptable }
     }
 }

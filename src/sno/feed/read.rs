@@ -11,7 +11,7 @@ use crate::{
         datum::{Argument as _, Timestamp},
         errors::{Error, guard},
         fmgr::{functions, optional},
-        raw,
+        raw, spi,
         wait::raw_point,
     },
     sno::{
@@ -78,7 +78,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
-        raw::SPI_connect();
+        spi::connect();
         let row_type = raw::get_fn_expr_argtype((*fcinfo).flinfo, 1);
         let relation = raw::get_typ_typrelid(row_type);
         let feed = Feed::find(name, Some(relation), false);
@@ -116,7 +116,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
                 }
             }
         }
-        raw::SPI_finish();
+        spi::finish();
         Datum::null()
     }
 }
@@ -131,7 +131,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
         let upto = Sno::from_datum(
             upto.unwrap_or_else(|| guard(|| Err(is_null("ID of the last row that is done")))),
         );
-        raw::SPI_connect();
+        spi::connect();
         // Work of this statement, before a feed is moved.
         let is_with_work = raw::GetTopTransactionIdIfAny() != 0;
         let is_new = loop {
@@ -180,7 +180,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 guard(|| -> Result<(), Error> { Err(feed.moved_meanwhile()) });
             }
         };
-        raw::SPI_finish();
+        spi::finish();
         is_new.into()
     }
 }
@@ -363,7 +363,7 @@ pub(super) struct Look {
 pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Option<[Sno; 2]>) -> Look {
     // SAFETY: as promised by the caller.
     unsafe {
-        raw::SPI_connect();
+        spi::connect();
         raw_point(c"look begins");
         // What the transactions have changed in catalogs whose end the caller has seen.
         raw::AcceptInvalidationMessages();
@@ -382,7 +382,7 @@ pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Opt
             } else {
                 between.is_some_and(|between| look_between(feed, whose, between))
             };
-        raw::SPI_finish();
+        spi::finish();
         Look { is_ready, margin, is_of_nodes, pause }
     }
 }
@@ -466,13 +466,13 @@ fn can_store() -> bool {
 pub(super) unsafe fn has_read(name: Option<Datum>, source: Option<Oid>, id: Sno) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        raw::SPI_connect();
+        spi::connect();
         let feed = Feed::find(name, source, true);
         let is_read = guard(|| feed.goes_back()).or(feed.position()) >= Some(id);
         if !is_read {
             feed.source();
         }
-        raw::SPI_finish();
+        spi::finish();
         is_read
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     pg::{
         datum::Argument as _,
         errors::{Error, guard},
-        raw,
+        raw, spi,
     },
     sno::feed::{
         ledger::{Feed, text},
@@ -125,7 +125,7 @@ impl Range {
             }
             let dest = ptr::from_mut(receiver).cast();
             let options = SPIExecuteOptions { params, read_only: !is_fresh, dest, ..Default::default() };
-            raw::SPI_execute_plan_extended(self.plan, &options);
+            spi::execute_plan_into(self.plan, &options);
             raw::AtEOXact_GUC(true, level);
         }
     }
@@ -369,7 +369,7 @@ unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut 
     }
 }
 
-/// Receives rows until one has an ID that is not in a batch, whose rows it goes through in the same order.
+/// Merges two inputs in the order of their IDs, the rows that it receives and a batch, and stops at the first ID that the batch lacks.
 #[repr(C)]
 pub(super) struct Unseen {
     base: DestReceiver,

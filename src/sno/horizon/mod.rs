@@ -30,7 +30,7 @@
 //!   listed, since it is about to be prepared or has just ended, counts for all.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the mark of the horizons on disk is not below it before it is
 //!   returned. If the clock was fast, [`sno_lower_horizons`](reader) lowers the floors of all databases and this mark, and begins a
-//!   generation: what readers were told before does not hold any more.
+//!   era: what readers were told before does not hold any more.
 
 pub(crate) mod transaction;
 

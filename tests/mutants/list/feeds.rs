@@ -60,8 +60,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/reading.sql", &[
         ("sno_feed is VOLATILE", &[FEEDS, CONSUMERS],
-            "CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL) RETURNS SETOF anyelement\n    AS 'MODULE_PATHNAME' LANGUAGE C STABLE",
-            "CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL) RETURNS SETOF anyelement\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE"),
+            "CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL)\n    RETURNS SETOF anyelement\n    AS 'MODULE_PATHNAME' LANGUAGE C STABLE",
+            "CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL)\n    RETURNS SETOF anyelement\n    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE"),
     ]),
     ("src/sno/feed/ledger.rs", &[
         ("everybody may use a feed", &[FEEDS],
@@ -120,7 +120,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("who owns a table below a view may not drop the feed", &[OWNERS],
             "WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE'::pg_catalog.text))", "WHERE false)"),
         ("the tables below a view are not looked at when a feed is created", &[OWNERS],
-            "        raw::SPI_execute(raw::psprintf(c\"SELECT FROM %s LIMIT 0\".as_ptr(), quoted), true, 0);\n", ""),
+            "        spi::execute(raw::psprintf(c\"SELECT FROM %s LIMIT 0\".as_ptr(), quoted), true, 0);\n", ""),
         ("columns that the role may not read are not looked at when a feed is created", &[FEEDS],
             "if may_read.is_none_or(", "if may_read.is_some_and("),
         ("everybody may restore feeds", &[FEEDS],
@@ -152,7 +152,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a table that has got many partitions keeps its generic plan", &[FEED_PLANS],
             "|source| !source.is_valid)", "|source| !source.is_valid && source.is_valid)"),
         ("a plan whose place is taken is not freed", &[FEED_PLANS],
-            "            if !old.0.is_null() {\n                raw::SPI_freeplan(old.0);\n            }\n", "            let _ = old;\n"),
+            "            if !old.0.is_null() {\n                spi::free(old.0);\n            }\n", "            let _ = old;\n"),
     ]),
     ("src/sno/feed/catalogs.rs", &[
         ("tables that are attached later go unnoticed", &[FEED_PLANS],

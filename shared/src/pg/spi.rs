@@ -1,0 +1,91 @@
+//! PostgreSQL's Server Programming Interface. What it refuses by a number is a mistake of this library, and an error here.
+//!
+//! # Safety
+//! As for the functions of [`raw`]. All but [`connect`] are called after it.
+
+#![allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+
+use std::ffi::{CStr, c_char, c_int, c_long};
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{Datum, Oid, SPIExecuteOptions, SPIPlanPtr},
+};
+
+use crate::pg::{
+    errors::{Error, guard},
+    raw,
+};
+
+/// Begins to use it.
+pub unsafe fn connect() {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_connect", raw::SPI_connect()) }
+}
+
+/// Ends it, and frees what was allocated since.
+pub unsafe fn finish() {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_finish", raw::SPI_finish()) }
+}
+
+/// Executes a statement.
+pub unsafe fn execute(query: *const c_char, is_read_only: bool, count: c_long) {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_execute", raw::SPI_execute(query, is_read_only, count)) }
+}
+
+/// Prepares a query with parameters of these types.
+pub unsafe fn prepare<const N: usize>(query: *const c_char, mut types: [Oid; N], options: u32) -> SPIPlanPtr {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let plan = raw::SPI_prepare_cursor(query, N as _, types.as_mut_ptr(), options as _);
+        if plan.is_null() {
+            check("SPI_prepare_cursor", *(&raw const pgrx::pg_sys::SPI_result));
+        }
+        plan
+    }
+}
+
+/// Keeps a plan until it is freed.
+pub unsafe fn keep(plan: SPIPlanPtr) {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_keepplan", raw::SPI_keepplan(plan)) }
+}
+
+/// Frees a plan that was kept.
+pub unsafe fn free(plan: SPIPlanPtr) {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_freeplan", raw::SPI_freeplan(plan)) }
+}
+
+/// Executes a plan.
+pub unsafe fn execute_plan(plan: SPIPlanPtr, values: *mut Datum, nulls: *const c_char, is_read_only: bool) {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_execute_plan", raw::SPI_execute_plan(plan, values, nulls, is_read_only, 0)) }
+}
+
+/// Executes a plan whose rows go to a receiver.
+pub unsafe fn execute_plan_into(plan: SPIPlanPtr, options: &SPIExecuteOptions) {
+    // SAFETY: as promised by the caller.
+    unsafe { check("SPI_execute_plan_extended", raw::SPI_execute_plan_extended(plan, options)) }
+}
+
+#[inline(always)]
+unsafe fn check(function: &str, code: c_int) {
+    if code < 0 {
+        // SAFETY: as promised by the caller.
+        unsafe { refuse(function, code) }
+    }
+}
+
+#[cold]
+unsafe fn refuse(function: &str, code: c_int) {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let code = CStr::from_ptr(pgrx::pg_sys::SPI_result_code_string(code)).to_string_lossy();
+        guard(|| -> Result<(), Error> {
+            Err(Error::new(SqlState::ERRCODE_INTERNAL_ERROR, format!("{function} failed: {code}")))
+        });
+    }
+}
