@@ -10,8 +10,8 @@ use crate::id::tick_type::TickType;
 /// How many databases have a horizon of their own. Loom and the simulator try few.
 const OWN: usize = if cfg!(any(loom, simulated)) { 2 } else { 1024 };
 
-/// The horizons of a server: that of each database, as long as there are places. All further databases share one, and hold
-/// each other back. Zeros are a valid value: no database has a place.
+/// The horizons of a server: that of each database, as long as there are places. All further databases share one, and
+/// hold each other back. Zeros are a valid value: no database has a place.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Horizons {
@@ -43,12 +43,12 @@ impl Horizons {
         self.shared.resume(floor);
     }
 
-    /// Begins a generation for all databases: as [`Horizon::lower`]. Each number is used once, one after another, under a lock
-    /// that excludes [`take`](Self::take), too.
-    pub fn lower(&self, generation: u64, to: Tick) {
-        // Those of free places as well, which does no harm.
-        self.places.iter().for_each(|place| place.horizon.lower(generation, to));
-        self.shared.lower(generation, to);
+    /// Begins an era for all databases: as [`Horizon::lower`]. Each number is used once, one after another, under a
+    /// lock that excludes [`take`](Self::take), too.
+    pub fn lower(&self, era: u64, to: Tick) {
+        // Free places, too: `take` overwrites them.
+        self.places.iter().for_each(|place| place.horizon.lower(era, to));
+        self.shared.lower(era, to);
     }
 
     /// The horizon of a database, for a process that announces or advances it. `None` if the database has to
@@ -66,11 +66,11 @@ impl Horizons {
         Some(DatabaseHorizon { database, horizon, all: self })
     }
 
-    /// The same, after a place was taken for the database, if it had none: a free one, or that of a database that does not exist
-    /// any more. For one process at a time, after [`resume`](Self::resume).
+    /// The same, after a place was taken for the database, if it had none: a free one, or that of a database that does
+    /// not exist any more. For one process at a time, after [`resume`](Self::resume).
     ///
-    /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and others
-    /// would be in the shared one.
+    /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and
+    /// others would be in the shared one.
     pub fn take(&self, database: u32, exists: impl Fn(u32) -> bool) -> DatabaseHorizon<'_> {
         if let Some(horizon) = self.join(database) {
             return horizon;
@@ -140,8 +140,8 @@ impl<'a> DatabaseHorizon<'a> {
 
     /// Whether the transactions of a database count for this horizon. 0 is an unknown one, which counts.
     ///
-    /// Whether a process is of this database is known once it has announced a transaction: a reader loads its announcement
-    /// first.
+    /// Whether a process is of this database is known once it has announced a transaction: a reader loads its
+    /// announcement first.
     pub fn counts(&self, database: u32) -> bool {
         let shares = || core::ptr::eq(self.horizon, &self.all.shared) && self.all.is_shared_with(database);
         database == self.database || database == 0 || shares()
@@ -255,7 +255,7 @@ mod tests {
         horizons.lower(1, tick(100));
         // Also those of databases that come later.
         assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [tick(100); 3]);
-        assert_eq!((one.generation(), one.highest(), horizons.highest_floor()), (1, Tick::MIN, tick(100)));
+        assert_eq!((one.era(), one.highest(), horizons.highest_floor()), (1, Tick::MIN, tick(100)));
         // Who waits for the floor announces once more, and holds it.
         assert_eq!(announce(105), tick(105));
         let open = || announcement.of(|| 7);

@@ -4,14 +4,14 @@
 //! horizon this does not happen any more: no ID is taken there, and each transaction that has taken one there has
 //! ended.
 //!
-//! Transactions of one database are visible to its readers only, so each database has a [horizon](databases::Horizons::join) of its
-//! own.
+//! Transactions of one database are visible to its readers only, so each database has a
+//! [horizon](databases::Horizons::join) of its own.
 //!
 //! # Protocol
 //!
 //! All transactions and readers of a database share a *floor*, which only rises. Each transaction has an
-//! [`Announcement`] of the tick of its first ID. It holds the transaction's number, too, so it ends with the transaction: when
-//! readers see its commit, and know all that they need to find its rows.
+//! [`Announcement`] of the tick of its first ID. It holds the transaction's number, too, so it ends with the
+//! transaction: when readers see its commit, and know all that they need to find its rows.
 //!
 //! A transaction that will take its first ID [announces](Horizon::announce) it:
 //!
@@ -25,8 +25,8 @@
 //!
 //! A reader [advances](Horizon::advance) the horizon:
 //!
-//! 1. It raises the floor to what the clock reads, less a margin; or to the least announcement of all open transactions,
-//!    if that is earlier.
+//! 1. It raises the floor to what the clock reads, less a margin; or to the least announcement of all open
+//!    transactions, if that is earlier.
 //! 2. It passes a fence.
 //! 3. It loads the announcements of all open transactions of the database. The horizon is the least of them and of the
 //!    floor.
@@ -40,15 +40,15 @@
 //! The margin is not for correctness: while the clock steps back by less than the margin, no transaction has to wait
 //! for it.
 //!
-//! # Generations
+//! # Eras
 //!
-//! A clock that was fast leaves floors in the future. [Lowering](databases::Horizons::lower) them all voids what readers were told, and
-//! begins the next *generation*. Its number stands above the tick in the words of the floor and of the highest horizon. So
-//! each word still only grows, and a reader of an earlier generation changes neither of them.
+//! A clock that was fast leaves floors in the future. [Lowering](databases::Horizons::lower) them all voids what
+//! readers were told, and begins the next *era*. Its number stands above the tick in the words of the floor and of the
+//! highest horizon. So each word still only grows, and a reader of an earlier era changes neither of them.
 //!
-//! A reader loads the [generation](Horizon::generation) before it reads the clock, and once more in the end: if it has changed,
-//! the reader begins again. A transaction need not know of generations: what it has announced holds in each, and if it waits
-//! for a floor that is lowered, it announces once more.
+//! A reader loads the [era](Horizon::era) before it reads the clock, and once more in the end: if it has changed, the
+//! reader begins again. A transaction need not know of eras: what it has announced holds in each, and if it
+//! waits for a floor that is lowered, it announces once more.
 
 pub(crate) mod databases;
 pub(crate) mod transaction;
@@ -129,26 +129,27 @@ impl Horizon {
     }
 
     /// How often the floor was lowered since the start.
-    pub fn generation(&self) -> u64 {
+    pub fn era(&self) -> u64 {
         self.floor.load(Acquire) >> Tick::BITS
     }
 
-    /// The highest that readers were told in this generation. Open transactions have no earlier IDs.
+    /// The highest that readers were told in this era. Open transactions have no earlier IDs.
     pub(crate) fn highest(&self) -> Tick {
         let highest = self.highest.load(Acquire);
-        if highest >> Tick::BITS == self.generation() { Tick::from_bits(highest) } else { Tick::MIN }
+        if highest >> Tick::BITS == self.era() { Tick::from_bits(highest) } else { Tick::MIN }
     }
 
-    /// Begins a generation, with the floor at `to`: what readers were told before does not hold any more.
-    pub fn lower(&self, generation: u64, to: Tick) {
-        self.floor.fetch_max(word(generation, to), AcqRel);
+    /// Begins an era, with the floor at `to`: what readers were told before does not hold any more.
+    pub fn lower(&self, era: u64, to: Tick) {
+        self.floor.fetch_max(word(era, to), AcqRel);
     }
 
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
     /// tick from which it may take them: `now`, or later if readers have been told so.
     ///
-    /// `earlier` is the result of the last call for this transaction by this process, or [`Tick::MAX`] if there was none. The
-    /// transaction keeps that permission even if the floor has risen since, because its announcement stops readers there.
+    /// `earlier` is the result of the last call for this transaction by this process, or [`Tick::MAX`] if there was
+    /// none. The transaction keeps that permission even if the floor has risen since, because its announcement stops
+    /// readers there.
     pub fn announce(&self, announcement: &Announcement, transaction: u32, now: Tick, earlier: Tick) -> Tick {
         // The floor counts here, too: a transaction that has to wait for the clock does not hold the horizon back.
         let tick = now.max(self.floor());
@@ -181,11 +182,11 @@ impl Horizon {
     /// prepared. Both are called twice.
     ///
     /// Every ID in an earlier tick is of a transaction that has ended before this returns, and no ID will be taken in
-    /// an earlier tick, in this generation. `generation` was loaded before the clock was read; if [another
-    /// one](Self::generation) has begun meanwhile, what is returned says nothing.
+    /// an earlier tick, in this era. `era` was loaded before the clock was read; if [another
+    /// one](Self::era) has begun meanwhile, what is returned says nothing.
     pub fn advance(
         &self,
-        generation: u64,
+        era: u64,
         to: Tick,
         open: impl Fn() -> Option<Tick>,
         prepared: impl Fn() -> Option<Tick>,
@@ -193,8 +194,8 @@ impl Horizon {
         // In this order: a transaction that is prepared in between is found twice, and not missed.
         let held = || [open(), prepared()].into_iter().flatten().min();
         // After a backward step of the clock, transactions wait for the floor. So it should not be above the horizon.
-        let to = word(generation, held().map_or(to, |tick| tick.min(to)));
-        // That of a later generation stays.
+        let to = word(era, held().map_or(to, |tick| tick.min(to)));
+        // That of a later era stays.
         let floor = self.floor.fetch_max(to, Relaxed).max(to);
         fence(SeqCst);
         let least = held().map_or(floor, |tick| floor.min(word(floor >> Tick::BITS, tick)));
@@ -205,9 +206,9 @@ impl Horizon {
     }
 }
 
-/// A tick in a generation.
-pub(crate) fn word<T: TickType>(generation: u64, tick: T) -> u64 {
-    generation << T::BITS | tick.get()
+/// A tick in an era.
+pub(crate) fn word<T: TickType>(era: u64, tick: T) -> u64 {
+    era << T::BITS | tick.get()
 }
 
 #[cfg(all(test, not(loom)))]
@@ -345,7 +346,8 @@ mod tests {
         }
     }
 
-    /// A reader that was interrupted before one of its four looks. It changes nothing, and knows that it has to begin again.
+    /// A reader that was interrupted before one of its four looks. It changes nothing, and knows that it has to begin
+    /// again.
     #[test]
     fn a_reader_of_an_earlier_generation() {
         for interrupted in 0..4 {
@@ -357,9 +359,9 @@ mod tests {
                 }
                 None
             };
-            let generation = horizon.generation();
-            horizon.advance(generation, tick(1000), look, look);
-            assert_eq!((generation, horizon.generation()), (0, 1));
+            let era = horizon.era();
+            horizon.advance(era, tick(1000), look, look);
+            assert_eq!((era, horizon.era()), (0, 1));
             assert_eq!(horizon.floor(), tick(100), "{interrupted}");
             assert_eq!(horizon.advance(1, tick(120), || None, || None), tick(120));
         }

@@ -61,23 +61,25 @@ impl Transaction {
         self.announced() <= tick || *is_shared && horizon.is_held(announcement, || *number, tick)
     }
 
-    /// Called before it is prepared: the tick from which on it holds the horizon, without its process and over restarts.
-    /// `None` if it has taken no IDs.
+    /// Called before it is prepared: the tick from which on it holds the horizon, without its process and over
+    /// restarts. `None` if it has taken no IDs.
     pub fn prepare(&self, member: &Member<'_>) -> Option<Tick> {
         let Member { horizon, announcement, number, is_shared } = member;
         if *is_shared {
-            // Parallel workers share the announcement, so it may be earlier than the tick of this process, or be theirs only. A
-            // reader that raised the floor during the announcement may have returned a later horizon: the transaction must not
-            // claim to hold an earlier one.
+            // Parallel workers share the announcement, so it may be earlier than the tick of this process, or be theirs
+            // only. A reader that raised the floor during the announcement may have returned a later horizon: the
+            // transaction must not claim to hold an earlier one.
             return announcement.of(|| *number).map(|tick| tick.max(horizon.highest()));
         }
-        // Not what is announced, but what follows from it, because of readers that raised the floor during the announcement.
+        // Not what is announced, but what follows from it, because of readers that raised the floor during the
+        // announcement.
         Some(self.announced()).filter(|tick| *tick != Tick::MAX)
     }
 
-    /// Called when its end and all that it has changed are known to others, or when something else holds the horizon for it: forgets its tick, and
-    /// clears the announcement. `leads` says whether this process has led parallel workers, which may have announced without
-    /// it; false in a worker, which ends before its leader's transaction does.
+    /// Called when its end and all that it has changed are known to others, or when something else holds the horizon
+    /// for it: forgets its tick, and clears the announcement. `leads` says whether this process has led parallel
+    /// workers, which may have announced without it; false in a worker, which ends before its leader's transaction
+    /// does.
     pub fn end<'a>(&self, leads: bool, announcement: impl FnOnce() -> Option<&'a Announcement>) {
         let has_announced = self.announced.replace(Tick::MAX) != Tick::MAX;
         if (has_announced || leads)

@@ -1,4 +1,5 @@
-//! When to look for rows that readers can read by now, without a signal from those who write them; and when to stop waiting.
+//! When to look for rows that readers can read by now, without a signal from those who write them; and when to stop
+//! waiting.
 
 use core::time::Duration;
 
@@ -13,17 +14,26 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(1
 /// The time between two steps if each is dear.
 const DEAR_PAUSE: Duration = Duration::from_secs(1);
 
-/// Someone who waits for rows below a [horizon](crate::horizon::Horizon), in steps. Writers do not know of it: it knows of new IDs by the
-/// generators, and of those that are not settled by what transactions have announced.
+/// Someone who waits for rows below a [horizon](crate::horizon::Horizon), in steps. Writers do not know of it: it knows
+/// of new IDs by the generators, and of those that are not settled by what transactions have announced.
 ///
-/// A step tells whether to look at the table. It only says that rows may be there, and promises nothing; but a row that can be
-/// read is looked for at the next step that is no pause, with these exceptions, which are looked for within five seconds:
+/// A step tells whether to look at the table. It only says that rows may be there, and promises nothing; but a row that
+/// can be read is looked for at the next step that is no pause, with these exceptions, which are looked for within five
+/// seconds:
 ///
 /// * a key that is not from a generator of this server,
 /// * a key that was later than the clock when the clock stepped back,
-/// * a key that is older than rows that were looked for before, since the clock stepped back and forth between two steps.
+/// * a key that is older than rows that were looked for before, since the clock stepped back and forth between two
+///   steps.
 ///
 /// Rows are looked for once: a look begins where the look before it ended, but for one look in five seconds.
+///
+/// Between two steps, if the clock has not stepped back:
+///
+/// * each row with an ID below `passed` could be read when it was looked for, or could not come any more;
+/// * each ID that a generator had handed out when `seen` was loaded is below `passed`, or makes `due` a tick: one from
+///   which on no such ID was looked for;
+/// * a step of rest and a look alternate: `look` is there only after a look.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// How many ticks old a row has to be.
@@ -40,9 +50,11 @@ pub struct Watch {
     is_dear: bool,
     /// How many looks for new IDs were in vain in these five seconds.
     vain: u32,
-    /// The generators at the last step, whether they had new IDs, and a time of the clock before which all new IDs came.
+    /// A hash of the words of all generators at the last step.
     seen: u64,
+    /// It differed from that of the step before.
     is_new: bool,
+    /// What the clock read at a step after the last one that saw new IDs: each of them was taken by then.
     changed: Tick,
     /// The clock at the last step.
     at: Tick,
@@ -50,7 +62,8 @@ pub struct Watch {
     looked: Tick,
     /// Rows below this tick were looked for.
     passed: Tick,
-    /// There is something to look for when rows can be read beyond this tick; at once, at all unread rows, if it is the first.
+    /// There is something to look for when rows can be read beyond this tick; at once, at all unread rows, if it is the
+    /// first.
     due: Option<Tick>,
     /// The latest of the IDs that made it due: if nothing holds them back, all are looked for at once.
     latest: Tick,
@@ -79,7 +92,8 @@ pub struct Reach {
 }
 
 impl Watch {
-    /// One that looks at the first step, for rows that are so many ticks old, and stops at a time by a clock that is never set.
+    /// One that looks at the first step, for rows that are so many ticks old, and stops at a time by a clock that is
+    /// never set.
     pub const fn new(margin: u64, until: Duration) -> Self {
         Self {
             margin,
@@ -105,8 +119,8 @@ impl Watch {
         self.margin
     }
 
-    /// The first part of a step, which begins at a time by a clock that is never set: whether to pause or to stop, without asking for
-    /// anything. A pause is as long as the look before it took, at least.
+    /// The first part of a step, which begins at a time by a clock that is never set: whether to pause or to stop,
+    /// without asking for anything. A pause is as long as the look before it took, at least.
     pub fn rest(&mut self, time: Duration) -> Option<Step> {
         self.time = time;
         if let Some(began) = self.look.take() {
@@ -121,12 +135,14 @@ impl Watch {
 
     /// The second part.
     ///
-    /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read `now`.
+    /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read
+    /// `now`.
     ///
-    /// No row is missed. If its ID was taken after `seen` was loaded, the next step sees it, and its tick is `now` or later. If
-    /// it was taken earlier, its transaction had announced it: either `reach` stops at it, or the transaction has ended, and
-    /// the look sees the row.
+    /// No row is missed. If its ID was taken after `seen` was loaded, the next step sees it, and its tick is `now` or
+    /// later. If it was taken earlier, its transaction had announced it: either `reach` stops at it, or the transaction
+    /// has ended, and the look sees the row.
     pub fn step(&mut self, now: Tick, seen: u64, newest: Tick, reach: impl FnOnce() -> Reach) -> Step {
+        assert!(self.look.is_none(), "a step without a rest after the look before it");
         let is_new = seen != self.seen || self.at == Tick::MIN;
         if is_new || self.is_new {
             // Some of them may have come after the clock was read.
@@ -173,6 +189,7 @@ impl Watch {
             return self.sleep(Duration::from_micros(ticks * Tick::MICROS).clamp(PAUSES[0], PAUSES[1]));
         }
         let from = if is_all { Tick::MIN } else { self.passed };
+        assert!(is_all || from < below, "a look from {from:?} to {below:?}");
         if is_all {
             (self.looked, self.vain) = (self.at, 0);
         } else {
@@ -192,8 +209,8 @@ impl Watch {
         }
     }
 
-    /// The time between two steps: a tenth of the margin, but twice as long after each look in vain, which found other rows than those
-    /// that are waited for, so that there can be many more.
+    /// The time between two steps: a tenth of the margin, but twice as long after each look in vain, which found other
+    /// rows than those that are waited for, so that there can be many more.
     fn interval(&self) -> Duration {
         if self.is_dear {
             return DEAR_PAUSE;

@@ -4,15 +4,18 @@ use core::fmt;
 
 /// The tick of an ID scheme: a count of 4 ms, 1 ms or 1 s since its epoch.
 ///
-/// A [`Slot`](crate::generation::slot::Slot) is generic over it. The ticks of [`Sno`](crate::id::sno::Sno) are [`Tick`](crate::id::tick::Tick)s.
+/// A [`Slot`](crate::generation::slot::Slot) is generic over it. The ticks of [`Sno`](crate::id::sno::Sno) are
+/// [`Tick`](crate::id::tick::Tick)s.
 pub trait TickType: Copy + Ord + fmt::Debug + 'static {
     /// The name of the scheme in the file of its [high-water marks](crate::generation::slot::Marks).
     const NAME: &'static str;
-    /// Width of the field in bits. A [`Slot`](crate::generation::slot::Slot) takes at most 47, since its word holds 17 other bits.
+    /// Width of the field in bits. A [`Slot`](crate::generation::slot::Slot) takes at most 47, since its word holds 17
+    /// other bits.
     const BITS: u32;
     /// Ticks in a second; a divisor of 1,000,000.
     const PER_SECOND: u64;
-    /// Whether an ID has a tick-tock bit, as a sno has: the schemes of the feature `compat` say what happens without one.
+    /// Whether an ID has a tick-tock bit, as a sno has: the schemes of the feature `compat` say what happens without
+    /// one.
     const TWO_SIDES: bool = true;
     /// The first tick.
     const MIN: Self;

@@ -29,23 +29,23 @@ const BACKOFF_MAX_US: u64 = 50_000;
 ///
 /// [`Marks`] explains the marks, [`record`] the file format. The file is read and written as follows:
 ///
-/// * The first generation after a start [resumes](Self::resume): it reads the file, writes what it read once more, since
-///   this may not be on disk yet, and all generators start at these marks.
-/// * A process that enters a tick within a second of its tick-tock side's mark [renews](Self::renew_early) the mark, two
-///   seconds ahead of the clock. So there is at most one such write a second, and the others do not wait for it.
+/// * The first generation after a start [resumes](Self::resume): it reads the file, writes what it read once more,
+///   since this may not be on disk yet, and all generators start at these marks.
+/// * A process that enters a tick within a second of its tick-tock side's mark [renews](Self::renew_early) the mark,
+///   two seconds ahead of the clock. So there is at most one such write a second, and the others do not wait for it.
 /// * A process that may not enter a tick because of the mark [renews](Self::renew) it, or waits for the one that does.
-/// * A reader of the horizon keeps [its mark](Self::secure) there. All floors start at it, and it is the only one that can be
-///   [lowered](Self::lower): that IDs are unique does not depend on it.
+/// * A reader of the horizon keeps [its mark](Self::secure) there. All floors start at it, and it is the only one that
+///   can be [lowered](Self::lower): that IDs are unique does not depend on it.
 ///
 /// A writer holds the file's lock, which the kernel releases when its process ends. A new mark is used only after it is
 /// on disk. The file is overwritten in place, so it needs disk space only when it is created.
 ///
 /// # Copies
 ///
-/// A record also says [where](record::Place) it was written. If that differs after a start, the data directory was promoted, restored or
-/// copied. The original server may still run, and neither server can detect that. So this one draws a number that is not in the record,
-/// writes it there, and goes by it if it was given none. If it was given one, which the original may have, too, a
-/// [notice](Notice::Copied) says so.
+/// A record also says [where](record::Place) it was written. If that differs after a start, the data directory was
+/// promoted, restored or copied. The original server may still run, and neither server can detect that. So this one
+/// draws a number that is not in the record, writes it there, and goes by it if it was given none. If it was given one,
+/// which the original may have, too, a [notice](Notice::Copied) says so.
 #[derive(Clone, Copy, Debug)]
 pub struct MarksFile<'a, T: TickType, const SLOTS: usize, H> {
     /// The server, and its disk.
@@ -109,8 +109,8 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         }
     }
 
-    /// The record that the generators start at: what was found, or one with higher marks, or another number. It has to be
-    /// written then, since what changed them is not known any more after the next start.
+    /// The record that the generators start at: what was found, or one with higher marks, or another number. It has to
+    /// be written then, since what changed them is not known any more after the next start.
     fn raised(&self, found: &Record<T>, place: Place, now: T) -> Result<Record<T>, Error> {
         let system_identifier = self.host.system_identifier();
         let is_new = found.serial == 0;
@@ -198,23 +198,27 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         Next { limits: self.shared.marks.ahead(tick_tock, now), ..self.present() }
     }
 
-    /// Makes sure that the mark of the horizons on disk is not below one that was computed in a generation, if that is not over.
-    /// A lower mark goes to `now`: if it went further, the first ID after a restart would wait.
+    /// Makes sure that the mark of the horizons on disk is not below one that was computed in an era, if that is not
+    /// over. A lower mark goes to `now`: if it went further, the first ID after a restart would wait.
     ///
     /// # Errors
     ///
     /// The mark was not raised.
-    pub fn secure(&self, generation: u64, horizon: T, now: T) -> Result<(), Error> {
-        let is_below = || self.shared.told.load(Relaxed) < word(generation, horizon);
-        self.write_while(is_below, || Next { told: word(generation, now), ..self.present() })?;
+    pub fn secure(&self, era: u64, horizon: T, now: T) -> Result<(), Error> {
+        let is_below = || self.shared.horizon_mark.load(Relaxed) < word(era, horizon);
+        self.write_while(is_below, || Next { horizon_mark: word(era, now), ..self.present() })?;
         assert!(!is_below(), "the mark on disk is below the horizon {horizon:?}");
         Ok(())
     }
 
     /// What is on disk, for who has the lock.
     fn present(&self) -> Next<T> {
-        let Shared { marks, told, .. } = self.shared;
-        Next { limits: marks.limits(), told: told.load(Relaxed), lowerings: self.shared.lowerings() }
+        let Shared { marks, horizon_mark, .. } = self.shared;
+        Next {
+            limits: marks.limits(),
+            horizon_mark: horizon_mark.load(Relaxed),
+            lowerings: self.shared.lowerings(),
+        }
     }
 
     /// Writes what is next, or waits for the process that writes, as long as that is needed.
@@ -262,12 +266,12 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
     fn write(&self, file: &H::File, next: Next<T>) -> Result<(), Error> {
         let (shared, before) = (self.shared, self.present());
         let falls = next.limits.iter().zip(before.limits).any(|(limit, before)| *limit < before);
-        assert!(!falls && next.told >= before.told, "{before:?} would fall to {next:?}");
+        assert!(!falls && next.horizon_mark >= before.horizon_mark, "{before:?} would fall to {next:?}");
         let record = Record {
             serial: shared.serial.load(Relaxed) + 1,
             limits: next.limits,
             current: shared.marks.current(),
-            horizon: T::from_bits(next.told),
+            horizon: T::from_bits(next.horizon_mark),
             lowerings: next.lowerings,
             number: shared.number(),
             system_identifier: self.host.system_identifier(),
@@ -276,7 +280,7 @@ impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS,
         self.write_record(file, &record)?;
         shared.serial.store(record.serial, Relaxed);
         shared.marks.raise(record.limits);
-        shared.note_horizon(next.told, record.lowerings);
+        shared.note_horizon(next.horizon_mark, record.lowerings);
         Ok(())
     }
 
@@ -340,14 +344,14 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
         let file = self.lock()?;
         let now = self.host.now().map_err(Error::OutOfEpoch)?;
         let (shared, mut next) = (self.shared, self.present());
-        let from = shared.horizons.highest_floor().max(Tick::from_bits(next.told));
+        let from = shared.horizons.highest_floor().max(Tick::from_bits(next.horizon_mark));
         if from > now {
             next.lowerings = next.lowerings.and(now, from);
-            let generation = (next.told >> Tick::BITS) + 1;
-            next.told = word(generation, now);
+            let era = (next.horizon_mark >> Tick::BITS) + 1;
+            next.horizon_mark = word(era, now);
             // First on disk: after a crash, nobody would know from where on there are IDs below what readers were told.
             self.write(&file, next)?;
-            shared.horizons.lower(generation, now);
+            shared.horizons.lower(era, now);
             // Last: who loads this number reads no horizon of before.
             shared.lowered.store(next.lowerings.number(), Release);
         }
@@ -370,8 +374,8 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
 #[derive(Clone, Copy, Debug)]
 struct Next<T> {
     limits: [T; 2],
-    /// The mark of the horizons, as a word of its generation.
-    told: u64,
+    /// The mark of the horizons, as a word of its era.
+    horizon_mark: u64,
     lowerings: Lowerings<T>,
 }
 

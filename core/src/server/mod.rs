@@ -9,12 +9,12 @@
 //!
 //! | part | written by | when |
 //! |---|---|---|
-//! | `slots`, `marks`, `serial`, `told`, `lowerings`, `lowered`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
+//! | `slots`, `marks`, `serial`, `horizon_mark`, `lowerings`, `lowered`, `resumed`, `number`, the floor of `horizons` | the first generation after a start | under the marks file's lock, before `ready` is set |
 //! | `slots` | any process, by the protocol of [`Slot`] | when `ready` |
-//! | `marks`, `serial`, `told`, `lowerings`, `lowered` | a process that has written the marks file | under the marks file's lock |
+//! | `marks`, `serial`, `horizon_mark`, `lowerings`, `lowered` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
 //! | `horizons` | any process, by the protocol of [`Horizon`](crate::horizon::Horizon) | when `ready` |
-//! | the places of `horizons`, their generation | a process that takes one for its database, or lowers them | under the marks file's lock |
+//! | the places of `horizons`, their era | a process that takes one for its database, or lowers them | under the marks file's lock |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
@@ -33,7 +33,7 @@
 //! | stamp | what a generator hands out for one ID: tick, side, sequence number | – |
 //! | pool, range | the sequence numbers that a session may take | – |
 //! | mark | the tick up to which a side may generate before the file is written again | `SEQ_LOG_VALS` of sequences |
-//! | generation | the time between two calls that lower the horizons | – |
+//! | era | the time between two calls that lower the horizons | – |
 //! | record | the marks and what they were written for, in one page of the file | like `pg_control` |
 //! | announcement | of one process: the tick from which on its transaction takes IDs, and that transaction's number | `PGPROC.xmin` |
 //! | number of a transaction | what distinguishes the transactions of one process | `lxid` |
@@ -238,7 +238,8 @@ pub enum Notice<T> {
         from: Place,
         /// Where the next one will be.
         here: Place,
-        /// The number that the server has drawn for itself. With one that it was given, it could generate the same IDs as its original.
+        /// The number that the server has drawn for itself. With one that it was given, it could generate the same IDs
+        /// as its original.
         drawn: Option<Prefix>,
     },
     /// A standby from before the first ID of its primary was promoted to this timeline.
@@ -276,9 +277,10 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     resumed: AtomicU64,
     /// The number that the server has drawn.
     number: AtomicU64,
-    /// The mark of the horizons in the file, as a word of their generation.
-    told: AtomicU64,
-    /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, and from which tick.
+    /// The mark of the horizons in the file, as a word of their era.
+    horizon_mark: AtomicU64,
+    /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, and from which
+    /// tick.
     lowerings: [[AtomicU64; 2]; record::KEPT],
     lowered_from: AtomicU64,
     /// The number of the last lowering that all horizons have.
@@ -298,7 +300,7 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             slots: core::array::from_fn(|_| Slot::default()),
             resumed: AtomicU64::new(0),
             number: AtomicU64::new(0),
-            told: AtomicU64::new(0),
+            horizon_mark: AtomicU64::new(0),
             lowerings: core::array::from_fn(|_| [AtomicU64::new(0), AtomicU64::new(0)]),
             lowered_from: AtomicU64::new(0),
             lowered: AtomicU64::new(0),
@@ -329,8 +331,8 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     }
 
     /// Notes what the file says of the horizons.
-    fn note_horizon(&self, told: u64, lowerings: Lowerings<T>) {
-        self.told.store(told, Relaxed);
+    fn note_horizon(&self, horizon_mark: u64, lowerings: Lowerings<T>) {
+        self.horizon_mark.store(horizon_mark, Relaxed);
         self.lowered_from.store(lowerings.from.get(), Relaxed);
         for ([number, to], new) in self.lowerings.iter().zip(lowerings.last) {
             to.store(new.to.get(), Relaxed);
@@ -348,8 +350,8 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
         Lowerings { last, from: tick(&self.lowered_from) }
     }
 
-    /// The number of the last [lowering](crate::server::record::Lowering). A reader loads it before it reads a horizon, and stores it with
-    /// what it has read: so that is of this number, or of a later one.
+    /// The number of the last [lowering](crate::server::record::Lowering). A reader loads it before it reads a horizon,
+    /// and stores it with what it has read: so that is of this number, or of a later one.
     pub fn lowered(&self) -> u64 {
         self.lowered.load(Acquire)
     }

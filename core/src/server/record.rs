@@ -6,10 +6,11 @@
 //!     partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
-//! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark of the
-//! [horizons](crate::horizon::Horizon), `lowered` when they were lowered and to which tick, the last three times, and `from` the tick that they were lowered from.
-//! `number` is what the server has drawn for the case that nobody gives it a number. `wal_timeline` is the timeline of the write-ahead log;
-//! `host` and `boot` are checksums of the machine's name and of what identifies its running system.
+//! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark
+//! of the [horizons](crate::horizon::Horizon), `lowered` when they were lowered and to which tick, the last three
+//! times, and `from` the tick that they were lowered from. `number` is what the server has drawn for the case that
+//! nobody gives it a number. `wal_timeline` is the timeline of the write-ahead log; `host` and `boot` are checksums of
+//! the machine's name and of what identifies its running system.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
@@ -80,7 +81,8 @@ pub struct Lowerings<T = Tick> {
 /// One of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowering<T = Tick> {
-    /// When it was, in ticks; and later than the one before. So it is a number that is not used again, on standbys and copies neither.
+    /// When it was, in ticks; and later than the one before. So it is a number that is not used again, on standbys and
+    /// copies neither.
     pub number: u64,
     /// From this tick on IDs can be below what readers were told before.
     pub to: T,
@@ -90,7 +92,8 @@ impl<T: TickType> Lowerings<T> {
     /// None.
     pub const NONE: Self = Self { last: [Lowering { number: 0, to: T::MIN }; KEPT], from: T::MIN };
 
-    /// The same after one more, at `now`. The oldest one counts as one with that after it: who knows neither goes back as far as for both.
+    /// The same after one more, at `now`. The oldest one counts as one with that after it: who knows neither goes back
+    /// as far as for both.
     pub(super) fn and(self, now: T, from: T) -> Self {
         let [first, second, third] = self.last;
         let second =
@@ -105,7 +108,8 @@ impl<T: TickType> Lowerings<T> {
         self.last[KEPT - 1].number
     }
 
-    /// Where a reader goes on who was told a tick before those with a higher number; `None` if there is none, or it is not concerned.
+    /// Where a reader goes on who was told a tick before those with a higher number; `None` if there is none, or it is
+    /// not concerned.
     pub fn goes_back_from(&self, tick: T, number: u64) -> Option<T> {
         let to =
             self.last.iter().filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;
@@ -137,7 +141,8 @@ pub struct Place {
     pub wal_timeline: u32,
     /// The machine.
     pub machine: Machine,
-    /// The number of the device on which the file is, which the operating system may number differently after the next boot.
+    /// The number of the device on which the file is, which the operating system may number differently after the next
+    /// boot.
     pub device: u64,
     /// The file's inode number, which a copy of the file does not share, though one of the device does.
     pub file: u64,
@@ -146,9 +151,9 @@ pub struct Place {
 impl Place {
     /// Whether both are the same: then the second is the server that wrote the first, and no copy of it.
     ///
-    /// While an operating system runs, no two files have the same device and inode number, whatever name the machine or container has.
-    /// Between two boots, the machine's name has to be the same. So a copy of a whole disk goes unnoticed only on another machine of the
-    /// same name.
+    /// While an operating system runs, no two files have the same device and inode number, whatever name the machine or
+    /// container has. Between two boots, the machine's name has to be the same. So a copy of a whole disk goes
+    /// unnoticed only on another machine of the same name.
     pub fn is_same(&self, other: &Self) -> bool {
         let (here, there) = (self.machine, other.machine);
         let is_same_machine = match here.boot == there.boot {

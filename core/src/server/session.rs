@@ -51,7 +51,8 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOT
         self.slot.claim_from(low, &|| self.marks.host.now(), self.marks.range, &self.marks.shared.marks)
     }
 
-    /// Claims the next stamp, in `low` or later, if that is [one step](Slot::claim_in_tick). It can't fail and can't panic.
+    /// Claims the next stamp, in `low` or later, if that is [one step](Slot::claim_in_tick). It can't fail and can't
+    /// panic.
     #[inline(always)]
     pub fn try_next(&self, low: T) -> Option<Stamp<T>> {
         self.slot.claim_in_tick(low, &|| self.marks.host.now(), self.marks.range)
@@ -96,7 +97,8 @@ impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOT
     /// returns the tick to wait for.
     fn next_from(&self, low: impl Fn() -> T, announce: impl Fn(T) -> T) -> Result<Stamp<T>, Error> {
         let mut clock_wait = ClockWait::default();
-        // A tick whose numbers are used up; since when this call has waited for its end, and for how long when it last tried.
+        // A tick whose numbers are used up; since when this call has waited for its end, and for how long when it last
+        // tried.
         let (mut used_up, mut since, mut waited) = (None, Duration::ZERO, Duration::ZERO);
         loop {
             match self.claim(low()) {
@@ -180,8 +182,8 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         self.next_from(|| transaction.announced(), |now| transaction.announce(member, now))
     }
 
-    /// Advances the horizon of a database to so many ticks before the present one, raises the mark of the horizons on disk to it,
-    /// and returns it. For `open` and `prepared` see [`Horizon::advance`].
+    /// Advances the horizon of a database to so many ticks before the present one, raises the mark of the horizons on
+    /// disk to it, and returns it. For `open` and `prepared` see [`Horizon::advance`].
     ///
     /// # Errors
     ///
@@ -194,12 +196,12 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         prepared: impl Fn() -> Option<Tick>,
     ) -> Result<Tick, Error> {
         loop {
-            let generation = horizon.generation();
+            let era = horizon.era();
             let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
             let to = Tick::new(now.get().saturating_sub(margin)).unwrap_or_default();
-            let reached = horizon.advance(generation, to, &open, &prepared);
-            self.marks.secure(generation, reached, now.max(reached))?;
-            if horizon.generation() == generation {
+            let reached = horizon.advance(era, to, &open, &prepared);
+            self.marks.secure(era, reached, now.max(reached))?;
+            if horizon.era() == era {
                 return Ok(reached);
             }
         }
@@ -228,8 +230,9 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         Ok(self.marks.lowerings()?.goes_back_from(tick, lowered))
     }
 
-    /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have announced, and
-    /// `prepared` that of prepared ones, and whether this was dear to find. It changes nothing that is shared.
+    /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have
+    /// announced, and `prepared` that of prepared ones, and whether this was dear to find. It changes nothing that is
+    /// shared.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Scenes: threads that call generators at the same time, on a clock that reads the ticks of a script. Each is played in all
-//! orders, and what the callers got is held against the rules.
+//! Scenes: threads that call generators at the same time, on a clock that reads the ticks of a script. Each is played
+//! in all orders, and what the callers got is held against the rules.
 
 use std::{
     cell::Cell,

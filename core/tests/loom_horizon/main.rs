@@ -99,8 +99,8 @@ fn the_clock_steps_back_and_then_forward() {
     Scene { script, processes: &[rows], interruptions: Some(4), ..PLAIN }.play();
 }
 
-/// A reader was told of the future, and the clock is corrected while a transaction of before is open. What readers are told then
-/// counts.
+/// A reader was told of the future, and the clock is corrected while a transaction of before is open. What readers are
+/// told then counts.
 #[test]
 fn the_floor_is_lowered() {
     fn rows(process: &Process) {
@@ -179,8 +179,8 @@ fn a_key_of_an_earlier_time() {
     Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
 }
 
-/// What a parallel worker has announced counts for its leader only if no reader was told a later tick, even if the leader learns
-/// of that reader in no other way.
+/// What a parallel worker has announced counts for its leader only if no reader was told a later tick, even if the
+/// leader learns of that reader in no other way.
 #[test]
 fn whether_an_announcement_of_another_process_holds() {
     loom::model(|| {
@@ -214,8 +214,8 @@ fn a_worker_announces_for_its_leader() {
     Scene { processes: &[leader], interruptions: Some(2), ..PLAIN }.play();
 }
 
-/// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of another one was
-/// told before. Of three databases, two have a place, unless one is dropped.
+/// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of
+/// another one was told before. Of three databases, two have a place, unless one is dropped.
 #[test]
 fn databases_take_places() {
     for is_dropped in [false, true] {

@@ -1,5 +1,5 @@
-//! Scenes: transactions and readers of the horizon at the same time, on a clock that reads the ticks of a script. Each is
-//! played in all orders, and what the readers saw is held against what was inserted.
+//! Scenes: transactions and readers of the horizon at the same time, on a clock that reads the ticks of a script. Each
+//! is played in all orders, and what the readers saw is held against what was inserted.
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,7 +20,7 @@ use sno_core::{
 };
 
 struct Found {
-    generation: u64,
+    era: u64,
     horizon: u64,
     visible: u32,
     /// Whether a transaction held the horizon back.
@@ -62,18 +62,18 @@ impl World {
 
     pub(crate) fn read(&self) {
         // Before the clock.
-        let generation = self.horizon.generation();
+        let era = self.horizon.era();
         let to = Tick::new(self.clock() - self.scene.margin).unwrap();
         let each = || self.announcements.iter().zip(&self.transactions).take(self.scene.processes.len());
         let open = || each().filter_map(|(one, transaction)| one.of(|| transaction.load(Acquire))).min();
         let prepared = || Some(self.lock.load(Acquire)).filter(|tick| *tick > 0).and_then(Tick::new);
-        let horizon = self.horizon.advance(generation, to, open, prepared);
-        if self.horizon.generation() != generation {
+        let horizon = self.horizon.advance(era, to, open, prepared);
+        if self.horizon.era() != era {
             return;
         }
         let (horizon, held) = (horizon.get(), horizon < to);
         let visible = self.visible.load(Relaxed);
-        self.found.lock().unwrap().push(Found { generation, horizon, visible, held });
+        self.found.lock().unwrap().push(Found { era, horizon, visible, held });
     }
 
     /// The clock is corrected, and the floor is lowered to it.
@@ -238,9 +238,8 @@ impl Scene {
             seen.executions += 1;
             // All that is known of a prepared transaction after a restart: no reader was told more.
             let lock = Some(world.lock.load(Acquire)).filter(|tick| *tick > 0);
-            let last = world.horizon.generation();
-            for Found { horizon, visible, held, .. } in found.iter().filter(|found| found.generation == last)
-            {
+            let last = world.horizon.era();
+            for Found { horizon, visible, held, .. } in found.iter().filter(|found| found.era == last) {
                 assert!(lock.is_none_or(|lock| *horizon <= lock), "{lock:?} is below {horizon}");
                 seen.held += usize::from(*held);
                 for (row, tick) in drawn.iter() {

@@ -101,7 +101,8 @@ fn horizons_that_stay() {
     assert_eq!((id(&server, &session, 1, 1100), session.shared().lowered()), (Err(9750), 0));
 }
 
-/// Each reader goes back as far as the lowerings that it does not know of. Of those before the last three, it is as far as for the first.
+/// Each reader goes back as far as the lowerings that it does not know of. Of those before the last three, it is as far
+/// as for the first.
 #[test]
 fn horizons_are_lowered_again() {
     let server = fast();
@@ -135,7 +136,8 @@ fn horizons_are_lowered_again() {
     assert_eq!((server.record().lowerings.number(), server.record().lowerings.from), (21_001, tick(30_000)));
 }
 
-/// A reader during whose third look at transactions the horizons are lowered: it was told of the future, and begins again.
+/// A reader during whose third look at transactions the horizons are lowered: it was told of the future, and begins
+/// again.
 #[test]
 fn a_horizon_of_an_earlier_generation_is_not_returned() {
     let server = fast();
@@ -157,7 +159,8 @@ fn a_horizon_of_an_earlier_generation_is_not_returned() {
     assert_eq!(server.record().horizon, tick(1100));
 }
 
-/// After a reader has read the fast clock, that is corrected, and the horizons are lowered. What it has read does not count.
+/// After a reader has read the fast clock, that is corrected, and the horizons are lowered. What it has read does not
+/// count.
 #[test]
 fn a_reading_of_an_earlier_generation_raises_nothing() {
     let mut server = fast();

@@ -142,7 +142,8 @@ fn a_clock_that_stands_still() {
     assert!((2_000_001..2_010_000).contains(&server.waited.load(Relaxed)));
 }
 
-/// What differs at a start decides whether the server is the one that wrote the record: its number stays, or is another one.
+/// What differs at a start decides whether the server is the one that wrote the record: its number stays, or is another
+/// one.
 #[test]
 fn a_copy_draws_another_number() {
     let machine = |host, boot| Machine { host, boot: NonZeroU32::new(boot) };

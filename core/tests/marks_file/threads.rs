@@ -43,8 +43,8 @@ fn processes_start_at_the_same_time() {
     }
 }
 
-/// A process that waits, beside one whose row has a key of the same time: in whatever order their loads and stores are seen, it
-/// has looked by the first step after the writer's end.
+/// A process that waits, beside one whose row has a key of the same time: in whatever order their loads and stores are
+/// seen, it has looked by the first step after the writer's end.
 #[test]
 fn a_wait_beside_a_writer() {
     let wait = || {

@@ -49,8 +49,8 @@ impl Inode {
         })
     }
 
-    /// Brings to the platter what the system knows to be different. `part` says how many bytes of a sector arrive. It is
-    /// told whether a page holds a record: only then a sector may tear, since the first record fits into one.
+    /// Brings to the platter what the system knows to be different. `part` says how many bytes of a sector arrive. It
+    /// is told whether a page holds a record: only then a sector may tear, since the first record fits into one.
     fn flush(&self, part: &dyn Fn(bool) -> usize) {
         let (cache, mut platter) = (self.cache.borrow(), self.platter.borrow_mut());
         for sector in self.dirty.take() {

@@ -9,8 +9,8 @@
 //!
 //! Processes are coroutines in one thread. At each access to an atomic, each call of the disk and each reading of a
 //! clock, the seed decides whether another one runs. It also decides which faults there are in its run at all, so that
-//! pairs of rare ones get whole runs. Whether what happens is right is judged from outside: by the IDs, the horizons and
-//! what is on the disk.
+//! pairs of rare ones get whole runs. Whether what happens is right is judged from outside: by the IDs, the horizons
+//! and what is on the disk.
 //!
 //! Seeds of former failures are not kept: each change of the core or of the simulator turns a seed into another life.
 //! What such a life had met is in `EVENTS` instead.

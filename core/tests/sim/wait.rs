@@ -1,5 +1,5 @@
-//! A process that waits for rows, and what must hold for it: whatever can be read is looked for soon, and once; and the wait ends in
-//! time.
+//! A process that waits for rows, and what must hold for it: whatever can be read is looked for soon, and once; and the
+//! wait ends in time.
 
 use std::{
     cell::Cell,
@@ -29,7 +29,8 @@ struct Readable {
 #[derive(Default)]
 struct Audit {
     readable: HashMap<(u16, u64), Readable>,
-    /// Rows that were looked for; and those that are not to be looked for again until the next look at all, with their ticks.
+    /// Rows that were looked for; and those that are not to be looked for again until the next look at all, with their
+    /// ticks.
     found: HashSet<(u16, u64)>,
     looked: HashMap<(u16, u64), u64>,
     /// Rows that were later than the clock.

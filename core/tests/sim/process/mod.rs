@@ -417,8 +417,8 @@ impl<'a> Process<'a> {
         prepared.filter_map(|(_, tick)| tick).chain(preparing).min()
     }
 
-    /// Lowers what readers were told of the future, and sets the positions of all feeds back. IDs can be below both from some
-    /// moment of the call on.
+    /// Lowers what readers were told of the future, and sets the positions of all feeds back. IDs can be below both
+    /// from some moment of the call on.
     fn lower(&self, session: &Generator<'a>) {
         let (world, machine) = (self.world, self.machine);
         machine.lowerings.set(machine.lowerings.get() + 1);
@@ -426,8 +426,8 @@ impl<'a> Process<'a> {
         let told = machine.told.each_ref().map(|told| told.replace(0));
         let position = machine.position.replace(0);
         machine.returned.iter().for_each(|returned| returned.set(0));
-        let generation = || session.shared().horizons.find(1).generation();
-        let before = generation();
+        let era = || session.shared().horizons.find(1).era();
+        let before = era();
         let number = session.shared().lowered();
         let result = self.statement(|| {
             session.lower_horizons()?;
@@ -436,7 +436,7 @@ impl<'a> Process<'a> {
         machine.lowerings.set(machine.lowerings.get() + 1);
         machine.lowering.set(machine.lowering.get() - 1);
         world.say(machine, || format!("p{} lowers: {result:?}", self.place));
-        if generation() > before {
+        if era() > before {
             world.count("horizons that were lowered");
         }
         // If it was cancelled, too, others do not know what the next start finds.
@@ -466,7 +466,7 @@ impl<'a> Process<'a> {
         world.say(machine, || format!("p{} horizon {}", self.place, horizon.get()));
         world.count("horizons");
         if machine.lowering.get() > 0 {
-            // It can be of an earlier generation.
+            // It can be of an earlier era.
             return Some((horizon, margin));
         }
         if lowerings != machine.lowerings.get() {
