@@ -1,11 +1,12 @@
-//! The library of the extension `sno_compat` for PostgreSQL: four other ID schemes, with conversions to `sno`. The SQL that declares
-//! its functions is in `compat/sno_compat.sql`.
+//! The library of the extension `sno_compat` for PostgreSQL: four other ID schemes, with conversions to `sno`. The SQL
+//! that declares its functions is in `compat/sno_compat.sql`.
 //!
-//! A scheme is a type, or none, with its functions (`uniqueid/mod.rs`), and a generator (`uniqueid/generate.rs`): an implementation of
-//! [`Scheme`](generator::scheme::Scheme), which says how the scheme counts time and what its file of marks is called; its
-//! [`Memory`](generator::shared::Memory) of so many generators; and a session, which makes IDs of what the generator hands out. The IDs
-//! themselves are in `sno_core::compat`. The generator is that of `sno`, but for what only `sno` has: the other side of a tick when
-//! the clock steps back (`TWO_SIDES` in `core/src/id/tick_type.rs`), and horizons.
+//! A scheme is a type, or none, with its functions (`uniqueid/mod.rs`), and a generator (`uniqueid/generate.rs`): an
+//! implementation of [`Scheme`](generator::scheme::Scheme), which says how the scheme counts time and what its file of
+//! marks is called; its [`Memory`](generator::shared::Memory) of so many generators; and a session, which makes IDs of
+//! what the generator hands out. The IDs themselves are in `sno_core::compat`. The generator is that of `sno`, but for
+//! what only `sno` has: the other side of a tick when the clock steps back (`TWO_SIDES` in `core/src/id/tick_type.rs`),
+//! and horizons.
 
 #![deny(ffi_unwind_calls)]
 
@@ -32,8 +33,8 @@ pgrx::pg_module_magic!(name = c"sno_compat", version);
 static MEMORY: [&dyn generator::shared::Reserve; 3] =
     [&snowflake_si::generate::MEMORY, &uid60::generate::MEMORY, &uniqueid::generate::MEMORY];
 
-/// Runs when a process loads the library: in the postmaster if it is preloaded, else in a backend, where types, operators
-/// and pure functions work. Generators and settings are for a preloaded library.
+/// Runs when a process loads the library: in the postmaster if it is preloaded, else in a backend, where types,
+/// operators and pure functions work. Generators and settings are for a preloaded library.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn _PG_init() {
     // SAFETY: PostgreSQL calls it, and there is nothing to drop.

@@ -1,5 +1,6 @@
-//! What the libraries of the extensions `sno` and `sno_compat` have in common. Each is linked with a copy of its own, so that each has
-//! its own memory, marks and settings, whether the server preloads one or both. A module imports only from those before it here:
+//! What the libraries of the extensions `sno` and `sno_compat` have in common. Each is linked with a copy of its own,
+//! so that each has its own memory, marks and settings, whether the server preloads one or both. A module imports only
+//! from those before it here:
 
 #![deny(ffi_unwind_calls)]
 #![allow(

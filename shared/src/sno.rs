@@ -1,5 +1,5 @@
-//! Values of the type `sno`, which the functions of both extensions take and return. Its functions themselves are in the
-//! library `sno`.
+//! Values of the type `sno`, which the functions of both extensions take and return. Its functions themselves are in
+//! the library `sno`.
 //!
 //! The accepted texts:
 //!
@@ -8,8 +8,8 @@
 //!        | "\\x" 20 of "0123456789abcdefABCDEF"
 //! ```
 //!
-//! The second is what drivers send when a program binds the ten raw bytes. Output is always the first. A binary message is
-//! the ten bytes; the first text is accepted, too.
+//! The second is what drivers send when a program binds the ten raw bytes. Output is always the first. A binary message
+//! is the ten bytes; the first text is accepted, too.
 
 use sno_core::{Abbreviation, FixedLength as _, ParseError, Sno, Tick};
 
@@ -32,13 +32,11 @@ impl Fixed for Sno {
         }
     }
 
-    /// Also the text, whose length no binary form has: loaders that know an ID as a text send it in binary messages, too.
+    /// Also the text, whose length no binary form has: loaders that know an ID as a text send it in binary messages,
+    /// too.
     #[inline(always)]
     fn receive(message: &[u8]) -> Result<Self, Option<ParseError>> {
-        if message.len() == 16 {
-            return Self::parse_bytes(message).map_err(Some);
-        }
-        Self::of_bytes(message)
+        if message.len() == 16 { receive_text(message) } else { Self::of_bytes(message) }
     }
 
     fn invalid(text: &[u8], error: ParseError) -> Error {
@@ -67,6 +65,12 @@ impl Fixed for Sno {
 #[cold]
 fn parse_digits(text: &[u8], error: ParseError) -> Result<Sno, ParseError> {
     text.strip_prefix(b"\\x").and_then(Sno::parse_hex).ok_or(error)
+}
+
+/// Parses a text in a binary message: out of the way of the ten bytes, which would save its registers.
+#[inline(never)]
+fn receive_text(text: &[u8]) -> Result<Sno, Option<ParseError>> {
+    Sno::parse_bytes(text).map_err(Some)
 }
 
 /// Whether a text is like a date, with a time of day or without, or one of PostgreSQL's special times: so much so that

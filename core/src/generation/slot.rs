@@ -15,8 +15,8 @@
 //! clean up.
 //!
 //! A [claim](Slot::claim) loads `W` before all else, then `departed` of the *other* side, and reads the clock. A caller
-//! that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like a backward
-//! step. Then, with one compare-and-swap of `W`:
+//! that is interrupted in between compares an old `W` with a new reading of the clock, which never looks like a
+//! backward step. Then, with one compare-and-swap of `W`:
 //!
 //! | the clock reads | the claim |
 //! |---|---|
@@ -248,8 +248,8 @@ impl<T> fmt::Display for ClaimError<T> {
 impl<T: fmt::Debug> core::error::Error for ClaimError<T> {}
 
 impl<T: TickType> Slot<T> {
-    /// Takes the next stamp if the clock reads the tick of the last one, `low` or later, and it has a number left. This is
-    /// what a claim most often does, without all that happens once a tick.
+    /// Takes the next stamp if the clock reads the tick of the last one, `low` or later, and it has a number left. This
+    /// is what a claim most often does, without all that happens once a tick.
     #[inline(always)]
     pub fn claim_in_tick(&self, low: T, clock: &impl Clock<T>, range: SequenceRange) -> Option<Stamp<T>> {
         let word = self.word();

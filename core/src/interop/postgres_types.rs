@@ -16,7 +16,8 @@ enum Form {
 }
 
 impl Form {
-    /// By name, since the OID of an extension's type differs from database to database. A domain is sent as what is below it.
+    /// By name, since the OID of an extension's type differs from database to database. A domain is sent as what is
+    /// below it.
     fn of(ty: &Type) -> Option<Self> {
         match *ty {
             Type::BYTEA => Some(Self::Bytes),

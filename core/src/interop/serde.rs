@@ -27,7 +27,8 @@ impl<'de> Deserialize<'de> for Sno {
     }
 }
 
-/// Either in any format: behind `#[serde(flatten)]` and in enums without an outer tag, binary formats look human-readable.
+/// Either in any format: behind `#[serde(flatten)]` and in enums without an outer tag, binary formats look
+/// human-readable.
 struct TextOrBytes;
 
 impl de::Visitor<'_> for TextOrBytes {

@@ -3,7 +3,8 @@
 //! # Safety
 //!
 //! PostgreSQL calls the unsafe functions, as the functions that `type_functions!` declares, with the arguments of their
-//! SQL declarations in `sql/sno/type.sql`. So the arguments are of these types, and no frame above has anything to drop.
+//! SQL declarations in `sql/sno/type.sql`. So the arguments are of these types, and no frame above has anything to
+//! drop.
 
 #![allow(unsafe_op_in_unsafe_fn, reason = "their bodies follow the rule above")]
 
@@ -48,10 +49,10 @@ pub trait Fixed: FixedLength + Argument + Returned {
     }
 }
 
-/// Declares the functions that every type of fixed length has, for whoever looks for one by its name: `sno_in`, `sno_out`,
-/// `sno_recv`, `sno_send`, `sno_eq`, `sno_ne`, `sno_lt`, `sno_le`, `sno_gt`, `sno_ge`, `sno_cmp`, `sno_larger`, `sno_smaller`,
-/// `sno_sortsupport`, `sno_hash`, `sno_hash_extended`, `sno_to_bytea`, `sno_from_bytea`; and those of `uid60`, `uniqueid` and
-/// `gid`, which begin with their names.
+/// Declares the functions that every type of fixed length has, for whoever looks for one by its name: `sno_in`,
+/// `sno_out`, `sno_recv`, `sno_send`, `sno_eq`, `sno_ne`, `sno_lt`, `sno_le`, `sno_gt`, `sno_ge`, `sno_cmp`,
+/// `sno_larger`, `sno_smaller`, `sno_sortsupport`, `sno_hash`, `sno_hash_extended`, `sno_to_bytea`, `sno_from_bytea`;
+/// and those of `uid60`, `uniqueid` and `gid`, which begin with their names.
 ///
 /// ```text
 /// type_functions!(Uid60, "uid60", sort::unsigned);

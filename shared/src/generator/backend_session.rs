@@ -38,7 +38,8 @@ pub fn start<S: Scheme, const SLOTS: usize, P>(
     Session::start(marks, number).map_err(errors::generation::<S>)
 }
 
-/// The marks, at which the generators have resumed, of a server with these partitions, or those of the number that it has drawn.
+/// The marks, at which the generators have resumed, of a server with these partitions, or those of the number that it
+/// has drawn.
 ///
 /// # Errors
 ///

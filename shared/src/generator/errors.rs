@@ -79,7 +79,8 @@ pub fn generation<S: Scheme>(error: server::Error) -> Error {
     }
 }
 
-/// What to do about a clock that went back: whether it was fast when readers were told a horizon, or when IDs were generated.
+/// What to do about a clock that went back: whether it was fast when readers were told a horizon, or when IDs were
+/// generated.
 fn went_back_hint<S: Scheme>(is_told: bool) -> String {
     let (clock, view) = (S::CLOCK, S::VIEW);
     if is_told {
@@ -166,8 +167,8 @@ fn promoted<S: Scheme>() -> String {
     format!("server was promoted or restored after its last {} was generated", S::NAME)
 }
 
-/// The hint for a copy of a server, which may generate the same IDs as its original. A server cannot tell that from a former primary
-/// with a number of its own that is primary again, where nothing has to be done.
+/// The hint for a copy of a server, which may generate the same IDs as its original. A server cannot tell that from a
+/// former primary with a number of its own that is primary again, where nothing has to be done.
 fn duplicate_ids_hint<S: Scheme>() -> String {
     format!(
         "If another server still generates with this \"{}\", give one of the two another now: both generate the same IDs.",

@@ -1,7 +1,7 @@
 //! The generators' shared memory: where it is allocated.
 //!
-//! The contents are [`sno_core::server::Shared`], all fields of which are atomic. It is part of the main segment, which the
-//! postmaster creates at a start and again after a crash, and which all processes have at the same address.
+//! The contents are [`sno_core::server::Shared`], all fields of which are atomic. It is part of the main segment, which
+//! the postmaster creates at a start and again after a crash, and which all processes have at the same address.
 
 use std::{
     ffi::CStr,
