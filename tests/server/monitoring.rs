@@ -277,7 +277,13 @@ fn each_alert_fires_on_a_server_in_its_state() {
         fired
     };
     // A feed that nobody reads, and whose next row fails; one that is read, but held back; partitions that end.
-    one.run("INSERT INTO events DEFAULT VALUES; SELECT sno_fail_feed('export', max(id), 'x') FROM events");
+    let fails = |server: &Server| {
+        server.run("INSERT INTO events DEFAULT VALUES");
+        let peek = "SELECT count(*) > 0 FROM sno_peek_feed('export', NULL::events)";
+        wait_until("the row can be read", || server.connect().one::<bool>(peek));
+        server.run("SELECT sno_fail_feed('export', max(id), 'x') FROM events");
+    };
+    fails(&one);
     one.set_clock("+90");
     one.run("INSERT INTO events DEFAULT VALUES");
     assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate", "SnoFeedFails"]);
@@ -290,7 +296,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
     one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
     assert_eq!(then(), Vec::<String>::new());
     // One whose consumer fails at a row.
-    one.run("INSERT INTO events DEFAULT VALUES; SELECT sno_fail_feed('export', max(id)) FROM events");
+    fails(&one);
     one.set_clock("+250");
     assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate", "SnoFeedFails"]);
     one.set_clock("+129600");

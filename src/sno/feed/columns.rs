@@ -33,8 +33,11 @@ unsafe fn is_column(fcinfo: FunctionCallInfo) -> Datum {
 fn sno_origin(view: i32, number: i32) -> Row<2> {
     // SAFETY: PostgreSQL's description of the view, which is used while it is open.
     let (relation, number) = unsafe {
-        let view = pg_sys::relation_open(Oid::from(view as u32), pg_sys::AccessShareLock as i32);
-        // Any role may call it, with anything; other relations have no query.
+        let view = pg_sys::try_relation_open(Oid::from(view as u32), pg_sys::AccessShareLock as i32);
+        if view.is_null() {
+            return [None::<Datum>.into(), None::<Datum>.into()];
+        }
+        // Any role may call it, with anything: other relations have no query, and nobody's is locked any longer than this takes.
         let is_view = (*(*view).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW;
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let column = place
@@ -44,7 +47,7 @@ fn sno_origin(view: i32, number: i32) -> Row<2> {
             let column = &*column.cast::<TargetEntry>();
             (column.resorigtbl, column.resorigcol)
         });
-        pg_sys::relation_close(view, pg_sys::NoLock as i32);
+        pg_sys::relation_close(view, pg_sys::AccessShareLock as i32);
         origin
     };
     let is_there = relation != Oid::INVALID && number > 0;

@@ -102,10 +102,20 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
         let pause = pause.map(|pause| Interval::from_datum(pause).micros());
         guard(|| check(first, last, pause));
+        // Where it goes back, its rows come again, and fail again if they do.
+        let goes_back = guard(|| feed.goes_back()).is_some();
+        let is_shown = goes_back
+            || match feed.peeked() {
+                Some(peeked) => Some(last) <= peeked.shown,
+                None => feed.has_all_up_to(last),
+            };
+        if !is_shown {
+            guard(|| -> Result<(), Error> { Err(feed.not_shown(last)) });
+        }
         let [name, owner] = feed.names();
         let ids = [id, upto.unwrap_or(id)].map(|id| (feed.id_type, Some(id)));
         let mut attempts = 0;
-        if as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
+        if !goes_back && as_owner(CAREFUL, [name, owner, ids[0], ids[1]], true).count > 0 {
             // It is locked now.
             let known = Failure::find(Feed::find(name.1, Some(feed.source), true), true);
             let same = known.filter(|known| known.id == first);

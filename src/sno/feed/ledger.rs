@@ -306,8 +306,9 @@ impl Feed {
         feed
     }
 
-    /// The same, by a call that reads rows of its source, whichever that is: a superuser calls no functions of anybody who has taken a name.
-    /// Also a table can have some, which the planner calls: in the expressions of its indexes.
+    /// The same, by a call that reads rows of its source, whichever that is: who may use the feeds of all roles, as a superuser or as the
+    /// owner of the extension, calls no functions of one that has taken a name. Also a table can have some, which the planner calls: in the
+    /// expressions of its indexes.
     ///
     /// # Safety
     /// As for [`Feed::find`].
@@ -317,9 +318,11 @@ impl Feed {
         unsafe {
             let feed = Self::find(name, source, true);
             let owner = owner_of(feed.source);
+            let is_one_of = |other| raw::is_member_of_role_nosuper(raw::GetUserId(), other);
             if source.is_none()
                 && owner != Oid::INVALID
-                && !is_member(raw::GetUserId(), feed.owner)
+                && !is_one_of(raw::get_role_oid(feed.owner.cast_mut_ptr(), true))
+                && !is_one_of(owner)
                 && !raw::superuser_arg(owner)
             {
                 guard(|| -> Result<(), Error> { Err(no_source_named(feed)) });
@@ -508,7 +511,7 @@ pub(super) fn several(name: Datum, a: Datum, b: Datum) -> Error {
 
 fn no_source_named(feed: Feed) -> Error {
     let (name, owner) = (shown(feed.name), role(feed.owner));
-    let message = format!("superuser must name the source of feed \"{name}\" of role \"{owner}\"");
+    let message = format!("source of feed \"{name}\" of role \"{owner}\" must be named");
     Error::new(SqlState::ERRCODE_INSUFFICIENT_PRIVILEGE, message)
         .detail("Reading it can call functions of its owner.")
         .hint("Use the argument source, or SET ROLE.")

@@ -38,10 +38,11 @@ mod whose;
 
 mod ledger;
 
-mod failures;
 mod manage;
 mod open;
 mod rows;
+
+mod failures;
 
 mod reads;
 mod statement;

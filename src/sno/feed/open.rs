@@ -20,7 +20,7 @@ use crate::{
             query::query,
             whose::{Whose, whose_horizon},
         },
-        horizon::reader::{self, goes_on_after},
+        horizon::reader::{self, first_id, goes_on_after},
     },
 };
 
@@ -137,6 +137,19 @@ impl Feed {
             });
             raw::AcceptInvalidationMessages();
             horizon
+        }
+    }
+
+    /// Whether no row comes up to an ID any more. That of rows of other servers only who peeks at them knows.
+    ///
+    /// # Safety
+    /// As for the functions of [`raw`].
+    pub(super) unsafe fn has_all_up_to(self, id: Sno) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let whose = self.whose_horizon();
+            whose == Whose::Given
+                || matches!(self.horizon(whose, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
         }
     }
 
@@ -272,6 +285,14 @@ impl Feed {
         Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message)
             .detail("Rows can still come before this ID: it is not before the horizon.")
             .hint("Use the ID of the last row that is done.")
+    }
+
+    /// Of a failure of rows that nobody can have got.
+    pub(super) fn not_shown(self, upto: Sno) -> Error {
+        let message = format!("rows of feed \"{}\" up to \"{upto}\" cannot have failed", shown(self.name));
+        Error::new(SqlState::ERRCODE_INVALID_PARAMETER_VALUE, message)
+            .detail("Rows can still come before this ID: no peek has returned them.")
+            .hint("Use the IDs of the first and the last row that the work was for.")
     }
 
     /// Of a wait for rows of other servers.

@@ -167,7 +167,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 Some(peeked) if Some(upto) > peeked.shown => {
                     guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });
                 }
-                None if !is_below_horizon(feed, upto) => {
+                None if !feed.has_all_up_to(upto) => {
                     guard(|| -> Result<(), Error> { Err(feed.beyond_horizon(upto)) });
                 }
                 _ => {}
@@ -182,16 +182,6 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
         };
         spi::finish();
         is_new.into()
-    }
-}
-
-/// Whether no row of a feed comes before an ID any more. That of rows of other servers only who peeks at them knows.
-unsafe fn is_below_horizon(feed: Feed, id: Sno) -> bool {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let whose = feed.whose_horizon();
-        whose == Whose::Given
-            || matches!(feed.horizon(whose, None), Horizon::UpTo(horizon) if id < first_id(horizon.tick()))
     }
 }
 

@@ -18,7 +18,8 @@ const NEW_PART: &str = "CREATE TABLE b (LIKE parts INCLUDING ALL); INSERT INTO b
     ALTER TABLE parts ATTACH PARTITION b FOR VALUES IN ('b')";
 
 /// Prepared, since to analyze a statement takes locks.
-const PREPARE: &str = "CREATE TABLE IF NOT EXISTS none (); PREPARE parts AS WITH w AS (INSERT INTO none SELECT WHERE false) SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('parts', NULL::shown)";
+const PREPARE: &str = "CREATE TABLE IF NOT EXISTS copy (n integer); PREPARE parts AS WITH f AS (SELECT * FROM sno_feed('parts', NULL::shown)), w AS (INSERT INTO copy SELECT n FROM f)
+    SELECT coalesce(string_agg(n::text, ' '), '') FROM f";
 
 fn execute(client: &mut Client) -> String {
     next_tick();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, assert_soon, code, text};
+use sno_tests::{Mode, Server, Sql as _, assert_soon, code, error, text};
 
 use super::{INSERT, SETUP, next_tick, server};
 
@@ -162,6 +162,38 @@ fn pauses() {
     assert_eq!(peek(&mut client), "2");
 }
 
+/// What no peek can have returned has not failed: from then on, all rows up to there would come one by one.
+#[test]
+fn rows_that_nobody_has() {
+    let server = server();
+    let mut client = server.connect();
+    let refused = |client: &mut Client, sql: &str| {
+        let refused = error(client, sql);
+        assert_eq!(refused.code().code(), "22023", "{sql}: {refused}");
+        assert!(refused.message().contains("cannot have failed") && refused.hint().is_some(), "{refused}");
+        let _ = client.batch_execute("ROLLBACK");
+    };
+    client.run(&format!("{INSERT} (1), (2), (3)"));
+    next_tick();
+    let mut open = server.connect();
+    open.run(&format!("BEGIN; {INSERT} (4)"));
+    for call in [
+        "SELECT sno_fail_feed('feed', 'xxxxxxxxxxxxxxxx', 'error')",
+        "SELECT sno_fail_feed('feed', min(id), 'error', upto => 'xxxxxxxxxxxxxxxx') FROM items",
+        "SELECT sno_fail_feed('feed', sno_new(), 'error')",
+        "BEGIN; SELECT FROM sno_peek_feed('feed', NULL::items, 2); SELECT sno_fail_feed('feed', max(id)) FROM items",
+    ] {
+        refused(&mut client, call);
+    }
+    open.run("COMMIT");
+    next_tick();
+    assert_eq!((peek(&mut client), shown(&mut client)), ("1 2 3 4".into(), "t".into()));
+    client.run("BEGIN; SELECT FROM sno_peek_feed('feed', NULL::items, 2); SAVEPOINT work");
+    assert_eq!(fail(&mut client, 1, 2, "'0'"), "0");
+    client.run("COMMIT");
+    assert_eq!(peek(&mut client), "1");
+}
+
 /// Who may not use the feed sees that it fails, and not what the error says.
 #[test]
 fn errors_are_for_who_may_use_the_feed() {
@@ -173,6 +205,7 @@ fn errors_are_for_who_may_use_the_feed() {
          GRANT SELECT ON items TO PUBLIC; SELECT sno_drop_feed('feed'); {INSERT} (1)"
     ));
     server.connect_as("alice").run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+    next_tick();
     client.run("SELECT sno_fail_feed('feed', id, repeat('secret', 1000)) FROM items");
     for (role, expected) in [("alice", "1000"), ("carol", "1000"), ("postgres", "1000"), ("bob", "")] {
         let read = "SELECT concat(length(last_error)) FROM sno_feeds() WHERE failing IS NOT NULL";

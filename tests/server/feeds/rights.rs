@@ -237,12 +237,50 @@ fn names_alone() {
     let refused = error(&mut client, "CALL sno_wait_feed('trap', '0')");
     assert_eq!(
         (refused.code().code(), refused.message()),
-        ("42501", "superuser must name the source of feed \"trap\" of role \"member\"")
+        ("42501", "source of feed \"trap\" of role \"member\" must be named")
     );
     assert_eq!(
         error(&mut client, "CALL sno_wait_feed('trap', '0', source => 's.trap')").message(),
         "as postgres"
     );
+}
+
+/// The owner of the extension may use all feeds, too, and calls nobody's functions by a name alone; members of one's role, and what one owns
+/// oneself, are trusted.
+#[test]
+fn names_that_the_owner_of_the_extension_uses() {
+    let server = Server::builder().extension(false).start();
+    server.run("CREATE ROLE owner1 LOGIN; CREATE ROLE team; CREATE ROLE member LOGIN IN ROLE team; CREATE ROLE mallory LOGIN IN ROLE team");
+    server.run("CREATE DATABASE own OWNER owner1");
+    let session = |user: &str| server.config().user(user).dbname("own").connect(NoTls).unwrap();
+    let mut owner = session("owner1");
+    owner.run(
+        "CREATE EXTENSION sno; CREATE SCHEMA s; GRANT ALL ON SCHEMA s TO mallory, team;
+         CREATE TABLE s.seen (n integer); GRANT ALL ON s.seen TO PUBLIC",
+    );
+    let create = "CREATE TABLE s.NAME (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO s.NAME DEFAULT VALUES;
+        CREATE FUNCTION s.of_NAME() RETURNS boolean LANGUAGE plpgsql AS $$BEGIN RAISE 'as %', current_user; END$$;
+        CREATE VIEW s.v_NAME AS SELECT * FROM s.NAME WHERE s.of_NAME(); GRANT SELECT ON s.v_NAME TO PUBLIC;
+        SELECT sno_create_feed('NAME', 's.v_NAME', margin => '0')";
+    session("mallory").run(&create.replace("NAME", "trap"));
+    session("mallory").run(&format!("SET ROLE team; {}", create.replace("NAME", "ours")));
+    owner.run(&create.replace("NAME", "own"));
+    next_tick();
+    let wait = |name: &str| format!("CALL sno_wait_feed('{name}', '0')");
+    let refused = error(&mut owner, &wait("trap"));
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("42501", "source of feed \"trap\" of role \"mallory\" must be named")
+    );
+    let named = error(&mut owner, "CALL sno_wait_feed('trap', '0', source => 's.v_trap')");
+    assert_eq!(named.message(), "as owner1");
+    assert_eq!(code(&mut owner, &wait("ours")), "42501");
+    assert_eq!(error(&mut owner, &wait("own")).message(), "as owner1");
+    assert_eq!(error(&mut session("member"), &wait("ours")).message(), "as member");
+    // What one owns, though another role's feed reads it.
+    owner.run("GRANT SELECT ON s.v_own TO mallory");
+    session("mallory").run("SELECT sno_create_feed('hers', 's.v_own', margin => '0')");
+    assert_eq!(error(&mut owner, &wait("hers")).message(), "as owner1");
 }
 
 /// What is granted on all tables that a role creates is not granted on those of the ledger.

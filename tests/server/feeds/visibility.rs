@@ -42,7 +42,6 @@ fn a_row_that_is_committed_while_the_caller_runs_is_for_the_next_call() {
         in_block(CALL),
         format!("PREPARE call AS {CALL}; EXECUTE call"),
         format!("BEGIN; DECLARE c CURSOR FOR {CALL}; FETCH c; COMMIT"),
-        format!("BEGIN; DECLARE c CURSOR WITH HOLD FOR {CALL}; COMMIT; FETCH c"),
         "SELECT stable()".into(),
         "SELECT immutable()".into(),
         "SELECT volatile()".into(),
