@@ -29,14 +29,14 @@ COMMENT ON FUNCTION sno_stand_in_number(text) IS 'internal: 40 bits of 8 charact
 
 CREATE FUNCTION sno_stand_in_text(number bigint) RETURNS text
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN substr('23456789abcdefghijklmnopqrstuvwx', (number >> 35 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 30 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 25 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 20 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 15 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 10 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 5 & 31)::integer + 1, 1)
-        || substr('23456789abcdefghijklmnopqrstuvwx', (number & 31)::integer + 1, 1);
+    RETURN substr('23456789abcdefghijklmnopqrstuvwx', (number >> 35 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 30 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 25 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 20 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 15 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 10 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number >> 5 & 31::bigint)::integer + 1, 1)
+        || substr('23456789abcdefghijklmnopqrstuvwx', (number & 31::bigint)::integer + 1, 1);
 COMMENT ON FUNCTION sno_stand_in_text(bigint) IS 'internal: 8 characters of 40 bits';
 
 --
@@ -45,12 +45,12 @@ COMMENT ON FUNCTION sno_stand_in_text(bigint) IS 'internal: 8 characters of 40 b
 
 CREATE FUNCTION sno_time(sno) RETURNS timestamptz
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN to_timestamp(((sno_stand_in_number(left($1, 8)) >> 1) * 4 + 1262304000000) / 1000.0::double precision);
+    RETURN to_timestamp(((sno_stand_in_number(left($1, 8)) >> 1) * 4 + 1262304000000)::double precision / 1000.0::double precision);
 COMMENT ON FUNCTION sno_time(sno) IS 'when the ID was generated, to 4 ms';
 
 CREATE FUNCTION sno_tick_tock(sno) RETURNS boolean
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN sno_stand_in_number(left($1, 8)) & 1 = 1;
+    RETURN sno_stand_in_number(left($1, 8)) & 1::bigint = 1;
 COMMENT ON FUNCTION sno_tick_tock(sno) IS 'the bit of the ID that changes when the clock steps back';
 
 CREATE FUNCTION sno_metabyte(sno) RETURNS integer
@@ -60,12 +60,12 @@ COMMENT ON FUNCTION sno_metabyte(sno) IS 'the byte of the application';
 
 CREATE FUNCTION sno_partition(sno) RETURNS integer
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN sno_stand_in_number(right($1, 8)) >> 16 & 65535;
+    RETURN sno_stand_in_number(right($1, 8)) >> 16 & 65535::bigint;
 COMMENT ON FUNCTION sno_partition(sno) IS 'partition: the server and the generator of the ID';
 
 CREATE FUNCTION sno_sequence(sno) RETURNS integer
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN sno_stand_in_number(right($1, 8)) & 65535;
+    RETURN sno_stand_in_number(right($1, 8)) & 65535::bigint;
 COMMENT ON FUNCTION sno_sequence(sno) IS 'number of the ID within its tick of 4 ms and its partition';
 
 CREATE FUNCTION sno_inspect(
@@ -94,19 +94,19 @@ CREATE FUNCTION sno_make(at timestamptz, metabyte integer, partition integer, se
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE
         WHEN at < '2010-01-01 00:00Z' OR at >= '2079-09-07 15:47:35.552Z' THEN
-            sno_stand_in_fail(format('timestamp out of range for type sno: "%s"', at), '22008',
+            sno_stand_in_fail(pg_catalog.format('timestamp out of range for type sno: "%s"', at), '22008',
                 'A sno holds times from 2010-01-01 00:00:00 UTC to 2079-09-07 15:47:35.551999 UTC.')
         WHEN metabyte NOT BETWEEN 0 AND 255 OR partition NOT BETWEEN 0 AND 65535 OR sequence NOT BETWEEN 0 AND 65535 THEN
-            sno_stand_in_fail(format('metabyte, partition or sequence out of range: %s, %s, %s', metabyte, partition, sequence), '22003',
+            sno_stand_in_fail(pg_catalog.format('metabyte, partition or sequence out of range: %s, %s, %s', metabyte, partition, sequence), '22003',
                 'A metabyte is between 0 and 255, a partition and a sequence between 0 and 65535.')
-        ELSE sno_stand_in_text(floor((extract(epoch FROM at) - 1262304000) * 250)::bigint * 2 + tick_tock::integer)
-            || sno_stand_in_text((metabyte::bigint << 32) | (partition::bigint << 16) | sequence) END;
+        ELSE sno_stand_in_text(floor((extract(epoch FROM at) - 1262304000.0) * 250.0)::bigint * 2 + tick_tock::integer)
+            || sno_stand_in_text((metabyte::bigint << 32) | (partition::bigint << 16) | sequence::bigint) END;
 COMMENT ON FUNCTION sno_make(timestamptz, integer, integer, integer, boolean) IS 'ID of a time, a metabyte of 0 to 255, a partition and a sequence number of 0 to 65535';
 
 CREATE FUNCTION sno_with_metabyte(sno, metabyte integer) RETURNS sno
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE
-        WHEN metabyte NOT BETWEEN 0 AND 255 THEN sno_stand_in_fail(format('metabyte out of range: %s', metabyte), '22003', 'A metabyte is between 0 and 255.')
+        WHEN metabyte NOT BETWEEN 0 AND 255 THEN sno_stand_in_fail(pg_catalog.format('metabyte out of range: %s', metabyte), '22003', 'A metabyte is between 0 and 255.')
         ELSE left($1, 8) || sno_stand_in_text((metabyte::bigint << 32) | (sno_stand_in_number(right($1, 8)) & 4294967295)) END;
 COMMENT ON FUNCTION sno_with_metabyte(sno, integer) IS 'the same ID with another metabyte';
 
@@ -115,7 +115,7 @@ CREATE FUNCTION sno_lower(timestamptz) RETURNS sno
     RETURN CASE
         WHEN $1 <= '2010-01-01 00:00Z' THEN '2222222222222222'
         WHEN $1 > '2079-09-07 15:47:35.548Z' THEN 'xxxxxxxxxxxxxxxx'
-        ELSE sno_stand_in_text(ceil((extract(epoch FROM $1) - 1262304000) * 250)::bigint * 2) || '22222222' END;
+        ELSE sno_stand_in_text(ceil((extract(epoch FROM $1) - 1262304000.0) * 250.0)::bigint * 2) || '22222222' END;
 COMMENT ON FUNCTION sno_lower(timestamptz) IS 'smallest ID at or after a time';
 
 CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
@@ -123,7 +123,7 @@ CREATE FUNCTION sno_upper(timestamptz) RETURNS sno
     RETURN CASE
         WHEN $1 < '2010-01-01 00:00Z' THEN '2222222222222222'
         WHEN $1 > '2079-09-07 15:47:35.548Z' THEN 'xxxxxxxxxxxxxxxx'
-        ELSE sno_stand_in_text(floor((extract(epoch FROM $1) - 1262304000) * 250)::bigint * 2 + 1) || 'xxxxxxxx' END;
+        ELSE sno_stand_in_text(floor((extract(epoch FROM $1) - 1262304000.0) * 250.0)::bigint * 2 + 1) || 'xxxxxxxx' END;
 COMMENT ON FUNCTION sno_upper(timestamptz) IS 'largest ID at or before a time';
 
 CREATE FUNCTION sno_between(id sno, since timestamptz, until timestamptz) RETURNS boolean
@@ -150,7 +150,7 @@ BEGIN
             ('>', '<', 'gt', 'generated after', 'id > sno_upper(at)'), ('>=', '<=', 'ge', 'generated then or later', 'id >= sno_lower(at)')
         ) v(operator, commutator, name, comment, body)
     LOOP
-        EXECUTE format($sql$
+        EXECUTE pg_catalog.format($sql$
             CREATE FUNCTION sno_stand_in_%3$s(id sno, at timestamptz) RETURNS boolean LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN %5$s;
             CREATE FUNCTION sno_stand_in_%3$s(at timestamptz, id sno) RETURNS boolean LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN %5$s;
             COMMENT ON FUNCTION sno_stand_in_%3$s(sno, timestamptz) IS 'internal: implementation of %1$s operator';
@@ -171,8 +171,8 @@ $do$;
 CREATE FUNCTION sno_to_uuidv7(sno) RETURNS uuid
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN (lpad(to_hex((sno_stand_in_number(left($1, 8)) >> 1) * 4 + 1262304000000), 12, '0')
-        || '7' || lpad(to_hex(((sno_stand_in_number(left($1, 8)) & 1) << 11) | (sno_stand_in_number(right($1, 8)) >> 29)), 3, '0')
-        || to_hex(2147483648 | ((sno_stand_in_number(right($1, 8)) & 536870911) << 1)) || '00000000')::uuid;
+        || '7' || lpad(to_hex(((sno_stand_in_number(left($1, 8)) & 1::bigint) << 11) | (sno_stand_in_number(right($1, 8)) >> 29)), 3, '0')
+        || to_hex(2147483648 | ((sno_stand_in_number(right($1, 8)) & 536870911::bigint) << 1)) || '00000000')::uuid;
 COMMENT ON FUNCTION sno_to_uuidv7(sno) IS 'a uuid of version 7 with the fields of an ID';
 
 CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno
@@ -183,7 +183,7 @@ DECLARE
     high bigint := ('x' || substr(digits, 14, 3))::bit(12)::bigint;
     low bigint := ('x' || substr(digits, 17, 8))::bit(32)::bigint;
     tick bigint := (('x' || left(digits, 12))::bit(48)::bigint - 1262304000000) / 4;
-    id sno := sno_stand_in_text(tick * 2 + (high >> 11)) || sno_stand_in_text(((high & 2047) << 29) | (low >> 1 & 536870911));
+    id sno := sno_stand_in_text(tick * 2 + (high >> 11)) || sno_stand_in_text(((high & 2047::bigint) << 29) | (low >> 1 & 536870911::bigint));
 BEGIN
     IF sno_to_uuidv7(id) <> $1 THEN
         RAISE EXCEPTION 'uuid does not hold a sno: "%"', $1 USING ERRCODE = 'invalid_text_representation',

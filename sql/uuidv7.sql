@@ -15,8 +15,8 @@ DECLARE
 BEGIN
     SELECT pg_describe_object(o.class, o.id, 0) INTO other
     FROM (
-        SELECT 'pg_proc'::regclass, p.oid, p.proname, p.pronamespace, p.proowner FROM pg_proc p
-        UNION ALL SELECT 'pg_class'::regclass, c.oid, c.relname, c.relnamespace, c.relowner FROM pg_class c
+        SELECT 'pg_proc'::regclass::oid, p.oid, p.proname, p.pronamespace, p.proowner FROM pg_proc p
+        UNION ALL SELECT 'pg_class'::regclass::oid, c.oid, c.relname, c.relnamespace, c.relowner FROM pg_class c
     ) o(class, id, name, schema, owner) JOIN pg_namespace n ON n.oid = o.schema
     WHERE n.nspname = current_schema() AND pg_get_userbyid(o.owner) <> current_user AND o.name IN (
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between', 'uuidv7_smaller', 'uuidv7_larger',
@@ -49,19 +49,19 @@ COMMENT ON FUNCTION uuidv7_raise(text, text) IS 'fail with a message and a SQLST
 
 CREATE OR REPLACE FUNCTION uuidv7_time(id uuid) RETURNS timestamptz
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-    RETURN to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint / 1000.0::double precision);
+    RETURN to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint::double precision / 1000.0::double precision);
 COMMENT ON FUNCTION uuidv7_time(uuid) IS 'time in a uuid of version 7, to the millisecond';
 
 -- Times before 1970 and after 10889 have the bounds of the first and of the last millisecond.
 CREATE OR REPLACE FUNCTION uuidv7_lower(at timestamptz) RETURNS uuid
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN (lpad(to_hex(ceil(least(greatest(extract(epoch FROM at) * 1000, 0), 281474976710655))::bigint), 12, '0')
+    RETURN (lpad(to_hex(ceil(least(greatest(extract(epoch FROM at) * 1000.0, 0), 281474976710655))::bigint), 12, '0')
         || '70008000000000000000')::uuid;
 COMMENT ON FUNCTION uuidv7_lower(timestamptz) IS 'smallest uuid of version 7 at or after a time';
 
 CREATE OR REPLACE FUNCTION uuidv7_upper(at timestamptz) RETURNS uuid
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
-    RETURN (lpad(to_hex(floor(least(greatest(extract(epoch FROM at) * 1000, 0), 281474976710655))::bigint), 12, '0')
+    RETURN (lpad(to_hex(floor(least(greatest(extract(epoch FROM at) * 1000.0, 0), 281474976710655))::bigint), 12, '0')
         || '7fffbfffffffffffffff')::uuid;
 COMMENT ON FUNCTION uuidv7_upper(timestamptz) IS 'largest uuid of version 7 at or before a time';
 
@@ -168,8 +168,8 @@ COMMENT ON FUNCTION uuidv7_settled(regclass) IS 'time before which no row of a t
 
 CREATE OR REPLACE FUNCTION uuidv7_horizon(of_table regclass, margin interval DEFAULT '1 s') RETURNS uuid
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
-    RETURN uuidv7_lower(date_bin('4 ms', uuidv7_settled(of_table), '2010-01-01 00:00Z')
-        - CASE WHEN margin < '0' THEN uuidv7_raise('margin must not be negative: "' || margin || '"', '22023') * margin ELSE margin END);
+    RETURN uuidv7_lower(date_bin('4 ms'::interval, uuidv7_settled(of_table), '2010-01-01 00:00Z'::timestamptz)
+        - CASE WHEN margin < '0' THEN uuidv7_raise('margin must not be negative: "' || margin::text || '"', '22023')::double precision * margin ELSE margin END);
 COMMENT ON FUNCTION uuidv7_horizon(regclass, interval) IS 'ID below which no row of a table is missing and none will come, if its INSERT generates the ID. Not in the statement that reads the rows';
 
 --
@@ -193,7 +193,7 @@ DECLARE
     unseen uuid;
 BEGIN
     EXECUTE pg_catalog.format('SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 AND NOT %1$I = ANY ($3) ORDER BY %1$I LIMIT 1', f.key, f.source)
-        INTO unseen USING f.position, seen[cardinality(seen)], seen;
+        INTO unseen USING f.position, seen[pg_catalog.cardinality(seen)], seen;
     RETURN unseen;
 END
 $$;
@@ -249,14 +249,14 @@ BEGIN
     END IF;
     -- Later than the snapshot of the calling statement, and before the look at the present.
     horizon := uuidv7_horizon(f.source, f.margin);
-    EXECUTE pg_catalog.format('SELECT array_agg(k) FROM (SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 ORDER BY %1$I LIMIT $3) rows(k)', f.key, f.source)
+    EXECUTE pg_catalog.format('SELECT pg_catalog.array_agg(k) FROM (SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 ORDER BY %1$I LIMIT $3) rows(k)', f.key, f.source)
         INTO seen USING f.position, horizon, batch_size;
     IF seen IS NULL THEN
         RETURN;
     END IF;
     -- The batch ends before the first row that was committed after the calling statement began: it is for the next call.
     unseen := uuidv7_unseen_key(f, seen);
-    last := (SELECT k FROM unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
+    last := (SELECT k FROM pg_catalog.unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
     IF last IS NOT NULL AND uuidv7_move_feed(f, last) THEN
         RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key, f.source)
             USING f.position, last;
@@ -289,7 +289,7 @@ GRANT USAGE ON SEQUENCE sno_uuid_counter TO PUBLIC;
 -- STABLE, although it is a constant: so a plan in use notices a new one. It is created once, since its owner replaces it.
 DO $do$
 BEGIN
-    IF to_regprocedure(format('%I.sno_uuid_server()', current_schema())) IS NULL THEN
+    IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN
         CREATE FUNCTION sno_uuid_server() RETURNS integer
             LANGUAGE SQL STABLE PARALLEL SAFE
             RETURN 0;
@@ -307,13 +307,13 @@ $do$;
 -- each tick, so it tells IDs apart even if the clock stands or steps back. The milliseconds have eleven digits from 2004 to 2527.
 CREATE OR REPLACE FUNCTION sno_uuid(metabyte integer DEFAULT 0) RETURNS uuid
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
-    RETURN ('0' || to_hex((floor(date_part('epoch', clock_timestamp()) * 250)::bigint << 18) + 28672
+    RETURN ('0' || to_hex((floor(date_part('epoch', clock_timestamp()) * 250.0::double precision)::bigint << 18) + 28672
             + 8 * CASE
-                WHEN metabyte NOT BETWEEN 0 AND 255 THEN uuidv7_raise('metabyte out of range: ' || metabyte, '22003')
-                WHEN sno_uuid_server() NOT BETWEEN 0 AND 255 THEN uuidv7_raise('invalid server number: ' || sno_uuid_server(), '22023')
+                WHEN metabyte NOT BETWEEN 0 AND 255 THEN uuidv7_raise('metabyte out of range: ' || metabyte::text, '22003')
+                WHEN sno_uuid_server() NOT BETWEEN 0 AND 255 THEN uuidv7_raise('invalid server number: ' || sno_uuid_server()::text, '22023')
                 ELSE metabyte END
             + sno_uuid_server() / 32)
-        || to_hex((((sno_uuid_server() % 32) - 64)::bigint << 57) + ((nextval('sno_uuid_counter') & 16777215) << 33)))::uuid;
+        || to_hex((((sno_uuid_server() % 32) - 64)::bigint << 57) + ((nextval('sno_uuid_counter'::regclass) & 16777215::bigint) << 33)))::uuid;
 COMMENT ON FUNCTION sno_uuid(integer) IS 'new ID with a metabyte of 0 to 255, as a uuid of version 7';
 
 CREATE OR REPLACE FUNCTION sno_uuid_metabyte(id uuid) RETURNS integer

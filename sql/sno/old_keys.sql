@@ -29,7 +29,8 @@ BEGIN
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column', HINT = 'Name the column.';
     END IF;
-    is_old := format('NOT %s.sno_holds_horizon(NEW.%I)', sno_internal.schema(), keys[1]);
+    -- The type itself: for a domain over it, somebody may have another function of this name.
+    is_old := format('NOT %1$s.sno_holds_horizon(NEW.%2$I::%1$s.sno)', sno_internal.schema(), keys[1]);
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_own_keys BEFORE INSERT ON %s FOR EACH ROW WHEN (%s) EXECUTE FUNCTION sno_internal.refuse_old_key(%L)',
         source, is_old, keys[1]);
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_changed_keys BEFORE UPDATE ON %s FOR EACH ROW WHEN (NEW.%I <> OLD.%2$I AND %s) '

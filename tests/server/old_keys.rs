@@ -86,3 +86,17 @@ fn a_key_of_another_transaction_is_refused() {
     assert_eq!(code(&mut client, &format!("INSERT INTO \"No \"\"key\" VALUES ('{old}')")), "23514");
     assert_eq!(code(&mut client, "SET ROLE bob; SELECT sno_refuse_old_keys('events')"), "42501");
 }
+
+/// Of a domain over the type, the owner of the extension's schema can have a function of the same name.
+#[test]
+fn functions_of_the_schemas_owner() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE other; CREATE SCHEMA ext AUTHORIZATION other; CREATE EXTENSION sno SCHEMA ext; CREATE DOMAIN event_id AS ext.sno;
+         CREATE TABLE events (id event_id PRIMARY KEY DEFAULT ext.sno_new());
+         SET ROLE other; CREATE FUNCTION ext.sno_holds_horizon(event_id) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+         RESET ROLE; SELECT ext.sno_refuse_old_keys('events'); INSERT INTO events DEFAULT VALUES; UPDATE events SET id = ext.sno_new()",
+    );
+    assert_eq!(code(&mut client, "INSERT INTO events VALUES ('2222222222222222')"), "23514");
+}

@@ -4,23 +4,30 @@
 use std::thread;
 use std::time::Duration;
 
-use sno_tests::{Server, Sql as _, error, in_block, plan, text, wait_until};
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, error, in_block, plan, sql_file, text, wait_until};
 
 /// Types that could be written instead of another one.
 const TYPES_INSTEAD: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,timestamptz,timestamp,date,interval,time,
     int8,int4,int2,numeric,float8,bool}"#;
 
-/// Puts into a schema a better match than PostgreSQL's own for every function and operator of the scripts, wherever the
-/// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time. And
-/// the same as PostgreSQL's own, for paths in which the schema comes first.
+/// Types of the arguments of what scripts call, each of which could be written instead of another one.
+pub(crate) const TYPES_OF_SCRIPTS: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
+    timestamptz,timestamp,date,interval,time,int8,int4,int2,numeric,float8}"#;
+
+/// The same of the files without the extension.
+const TYPES_OF_FILES: &str =
+    "{oid,regclass,regproc,text,name,varchar,timestamptz,interval,int8,int4,numeric,float8,uuid,bool,bytea}";
+
+/// Puts into a schema a better match than PostgreSQL's own for every function and operator of the script in `test.script`, wherever the
+/// types are not exactly those of its arguments: all that could be written instead of a type, one argument at a time, or instead of any
+/// type. And the same as PostgreSQL's own, for paths in which the schema comes first.
 const TRAPS: &str = r#"
-    CREATE SCHEMA trap;
-    CREATE TEMP TABLE types AS SELECT unnest('{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
-        timestamptz,timestamp,date,interval,time,int8,int4,int2,numeric,float8}'::regtype[]) AS type;
+    CREATE TEMP TABLE types AS SELECT unnest('TG_TYPES'::regtype[]) AS type;
     DO $do$
     DECLARE
-        script text := (SELECT string_agg(pg_read_file(setting || '/extension/' || e.name || '--' || default_version || '.sql'), '')
-                        FROM pg_config, pg_available_extensions e WHERE e.name LIKE 'sno%' AND pg_config.name = 'SHAREDIR');
+        words text[] := regexp_split_to_array(current_setting('test.script'), '[^a-z0-9_]+');
+        body text := 'LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$';
         planted integer := 0;
         trap record;
     BEGIN
@@ -30,28 +37,67 @@ const TRAPS: &str = r#"
                 LATERAL (SELECT string_agg(CASE WHEN i = place THEN instead.type ELSE t END::regtype::text, ', ' ORDER BY i) AS new
                          FROM unnest(proargtypes) WITH ORDINALITY a(t, n), LATERAL (SELECT n - 1 AS i) i) changed
             WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND NOT proretset
-                AND proargtypes[place] IN (TABLE types) AND proname IN (SELECT regexp_split_to_table(script, '[^a-z0-9_]+'))
+                AND proargtypes[place] IN (TABLE types) AND proname = ANY (words)
                 AND NOT EXISTS (SELECT FROM pg_type t WHERE t.oid = ANY (prorettype || proargtypes::oid[]) AND typtype = 'p')
             GROUP BY 1
+            UNION ALL
+            SELECT DISTINCT format('%I(%s)', p.proname, new), CASE WHEN t.typtype = 'p' THEN 'text' ELSE t.oid::regtype::text END
+            FROM pg_proc p JOIN pg_type t ON t.oid = p.prorettype, types instead, LATERAL (
+                SELECT string_agg(CASE WHEN y.typname IN ('anyarray', 'anycompatiblearray') THEN instead.type || '[]'
+                    WHEN y.typname LIKE 'any%' THEN instead.type::text ELSE format_type(y.oid, NULL) END, ', ' ORDER BY n) AS new
+                FROM unnest(p.proargtypes) WITH ORDINALITY a(t, n) JOIN pg_type y ON y.oid = a.t
+            ) changed
+            WHERE p.pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND proname = ANY (words) AND new <> ''
+                AND EXISTS (SELECT FROM pg_type y WHERE y.oid = ANY (p.proargtypes) AND typname LIKE 'any%')
+                AND NOT EXISTS (SELECT FROM pg_type y WHERE y.oid = ANY (p.proargtypes) AND (typname LIKE '%range' OR typname IN ('internal', 'anyenum')))
         LOOP
-            EXECUTE format('CREATE FUNCTION trap.%s RETURNS %s LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$',
-                trap.name, trap.result);
+            EXECUTE format('CREATE OR REPLACE FUNCTION TG_SCHEMA.%s RETURNS %s %s', trap.name, trap.result, body);
             planted := planted + 1;
         END LOOP;
+        -- With more arguments of any type.
+        FOR trap IN SELECT array_to_string(array_fill(type, ARRAY[n]), ', ') AS types FROM types, generate_series(1, 4) n LOOP
+            EXECUTE format('CREATE OR REPLACE FUNCTION TG_SCHEMA.format(text, %s) RETURNS text %s', trap.types, body);
+        END LOOP;
         FOR trap IN
-            SELECT o.name, l.type AS l, r.type AS r
-            FROM types l, types r, unnest('{=,<>,<,<=,>,>=,||,+,-,~}'::text[]) o(name)
+            SELECT DISTINCT o.oprname AS name, l.type AS l, r.type AS r,
+                CASE o.oprresult WHEN 'boolean'::regtype THEN 'boolean' WHEN 'text'::regtype THEN 'text' ELSE l.type::text END AS result
+            FROM types l, types r, pg_operator o
+            WHERE o.oprname = ANY ('{=,<>,<,<=,>,>=,||,+,-,~,*,/,%,&,|,<<,>>}') AND o.oprcode IN (SELECT p.oid FROM pg_proc p WHERE p.proname IN
+                ('int4eq', 'int4ne', 'int4lt', 'int4le', 'int4gt', 'int4ge', 'textcat', 'int4pl', 'int4mi', 'textregexeq', 'int4mul', 'int4div', 'int4mod',
+                    'int4and', 'int4or', 'int4shl', 'int4shr'))
         LOOP
-            EXECUTE format('CREATE OR REPLACE FUNCTION trap.caught(%s, %s) RETURNS boolean LANGUAGE plpgsql '
-                'AS $$BEGIN RAISE EXCEPTION ''trapped''; END$$', trap.l, trap.r);
-            EXECUTE format('CREATE OPERATOR trap.%s (FUNCTION = trap.caught, LEFTARG = %s, RIGHTARG = %s)', trap.name, trap.l, trap.r);
+            EXECUTE format('CREATE OR REPLACE FUNCTION TG_SCHEMA.caught_%s(%s, %s) RETURNS %4$s %s',
+                CASE WHEN trap.result IN ('boolean', 'text') THEN trap.result ELSE 'left' END, trap.l, trap.r, trap.result, body);
+            EXECUTE format('CREATE OPERATOR TG_SCHEMA.%s (FUNCTION = TG_SCHEMA.caught_%s, LEFTARG = %s, RIGHTARG = %s)',
+                trap.name, CASE WHEN trap.result IN ('boolean', 'text') THEN trap.result ELSE 'left' END, trap.l, trap.r);
             planted := planted + 1;
         END LOOP;
         ASSERT planted > 1000, planted;
     END
     $do$;
     -- What exists for any types.
-    CREATE FUNCTION trap.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';"#;
+    CREATE OR REPLACE FUNCTION TG_SCHEMA.num_nonnulls(regclass, text) RETURNS integer LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''trapped''; END';"#;
+
+/// What has been resolved to the traps: SQL bodies, views, defaults and constraints keep what their names meant.
+const CAUGHT: &str = "
+    SELECT pg_describe_object(d.classid, d.objid, 0) || ' has ' || pg_describe_object(d.refclassid, d.refobjid, 0)
+    FROM pg_depend d LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
+    JOIN pg_proc p ON p.oid = CASE d.refclassid WHEN 'pg_proc'::regclass THEN d.refobjid ELSE o.oprcode END
+    WHERE d.classid IN ('pg_proc'::regclass, 'pg_rewrite'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)
+        AND d.deptype = 'n' AND p.prosrc LIKE '%trapped%'";
+
+/// Plants the traps for a script in a schema.
+pub(crate) fn plant(client: &mut Client, schema: &str, script: &str, types: &str) {
+    client.query("SELECT set_config('test.script', $1, false)", &[&script]).unwrap();
+    client.run(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"));
+    client.run("SET search_path = pg_catalog, pg_temp");
+    client.run(&TRAPS.replace("TG_TYPES", types).replace("TG_SCHEMA", schema));
+    client.run("RESET search_path");
+}
+
+fn caught(client: &mut Client) -> Vec<String> {
+    client.query(CAUGHT, &[]).unwrap().iter().map(|row| row.get(0)).collect()
+}
 
 /// Once the extensions are there: for each of their functions, whatever its schema, one of its name in the schema of the extensions, with
 /// another type for one argument at a time. Returns how many there are.
@@ -102,18 +148,12 @@ const TYPES: &str = r#"
 fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     let server = Server::builder().extension(false).start();
     let mut client = server.connect();
-    client.run(TRAPS);
+    let script = "SELECT string_agg(pg_read_file(setting || '/extension/' || e.name || '--' || default_version || '.sql'), '')
+        FROM pg_config, pg_available_extensions e WHERE e.name LIKE 'sno%' AND pg_config.name = 'SHAREDIR'";
+    let script = text(&mut client, script);
+    plant(&mut client, "trap", &script, TYPES_OF_SCRIPTS);
     client.run("CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap");
-    // SQL bodies, views, defaults and constraints keep what their names were resolved to.
-    let caught = "SELECT pg_describe_object(d.classid, d.objid, 0) || ' has ' || pg_describe_object(d.refclassid, d.refobjid, 0)
-        FROM pg_depend d
-        WHERE d.classid IN ('pg_proc'::regclass, 'pg_rewrite'::regclass, 'pg_attrdef'::regclass, 'pg_constraint'::regclass)
-          AND d.deptype = 'n' AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
-          AND NOT EXISTS (SELECT FROM pg_depend e
-                          WHERE e.classid = d.refclassid AND e.objid = d.refobjid AND e.deptype = 'e')
-          AND d.refobjid >= 16384";
-    let caught: Vec<String> = client.query(caught, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-    assert_eq!(caught, [""; 0]);
+    assert_eq!(caught(&mut client), [""; 0]);
     client.run(TYPES);
     client.run(
         "CREATE TABLE log (id trap.sno PRIMARY KEY DEFAULT trap.sno_new(1)) PARTITION BY RANGE (id);
@@ -143,7 +183,8 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         "INSERT INTO public.log DEFAULT VALUES",
         "BEGIN; SELECT pg_catalog.count(*) FROM trap.sno_peek_feed('export', NULL::public.log);
          SELECT trap.sno_advance_feed('export', pg_catalog.max(id)) FROM public.log; COMMIT",
-        "SELECT trap.sno_fail_feed('export', 'xxxxxxxxxxxxxxxx', 'error')",
+        "INSERT INTO public.log DEFAULT VALUES",
+        "SELECT trap.sno_fail_feed('export', pg_catalog.max(id), 'error') FROM public.log",
         "SELECT trap.sno_seek_feed('export', '-infinity')",
         "BEGIN; SELECT trap.sno_feed('export', NULL::public.log, 1); COMMIT",
         "SELECT * FROM trap.sno_feeds(); SELECT * FROM trap.sno_horizon_holders(); SELECT trap.sno_drop_feed('export')",
@@ -163,6 +204,45 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     assert_eq!(text(&mut client, &in_block(changes)), "8 0");
     assert_eq!(client.one::<i64>("SELECT trap.sno_forget_changes('public.items')"), 8);
     client.run("SELECT trap.sno_drop_feed('changes'), trap.sno_track_changes('public.items'), trap.sno_untrack_changes('public.items')");
+}
+
+/// The same of the files for servers without the extension, in whose schema others may create: nothing of theirs is called, neither when the
+/// file is run, nor later.
+#[test]
+fn names_in_the_files_mean_what_they_mean_in_postgresql() {
+    for (file, calls) in [
+        (
+            "uuidv7.sql",
+            &[
+                "SELECT uuidv7_version(), uuidv7_time(sno_uuid(1)), uuidv7_lower(now()), uuidv7_upper(now()), uuidv7_between(sno_uuid(), now(), now())",
+                "SELECT sno_uuid_metabyte(sno_uuid(7)), sno_uuid_server(), sno_uuid_server(sno_uuid())",
+                "CREATE TABLE public.events (id uuid PRIMARY KEY DEFAULT sno_uuid(1), n integer); INSERT INTO public.events (n) VALUES (1), (2)",
+                "INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('export', 'public.events', '0'); SELECT pg_sleep(0.02)",
+                "SELECT uuidv7_settled('public.events'), uuidv7_horizon('public.events', '1 s')",
+                "DO $$ BEGIN ASSERT (SELECT n FROM uuidv7_feed('export', NULL::public.events, 1)) OPERATOR(pg_catalog.=) 1; END $$",
+            ][..],
+        ),
+        (
+            "stand-in.sql",
+            &[
+                "SELECT sno_time('9q7k4op826n2g222'), sno_inspect('9q7k4op826n2g222'), sno_lower(now()), sno_upper(now())",
+                "SELECT sno_make(now(), 1, 2, 3, true), sno_with_metabyte('9q7k4op826n2g222', 7), sno_between('9q7k4op826n2g222', now(), now())",
+                "SELECT uuidv7_to_sno(sno_to_uuidv7('9q7k4op826n2g222')), '9q7k4op826n2g222'::sno OPERATOR(pg_catalog.<) now()",
+            ],
+        ),
+    ] {
+        let server = Server::builder().extension(false).start();
+        let mut client = server.connect();
+        let script = sql_file(file);
+        plant(&mut client, "trap", &script, TYPES_OF_FILES);
+        client.run("SET search_path = trap");
+        client.run(&script);
+        for call in calls {
+            client.run(call);
+        }
+        client.run("RESET search_path");
+        assert_eq!(caught(&mut client), [""; 0], "{file}");
+    }
 }
 
 /// Who owns the schema of the extension can put functions there that match a call better than the extension's own. Whatever a superuser
@@ -195,7 +275,7 @@ fn functions_of_others_are_not_called() {
         "BEGIN; SELECT n FROM trap.sno_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno); COMMIT",
         "BEGIN; SELECT n FROM trap.sno_peek_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno);
          SELECT trap.sno_advance_feed('log'::text, '2222222222222223'::trap.sno, 'public.log'::regclass); COMMIT",
-        "SELECT trap.sno_fail_feed('log'::text, 'xxxxxxxxxxxxxxxx'::trap.sno, 'error'::text, NULL::trap.sno, '0'::interval, 'public.log'::regclass)",
+        "SELECT trap.sno_fail_feed('log'::text, (SELECT pg_catalog.min(id) FROM public.log), 'error'::text, NULL::trap.sno, '0'::interval, 'public.log'::regclass)",
         "CALL trap.sno_wait_feed('twice'::text, '5 s'::interval, NULL::boolean, NULL::regclass)",
         "BEGIN; SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer, NULL::trap.sno);
          SELECT trap.sno_seek_feed('twice'::text, NULL::timestamptz, '2222222222222222'::trap.sno, NULL::regclass); COMMIT",

@@ -6,7 +6,7 @@ use super::{OfFile, SQL_FILE, SQL_FILE_READERS};
 pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/uuidv7.sql", &[
         ("the SQL file: the horizon is a millisecond, not a tick", &[SQL_FILE],
-            "date_bin('4 ms', uuidv7_settled(of_table), '2010-01-01 00:00Z')", "uuidv7_settled(of_table)"),
+            "date_bin('4 ms'::interval, uuidv7_settled(of_table), '2010-01-01 00:00Z'::timestamptz)", "uuidv7_settled(of_table)"),
         ("the SQL file: the clock is read after the locks", &[SQL_FILE_READERS],
             "SELECT least(settled, min(a.xact_start))", "SELECT least(clock_timestamp(), min(a.xact_start))"),
         ("the SQL file: the starts of transactions are ignored", &[SQL_FILE_READERS, SQL_FILE],
@@ -45,7 +45,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the SQL file: a statement reads a feed twice", &[SQL_FILE],
             "u.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'", "u.xmin::text::bigint) & 4294967295))::text::xid8) = 'aborted'"),
         ("the SQL file: it resets the server number", &[SQL_FILE],
-            "IF to_regprocedure(format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        CREATE",
+            "IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        CREATE",
             "IF true THEN\n        CREATE OR REPLACE"),
     ]),
 ];
