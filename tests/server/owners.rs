@@ -169,6 +169,9 @@ fn a_role_without_rights_holds_nothing_back() {
         assert_eq!(code(&mut other, drop), "42501", "{drop}");
     }
     assert_eq!(code(&mut other, "SELECT sno_drop_feed('v', 'owner1')"), "42704");
+    // Nor a member who does not inherit the owner's rights, before SET ROLE.
+    server.run("CREATE ROLE lazy LOGIN NOINHERIT IN ROLE owner1");
+    assert_eq!(code(&mut server.connect_as("lazy"), "SELECT sno_drop_feed('w', 'tenant')"), "42501");
     assert_eq!(code(&mut owner, "SELECT sno_seek_feed('v', now())"), "42501");
     owner.run("SELECT sno_drop_feed('w')");
     assert_eq!(text(&mut owner, "SELECT sno_forget_changes('items')"), "2");

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use sno_tests::postgres::{Client, NoTls};
 use sno_tests::{Server, Sql as _, sql_file, text};
 
+use crate::schemas::{TYPES_OF_SCRIPTS, plant};
 use crate::{files, root, sources};
 
 /// The words in lower case of the SQL and of the texts in Rust, and those among them that stand where columns and relations do.
@@ -28,44 +29,78 @@ fn names() -> [Vec<String>; 3] {
             .collect::<Vec<_>>()
             .join(" ")
     });
-    let [mut names, mut columns, mut relations] = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+    let mut found = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
     for text in sql.chain(rust) {
-        // The sign before the word, and whether a relation is to follow.
-        let (mut before, mut is_relation) = (' ', false);
-        for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
-            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let after = word.chars().last().unwrap_or(' ');
-            if name.len() > 1
-                && name == name.to_lowercase()
-                && !name.starts_with(|c: char| c.is_ascii_digit())
-            {
-                names.insert(name.to_owned());
-                if before == '.' && after != '(' {
-                    columns.insert(name.to_owned());
-                }
-                if (is_relation || name.starts_with("pg_")) && after != '.' && after != '(' {
-                    relations.insert(name.to_owned());
-                }
-            }
-            if !name.is_empty() && after != '.' {
-                is_relation = ["FROM", "JOIN", "INTO", "UPDATE", "TABLE", "ONLY"].contains(&name);
-            }
-            before = after;
-        }
+        scan(&text, &mut found);
     }
+    let [names, columns, relations] = &found;
     for name in ["pg_dist_node", "pg_stat_activity", "feed_failures", "own_key", "horizon_of_nodes"] {
         assert!(names.contains(name), "{name}");
     }
     assert!(["feed_failures", "pg_dist_node"].iter().all(|name| relations.contains(*name)), "{relations:?}");
     assert!(["groupid", "noderole", "xact_start"].iter().all(|name| columns.contains(*name)), "{columns:?}");
-    [names, columns, relations].map(|set| set.into_iter().collect())
+    found.map(|set| set.into_iter().collect())
+}
+
+/// Of one text: names, columns and relations. Rather one too many: what stands after a comma in FROM can also be a column.
+fn scan(text: &str, [names, columns, relations]: &mut [BTreeSet<String>; 3]) {
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // The sign before the word, whether the word is in FROM, and whether a relation is to follow.
+    let (mut before, mut is_in_from, mut is_relation) = (' ', false, false);
+    for part in text.split_inclusive(|c: char| !is_of_word(c)) {
+        let name = part.trim_end_matches(|c: char| !is_of_word(c));
+        let after = part.chars().last().unwrap_or(' ');
+        if name.len() > 1 && name == name.to_lowercase() && !name.starts_with(|c: char| c.is_ascii_digit()) {
+            names.insert(name.to_owned());
+            if before == '.' && after != '(' {
+                columns.insert(name.to_owned());
+            }
+            if (is_relation || name.starts_with("pg_")) && after != '.' && after != '(' {
+                relations.insert(name.to_owned());
+            }
+        }
+        match name {
+            "FROM" | "JOIN" | "INTO" | "UPDATE" | "TABLE" | "ONLY" => {
+                (is_in_from, is_relation) = (true, true)
+            }
+            "SELECT" | "WHERE" | "SET" | "VALUES" | "GROUP" | "ORDER" | "HAVING" | "RETURNING" => {
+                (is_in_from, is_relation) = (false, false);
+            }
+            // The name of a schema.
+            _ if !name.is_empty() && after != '.' => is_relation = false,
+            _ => {}
+        }
+        match after {
+            ',' => is_relation = is_in_from,
+            ';' => is_in_from = false,
+            _ => {}
+        }
+        before = after;
+    }
+}
+
+/// Relations are seen wherever a statement reads them.
+#[test]
+fn relations_in_statements() {
+    let mut found = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+    scan(
+        "SELECT x.col, other_col FROM one x, two y CROSS JOIN three, s.four z, of_function(five) WHERE y.key IN (SELECT FROM six,
+         ONLY seven) ORDER BY eight, nine; DELETE FROM ten USING eleven, twelve",
+        &mut found,
+    );
+    for name in ["one", "two", "three", "four", "six", "seven", "ten", "twelve"] {
+        assert!(found[2].contains(name), "{name}: {found:?}");
+    }
+    for name in ["other_col", "eight", "nine", "of_function"] {
+        assert!(!found[2].contains(name), "{name}: {found:?}");
+    }
 }
 
 /// A type that becomes whatever is asked of it, and a function that notes who runs it.
 const SEED: &str = r#"
     CREATE FUNCTION trap.note() RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
-        IF current_user OPERATOR(pg_catalog.<>) session_user THEN
+        IF current_user OPERATOR(pg_catalog.<>) 'mallory' THEN
             PERFORM pg_catalog.nextval('public.ran');
         END IF;
     END
@@ -131,14 +166,19 @@ const FUNCTIONS: &str = r#"
     END
     $do$"#;
 
+/// Those that are no types: the row type of a table of its name would be found instead.
+const RELATIONS: &str = "ARRAY(SELECT r FROM unnest(TG_FOUND) r WHERE NOT EXISTS (
+    SELECT FROM pg_type t WHERE t.typname = r AND t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype <> 'c'))";
+
 /// For a view of the name of each relation, the columns that some statement takes from a relation.
 const VIEWS: &str = r#"
     DO $do$
     DECLARE
         name text;
         columns text := (SELECT string_agg(format('CAST(trap.value() AS %s) AS %I', trap.kind(c), c), ', ') FROM unnest(TG_COLUMNS) c);
+        relations text[] := TG_RELATIONS;
     BEGIN
-        FOREACH name IN ARRAY TG_RELATIONS LOOP
+        FOREACH name IN ARRAY relations LOOP
             BEGIN
                 EXECUTE format('CREATE TEMP VIEW %I AS SELECT %s', name, columns);
             EXCEPTION WHEN duplicate_table OR duplicate_object THEN
@@ -154,8 +194,9 @@ const TABLES: &str = r#"
         name text;
         columns text := (SELECT string_agg(format('%I %s DEFAULT CAST(trap.value() AS %2$s)', c, trap.kind(c)), ', ') FROM unnest(TG_COLUMNS) c
             WHERE c NOT IN ('xmin', 'xmax', 'cmin', 'cmax', 'ctid', 'tableoid'));
+        relations text[] := TG_RELATIONS;
     BEGIN
-        FOREACH name IN ARRAY TG_RELATIONS LOOP
+        FOREACH name IN ARRAY relations LOOP
             EXECUTE format('CREATE TEMP TABLE %I (%s)', name, columns);
             EXECUTE format('CREATE TRIGGER t BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %I EXECUTE FUNCTION trap.fired()', name);
         END LOOP;
@@ -226,25 +267,49 @@ const ELSE: &[&str] = &[
     "SELECT public.sno_drop_feed('mine')",
 ];
 
+/// What a database has.
+#[derive(Clone, Copy, PartialEq)]
+enum Has {
+    Extensions,
+    StandIn,
+}
+
 /// A database in which a role has a table whose changes are tracked, and another role, without rights, may change it.
-fn database(server: &Server, creator: &str) -> String {
-    let name = format!("of_{creator}");
+fn database(server: &Server, creator: &str, has: Has) -> String {
+    let name = format!("of_{creator}_{}", has as u8);
     server.run(&format!("CREATE DATABASE {name} OWNER {creator}"));
     let session = |user: &str| server.config().user(user).dbname(&name).connect(NoTls).unwrap();
-    session(creator).run("CREATE EXTENSION sno; CREATE EXTENSION sno_compat");
-    session(creator).run(&sql_file("uuidv7.sql"));
+    if has == Has::Extensions {
+        session(creator).run("CREATE EXTENSION sno; CREATE EXTENSION sno_compat");
+        session(creator).run(&sql_file("uuidv7.sql"));
+    } else {
+        session(creator).run(&sql_file("stand-in.sql"));
+    }
     session("postgres").run(
         "CREATE SCHEMA trap AUTHORIZATION mallory; CREATE SCHEMA own AUTHORIZATION mallory; CREATE SCHEMA shop AUTHORIZATION shop;
          CREATE SEQUENCE ran; GRANT USAGE ON SEQUENCE ran TO PUBLIC",
     );
     session("shop").run(
-        "CREATE TABLE shop.items (id integer PRIMARY KEY, n integer); SELECT sno_track_changes('shop.items');
-         GRANT USAGE ON SCHEMA shop TO mallory; GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON shop.items TO mallory; GRANT SELECT ON shop.items_changes TO mallory",
+        "CREATE TABLE shop.items (id integer PRIMARY KEY, n integer); GRANT USAGE ON SCHEMA shop TO mallory;
+         GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON shop.items TO mallory",
     );
     let mut mallory = session("mallory");
-    mallory.run("CREATE TABLE own.items (id public.sno PRIMARY KEY DEFAULT public.sno_new(), n integer)");
+    if has == Has::Extensions {
+        session("shop")
+            .run("SELECT sno_track_changes('shop.items'); GRANT SELECT ON shop.items_changes TO mallory");
+        mallory.run("CREATE TABLE own.items (id public.sno PRIMARY KEY DEFAULT public.sno_new(), n integer)");
+    } else {
+        mallory.run("CREATE TABLE own.items (id public.sno PRIMARY KEY, n integer)");
+    }
     mallory.run(SEED);
     name
+}
+
+/// The calls, of which there are so many at least.
+fn calls(superuser: &mut Client, least: usize) -> Vec<String> {
+    let calls: Vec<String> = superuser.query(CALLS, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    assert!(calls.len() > least, "{}", calls.len());
+    ELSE.iter().map(|&call| call.to_owned()).chain(calls).collect()
 }
 
 #[test]
@@ -252,18 +317,22 @@ fn nothing_that_is_planted_runs_as_another_role() {
     let [names, columns, relations] = names().map(|names| format!("ARRAY['{}']", names.join("','")));
     let server = Server::builder().extension(false).conf("max_locks_per_transaction", "2000").start();
     server.run("CREATE ROLE mallory LOGIN; CREATE ROLE owner1 LOGIN; CREATE ROLE shop LOGIN");
-    for creator in ["postgres", "owner1"] {
-        let name = database(&server, creator);
+    for (creator, has, least) in [
+        ("postgres", Has::Extensions, [300, 100]),
+        ("owner1", Has::Extensions, [300, 100]),
+        ("owner1", Has::StandIn, [50, 30]),
+    ] {
+        let name = database(&server, creator, has);
         let session = |user: &str| server.config().user(user).dbname(&name).connect(NoTls).unwrap();
         let mut superuser = session("postgres");
-        let calls: Vec<String> = superuser.query(CALLS, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-        assert!(calls.len() > 300, "{}", calls.len());
+        let calls = calls(&mut superuser, least[0]);
         let plant = |client: &mut Client, what: &str| {
             client.run(
                 &what
                     .replace("TG_NAMES", &names)
                     .replace("TG_COLUMNS", &columns)
-                    .replace("TG_RELATIONS", &relations),
+                    .replace("TG_RELATIONS", RELATIONS)
+                    .replace("TG_FOUND", &relations),
             )
         };
         plant(&mut session("mallory"), FUNCTIONS);
@@ -279,14 +348,48 @@ fn nothing_that_is_planted_runs_as_another_role() {
                 superuser.run("DROP FUNCTION public.control; ALTER SEQUENCE ran RESTART");
             }
             let mut worked = 0;
-            for call in ELSE.iter().copied().chain(calls.iter().map(String::as_str)) {
+            for call in &calls {
                 worked += usize::from(mallory.batch_execute(call).is_ok());
                 let _ = mallory.batch_execute("ROLLBACK");
-                assert_eq!(text(&mut superuser, "SELECT is_called FROM ran"), "f", "{creator}: {call}");
+                assert_eq!(text(&mut superuser, "SELECT is_called FROM ran"), "f", "{name}: {call}");
             }
-            assert!(worked > 100, "{worked}");
+            assert!(worked > least[1], "{worked}");
         }
         assert_eq!(found, [true; CONTROLS.len()]);
+    }
+}
+
+/// The same of what somebody has put into `public`, which all have in their path: better matches than PostgreSQL's own for what the sources call.
+/// Whoever calls something of the extensions or of the files, nothing of this runs.
+#[test]
+fn nothing_in_public_is_called() {
+    let server = Server::builder().extension(false).conf("max_locks_per_transaction", "2000").start();
+    server.run("CREATE ROLE mallory LOGIN; CREATE ROLE owner1 LOGIN; CREATE ROLE shop LOGIN");
+    for (has, least) in [(Has::Extensions, [300, 100]), (Has::StandIn, [50, 30])] {
+        let name = database(&server, "owner1", has);
+        let session = |user: &str| server.config().user(user).dbname(&name).connect(NoTls).unwrap();
+        let mut superuser = session("postgres");
+        let calls = calls(&mut superuser, least[0]);
+        let types = TYPES_OF_SCRIPTS.replace('{', "{uuid,bytea,bool,json,");
+        plant(&mut superuser, "public", &names()[0].join(" "), &types);
+        for (control, is_caught) in
+            [("num_nonnulls(1::regclass, 'x'::text)", true), ("lower('X'::text)", false)]
+        {
+            let control = superuser.batch_execute(&format!("SELECT {control}"));
+            assert_eq!(control.is_err(), is_caught, "{control:?}");
+        }
+        for role in ["mallory", "owner1", "postgres"] {
+            let mut client = session(role);
+            client.run("SET statement_timeout = '1s'");
+            let mut worked = 0;
+            for call in &calls {
+                let result = client.batch_execute(call);
+                worked += usize::from(result.is_ok());
+                let _ = client.batch_execute("ROLLBACK");
+                assert!(!format!("{result:?}").contains("trapped"), "{role}: {call}: {result:?}");
+            }
+            assert!(worked > least[1], "{role}: {worked}");
+        }
     }
 }
 
@@ -331,11 +434,16 @@ fn rights_are_those_of_the_page() {
             UNION ALL SELECT 'pg_class'::regclass, c.oid, c.oid::regclass || '.' || a.attname, a.attacl, c.relowner
                 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
             UNION ALL SELECT 'pg_namespace'::regclass, n.oid, n.nspname, coalesce(n.nspacl, acldefault('n', n.nspowner)), n.nspowner FROM pg_namespace n
+            UNION ALL SELECT 'pg_proc'::regclass, p.oid, p.oid::regprocedure::text, p.proacl, p.proowner FROM pg_proc p
+            UNION ALL SELECT 'pg_type'::regclass, t.oid, t.oid::regtype::text, t.typacl, t.typowner FROM pg_type t
         )
         SELECT format('%s: %s on %s', CASE a.grantee WHEN 0 THEN 'PUBLIC' WHEN 'owner1'::regrole THEN 'who created the extension' ELSE a.grantee::text END,
             a.privilege_type, o.name)
         FROM object o JOIN pg_depend d ON d.classid = o.kind AND d.objid = o.id AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass, aclexplode(o.acl) a
-        WHERE a.grantee <> o.owner
+        WHERE a.grantee <> o.owner AND NOT (a.grantee = 0 AND o.kind IN ('pg_proc'::regclass, 'pg_type'::regclass))
+        UNION ALL
+        SELECT format('not to use: %s', t.oid::regtype) FROM pg_type t JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid = t.oid AND d.deptype = 'e'
+        WHERE NOT EXISTS (SELECT FROM aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) a WHERE a.grantee = 0)
         UNION ALL
         SELECT format('not to execute: %s', p.oid::regprocedure) FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
         WHERE NOT EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0)";

@@ -169,16 +169,79 @@ _log""#;
     );
 }
 
+/// A superuser looks at, leads, drops and dumps feeds of a tenant's view, whatever is in it and in the names. Only who names the view reads it.
+#[test]
+fn feeds_of_a_tenant_and_their_dump() {
+    let server = Server::builder().start();
+    let mut superuser = server.connect();
+    superuser.run(
+        "CREATE ROLE tenant LOGIN; CREATE SCHEMA ten AUTHORIZATION tenant; CREATE SEQUENCE others; CREATE SEQUENCE own;
+         GRANT USAGE ON SEQUENCE others, own TO PUBLIC",
+    );
+    let mut tenant = server.connect_as("tenant");
+    tenant.run(TENANT);
+    let (view, feed) = ("ten.\"v'i$$e%I\\\nw\"", "f'$$%I\\.\n\\.\n\"");
+    let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let (name, source) = (literal(feed), literal(view));
+    tenant.run(&format!(
+        "CREATE FUNCTION ten.volatile(boolean) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN PERFORM ten.note(); RETURN $1; END';
+         CREATE VIEW {view} AS SELECT id, ten.pass(n) AS n FROM ten.log WHERE ten.volatile(true);
+         INSERT INTO ten.log (id) SELECT sno_new() FROM generate_series(1, 3);
+         SELECT sno_create_feed({name}, {source}, margin => '0'), sno_create_feed('log', 'ten.log', margin => '0')"
+    ));
+    std::thread::sleep(std::time::Duration::from_millis(8));
+    let last = text(&mut tenant, "SELECT min(id) FROM ten.log");
+    superuser.run("ALTER SEQUENCE own RESTART; ALTER SEQUENCE others RESTART");
+    let nothing_ran = |after: &str| {
+        let ran = "SELECT concat(o.is_called, t.is_called) FROM others o, own t";
+        assert_eq!(text(&mut server.connect(), ran), "ff", "{after}");
+    };
+    for call in [
+        "SELECT * FROM sno_feeds()".to_owned(),
+        "SELECT sno_readers('ten.log'), sno_read_by_all('ten.log'), sno_read_by_all('ten.r''e$$st')"
+            .replace("ten.r''e$$st", "ten.\"r''e$$st\""),
+        format!("SELECT sno_advance_feed({name}, '{last}')"),
+        format!(
+            "SELECT sno_fail_feed({name}, (SELECT '{last}'::sno), 'x'), sno_seek_feed({name}, '-infinity')"
+        ),
+        format!("SELECT sno_seek_feed({name}, after => '{last}')"),
+        format!("CALL sno_wait_read({name}, '{last}', '0')"),
+        "SELECT sno_advance_feed('log', '2222222222222223'), sno_seek_feed('log', now())".to_owned(),
+    ] {
+        superuser.run(&call);
+        nothing_ran(&call);
+    }
+    for name in [&name, "'log'"] {
+        assert_eq!(code(&mut superuser, &format!("CALL sno_wait_feed({name}, '0')")), "42501");
+    }
+    // Without indexes, whose functions would need what is granted in the end.
+    let dump = server.command("pg_dump").args(["--section=pre-data", "--section=data"]).output().unwrap();
+    assert!(dump.status.success(), "{dump:?}");
+    nothing_ran("pg_dump");
+    server.run("CREATE DATABASE copy");
+    let restored = server.psql(&format!("\\c copy\n{}", String::from_utf8(dump.stdout).unwrap()));
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let positions =
+        "SELECT array_agg(ROW(feed, owner, source::text, position)::text ORDER BY feed) FROM sno_feeds()";
+    assert_eq!(text(&mut server.connect_to("copy"), positions), text(&mut superuser, positions));
+    superuser.run(&format!("SELECT sno_drop_feed({name}, 'tenant'), sno_drop_feed('log')"));
+    nothing_ran("drops");
+    assert_eq!(text(&mut superuser, "SELECT count(*) FROM sno_feeds()"), "0");
+}
+
 /// After a call that maintains a table as its owner, and after one that fails, the session is what it was.
 #[test]
 fn the_caller_is_itself_again() {
     let server = Server::builder().start();
     server.run(
-        "CREATE ROLE tenant LOGIN; CREATE ROLE member LOGIN IN ROLE tenant; CREATE ROLE other LOGIN; CREATE SCHEMA ten AUTHORIZATION tenant",
+        "CREATE ROLE tenant LOGIN; CREATE ROLE member LOGIN IN ROLE tenant; CREATE ROLE lazy LOGIN NOINHERIT IN ROLE tenant; CREATE ROLE other LOGIN;
+         CREATE SCHEMA ten AUTHORIZATION tenant; GRANT USAGE ON SCHEMA ten TO lazy",
     );
     let mut tenant = server.connect_as("tenant");
     tenant.run("CREATE TABLE ten.items (id integer PRIMARY KEY); CREATE TABLE ten.log (id sno) PARTITION BY RANGE (id)");
-    for (who, may) in [("postgres", true), ("member", true), ("tenant", true), ("other", false)] {
+    for (who, may) in
+        [("postgres", true), ("member", true), ("tenant", true), ("lazy", false), ("other", false)]
+    {
         let mut client = server.connect_as(who);
         client.run("SET search_path = ten, public; SET lock_timeout = '7s'");
         let is_itself = |client: &mut sno_tests::postgres::Client, after: &str| {
@@ -215,6 +278,109 @@ fn the_caller_is_itself_again() {
         let call = "SET lock_timeout = '100 ms'; SELECT sno_untrack_changes('ten.items')";
         assert_eq!(code(&mut server.connect_as(who), call), state, "{who}");
     }
+}
+
+/// What a trigger of the owner's sets ends with the call, for the whole session as well as for the transaction.
+#[test]
+fn what_an_owner_sets_does_not_stay() {
+    let server = Server::builder().start();
+    server.run("CREATE ROLE tenant LOGIN; CREATE SCHEMA ten AUTHORIZATION tenant");
+    server.connect_as("tenant").run(
+        "CREATE TABLE ten.items (id integer PRIMARY KEY); SELECT sno_track_changes('ten.items');
+         CREATE FUNCTION ten.sets() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             PERFORM set_config('search_path', 'ten', false), set_config('ten.own', 'x', false), set_config('row_security', 'off', true);
+             SET work_mem = '1MB'; SET LOCAL lock_timeout = '1 s'; SET default_transaction_read_only = on; RESET statement_timeout;
+             RETURN NULL;
+         END
+         $$;
+         CREATE TRIGGER sets BEFORE DELETE ON ten.items_log EXECUTE FUNCTION ten.sets()",
+    );
+    let mut client = server.connect();
+    client.run("SET statement_timeout = '7 min'; BEGIN; SET LOCAL lock_timeout = '7 s'");
+    let names = "search_path,ten.own,row_security,work_mem,lock_timeout,default_transaction_read_only,statement_timeout,role";
+    let settings = format!(
+        "SELECT string_agg(concat(current_setting(name, true)), '|') FROM unnest('{{{names}}}'::text[]) name"
+    );
+    let before = text(&mut client, &settings);
+    for commit in ["SELECT 1", "COMMIT; BEGIN; SET LOCAL lock_timeout = '7 s'"] {
+        client.run("SELECT sno_forget_changes('ten.items')");
+        client.run(commit);
+        assert_eq!(text(&mut client, &settings), before, "{commit}");
+    }
+    client.run("COMMIT");
+    // Nor when the call is cancelled in there, alone or in a savepoint.
+    server.connect_as("tenant").run(
+        "CREATE OR REPLACE FUNCTION ten.sets() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN SET work_mem = '1MB'; PERFORM pg_sleep(60); RETURN NULL; END $$",
+    );
+    client.run("SET statement_timeout = '200 ms'");
+    let before = text(&mut client, &settings);
+    let who = "SELECT concat(current_user, ' ', session_user)";
+    assert_eq!(code(&mut client, "SELECT sno_forget_changes('ten.items')"), "57014");
+    assert_eq!((text(&mut client, &settings), text(&mut client, who)), (before, "postgres postgres".into()));
+    client.run("BEGIN; SET LOCAL statement_timeout = 0; SAVEPOINT s; SET LOCAL statement_timeout = '200 ms'");
+    assert_eq!(code(&mut client, "SELECT sno_forget_changes('ten.items')"), "57014");
+    client.run("ROLLBACK TO s; CREATE TEMP TABLE own (n integer)");
+    assert_eq!(text(&mut client, who), "postgres postgres");
+    client.run("COMMIT");
+}
+
+/// A log that belongs to several roles is nobody's: who owns a part of it would choose what is replaced, dropped or read.
+#[test]
+fn logs_of_several_owners() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE tenant LOGIN; CREATE ROLE other; CREATE SCHEMA ten AUTHORIZATION tenant; GRANT ALL ON SCHEMA ten TO other",
+    );
+    server
+        .connect_as("tenant")
+        .run("CREATE TABLE ten.items (id integer PRIMARY KEY); SELECT sno_track_changes('ten.items')");
+    let mut client = server.connect();
+    for part in ["TABLE ten.items_log", "VIEW ten.items_changes", "FUNCTION ten.items_log()"] {
+        client.run(&format!("ALTER {part} OWNER TO other"));
+        for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+            let refused = error(&mut client, &format!("SELECT {call}('ten.items')"));
+            assert_eq!(refused.code().code(), "55000", "{part}: {call}");
+            client.run("SELECT 1");
+        }
+        let hint = error(&mut client, "SELECT sno_forget_changes('ten.items')").hint().unwrap().to_owned();
+        client.run(&hint);
+        client.run("SELECT sno_forget_changes('ten.items')");
+    }
+}
+
+/// What anybody may call about anything keeps no lock on it: its owner can change it while the caller's transaction goes on.
+#[test]
+fn nobody_locks_what_others_own() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE mallory LOGIN; CREATE TABLE items (id sno PRIMARY KEY, n integer); CREATE VIEW shown AS TABLE items;
+         CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id); SELECT sno_create_feed('feed', 'shown')",
+    );
+    let mut mallory = server.connect_as("mallory");
+    mallory.run("BEGIN");
+    for name in ["items", "shown", "log"] {
+        for call in [
+            "sno_internal.sno_origin('NAME', 1)",
+            "sno_internal.origin('NAME', 'id')",
+            "sno_internal.readers('NAME')",
+            "sno_internal.base_relations('NAME')",
+            "sno_internal.tracking_fault('NAME')",
+            "sno_internal.key_of('f', 'shown', now(), NULL, NULL)",
+            "sno_readers('NAME')",
+            "sno_read_by_all('NAME')",
+            "sno_partitions('NAME')",
+        ] {
+            mallory.run(&format!("SELECT {}", call.replace("NAME", name)));
+            let locked = "SELECT string_agg(relation::regclass::text, ' ') FROM pg_locks
+                WHERE pid = pg_backend_pid() AND relation IN ('items'::regclass, 'shown'::regclass, 'log'::regclass)";
+            assert_eq!(mallory.one::<Option<String>>(locked), None, "{call} of {name}");
+        }
+    }
+    server.run("DROP VIEW shown; ALTER TABLE items ADD m integer");
+    mallory.run("COMMIT");
+    assert_eq!(text(&mut mallory, "SELECT sno_internal.sno_origin(1::oid::regclass, 1)"), "(,)");
 }
 
 /// The owner is the one of after the wait for the table: who calls it then has no more rights than that one gives.
@@ -281,10 +447,51 @@ fn statements_of_the_runbook_in_databases_of_others() {
     session("postgres").run("SELECT FROM pg_extension WHERE extname = 'sno'");
     assert_eq!(text(&mut tenant, ran), "t");
     session("postgres").run("SELECT setval('public.others', 1, false)");
-    let output = server.psql(&format!("\\c ten\n{}", crate::runbook::latest_ids()));
+    // What is in an index runs as who reads the table: a superuser does not.
+    tenant.run(
+        "CREATE FUNCTION ten.in_index(integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
+         BEGIN
+             IF current_user = 'postgres' THEN
+                 PERFORM nextval('public.others');
+             END IF;
+             RETURN true;
+         END
+         $$;
+         CREATE INDEX ON ten.items (id) WHERE ten.in_index(1)",
+    );
+    server.run("CREATE ROLE reader LOGIN IN ROLE pg_read_all_data");
+    session("postgres").run("SET search_path = pg_catalog; SELECT max(id) FROM ten.items");
+    assert_eq!(text(&mut tenant, ran), "t");
+    session("postgres").run("SELECT setval('public.others', 1, false)");
+    let output = server.psql(&format!("\\c ten reader\n{}", crate::runbook::latest_ids()));
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text(&mut tenant, ran), "f", "{printed}");
     assert!(printed.contains("ten.items.id|20"), "{printed} {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What the pages ask of catalogs, a superuser may run in the database of somebody who has put better matches than PostgreSQL's own functions and
+/// operators into `public`.
+#[test]
+fn statements_of_the_pages_in_databases_of_others() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    let pages: Vec<String> =
+        crate::files("docs", &|path| path.ends_with(".md")).into_iter().map(|(_, text)| text).collect();
+    let asks =
+        |sql: &str| ["FROM pg_", "JOIN pg_"].iter().any(|of| sql.contains(of)) && !sql.contains("CREATE ");
+    let statements: Vec<String> = pages
+        .iter()
+        .flat_map(|page| crate::docs::blocks(page, "sql"))
+        .map(|block| block.sql.replace("\\gexec", ""))
+        .filter(|sql| asks(sql))
+        .collect();
+    assert!(statements.len() > 4, "{statements:?}");
+    let types = crate::schemas::TYPES_OF_SCRIPTS.replace('{', "{regprocedure,");
+    crate::schemas::plant(&mut client, "public", &statements.join(" "), &types);
+    for sql in statements {
+        let result = server.connect().batch_execute(&format!("BEGIN; {sql}"));
+        assert!(!format!("{result:?}").contains("trapped"), "{sql}: {result:?}");
+    }
 }
 
 /// What `uuidv7.sql` would replace keeps its owner, who could run anything as who calls it.
