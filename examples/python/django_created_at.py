@@ -1,0 +1,74 @@
+"""Django 5: a created_at that takes no space and no index, by a migration written by hand; makemigrations has nothing to add to it."""
+
+import os
+from datetime import datetime, timedelta, timezone
+
+import django
+from django.conf import settings
+
+settings.configure(
+    # The server is that of the environment: PGHOST, PGUSER, ...
+    DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": os.environ["PGDATABASE"]}},
+    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+    USE_TZ=True,
+)
+django.setup()
+
+from django.apps import apps  # noqa: E402
+from django.contrib.postgres.operations import CreateExtension  # noqa: E402
+from django.db import connection, migrations, models  # noqa: E402
+from django.db.migrations.autodetector import MigrationAutodetector  # noqa: E402
+from django.db.migrations.graph import MigrationGraph  # noqa: E402
+from django.db.migrations.state import ProjectState  # noqa: E402
+from django.db.models import F, Func  # noqa: E402
+
+from sno.django import SnoField, SnoNew  # noqa: E402
+
+CREATED_AT = models.GeneratedField(
+    expression=Func(F("id"), function="sno_time"), output_field=models.DateTimeField(), db_persist=True
+)
+FUNCTION = """
+    CREATE FUNCTION created_at(example_event) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN sno_time($1.id)"""
+
+
+class Event(models.Model):
+    id = SnoField(primary_key=True, db_default=SnoNew())
+    payload = models.TextField()
+    created_at = CREATED_AT
+
+    class Meta:
+        app_label = "example"
+
+
+class Migration(migrations.Migration):
+    operations = [
+        CreateExtension("sno"),
+        migrations.CreateModel("Event", [("id", SnoField(primary_key=True, db_default=SnoNew())), ("payload", models.TextField())]),
+        # To Django a generated column, to the database a function of the row.
+        migrations.SeparateDatabaseAndState(
+            [migrations.RunSQL(FUNCTION, "DROP FUNCTION created_at(example_event)")],
+            [migrations.AddField("event", "created_at", CREATED_AT.clone())],
+        ),
+    ]
+
+
+with connection.schema_editor() as editor:
+    state = Migration("0001_initial", "example").apply(ProjectState(), editor)
+
+event = Event.objects.create(payload="first")
+assert abs(datetime.now(timezone.utc) - event.created_at) < timedelta(minutes=1), event.created_at
+recent = Event.objects.filter(created_at__gte=datetime.now(timezone.utc) - timedelta(hours=1)).order_by("-created_at", "-id")
+assert list(recent) == [event] and recent[0].created_at == event.id.time
+
+# No column and no index for it, and makemigrations finds what is there.
+with connection.cursor() as cursor:
+    columns = [column.name for column in connection.introspection.get_table_description(cursor, "example_event")]
+    indexes = connection.introspection.get_constraints(cursor, "example_event")
+    cursor.execute("INSERT INTO example_event (payload) SELECT 'many' FROM generate_series(1, 10000)")
+    cursor.execute("ANALYZE example_event")
+assert columns == ["id", "payload"] and len(indexes) == 1, (columns, indexes)
+changes = MigrationAutodetector(state, ProjectState.from_apps(apps)).changes(graph=MigrationGraph())
+assert not changes, [migration.operations for migration in changes["example"]]
+newest = Event.objects.order_by("-created_at", "-id")[:5]
+assert "Index Scan" in newest.explain(), newest.explain()
