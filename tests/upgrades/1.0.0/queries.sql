@@ -1,4 +1,4 @@
--- After a restore of dump.sql: all is there, and goes on.
+-- After a restore: all is there, and goes on.
 SELECT feed, source, margin, position FROM sno_feeds() ORDER BY feed COLLATE "C";
 SELECT pg_sleep(1.1);
 BEGIN;

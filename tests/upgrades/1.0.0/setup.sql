@@ -1,4 +1,4 @@
--- What dump.sql is a dump of: keys, a kind, partitions, feeds of tables and views, changes; with IDs that were generated once.
+-- What a dump of this version is one of: keys, a kind, partitions, feeds of tables and views, changes; with IDs that were generated once.
 CREATE EXTENSION sno;
 CREATE DOMAIN order_id AS sno CHECK (sno_metabyte(VALUE) = 2);
 CREATE TABLE orders (id order_id PRIMARY KEY DEFAULT sno_new(2), item text);
@@ -18,5 +18,7 @@ DELETE FROM items WHERE id = 2;
 SELECT sno_create_feed('export', 'orders'), sno_create_feed('list', 'order_list', key => 'id', margin => '1 s'),
     sno_create_feed('changes', 'items_changes', key => 'changed'), sno_create_feed('42', 'lines', margin => NULL);
 SELECT pg_sleep(0.2);
+BEGIN;
 SELECT count(*) FROM sno_feed('export', NULL::orders, 2);
+COMMIT;
 SELECT sno_seek_feed('list', since => '2026-01-04Z');
