@@ -1,12 +1,13 @@
--- For servers of PostgreSQL 14 or later where the extension sno cannot be installed: queries by time and feeds for tables with any uuid
--- of version 7, and IDs of sno as such uuids. Run this in each database, as a role that may read pg_stat_activity (pg_read_all_stats), in
--- one transaction: with psql -1 -f, or as a migration. All of it goes to the first schema of the search path. To update it, run the new file
--- with the same path: it replaces the functions, and leaves the feeds, the counter and the server number as they are.
+-- For servers of PostgreSQL 14 or later where the extension sno cannot be installed: queries by time and feeds for
+-- tables with any uuid of version 7, and IDs of sno as such uuids. Run this in each database, as a role that may read
+-- pg_stat_activity (pg_read_all_stats), in one transaction: with psql -1 -f, or as a migration. All of it goes to the
+-- first schema of the search path. To update it, run the new file with the same path: it replaces the functions, and
+-- leaves the feeds, the counter and the server number as they are.
 --
---     CREATE TABLE events (id uuid PRIMARY KEY DEFAULT uuidv7(), payload jsonb);         -- before PostgreSQL 18: sno_uuid()
+--     CREATE TABLE events (id uuid PRIMARY KEY DEFAULT uuidv7(), payload jsonb);    -- before PostgreSQL 18: sno_uuid()
 --     SELECT * FROM events WHERE id >= uuidv7_lower(now() - interval '1 hour');
 --     INSERT INTO uuidv7_feeds (feed, source) VALUES ('export', 'events');
---     SELECT * FROM uuidv7_feed('export', NULL::events);                                 -- the next rows, and so on
+--     SELECT * FROM uuidv7_feed('export', NULL::events);                            -- the next rows, and so on
 
 -- What is replaced keeps its owner, who could change it later, or has put something else in its place.
 DO $do$
@@ -19,11 +20,13 @@ BEGIN
         UNION ALL SELECT 'pg_class'::regclass::oid, c.oid, c.relname, c.relnamespace, c.relowner FROM pg_class c
     ) o(class, id, name, schema, owner) JOIN pg_namespace n ON n.oid = o.schema
     WHERE n.nspname = current_schema() AND pg_get_userbyid(o.owner) <> current_user AND o.name IN (
-        'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between', 'uuidv7_smaller', 'uuidv7_larger',
+        'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
+            'uuidv7_smaller', 'uuidv7_larger',
         'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'another role owns what this file would replace: %', other USING ERRCODE = 'insufficient_privilege',
+        RAISE EXCEPTION 'another role owns what this file would replace: %', other
+            USING ERRCODE = 'insufficient_privilege',
             HINT = 'Run it as the owner of all of it, or in another schema.';
     END IF;
 END
@@ -49,7 +52,8 @@ COMMENT ON FUNCTION uuidv7_raise(text, text) IS 'fail with a message and a SQLST
 
 CREATE OR REPLACE FUNCTION uuidv7_time(id uuid) RETURNS timestamptz
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-    RETURN to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint::double precision / 1000.0::double precision);
+    RETURN to_timestamp(
+        ('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint::double precision / 1000.0::double precision);
 COMMENT ON FUNCTION uuidv7_time(uuid) IS 'time in a uuid of version 7, to the millisecond';
 
 -- Times before 1970 and after 10889 have the bounds of the first and of the last millisecond.
@@ -68,24 +72,29 @@ COMMENT ON FUNCTION uuidv7_upper(timestamptz) IS 'largest uuid of version 7 at o
 CREATE OR REPLACE FUNCTION uuidv7_between(id uuid, since timestamptz, until timestamptz) RETURNS boolean
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN id >= uuidv7_lower(since) AND id < uuidv7_lower(until);
-COMMENT ON FUNCTION uuidv7_between(uuid, timestamptz, timestamptz) IS 'whether a uuid of version 7 is at or after a time and before another';
+COMMENT ON FUNCTION uuidv7_between(uuid, timestamptz, timestamptz)
+    IS 'whether a uuid of version 7 is at or after a time and before another';
 
 --
 -- min(uuid) and max(uuid), unless they are there
 --
 
-CREATE OR REPLACE FUNCTION uuidv7_smaller(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN least(a, b);
+CREATE OR REPLACE FUNCTION uuidv7_smaller(a uuid, b uuid)
+    RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN least(a, b);
 COMMENT ON FUNCTION uuidv7_smaller(uuid, uuid) IS 'smaller of two';
-CREATE OR REPLACE FUNCTION uuidv7_larger(a uuid, b uuid) RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN greatest(a, b);
+CREATE OR REPLACE FUNCTION uuidv7_larger(a uuid, b uuid)
+    RETURNS uuid LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE RETURN greatest(a, b);
 COMMENT ON FUNCTION uuidv7_larger(uuid, uuid) IS 'larger of two';
 DO $$
 BEGIN
     IF to_regprocedure('min(uuid)') IS NULL THEN
-        CREATE AGGREGATE min(uuid) (SFUNC = uuidv7_smaller, STYPE = uuid, COMBINEFUNC = uuidv7_smaller, SORTOP = <, PARALLEL = SAFE);
+        CREATE AGGREGATE min(uuid) (SFUNC = uuidv7_smaller, STYPE = uuid, COMBINEFUNC = uuidv7_smaller, SORTOP = <,
+            PARALLEL = SAFE);
         COMMENT ON AGGREGATE min(uuid) IS 'minimum of all input uuid';
     END IF;
     IF to_regprocedure('max(uuid)') IS NULL THEN
-        CREATE AGGREGATE max(uuid) (SFUNC = uuidv7_larger, STYPE = uuid, COMBINEFUNC = uuidv7_larger, SORTOP = >, PARALLEL = SAFE);
+        CREATE AGGREGATE max(uuid) (SFUNC = uuidv7_larger, STYPE = uuid, COMBINEFUNC = uuidv7_larger, SORTOP = >,
+            PARALLEL = SAFE);
         COMMENT ON AGGREGATE max(uuid) IS 'maximum of all input uuid';
     END IF;
 END
@@ -95,15 +104,16 @@ $$;
 -- The horizon
 --
 
--- An INSERT holds a ROW EXCLUSIVE lock on the table that it names, from before it computes the first default until its rows are visible
--- to new statements, or gone. So an ID that is generated in an INSERT, and whose row the next statement does not see, is not before
--- the time that is returned:
+-- An INSERT holds a ROW EXCLUSIVE lock on the table that it names, from before it computes the first default until its
+-- rows are visible to new statements, or gone. So an ID that is generated in an INSERT, and whose row the next
+-- statement does not see, is not before the time that is returned:
 -- 1. Whoever takes the lock after step 2 generates its IDs after the time of step 1.
--- 2. Whoever holds the lock now is seen: with a pid, or without one if it is prepared. The table may be written by way of its
---    partitions and of the tables that it is a partition of.
--- 3. Each of them generated its IDs after its transaction started. If a process has no transaction any more, that one has ended, and its
---    rows are visible.
--- 4. But not if it was prepared in between, or if its start is hidden from this role. Then it still holds the lock, and there is no answer.
+-- 2. Whoever holds the lock now is seen: with a pid, or without one if it is prepared. The table may be written by way
+--    of its partitions and of the tables that it is a partition of.
+-- 3. Each of them generated its IDs after its transaction started. If a process has no transaction any more, that one
+--    has ended, and its rows are visible.
+-- 4. But not if it was prepared in between, or if its start is hidden from this role. Then it still holds the lock, and
+--    there is no answer.
 CREATE OR REPLACE FUNCTION uuidv7_settled(of_table regclass) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -127,16 +137,20 @@ BEGIN
         RAISE EXCEPTION '"%" is not a table', of_table USING ERRCODE = 'wrong_object_type';
     ELSIF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
         EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = $1)
-            AND EXISTS (SELECT FROM pg_catalog.pg_dist_node n WHERE n.groupid <> (SELECT g.groupid FROM pg_catalog.pg_dist_local_group g))' INTO is_distributed USING of_table;
+            AND EXISTS (SELECT FROM pg_catalog.pg_dist_node n
+                WHERE n.groupid <> (SELECT g.groupid FROM pg_catalog.pg_dist_local_group g))'
+            INTO is_distributed USING of_table;
         IF is_distributed THEN
-            RAISE EXCEPTION 'cannot tell the horizon of a table of Citus: "%"', of_table USING ERRCODE = 'wrong_object_type',
-                DETAIL = 'Other nodes commit its rows.', HINT = 'Feed an ordinary table of one node, which its clients fill in the same transaction.';
+            RAISE EXCEPTION 'cannot tell the horizon of a table of Citus: "%"', of_table
+                USING ERRCODE = 'wrong_object_type',
+                DETAIL = 'Other nodes commit its rows.',
+                HINT = 'Feed an ordinary table of one node, which its clients fill in the same transaction.';
         END IF;
     END IF;
     PERFORM pg_stat_clear_snapshot();
-    settled := clock_timestamp();                                                                                           -- 1
+    settled := clock_timestamp();  -- 1
     FOR look IN 1..2 LOOP
-        SELECT array_agg(l.pid), array_agg(l.virtualtransaction) INTO pids, transactions FROM pg_locks l                    -- 2, 4
+        SELECT array_agg(l.pid), array_agg(l.virtualtransaction) INTO pids, transactions FROM pg_locks l  -- 2, 4
         WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock'
             AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
             AND l.relation IN (
@@ -148,7 +162,7 @@ BEGIN
             );
         IF look = 1 THEN
             first_seen := transactions;
-            SELECT least(settled, min(a.xact_start)), array_agg(a.pid) INTO settled, started                                -- 3
+            SELECT least(settled, min(a.xact_start)), array_agg(a.pid) INTO settled, started  -- 3
             FROM pg_stat_activity a WHERE a.pid = ANY (pids) AND a.xact_start IS NOT NULL;
         END IF;
     END LOOP;
@@ -164,13 +178,18 @@ BEGIN
     RETURN settled;
 END
 $$;
-COMMENT ON FUNCTION uuidv7_settled(regclass) IS 'time before which no row of a table is missing and none will come, if its INSERT generates the ID; null while one is prepared';
+COMMENT ON FUNCTION uuidv7_settled(regclass) IS 'time before which no row of a table is missing and none will come, '
+    'if its INSERT generates the ID; null while one is prepared';
 
 CREATE OR REPLACE FUNCTION uuidv7_horizon(of_table regclass, margin interval DEFAULT '1 s') RETURNS uuid
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
     RETURN uuidv7_lower(date_bin('4 ms'::interval, uuidv7_settled(of_table), '2010-01-01 00:00Z'::timestamptz)
-        - CASE WHEN margin < '0' THEN uuidv7_raise('margin must not be negative: "' || margin::text || '"', '22023')::double precision * margin ELSE margin END);
-COMMENT ON FUNCTION uuidv7_horizon(regclass, interval) IS 'ID below which no row of a table is missing and none will come, if its INSERT generates the ID. Not in the statement that reads the rows';
+        - CASE WHEN margin < '0' THEN uuidv7_raise(
+            'margin must not be negative: "' || margin::text || '"', '22023')::double precision * margin
+            ELSE margin END);
+COMMENT ON FUNCTION uuidv7_horizon(regclass, interval)
+    IS 'ID below which no row of a table is missing and none will come, if its INSERT generates the ID. Not in the '
+        'statement that reads the rows';
 
 --
 -- Feeds
@@ -192,15 +211,17 @@ AS $$
 DECLARE
     unseen uuid;
 BEGIN
-    EXECUTE pg_catalog.format('SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 AND NOT %1$I = ANY ($3) ORDER BY %1$I LIMIT 1', f.key, f.source)
+    EXECUTE pg_catalog.format('SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 AND NOT %1$I = ANY ($3)
+        ORDER BY %1$I LIMIT 1', f.key, f.source)
         INTO unseen USING f.position, seen[pg_catalog.cardinality(seen)], seen;
     RETURN unseen;
 END
 $$;
-COMMENT ON FUNCTION uuidv7_unseen_key(uuidv7_feeds, uuid[]) IS 'internal: the first row that the calling statement does not see';
+COMMENT ON FUNCTION uuidv7_unseen_key(uuidv7_feeds, uuid[])
+    IS 'internal: the first row that the calling statement does not see';
 
--- VOLATILE, too: whoever moves the feed first from where its statement sees it has the rows. Others wait for that transaction, and return
--- nothing if it commits, since their statements do not see what it did with the rows.
+-- VOLATILE, too: whoever moves the feed first from where its statement sees it has the rows. Others wait for that
+-- transaction, and return nothing if it commits, since their statements do not see what it did with the rows.
 CREATE OR REPLACE FUNCTION uuidv7_move_feed(f uuidv7_feeds, last uuid) RETURNS boolean
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -212,18 +233,22 @@ BEGIN
     -- The transaction of the row's present version, the latest of its 32 bits: only one's own can be in progress.
     IF pg_current_xact_id_if_assigned() IS NOT NULL AND EXISTS (
         SELECT FROM uuidv7_feeds u, (SELECT pg_current_xact_id()::text::bigint + 2147483648 OFFSET 0) x(n)
-        WHERE u.feed = f.feed AND pg_xact_status((n - ((n - u.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'
+        WHERE u.feed = f.feed AND pg_xact_status((n - ((n - u.xmin::text::bigint) & 4294967295))::text::xid8)
+            = 'in progress'
     ) THEN
         RAISE EXCEPTION 'statement cannot read feed "%" again', f.feed USING ERRCODE = 'serialization_failure',
-            DETAIL = 'Its transaction has moved the feed since the statement began.', HINT = 'Call uuidv7_feed() in FROM, once for each feed.';
+            DETAIL = 'Its transaction has moved the feed since the statement began.',
+            HINT = 'Call uuidv7_feed() in FROM, once for each feed.';
     END IF;
     RETURN false;
 END
 $$;
 COMMENT ON FUNCTION uuidv7_move_feed(uuidv7_feeds, uuid) IS 'internal: moves a feed';
 
--- STABLE, so that it sees what the calling statement sees: the position, the rows, and all that their transactions wrote.
-CREATE OR REPLACE FUNCTION uuidv7_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000) RETURNS SETOF anyelement
+-- STABLE, so that it sees what the calling statement sees: the position, the rows, and all that their transactions
+-- wrote.
+CREATE OR REPLACE FUNCTION uuidv7_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
+    RETURNS SETOF anyelement
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000
 AS $$
 DECLARE
@@ -241,52 +266,61 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
     ELSIF f.source::oid <> (SELECT t.typrelid FROM pg_type t WHERE t.oid = given::oid) THEN
-        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, given USING ERRCODE = 'datatype_mismatch';
+        RAISE EXCEPTION 'feed "%" returns rows of "%", not of "%"', feed, f.source, given
+            USING ERRCODE = 'datatype_mismatch';
     ELSIF f.position > uuidv7_upper(clock_timestamp()) THEN
         RAISE EXCEPTION 'feed "%" was read up to "%", which is not before the time of the clock', feed, f.position
-            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows that were not read can come before this position.',
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'Rows that were not read can come before this position.',
                 HINT = 'Check the clock. Then set the position back: what was read since then comes again.';
     END IF;
     -- Later than the snapshot of the calling statement, and before the look at the present.
     horizon := uuidv7_horizon(f.source, f.margin);
-    EXECUTE pg_catalog.format('SELECT pg_catalog.array_agg(k) FROM (SELECT %1$I FROM %2$s WHERE %1$I > $1 AND %1$I < $2 ORDER BY %1$I LIMIT $3) rows(k)', f.key, f.source)
+    EXECUTE pg_catalog.format('SELECT pg_catalog.array_agg(k) FROM (SELECT %1$I FROM %2$s
+        WHERE %1$I > $1 AND %1$I < $2 ORDER BY %1$I LIMIT $3) rows(k)', f.key, f.source)
         INTO seen USING f.position, horizon, batch_size;
     IF seen IS NULL THEN
         RETURN;
     END IF;
-    -- The batch ends before the first row that was committed after the calling statement began: it is for the next call.
+    -- The batch ends before the first row that was committed after the calling statement began: it is for the next
+    -- call.
     unseen := uuidv7_unseen_key(f, seen);
     last := (SELECT k FROM pg_catalog.unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
     IF last IS NOT NULL AND uuidv7_move_feed(f, last) THEN
-        RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key, f.source)
+        RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key,
+            f.source)
             USING f.position, last;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer) IS 'the next rows of a feed, in the order of their IDs: once, if the transaction commits';
+COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer)
+    IS 'the next rows of a feed, in the order of their IDs: once, if the transaction commits';
 
 -- What they need is found, and nothing of the same name elsewhere.
 DO $do$
 DECLARE
     function regprocedure;
 BEGIN
-    FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_move_feed(uuidv7_feeds, uuid)', 'uuidv7_feed(text, anyelement, integer)']::regprocedure[] LOOP
-        EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function, current_schema());
+    FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_move_feed(uuidv7_feeds, uuid)',
+        'uuidv7_feed(text, anyelement, integer)']::regprocedure[] LOOP
+        EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function,
+            current_schema());
     END LOOP;
 END
 $do$;
 
 --
--- IDs of sno as uuids. From the left: 48 bits of Unix milliseconds, a multiple of 4; the version, 7; a zero; 8 bits of metabyte; the
--- upper 3 bits of the server number; the variant, 2 bits; its lower 5 bits; 24 bits of a counter; 33 zeros. The extension's
--- sno_to_uuidv7 returns the same, and uuidv7_to_sno converts it.
+-- IDs of sno as uuids. From the left: 48 bits of Unix milliseconds, a multiple of 4; the version, 7; a zero; 8 bits of
+-- metabyte; the upper 3 bits of the server number; the variant, 2 bits; its lower 5 bits; 24 bits of a counter; 33
+-- zeros. The extension's sno_to_uuidv7 returns the same, and uuidv7_to_sno converts it.
 --
 
 CREATE SEQUENCE IF NOT EXISTS sno_uuid_counter AS bigint;
 COMMENT ON SEQUENCE sno_uuid_counter IS 'numbers the IDs of sno_uuid, whatever their time';
 GRANT USAGE ON SEQUENCE sno_uuid_counter TO PUBLIC;
 
--- STABLE, although it is a constant: so a plan in use notices a new one. It is created once, since its owner replaces it.
+-- STABLE, although it is a constant: so a plan in use notices a new one. It is created once, since its owner replaces
+-- it.
 DO $do$
 BEGIN
     IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN
@@ -298,22 +332,28 @@ BEGIN
             EXECUTE 'CREATE OR REPLACE FUNCTION sno_uuid_server() RETURNS integer LANGUAGE SQL STABLE PARALLEL SAFE
                 RETURN (SELECT groupid FROM pg_catalog.pg_dist_local_group)';
         END IF;
-        COMMENT ON FUNCTION sno_uuid_server() IS 'number of this server: to change it, replace the function by one that returns another number from 0 to 255';
+        COMMENT ON FUNCTION sno_uuid_server()
+            IS 'number of this server: to change it, replace the function by one that returns another number from 0 '
+                'to 255';
     END IF;
 END
 $do$;
 
--- The planner inlines it, and computes what depends on the metabyte and the server number once. The counter does not start again in
--- each tick, so it tells IDs apart even if the clock stands or steps back. The milliseconds have eleven digits from 2004 to 2527.
+-- The planner inlines it, and computes what depends on the metabyte and the server number once. The counter does not
+-- start again in each tick, so it tells IDs apart even if the clock stands or steps back. The milliseconds have eleven
+-- digits from 2004 to 2527.
 CREATE OR REPLACE FUNCTION sno_uuid(metabyte integer DEFAULT 0) RETURNS uuid
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE
     RETURN ('0' || to_hex((floor(date_part('epoch', clock_timestamp()) * 250.0::double precision)::bigint << 18) + 28672
             + 8 * CASE
-                WHEN metabyte NOT BETWEEN 0 AND 255 THEN uuidv7_raise('metabyte out of range: ' || metabyte::text, '22003')
-                WHEN sno_uuid_server() NOT BETWEEN 0 AND 255 THEN uuidv7_raise('invalid server number: ' || sno_uuid_server()::text, '22023')
+                WHEN metabyte NOT BETWEEN 0 AND 255
+                    THEN uuidv7_raise('metabyte out of range: ' || metabyte::text, '22003')
+                WHEN sno_uuid_server() NOT BETWEEN 0 AND 255
+                    THEN uuidv7_raise('invalid server number: ' || sno_uuid_server()::text, '22023')
                 ELSE metabyte END
             + sno_uuid_server() / 32)
-        || to_hex((((sno_uuid_server() % 32) - 64)::bigint << 57) + ((nextval('sno_uuid_counter'::regclass) & 16777215::bigint) << 33)))::uuid;
+        || to_hex((((sno_uuid_server() % 32) - 64)::bigint << 57) +
+            ((nextval('sno_uuid_counter'::regclass) & 16777215::bigint) << 33)))::uuid;
 COMMENT ON FUNCTION sno_uuid(integer) IS 'new ID with a metabyte of 0 to 255, as a uuid of version 7';
 
 CREATE OR REPLACE FUNCTION sno_uuid_metabyte(id uuid) RETURNS integer

@@ -114,7 +114,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/stand-in.sql", &[
         ("errors are formatted by the function of whoever may create", &[FILES],
-            "sno_stand_in_fail(pg_catalog.format('metabyte out of range: %s', metabyte)", "sno_stand_in_fail(format('metabyte out of range: %s', metabyte)"),
+            "pg_catalog.format('metabyte out of range: %s', metabyte)", "format('metabyte out of range: %s', metabyte)"),
         ("bits are masked by the operator of whoever may create", &[FILES],
             ">> 16 & 65535::bigint;", ">> 16 & 65535;"),
         ("operators are created by the function of whoever may create", &[FILES],

@@ -43,7 +43,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid\n    LANGUAGE plpgsql VOLATILE",
             "CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid\n    LANGUAGE plpgsql STABLE"),
         ("the SQL file: a statement reads a feed twice", &[SQL_FILE],
-            "u.xmin::text::bigint) & 4294967295))::text::xid8) = 'in progress'", "u.xmin::text::bigint) & 4294967295))::text::xid8) = 'aborted'"),
+            "u.xmin::text::bigint) & 4294967295))::text::xid8)\n            = 'in progress'", "u.xmin::text::bigint) & 4294967295))::text::xid8)\n            = 'aborted'"),
         ("the SQL file: it resets the server number", &[SQL_FILE],
             "IF to_regprocedure(pg_catalog.format('%I.sno_uuid_server()', current_schema())) IS NULL THEN\n        CREATE",
             "IF true THEN\n        CREATE OR REPLACE"),
