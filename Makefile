@@ -121,9 +121,6 @@ bench: ## measure what an ID costs, for docs/which-key.md
 bench-quick: ## the same on smaller tables, into target/bench
 	@dev/bench quick
 
-bench-scale: ## the sections about tables with ten million rows
-	@dev/bench scale
-
 bench-instructions: ## record how many instructions calls and statements take
 	@dev/bench instructions
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-/// All runs by their names: `full`, `calls`, `quick`, `scale`, `instructions`.
+/// All runs by their names: `full`, `calls`, `quick`, `instructions`.
 pub(crate) type Runs = BTreeMap<String, Run>;
 
 /// What one command measured, where, when, and with which settings of the server.

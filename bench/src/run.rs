@@ -40,22 +40,12 @@ const FULL: Size = Size {
     seconds: 800.0,
     sample: 3,
 };
-pub(crate) const SIZES: [(&str, Size); 5] = [
+pub(crate) const SIZES: [(&str, Size); 4] = [
     ("full", FULL),
     ("calls", Size { only: &["generation", "feeds"], seconds: 600.0, ..FULL }),
     (
         "quick",
         Size { only: &[], rows: |section| section.rows / 10, rounds: (2, 7), seconds: 60.0, sample: 1 },
-    ),
-    (
-        "scale",
-        Size {
-            only: &["sort", "insert", "hour", "clients"],
-            rows: |_| 10_000_000,
-            rounds: (5, 5),
-            seconds: 2400.0,
-            ..FULL
-        },
     ),
     (
         "smoke",
