@@ -377,7 +377,8 @@ const LONG_LINES: [&str; 5] = [
 #[test]
 fn lines_of_sql_have_at_most_120_characters() {
     let mut long = sources(".sql");
-    long.retain(|(_, text)| text.lines().any(|line| line.chars().count() > 120));
+    // What was released stays as it is.
+    long.retain(|(path, text)| !path.contains("--") && text.lines().any(|line| line.chars().count() > 120));
     let long: Vec<&str> = long.iter().map(|(path, _)| &**path).collect();
     let new: Vec<&&str> = long.iter().filter(|path| !LONG_LINES.contains(path)).collect();
     assert!(new.is_empty(), "{new:?}");
