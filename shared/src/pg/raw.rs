@@ -38,6 +38,7 @@ unsafe extern "C-unwind" {
     pub fn ResetLatch(latch: *mut Latch);
     pub fn stack_is_too_deep() -> bool;
 
+    pub fn GetPortalByName(name: *const c_char) -> *mut pg_sys::PortalData;
     pub(super) fn SPI_connect() -> c_int;
     pub(super) fn SPI_finish() -> c_int;
     pub(super) fn SPI_prepare_cursor(
@@ -147,6 +148,7 @@ unsafe extern "C-unwind" {
     pub fn get_role_oid(name: *const c_char, missing_ok: bool) -> Oid;
     pub fn has_privs_of_role(member: Oid, role: Oid) -> bool;
     pub fn is_member_of_role_nosuper(member: Oid, role: Oid) -> bool;
+    pub fn getExtensionOfObject(class: Oid, object: Oid) -> Oid;
     pub fn superuser_arg(role: Oid) -> bool;
     pub fn get_namespace_oid(name: *const c_char, missing_ok: bool) -> Oid;
     pub fn aclcheck_error(result: AclResult::Type, kind: ObjectType::Type, name: *const c_char);

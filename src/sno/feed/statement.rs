@@ -64,7 +64,7 @@ impl Use {
                 CommandTag::CMDTAG_EXPLAIN if state.es_instrument != 0 => Self::Explain,
                 CommandTag::CMDTAG_COPY => Self::Client,
                 // CREATE TABLE … AS EXECUTE has a portal for the prepared statement.
-                _ if is_stored(portal) => Self::Work,
+                _ if is_stored(portal) || is_part_of_work(portal) => Self::Work,
                 _ if !nodes(portal.stmts).contains(&state.es_plannedstmt.cast()) => Self::Work,
                 _ if portal.cursorOptions & pg_sys::CURSOR_OPT_HOLD as c_int != 0 => Self::Held,
                 _ => Self::Client,
@@ -126,6 +126,23 @@ impl Use {
             instead()
         );
         Err(Error::new(state, message).detail(detail).hint(hint))
+    }
+}
+
+/// Whether a portal that runs is a part of a statement that writes: Citus executes a WITH in a portal of its own, within
+/// that of the client.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn is_part_of_work(portal: &pg_sys::PortalData) -> bool {
+    // SAFETY: the client's portal, which has no name, and its statements.
+    unsafe {
+        let Some(client) = raw::GetPortalByName(c"".as_ptr()).as_ref() else { return false };
+        let writes = |statement: &PlannedStmt| {
+            !matches!(statement.commandType, CmdType::CMD_SELECT | CmdType::CMD_UTILITY)
+                || statement.hasModifyingCTE
+        };
+        !ptr::eq(client, portal)
+            && client.status == pg_sys::PortalStatus::PORTAL_ACTIVE
+            && nodes(client.stmts).iter().any(|&statement| writes(&*statement.cast()))
     }
 }
 
