@@ -1,4 +1,4 @@
-# PostgreSQL with the extensions sno and sno_compat: the official image, the files of `make install` on top, and a configuration that
+# PostgreSQL with the extensions sno, sno_compat and sno_citus: the official image, the files of `make install` on top, and a configuration that
 # preloads sno. Or these files alone, as an extension image for CloudNativePG.
 #
 #   docker build --build-arg PG=18 -t postgres-sno .

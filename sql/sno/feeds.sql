@@ -28,6 +28,8 @@ CREATE TABLE sno_internal.feed_positions (
     lowered bigint NOT NULL DEFAULT 0,
     -- Of the key among the columns of the source: by this, another column that has got its name is noticed.
     key_number smallint,
+    -- The servers whose horizons the position is below, if others than this one commit its rows: see sno_internal.sno_scope_horizon().
+    servers text,
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
@@ -37,7 +39,7 @@ SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
     SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved,
-        NULL, p.lowered, NULL
+        NULL, p.lowered, NULL, NULL
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -169,12 +171,12 @@ AS $$
                 UNION ALL
                 SELECT FROM pg_partition_ancestors(c.oid) a JOIN pg_subscription_rel s ON s.srrelid = a.relid
             ) THEN 'subscribed'
-            WHEN sno_internal.is_of_citus(c.oid) THEN 'distributed' END
+            WHEN sno_internal.is_distributed(c.oid) THEN 'distributed' END
     FROM base JOIN pg_class c USING (oid)
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
--- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "c" for that of all nodes of a cluster; "g" for
+-- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "s" for that of all servers of a scope; "g" for
 -- one that must be given, since other servers commit its rows. For rows of a foreign table there is none.
 CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, margin interval) RETURNS "char"
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -195,7 +197,7 @@ BEGIN
             RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation USING ERRCODE = 'wrong_object_type',
                 DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.', HINT = 'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
         END IF;
-        RETURN CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 'c' ELSE 'o' END;
+        RETURN CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
     END IF;
     RETURN 'o';
 END
@@ -203,7 +205,9 @@ $$;
 COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval) IS 'internal: whose horizon counts for the rows of a table or view';
 
 -- Where a feed goes on, that is at a position now: at the horizon at most, since rows can still come above it.
-CREATE FUNCTION sno_internal.position_of(source regclass, key name, margin interval, present sno, since timestamptz, after sno) RETURNS sno
+CREATE FUNCTION sno_internal.position_of(
+        source regclass, key name, margin interval, present sno, since timestamptz, after sno, OUT "position" sno, OUT servers text
+    ) RETURNS record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -212,18 +216,18 @@ BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    -- What was read is below a horizon.
-    IF after > present OR present IS NULL OR after IS NULL THEN
-        IF sno_internal.whose_horizon(source, key, margin) = 'c' THEN
-            horizon := sno_internal.sno_horizon_of_nodes(margin, NULL);
-            IF horizon IS NULL THEN
-                RAISE EXCEPTION 'transactions of the cluster are still being committed' USING ERRCODE = 'lock_not_available';
-            END IF;
-        ELSE
-            horizon := sno_internal.sno_horizon(margin);
+    IF sno_internal.whose_horizon(source, key, margin) = 's' THEN
+        SELECT s.horizon, s.servers INTO horizon, servers
+        FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
+        -- Also what was read must be below the horizon of each server that counts as known from now on.
+        IF horizon IS NULL OR after <= present AND horizon <= after THEN
+            RAISE EXCEPTION 'transactions of the cluster are still being committed' USING ERRCODE = 'lock_not_available';
         END IF;
+    -- What was read is below a horizon.
+    ELSIF after > present OR present IS NULL OR after IS NULL THEN
+        horizon := sno_internal.sno_horizon(margin);
     END IF;
-    RETURN CASE WHEN after IS NULL THEN sno_internal.sno_last(least(since, horizon::timestamptz), true)
+    "position" := CASE WHEN after IS NULL THEN sno_internal.sno_last(least(since, horizon::timestamptz), true)
         ELSE least(after, sno_internal.sno_last(horizon::timestamptz, true)) END;
 END
 $$;

@@ -91,30 +91,10 @@ END;
 COMMENT ON FUNCTION sno_readers(regclass) IS
     'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has another key or is ahead of the clock';
 
--- Of the feeds on all nodes of a cluster.
-CREATE FUNCTION sno_internal.read_on_nodes(source regclass) RETURNS sno
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp SET jit = off
-AS $$
-DECLARE
-    result sno_internal.feed_positions.position%TYPE;
-BEGIN
-    -- The texts of IDs are in their order.
-    SELECT CASE WHEN count(*) = count(r.read) THEN min(r.read COLLATE "C") END INTO result
-    FROM sno_internal.ask_nodes(format('SELECT coalesce(json_agg(r.read), ''[]'') FROM sno_internal.readers(to_regclass(%L)) r', source)) n
-    CROSS JOIN LATERAL json_array_elements_text(n.answer::json) r(read);
-    RETURN result;
-END
-$$;
-COMMENT ON FUNCTION sno_internal.read_on_nodes(regclass) IS 'internal: ID up to which the feeds of all nodes have read the rows of a table';
-REVOKE EXECUTE ON FUNCTION sno_internal.read_on_nodes(regclass) FROM PUBLIC;
-CREATE FUNCTION sno_internal.sno_read_on_nodes(source regclass) RETURNS sno
-    AS 'MODULE_PATHNAME', 'sno_on_nodes' LANGUAGE C STABLE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION sno_internal.sno_read_on_nodes(regclass) IS 'internal: read_on_nodes() for all roles';
-
 CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed') THEN sno_internal.sno_read_on_nodes(source)
+    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed') THEN sno_internal.sno_scope_read(source)
         ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END FROM sno_internal.readers(source) r) END
 $$;
 COMMENT ON FUNCTION sno_internal.read_by_all(regclass) IS 'internal: ID up to which all feeds of a table have read its rows';

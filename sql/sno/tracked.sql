@@ -159,7 +159,7 @@ BEGIN
     END IF;
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
     IF fault IS NULL AND (EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable)
-        OR sno_internal.is_of_citus(source))
+        OR sno_internal.is_distributed(source))
         AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
         fault := 'Its primary key has other columns than the log.';
         hint := 'Drop the feeds, use sno_untrack_changes() and sno_track_changes(), create the feeds, and fill the copies from the table.';

@@ -7,45 +7,81 @@
 //! The coordinator has the group 0, and so has a server that no cluster has added. So a group counts only if the server's own list
 //! of nodes has it. A clone has the group of its original until Citus has promoted it and committed the new list of nodes.
 
-use std::{ffi::CStr, ptr};
+use std::{
+    ffi::{CStr, c_char, c_void},
+    mem,
+    ptr::{self, NonNull},
+    sync::OnceLock,
+};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, FunctionCallInfo, HeapTuple, Oid, Relation},
+    pg_sys::{self, HeapTuple, Oid, Relation},
 };
 use sno_core::Prefix;
 
-use crate::pg::{
-    errors::{Error, guard},
-    fmgr::functions,
-    process::own_database_name,
-    raw,
-    rights::{call_as, counterpart, owner_of_function},
-    server::was_standby,
-};
+use crate::pg::{errors::Error, fmgr::export, process::own_database_name, server::was_standby};
 
-functions! {
-    /// `sno_internal.sno_horizon_of_nodes(…)` and others that ask all nodes of a cluster: the function whose name lacks the "sno_", as its
-    /// owner, since others do not see which sessions write. Where Citus is not there, nothing runs as anybody else.
-    sno_on_nodes: on_nodes;
+export! { sno_joins_citus }
+
+type Ask = extern "C-unwind" fn() -> bool;
+type Do = extern "C-unwind" fn();
+
+/// What Citus knows of its transactions, where the server has preloaded it.
+#[derive(Clone, Copy)]
+struct Transactions {
+    /// Whether this database has it.
+    is_there: Ask,
+    /// Whether this process works for a session of another node.
+    is_internal: Ask,
+    /// Makes this transaction one of Citus.
+    join: Do,
 }
 
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn on_nodes(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL like this. No frame has anything to drop.
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
+}
+
+impl Transactions {
+    fn find() -> Option<Self> {
+        static FOUND: OnceLock<Option<Transactions>> = OnceLock::new();
+        *FOUND.get_or_init(|| {
+            // SAFETY: functions of Citus 13 and 14, without arguments. PostgreSQL has loaded it so that all find its
+            // symbols, and keeps it.
+            unsafe {
+                let symbol = |name: &CStr| NonNull::new(dlsym(ptr::null_mut(), name.as_ptr()));
+                Some(Self {
+                    is_there: mem::transmute::<NonNull<c_void>, Ask>(symbol(c"CitusHasBeenLoaded")?),
+                    is_internal: mem::transmute::<NonNull<c_void>, Ask>(symbol(c"IsCitusInternalBackend")?),
+                    join: mem::transmute::<NonNull<c_void>, Do>(symbol(c"UseCoordinatedTransaction")?),
+                })
+            }
+        })
+    }
+}
+
+/// Called before the first ID of a transaction. Citus has another node commit an INSERT of one row by itself. If its session ended before that
+/// node began, by a cancel or since the process died, the row would be committed any time later, though nobody would hold a horizon back for it.
+/// In a transaction of Citus that node begins one, too, which only the session commits.
+#[allow(ffi_unwind_calls, reason = "errors end at the boundary, which makes panics of them")]
+pub(crate) fn join_transaction() {
+    // SAFETY: functions of PostgreSQL and Citus, whose errors become panics here.
     unsafe {
-        let schema = Oid::from(pg_sys::PG_CATALOG_NAMESPACE);
-        if raw::get_relname_relid(c"pg_dist_node".as_ptr(), schema) == Oid::INVALID {
-            guard(|| -> Result<(), Error> {
-                Err(Error::new(
-                    SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    format!("database \"{}\" does not have Citus", own_database_name()),
-                ))
+        if let Some(citus) = Transactions::find()
+            && !pg_sys::IsTransactionBlock()
+        {
+            pg_sys::ffi::pg_guard_ffi_boundary(|| {
+                if (citus.is_there)() && !(citus.is_internal)() {
+                    (citus.join)();
+                }
             });
         }
-        let (function, _) = counterpart(fcinfo);
-        call_as(owner_of_function(function), function, fcinfo)
     }
+}
+
+/// `sno_joins_citus() → boolean`: whether it is so on this server.
+fn sno_joins_citus() -> bool {
+    Transactions::find().is_some()
 }
 
 /// The name of the setting's value.

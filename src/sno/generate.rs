@@ -9,7 +9,7 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{Datum, FunctionCallInfo},
 };
-use sno_core::{Fields, Prefix, SequenceRange, Sno};
+use sno_core::{Fields, Prefix, SequenceRange, Sno, Tick};
 
 use crate::{
     generator::backend_session::SessionCell,
@@ -19,6 +19,7 @@ use crate::{
         fmgr::{Args, export, functions},
     },
     sno::{
+        citus,
         horizon::transaction,
         id,
         memory::{self, MEMORY, SESSION, current, session},
@@ -60,6 +61,9 @@ unsafe fn new(fcinfo: FunctionCallInfo) -> Datum {
 fn generate(metabyte: i32) -> Result<Sno, Error> {
     let metabyte = id::metabyte(metabyte)?;
     let session = session()?;
+    if transaction::announced() == Tick::MAX {
+        citus::join_transaction();
+    }
     Ok(transaction::next(&session)?.id(metabyte, session.number))
 }
 

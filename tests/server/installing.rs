@@ -58,6 +58,8 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
         format!("{extensions}/sno--{now}.sql"),
         format!("{extensions}/sno_compat.control"),
         format!("{extensions}/sno_compat--{now}.sql"),
+        format!("{extensions}/sno_citus.control"),
+        format!("{extensions}/sno_citus--{now}.sql"),
     ] {
         assert!(installed.contains(&file), "{file} is not among {installed:?}");
     }
@@ -78,13 +80,13 @@ fn it_goes_where_pg_config_says_below_destdir_and_comes_out_again() {
 fn one_version_everywhere() {
     let now = env!("CARGO_PKG_VERSION");
     let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
-    for control in ["sno.control", "compat/sno_compat.control"] {
+    for control in ["sno.control", "sno_citus.control", "compat/sno_compat.control"] {
         assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
     }
     assert!(read("Cargo.toml").contains(&format!("sno-core = {{ version = \"{now}\"")));
     let meta = read("META.json");
     let (meta, _) = meta.split_once("meta-spec").unwrap();
-    assert_eq!(meta.matches(&format!("\"version\": \"{now}\"")).count(), 3);
+    assert_eq!(meta.matches(&format!("\"version\": \"{now}\"")).count(), 4);
     assert!(read("packages/js/package.json").contains(&format!("\"version\": \"{now}\"")));
     assert!(read("packages/python/pyproject.toml").contains(&format!("\nversion = \"{now}\"")));
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
@@ -127,7 +129,9 @@ fn a_release_has_the_address_of_the_project() {
 /// The scripts are read in the encoding of the database, and some encodings have other characters than UTF-8's.
 #[test]
 fn scripts_are_ascii() {
-    let mut scripts = vec![root().join("sno.control"), root().join("compat/sno_compat.control")];
+    let mut scripts = ["sno.control", "sno_citus.control", "compat/sno_compat.control"]
+        .map(|file| root().join(file))
+        .to_vec();
     for folder in ["sql", "sql/sno", "compat"] {
         scripts.extend(fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }

@@ -11,7 +11,7 @@ use sno_tests::postgres::{Client, NoTls};
 use sno_tests::{Server, Sql as _, sql_file, text};
 
 use crate::schemas::{TYPES_OF_SCRIPTS, plant};
-use crate::{files, root, sources};
+use crate::{citus::made_up, files, root, sources};
 
 /// The words in lower case of the SQL and of the texts in Rust, and those among them that stand where columns and relations do.
 fn names() -> [Vec<String>; 3] {
@@ -34,7 +34,7 @@ fn names() -> [Vec<String>; 3] {
         scan(&text, &mut found);
     }
     let [names, columns, relations] = &found;
-    for name in ["pg_dist_node", "pg_stat_activity", "feed_failures", "own_key", "horizon_of_nodes"] {
+    for name in ["pg_dist_node", "pg_stat_activity", "feed_failures", "own_key", "scope_horizon"] {
         assert!(names.contains(name), "{name}");
     }
     assert!(["feed_failures", "pg_dist_node"].iter().all(|name| relations.contains(*name)), "{relations:?}");
@@ -238,7 +238,7 @@ const CALLS: &str = r#"
 /// What the test would find, each as another role: a relation, an operator, a function and a type by their names alone.
 const CONTROLS: [&str; 4] = [
     "CREATE FUNCTION public.control() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
-         $$ BEGIN EXECUTE 'SELECT n.groupid FROM pg_dist_node n WHERE n.noderole = ''primary'' AND n.groupid = 0'; END $$",
+         $$ BEGIN EXECUTE 'SELECT n.feed FROM feed_failures n WHERE n.owner = ''x'''; END $$",
     "CREATE FUNCTION public.control() RETURNS boolean LANGUAGE sql SECURITY DEFINER AS 'SELECT 1 OPERATOR(pg_catalog.=) 1 AND true = true AND 1 IN (1, 2)'",
     "CREATE FUNCTION public.control() RETURNS text LANGUAGE sql SECURITY DEFINER AS 'SELECT lower(''X''::pg_catalog.text)'",
     "CREATE FUNCTION public.control() RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$ DECLARE x timestamptz := '2026-01-01Z'; BEGIN RETURN true; END $$",
@@ -265,6 +265,14 @@ const ELSE: &[&str] = &[
     "SELECT public.sno_forget_changes('own.items')",
     "SELECT public.sno_untrack_changes('own.items')",
     "SELECT public.sno_drop_feed('mine')",
+    "SELECT public.sno_create_feed('spread', 'own.spread', margin => '0')",
+    "INSERT INTO own.spread (n) VALUES (1)",
+    "CALL public.sno_wait_feed('spread', '0.2 s', NULL)",
+    "BEGIN; SELECT * FROM public.sno_feed('spread', NULL::own.spread); COMMIT",
+    "SELECT public.sno_seek_feed('spread', '-infinity')",
+    "SELECT * FROM public.sno_peek_feed('spread', NULL::own.spread)",
+    "SELECT public.sno_read_by_all('own.spread')",
+    "SELECT public.sno_drop_feed('spread')",
 ];
 
 /// What a database has.
@@ -282,6 +290,14 @@ fn database(server: &Server, creator: &str, has: Has) -> String {
     if has == Has::Extensions {
         session(creator).run("CREATE EXTENSION sno; CREATE EXTENSION sno_compat");
         session(creator).run(&sql_file("uuidv7.sql"));
+        if creator == "postgres" {
+            // As if it were a node of Citus, where superusers ask the others.
+            made_up::database(&mut session(creator));
+            session(creator).run(&format!(
+                "CREATE EXTENSION sno_citus; ALTER DATABASE {name} SET citus.use_secondary_nodes = 'never';
+                 CREATE OR REPLACE FUNCTION sno_internal.sno_joins_citus() RETURNS boolean LANGUAGE sql RETURN true"
+            ));
+        }
     } else {
         session(creator).run(&sql_file("stand-in.sql"));
     }
@@ -298,6 +314,11 @@ fn database(server: &Server, creator: &str, has: Has) -> String {
         session("shop")
             .run("SELECT sno_track_changes('shop.items'); GRANT SELECT ON shop.items_changes TO mallory");
         mallory.run("CREATE TABLE own.items (id public.sno PRIMARY KEY DEFAULT public.sno_new(), n integer)");
+        mallory
+            .run("CREATE TABLE own.spread (id public.sno PRIMARY KEY DEFAULT public.sno_new(), n integer)");
+        if creator == "postgres" {
+            session(creator).run("INSERT INTO pg_dist_partition VALUES ('own.spread')");
+        }
     } else {
         mallory.run("CREATE TABLE own.items (id public.sno PRIMARY KEY, n integer)");
     }
@@ -423,7 +444,7 @@ fn rights_are_those_of_the_page() {
     let own = "FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'";
     assert_eq!(text(&mut superuser, &format!("SELECT count(*) {own} WHERE p.prosecdef")), "0");
     let doors =
-        format!("SELECT p.oid::regproc::text {own} WHERE p.prosrc IN ('sno_as_owner', 'sno_on_nodes')");
+        format!("SELECT p.oid::regproc::text {own} WHERE p.prosrc IN ('sno_as_owner', 'sno_in_scope')");
     for row in superuser.query(&doors, &[]).unwrap() {
         let name: String = row.get(0);
         assert!(section.contains(&format!("`{name}`")), "{name}");

@@ -30,11 +30,9 @@ fn temporary_views_instead_of_tables_of_citus() {
              CREATE TEMP VIEW pg_dist_partition AS SELECT pg_temp.planted()::oid AS logicalrelid",
         );
         for (call, state) in [
-            ("sno_internal.sno_horizon_of_nodes('0.1 s', NULL)", "55000"),
-            ("sno_internal.sno_read_on_nodes('pg_class')", "55000"),
-            ("sno_internal.sno_read_on_nodes(NULL)", "55000"),
-            ("sno_internal.horizon_of_nodes('0.1 s', NULL)", "42501"),
-            ("sno_internal.read_on_nodes(NULL)", "42501"),
+            ("sno_internal.sno_scope_horizon('0.1 s', NULL, NULL)", "0A000"),
+            ("sno_internal.sno_scope_read('pg_class')", "0A000"),
+            ("sno_internal.sno_scope_read(NULL)", "0A000"),
         ] {
             let result = mallory.batch_execute(&format!("SELECT {call}"));
             assert_eq!(

@@ -134,9 +134,7 @@ const NOT_ENTERED: &str = "
     SELECT coalesce(pg_catalog.string_agg(p.oid::pg_catalog.regprocedure::pg_catalog.text, ' '), '')
     FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e'
     JOIN pg_catalog.pg_language l ON l.oid = p.prolang AND l.lanname = 'plpgsql'
-    WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_stat_user_functions f WHERE f.funcid = p.oid)
-        -- These need Citus.
-        AND p.proname NOT IN ('ask_nodes', 'horizon_of_node', 'least_horizon', 'open_on_node', 'open_on_nodes', 'horizon_of_nodes', 'read_on_nodes')";
+    WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_stat_user_functions f WHERE f.funcid = p.oid)";
 
 /// Types instead of PostgreSQL's.
 const TYPES: &str = r#"

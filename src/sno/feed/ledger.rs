@@ -32,7 +32,7 @@ use crate::{
 
 /// The feeds of a name, of all roles.
 const FIND: &CStr = c"SELECT p.owner, coalesce(p.source, pg_catalog.to_regclass(p.source_name)), p.source_name, p.key, p.margin,
-    p.position, p.moved, p.careful_until, p.xmin, p.lowered, p.key_number
+    p.position, p.moved, p.careful_until, p.xmin, p.lowered, p.key_number, p.servers
 FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1";
 
 const OWNER_OF_EXTENSION: &CStr =
@@ -50,6 +50,11 @@ WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND
 /// Moves a feed that is where it was found.
 const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $5, position = $6, lowered = $7,
     careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $6 THEN p.careful_until END
+WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
+    AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL)";
+
+/// Notes the servers whose horizons a feed is below, if it is where it was found.
+const NOTE_SERVERS: &CStr = c"UPDATE sno_internal.feed_positions p SET servers = $5
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
     AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL)";
 
@@ -94,6 +99,8 @@ pub(super) struct Feed {
     /// [`lowered`](crate::sno::horizon::reader::lowered) says it.
     pub(super) lowered: u64,
     pub(super) present: u64,
+    /// The servers whose horizons the position is below, as the scope of its rows has said.
+    pub(super) servers: Option<Datum>,
     /// The owner of a feed of this name and of another source, which the role can also mean.
     other: Option<Datum>,
 }
@@ -268,6 +275,7 @@ impl Feed {
                 lowered: value(10).value() as u64,
                 // Before its horizon is read. Where it can't be known, nothing is read or stored.
                 present: lowered().unwrap_or(0),
+                servers: row.value(12),
                 other: None,
                 key_number: row.value(11).map(|number| number.value() as i16),
             }
@@ -400,6 +408,22 @@ impl Feed {
                 self.forget_failures();
             }
             is_moved
+        }
+    }
+
+    /// Notes the servers whose horizons it is below, and returns whether it is still where it was found. If another transaction has locked it,
+    /// which may move it, that is not waited for.
+    ///
+    /// # Safety
+    /// As for [`Feed::lock`]. A text.
+    pub(super) unsafe fn note_servers(self, servers: Datum) -> bool {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            let [name, owner] = self.names();
+            let (moved, position) =
+                ((pg_sys::TIMESTAMPTZOID, Some(self.moved)), (self.id_type, self.position));
+            let params = [name, owner, moved, position, (pg_sys::TEXTOID, Some(servers))];
+            self.lock_if_free() && as_owner(NOTE_SERVERS, params, true).count > 0
         }
     }
 

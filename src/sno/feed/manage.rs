@@ -40,7 +40,8 @@ const KEY: &CStr = c"SELECT sno_internal.key_of($1, $2, $3, $4, $5), current_use
 const WARN: &CStr = c"SELECT sno_internal.warn_of_missed_rows($1, $2)";
 
 /// Where a feed goes on.
-const POSITION: &CStr = c"SELECT sno_internal.position_of($1, $2, $3, $4, $5, $6)";
+const POSITION: &CStr =
+    c"SELECT p.position, p.servers FROM sno_internal.position_of($1, $2, $3, $4, $5, $6) p";
 
 /// Whether a role may read all columns of a source.
 const MAY_READ: &CStr = c"SELECT pg_catalog.bool_and(
@@ -52,11 +53,11 @@ const SOURCE: &CStr = c"SELECT p.source, p.source_name FROM sno_internal.feed_po
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
 const CREATE: &CStr =
-    c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position, lowered)
-VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
+    c"INSERT INTO sno_internal.feed_positions (feed, owner, source, key, margin, position, lowered, servers)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
 
 const SEEK: &CStr = c"UPDATE sno_internal.feed_positions p
-SET moved = pg_catalog.clock_timestamp(), position = $3, lowered = $4, careful_until = NULL
+SET moved = pg_catalog.clock_timestamp(), position = $3, lowered = $4, servers = $5, careful_until = NULL
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
 const DROP: &CStr = c"WITH f AS (
@@ -105,8 +106,9 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         let id_type =
             query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);
         let params = [source, key, margin, (id_type, None), since, (id_type, None)];
-        let position = (id_type, query(POSITION, params, true).row(0).value(1));
-        if as_owner(CREATE, [name, owner, source, key, margin, position, lowered], true).count == 0 {
+        let row = query(POSITION, params, true).row(0);
+        let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
+        if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], true).count == 0 {
             guard(|| exists(feed, false));
         }
         query(WARN, [source, key], true);
@@ -155,8 +157,9 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
         let key = (pg_sys::NAMEOID, Some(feed.key));
         let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
         let lowered = present();
-        let to = query(POSITION, [source, key, margin, position, since, after], true).row(0).value(1);
-        if as_owner(SEEK, [name, owner, (feed.id_type, to), lowered], true).count == 0 {
+        let row = query(POSITION, [source, key, margin, position, since, after], true).row(0);
+        let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
+        if as_owner(SEEK, [name, owner, to, lowered, servers], true).count == 0 {
             guard(|| -> Result<(), Error> { Err(missing(feed.name)) });
         }
         feed.forget_failures();

@@ -34,6 +34,7 @@ mod columns;
 
 mod plans;
 mod query;
+mod scope;
 mod whose;
 
 mod ledger;

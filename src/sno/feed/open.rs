@@ -1,10 +1,13 @@
 //! The opening: the feed that a name means, and whether and how far its rows can be read.
 
-use std::ffi::{CStr, c_char};
+use std::{
+    ffi::{CStr, c_char},
+    ptr,
+};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Oid},
+    pg_sys::{self, Datum, Oid},
 };
 use sno_core::Sno;
 
@@ -17,7 +20,7 @@ use crate::{
     sno::{
         feed::{
             ledger::{Feed, shown, text},
-            query::query,
+            query::{execute, query},
             whose::{Whose, whose_horizon},
         },
         horizon::reader::{self, first_id, goes_on_after},
@@ -27,9 +30,11 @@ use crate::{
 /// How old a stored position gets while a feed is read without rows, in microseconds.
 const IDLE: i64 = 10_000_000;
 
-/// The horizon of all nodes, for a margin and a position.
-const HORIZON_OF_NODES: &CStr = c"SELECT coalesce(sno_internal.sno_horizon_of_nodes($1, $2),
-    sno_internal.sno_first($2::pg_catalog.timestamptz, true))";
+/// The horizon of a scope, for a margin, a position and the servers that are known, and the least that there can be: the tick after the position,
+/// since that was below an earlier horizon.
+const HORIZON_OF_SCOPE: &CStr = c"SELECT s.horizon, sno_internal.sno_first($2::pg_catalog.timestamptz, true), s.servers, s.since, s.partitions,
+    s.servers OPERATOR(pg_catalog.=) $3
+FROM sno_internal.sno_scope_horizon($1, $2, $3) s";
 
 /// How far a feed can be read.
 #[derive(Clone, Copy)]
@@ -119,14 +124,14 @@ impl Feed {
     pub(super) unsafe fn horizon(self, whose: Whose, given: Option<Sno>) -> Horizon {
         // SAFETY: as promised by the caller.
         unsafe {
-            let of_nodes = (whose == Whose::Nodes && given.is_none()).then(|| self.horizon_of_nodes());
+            let of_scope = (whose == Whose::Scope && given.is_none()).then(|| self.horizon_of_scope());
             let horizon = guard(|| {
                 if let Some(last) = self.goes_back()? {
                     return Ok(Horizon::GoesBack(last));
                 }
                 let horizon = match (whose, self.margin(), given) {
                     (Whose::Own, Some(margin), None) => reader::horizon(margin)?,
-                    (Whose::Own | Whose::Nodes, _, _) => of_nodes.ok_or_else(|| self.given_horizon())?,
+                    (Whose::Own | Whose::Scope, _, _) => of_scope.ok_or_else(|| self.given_horizon())?,
                     (_, _, Some(given)) => given,
                     (_, _, None) => return Err(self.no_horizon()),
                 };
@@ -163,16 +168,40 @@ impl Feed {
         }
     }
 
-    /// The horizon of all nodes of a cluster, or, while they are still committing, the least that a feed can have: the tick after its
-    /// position, since that was below an earlier horizon.
-    unsafe fn horizon_of_nodes(self) -> Sno {
+    /// The horizon of a scope, or the least that there can be while that is not known. The position is below the horizons of the servers that
+    /// were known when it was stored. Others may have rows before it, which were not read: that is an error.
+    unsafe fn horizon_of_scope(self) -> Sno {
         // SAFETY: columns of the row.
         unsafe {
-            let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position)];
-            let horizon = query(HORIZON_OF_NODES, params, true).row(0).value(1);
-            horizon.map_or(Sno::MIN, |horizon| Sno::from_datum(horizon))
+            let known = (pg_sys::TEXTOID, self.servers);
+            let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position), known];
+            let row = query(HORIZON_OF_SCOPE, params, true).row(0);
+            let least = row.value(2).map_or(Sno::MIN, |least| Sno::from_datum(least));
+            let (Some(horizon), Some(servers)) = (row.value(1), row.value(3)) else { return least };
+            let horizon = Sno::from_datum(horizon);
+            let is_known = row.value(6).is_some_and(|is_known| is_known.value() as u8 != 0);
+            if is_known || self.position() >= Some(horizon) {
+                return horizon;
+            }
+            if let (Some(position), Some(partitions)) = (self.position(), row.value(5))
+                && self.source().has_row(
+                    [row.value(4).map_or(Sno::MIN, |since| Sno::from_datum(since)), position],
+                    self.id_type,
+                    partitions,
+                )
+            {
+                guard(|| -> Result<(), Error> { Err(self.passed(position)) });
+            }
+            // Who moves the feed meanwhile has asked, too.
+            if !can_store() || self.note_servers(servers) { horizon } else { least }
         }
     }
+}
+
+/// Whether this transaction could move a feed.
+pub(super) fn can_store() -> bool {
+    // SAFETY: variables of this backend.
+    unsafe { !pg_sys::XactReadOnly && (pg_sys::XactIsoLevel as u32) < pg_sys::XACT_REPEATABLE_READ }
 }
 
 impl Source {
@@ -182,6 +211,25 @@ impl Source {
         // SAFETY: a look-up by a name.
         let present = unsafe { raw::get_attnum(self.oid, self.key_name) };
         self.key_number.is_none_or(|number| number == present)
+    }
+
+    /// Whether it has a row after one ID, and up to another, in one of some partitions.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn has_row(self, mut ids: [Sno; 2], id_type: Oid, partitions: Datum) -> bool {
+        // SAFETY: texts, and values of these types.
+        unsafe {
+            let text = raw::psprintf(
+                c"SELECT 1 FROM %s WHERE %s OPERATOR(pg_catalog.>) $1 AND %s OPERATOR(pg_catalog.<=) $2 \
+                  AND $3 OPERATOR(pg_catalog.@>) sno_internal.sno_partition(%s) LIMIT 1"
+                    .as_ptr(),
+                self.quoted,
+                self.key,
+                self.key,
+                self.key,
+            );
+            let [after, upto] = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
+            execute(text, [after, upto, (pg_sys::INT4MULTIRANGEOID, Some(partitions))], true, true).count > 0
+        }
     }
 
     /// Whether it still has its name, and its key, too. After a query by these names, which has locked what it read, this says that it was
@@ -220,17 +268,24 @@ impl Feed {
     }
 
     /// Of a call with another type of rows than that of its source.
-    pub(super) fn other_rows(self, source: Source, row_type: Oid) -> Error {
+    pub(super) fn other_rows(self, source: Source, row_type: Oid, is_distributed: bool) -> Error {
         // SAFETY: a text.
         let (feed, name) = (shown(self.name), unsafe { text(source.quoted) });
         // SAFETY: a type.
         let other = unsafe { text(pg_sys::format_type_be_qualified(row_type)) };
-        Error::new(
+        let error = Error::new(
             SqlState::ERRCODE_DATATYPE_MISMATCH,
             format!("feed \"{feed}\" returns rows of \"{name}\", not of \"{other}\""),
-        )
-        .detail("If its table was dropped, drop the feed and create it again.")
-        .hint(format!("Use {}.", self.peek(source)))
+        );
+        if is_distributed {
+            // What is left of a table that was distributed can be a shard, which has the rows of before.
+            return error
+                .detail("If Citus has made another table of it, which has its name now, the feed has remained with the old one.")
+                .hint("Note its position, create another feed, lead that there by sno_seek_feed(), then drop this one.");
+        }
+        error
+            .detail("If its table was dropped, drop the feed and create it again.")
+            .hint(format!("Use {}.", self.peek(source)))
     }
 
     /// The statement that peeks at it.
@@ -329,6 +384,18 @@ impl Feed {
         Error::new(SqlState::ERRCODE_UNDEFINED_COLUMN, message)
             .detail("It was renamed or dropped.")
             .hint("Give it its name again, or use sno_drop_feed(), sno_create_feed() and sno_seek_feed().")
+    }
+
+    fn passed(self, position: Sno) -> Error {
+        let message = format!(
+            "feed \"{}\" was read up to \"{position}\", and a server that was not asked then has rows before that",
+            shown(self.name)
+        );
+        Error::new(SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .detail(
+                "The server has joined since then, or has taken another's place, and its clock was behind.",
+            )
+            .hint("Call sno_seek_feed() with a time before such rows: what was read since then comes again.")
     }
 
     fn no_progress(self, position: Sno, horizon: Sno, given: Option<Sno>) -> Error {

@@ -19,7 +19,8 @@ use crate::{
             catalogs::follow,
             failures::Failure,
             ledger::{Feed, Meaning, is_null, oid},
-            open::{Horizon, Source},
+            open::{Horizon, Source, can_store},
+            query::query,
             reads::{is_first_read, keep_cursor_from_outliving_move},
             rows::{Batch, First, Range, Unseen, snapshot_has_changed},
             statement::Use,
@@ -83,8 +84,12 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         let relation = raw::get_typ_typrelid(row_type);
         let feed = Feed::find(name, Some(relation), false);
         if relation != feed.source {
-            let source = feed.source();
-            guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type)) });
+            let (source, given) = (feed.source(), (pg_sys::OIDOID, Some(relation.into())));
+            let is_distributed =
+                query(c"SELECT sno_internal.is_distributed($1)", [given], true).row(0).value(1);
+            let is_distributed =
+                is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
+            guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
         }
         if then == Then::Move && !is_first_read(fcinfo, feed.hash()) {
             guard(|| -> Result<(), Error> { Err(feed.read_again()) });
@@ -92,6 +97,16 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
         raw_point(c"feed found");
         let whose = feed.whose_horizon();
+        if whose == Whose::Scope && given.is_none() && !feed.is_stale() && !has_rows(feed) {
+            if then == Then::Move {
+                let source = feed.source();
+                guard(|| use_.check(fcinfo, || feed.peek(source)));
+            } else {
+                feed.remember(None);
+            }
+            spi::finish();
+            return Datum::null();
+        }
         let horizon = feed.horizon(whose, given.map(|given| Sno::from_datum(given)));
         raw_point(c"horizon known");
         let mut batch = Batch::new(fcinfo, feed, batch_size);
@@ -118,6 +133,15 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         }
         spi::finish();
         Datum::null()
+    }
+}
+
+/// Whether there is any row that was not read: without one, other servers need not be asked.
+unsafe fn has_rows(feed: Feed) -> bool {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        guard(|| feed.goes_back()).is_some()
+            || Range::nth(feed.source(), feed.id_type, 1, [feed.next(), Sno::MAX], false).is_some()
     }
 }
 
@@ -231,8 +255,8 @@ unsafe fn read(feed: Feed, whose: Whose, horizon: Sno, batch: &mut Batch, then: 
     // SAFETY: as promised by the caller.
     unsafe {
         let source = feed.source();
-        let (next, is_of_nodes) = (feed.next(), whose == Whose::Nodes);
-        let range = Range::of(source, feed.id_type, is_of_nodes);
+        let (next, is_of_scope) = (feed.next(), whose == Whose::Scope);
+        let range = Range::of(source, feed.id_type, is_of_scope);
         let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
         let failure = if is_careful { Failure::find(feed, false) } else { None };
         if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
@@ -248,7 +272,7 @@ unsafe fn read(feed: Feed, whose: Whose, horizon: Sno, batch: &mut Batch, then: 
             batch.enough = 1;
         }
         let mut until = horizon;
-        if is_of_nodes {
+        if is_of_scope {
             let last = Range::nth(source, feed.id_type, batch.enough, [next, horizon], false);
             until = last.and_then(Sno::successor).unwrap_or(horizon);
         }
@@ -339,8 +363,8 @@ pub(super) struct Look {
     pub(super) is_ready: bool,
     /// The margin of the feed, in microseconds.
     pub(super) margin: u64,
-    /// Whether all nodes of a cluster write its rows, so that this server does not notice when to look.
-    pub(super) is_of_nodes: bool,
+    /// Whether other servers write its rows, too, so that this one does not notice when to look.
+    pub(super) is_of_scope: bool,
     /// How long to wait before the next row is tried again, which has failed, in microseconds.
     pub(super) pause: Option<u64>,
 }
@@ -360,20 +384,20 @@ pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Opt
         let feed = Feed::find_to_read(name, source);
         raw_point(c"look finds feed");
         let whose = feed.whose_horizon();
-        let is_of_nodes = whose == Whose::Nodes;
+        let is_of_scope = whose == Whose::Scope;
         let margin = match feed.margin() {
-            Some(margin) if is_of_nodes || whose == Whose::Own => margin.micros().max(0) as u64,
+            Some(margin) if is_of_scope || whose == Whose::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
         };
         let pause = pause(feed, feed.source());
         let is_ready = pause.is_none()
-            && if is_of_nodes {
-                look_at_nodes(feed, whose, margin)
+            && if is_of_scope {
+                look_in_scope(feed, whose, margin)
             } else {
                 between.is_some_and(|between| look_between(feed, whose, between))
             };
         spi::finish();
-        Look { is_ready, margin, is_of_nodes, pause }
+        Look { is_ready, margin, is_of_scope, pause }
     }
 }
 
@@ -416,8 +440,8 @@ unsafe fn pause(feed: Feed, source: Source) -> Option<u64> {
     }
 }
 
-/// The same for rows of a table of Citus. All nodes are asked only if there is a row, or if it is time to store that there is none.
-unsafe fn look_at_nodes(feed: Feed, whose: Whose, margin: u64) -> bool {
+/// The same for rows of several servers. All of them are asked only if there is a row, or if it is time to store that there is none.
+unsafe fn look_in_scope(feed: Feed, whose: Whose, margin: u64) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
@@ -440,12 +464,6 @@ unsafe fn look_at_nodes(feed: Feed, whose: Whose, margin: u64) -> bool {
         }
         is_there
     }
-}
-
-/// Whether this transaction could move a feed.
-fn can_store() -> bool {
-    // SAFETY: variables of this backend.
-    unsafe { !pg_sys::XactReadOnly && (pg_sys::XactIsoLevel as u32) < pg_sys::XACT_REPEATABLE_READ }
 }
 
 /// Whether a feed has read an ID. If it never will, since its source is gone, that is an error.

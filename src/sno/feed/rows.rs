@@ -55,8 +55,8 @@ impl Range {
         }
     }
 
-    /// The ID of the `count`th row of a source between two IDs, planned with their values: for tables of Citus, all rows of which would
-    /// be fetched otherwise, however few are wanted.
+    /// The ID of the `count`th row of a source between two IDs, planned with their values: of distributed tables, all rows would be fetched
+    /// otherwise, however few are wanted.
     ///
     /// # Safety
     /// As for [`Range::of`].

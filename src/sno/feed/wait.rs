@@ -35,8 +35,8 @@ use crate::{
 /// The name of these waits.
 const EVENT: &CStr = c"SnoFeed";
 
-/// The first and the longest pause between two looks at rows of all nodes. A look in vain takes some milliseconds.
-const NODES_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(320)];
+/// The first and the longest pause between two looks at rows of several servers. A look in vain takes some milliseconds.
+const SCOPE_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(320)];
 
 /// The longest pause before it looks again at a feed that fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -61,7 +61,7 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
         let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
         wait.end_transaction(fcinfo);
         loop {
-            let Look { margin, is_of_nodes, pause, .. } = look(name, source, None);
+            let Look { margin, is_of_scope, pause, .. } = look(name, source, None);
             wait.end_transaction(fcinfo);
             if let Some(pause) = pause {
                 let left = wait.until.saturating_sub(monotonic());
@@ -70,8 +70,8 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
                 }
                 // Another consumer can pass the row meanwhile.
                 wait.sleep(fcinfo, Duration::from_micros(pause).min(LONGEST_PAUSE).min(left));
-            } else if is_of_nodes {
-                return wait.poll(fcinfo, NODES_PAUSES, || look(name, source, None).is_ready);
+            } else if is_of_scope {
+                return wait.poll(fcinfo, SCOPE_PAUSES, || look(name, source, None).is_ready);
             } else if let Some(is_ready) = wait.watch(fcinfo, name, source, margin) {
                 return guard(|| [is_ready.into()].into_result(fcinfo));
             }

@@ -15,8 +15,8 @@ use crate::{
 pub(super) enum Whose {
     /// This server's.
     Own,
-    /// That of all nodes of a cluster: rows of a table of Citus.
-    Nodes,
+    /// That of all servers of a [scope](super::scope).
+    Scope,
     /// One that is given in the call: it has rows of other servers, or no margin.
     Given,
 }
@@ -49,7 +49,7 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum
             let whose = query(c"SELECT sno_internal.whose_horizon($1, $2, $3)", params, true).row(0).value(1);
             match whose.map(|whose| whose.value() as u8) {
                 Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
-                Some(b'c') => return Whose::Nodes,
+                Some(b's') => return Whose::Scope,
                 _ => return Whose::Given,
             }
         }

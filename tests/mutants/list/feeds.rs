@@ -2,7 +2,7 @@
 
 use super::{
     CHANGES, CHANGES_TORTURE, CONSUMERS, FAILURES, FAST_CLOCK, FEED_PLANS, FEEDS, LEAVING, NODES, OWNERS,
-    OfFile, STATEMENTS, TORTURE, WAITING,
+    OfFile, SCOPE, STATEMENTS, TORTURE, WAITING,
 };
 
 #[rustfmt::skip]
@@ -42,7 +42,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "ELSE least(after, sno_internal.sno_last(horizon::timestamptz, true)) END",
             "ELSE least(after, horizon) END"),
         ("a feed that has read nothing goes beyond the horizon", &[FEEDS],
-            "IF after > present OR present IS NULL OR after IS NULL THEN", "IF after > present OR after IS NULL THEN"),
+            "ELSIF after > present OR present IS NULL OR after IS NULL THEN", "ELSIF after > present OR after IS NULL THEN"),
         ("foreign rows are read where there are subscribed ones, too", &[FEEDS],
             "b.kind = 'subscribed', b.kind LIMIT 1", "b.kind <> 'subscribed', b.kind LIMIT 1"),
         ("a seek goes beyond the horizon", &[FEEDS],
@@ -52,11 +52,22 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',",
             "SELECT concat('sno_internal.feed_positions',"),
     ]),
-    ("sql/sno/nodes.sql", &[
+    ("sql/sno_citus.sql", &[
         ("the fastest clock of the nodes counts", &[NODES],
             "SELECT min((n.found ->> 'clock')", "SELECT max((n.found ->> 'clock')"),
         ("what other nodes prepare later is waited for, too", &[NODES],
             "left_over := ARRAY(SELECT unnest(left_over) INTERSECT SELECT unnest(found.to_wait_for));", "left_over := found.to_wait_for;"),
+        ("a node that has left is forgotten", &[NODES], "IF gone IS NOT NULL THEN", "IF false THEN"),
+        ("a reader of secondaries passes rows", &[NODES], "IF current_setting('citus.use_secondary_nodes') <> 'never' THEN", "IF false THEN"),
+        ("a node has its own list of nodes", &[NODES], "IF other.groupid = 0 AND ", "IF false AND "),
+    ]),
+    ("src/sno/feed/open.rs", &[
+        ("rows of servers that were not known are passed", &[SCOPE],
+            "guard(|| -> Result<(), Error> { Err(self.passed(position)) });", ""),
+    ]),
+    ("src/sno/feed/scope.rs", &[
+        ("any function is a scope", &[SCOPE],
+            "raw::getExtensionOfObject(pg_sys::ProcedureRelationId, function) != Oid::INVALID", "true"),
     ]),
     ("sql/sno/reading.sql", &[
         ("sno_feed is VOLATILE", &[FEEDS, CONSUMERS],

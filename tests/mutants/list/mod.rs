@@ -87,6 +87,7 @@ const STATEMENTS: Suite = Suite("server", "feeds::statements::");
 const FEED_PLANS: Suite = Suite("server", "feeds::plans::");
 const WAITING: Suite = Suite("server", "waits::");
 const NODES: Suite = Suite("server", "citus::answers");
+const SCOPE: Suite = Suite("server", "citus::scope");
 const PLANTED: Suite = Suite("server", "planted::rights_are");
 const FILES: Suite = Suite("server", "schemas::names_in_the_files");
 const RIGHTS: Suite = Suite("server", "rights::");

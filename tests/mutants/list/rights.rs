@@ -1,6 +1,6 @@
 //! Code that runs with another's rights.
 
-use super::{FEED_RIGHTS, FEEDS, FILES, OWNERS, OfFile, PLANTED, RIGHTS, Suite};
+use super::{FEED_RIGHTS, FEEDS, FILES, NODES, OWNERS, OfFile, PLANTED, RIGHTS, Suite};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -56,14 +56,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("what anybody asks about stays locked", &[RIGHTS],
             "pg_sys::relation_close(view, pg_sys::AccessShareLock as i32);", "pg_sys::relation_close(view, pg_sys::NoLock as i32);"),
     ]),
-    ("sql/sno/nodes.sql", &[
-        ("everybody can ask the nodes by functions of one's own", &[PLANTED],
-            "    sno_internal.open_on_node(bigint), sno_internal.open_on_nodes(), sno_internal.horizon_of_nodes(interval, sno) FROM PUBLIC;",
-            "    sno_internal.open_on_node(bigint), sno_internal.open_on_nodes() FROM PUBLIC;"),
-    ]),
-    ("sql/sno/read_by_all.sql", &[
-        ("a plain function passes a look-up for the definer", &[PLANTED],
-            "LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET", "LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET"),
+    ("sql/sno_citus.sql", &[
+        ("everybody can ask the nodes by functions of one's own", &[NODES],
+            "REVOKE EXECUTE ON FUNCTION sno_internal.timeline(),", "REVOKE EXECUTE ON FUNCTION"),
     ]),
     ("sql/sno/horizon.sql", &[
         ("everybody lowers horizons", &[PLANTED],

@@ -1,24 +1,27 @@
 //! What a node answers, and what a horizon of all nodes follows from. What Citus would say is made up: these tests need no Citus.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, text};
+use sno_tests::{Server, Sql as _, code, error, text};
+
+use super::made_up;
 
 /// A database in which the nodes answer what stands in a table. Each question to all of them takes the next of its answers, the last again and again.
 fn database(server: &Server) -> Client {
     let mut client = server.connect();
+    made_up::database(&mut client);
     client.run(
-        "CREATE FUNCTION pg_catalog.citus_backend_gpid() RETURNS bigint LANGUAGE sql RETURN 1;
+        "CREATE EXTENSION sno_citus;
          CREATE TABLE answers (question text, place integer, node integer, answer json);
          CREATE SEQUENCE asked MINVALUE 0;
-         CREATE OR REPLACE FUNCTION sno_internal.ask_nodes(query text) RETURNS TABLE (node integer, answer text) LANGUAGE plpgsql VOLATILE AS $$
+         CREATE OR REPLACE FUNCTION sno_internal.ask_nodes(question text, argument text, attempts integer DEFAULT 5) RETURNS TABLE (node integer, answer json) LANGUAGE plpgsql VOLATILE AS $$
          DECLARE
-             asked CONSTANT text := substring(query FROM 'sno_internal.(\\w+)');
-             next CONSTANT integer := CASE asked WHEN 'open_on_node' THEN nextval('public.asked') ELSE 0 END;
+             asked CONSTANT text := question;
+             next CONSTANT integer := CASE asked WHEN 'open' THEN nextval('public.asked') ELSE 0 END;
          BEGIN
-             RETURN QUERY SELECT a.node, a.answer::text FROM public.answers a
+             RETURN QUERY SELECT a.node, a.answer FROM public.answers a
              WHERE a.question = asked AND a.place = (SELECT max(b.place) FROM public.answers b WHERE b.question = asked AND b.place <= next);
          END
-         $$",
+         $$; SET citus.use_secondary_nodes = 'never'",
     );
     client
 }
@@ -27,7 +30,7 @@ fn database(server: &Server) -> Client {
 fn open(client: &mut Client, place: i32, [first, second]: [[&str; 3]; 2]) {
     for (node, clock, [sessions, writers, prepared]) in [(1, "12:00:05", first), (2, "12:00:00", second)] {
         client.run(&format!(
-            "INSERT INTO answers VALUES ('open_on_node', {place}, {node}, '{{\"clock\": \"2026-01-01 {clock}Z\", \"sessions\": {sessions},
+            "INSERT INTO answers VALUES ('open', {place}, {node}, '{{\"clock\": \"2026-01-01 {clock}Z\", \"sessions\": {sessions},
                  \"writers\": {writers}, \"prepared\": {prepared}}}')"
         ));
     }
@@ -87,7 +90,7 @@ fn a_horizon_of_all_nodes() {
         client.run("TRUNCATE answers; ALTER SEQUENCE asked RESTART");
         for (node, time) in [(1, times[0]), (2, times[1])] {
             client.run(&format!(
-                "INSERT INTO answers SELECT 'horizon_of_node', 0, {node}, json_build_object('horizon', sno_lower('2026-01-01 {time}Z'),
+                "INSERT INTO answers SELECT 'horizon', 0, {node}, json_build_object('group', {node} - 1, 'horizon', sno_lower('2026-01-01 {time}Z'),
                      'prefix', {node}, 'bits', 8, 'lower', 0, 'upper', 65535)"
             ));
         }
@@ -95,7 +98,7 @@ fn a_horizon_of_all_nodes() {
     let found = |client: &mut Client, after: &str| {
         let query = format!(
             "SELECT coalesce((date_trunc('second', sno_time(h) + '0.9 s') AT TIME ZONE 'UTC')::time::text, 'none')
-             FROM sno_internal.horizon_of_nodes('1 s', {after}) h"
+             FROM sno_internal.scope_horizon('1 s', {after}, NULL) s, LATERAL (SELECT s.horizon) r(h)"
         );
         text(client, &query)
     };
@@ -132,10 +135,8 @@ fn what_is_open_on_a_node() {
     let server = Server::builder().conf("max_prepared_transactions", "10").start();
     server.run("CREATE DATABASE other");
     let mut client = server.connect();
-    client.run(
-        "CREATE TABLE active (process_id integer, worker_query boolean, transaction_number bigint, transaction_stamp timestamptz, global_pid bigint);
-         CREATE FUNCTION pg_catalog.get_all_active_transactions() RETURNS SETOF public.active LANGUAGE sql AS 'TABLE public.active'",
-    );
+    made_up::database(&mut client);
+    client.run("CREATE EXTENSION sno_citus");
     let begin = |database: &str, statement: &str| {
         let mut session = server.connect_to(database);
         session.run(&format!("BEGIN; {statement}"));
@@ -148,7 +149,7 @@ fn what_is_open_on_a_node() {
     // A process that writes for a distributed transaction or for another node, but not for that of the session that asks.
     let mut found = |pid: i32, worker_query: bool, number: i32, session: i32| {
         client.run(&format!(
-            "TRUNCATE active; INSERT INTO active VALUES ({pid}, {worker_query}, {number}, '2026-01-01Z', {session})"
+            "TRUNCATE citus.active; INSERT INTO citus.active VALUES ({pid}, {worker_query}, {number}, '2026-01-01Z', {session})"
         ));
         text(
             &mut client,
@@ -174,4 +175,202 @@ fn what_is_open_on_a_node() {
          FROM sno_internal.open_on_node(99) found"
     );
     assert_eq!(text(&mut client, &open), "[\"citus_1\"] 3");
+}
+
+/// Who was asked before, and is asked now.
+#[test]
+fn nodes_that_come_and_go() {
+    let server = Server::builder().start();
+    let mut client = database(&server);
+    let mut answers = |nodes: &[(i32, i32, i32, &str)]| {
+        client.run("TRUNCATE answers");
+        for (group, timeline, prefix, since) in nodes {
+            client.run(&format!(
+                "INSERT INTO answers SELECT 'horizon', 0, {group} + 1, json_build_object('group', {group}, 'horizon', sno_lower('2026-01-01Z'),
+                     'prefix', {prefix}, 'bits', 8, 'lower', 0, 'upper', 65535, 'timeline', {timeline}, 'since', {since})"
+            ));
+        }
+        client.run("TRUNCATE pg_dist_local_group; INSERT INTO pg_dist_local_group VALUES (0)");
+    };
+    let [first, second] = ["'4222222222222222'", "'5222222222222222'"];
+    answers(&[(0, 1, 0, first), (1, 1, 1, first), (2, 3, 2, second)]);
+    let mut client = server.connect();
+    let mut said = |known: &str| {
+        let query = format!(
+            "SELECT concat_ws('; ', servers, coalesce(since::text, 'any'), coalesce(partitions::text, 'none')) FROM sno_internal.least_horizon('1 s', {known})"
+        );
+        text(&mut client, &query)
+    };
+    let all = "0:1:4222222222222222 1:1:4222222222222222 2:3:5222222222222222";
+    // All others are new to a feed that has asked nobody. This node's own horizon counted before, too.
+    assert_eq!(said("NULL"), format!("{all}; 4222222222222222; {{[256,768)}}"));
+    assert_eq!(said(&format!("'{all}'")), format!("{all}; any; none"));
+    // A node that joins, a standby that has taken its place, a node that was set up again.
+    for known in [
+        "0:1:4222222222222222 1:1:4222222222222222",
+        "1:1:4222222222222222 2:2:5222222222222222",
+        "1:1:4222222222222222 2:3:5222222222222223",
+    ] {
+        assert_eq!(said(&format!("'{known}'")), format!("{all}; 5222222222222222; {{[512,768)}}"), "{known}");
+    }
+    // A clock that was fast and was corrected.
+    client.run("UPDATE answers SET answer = jsonb_set(answer::jsonb, '{lowered}', '\"4322222222222222\"')::json WHERE node = 3");
+    let lowered = text(
+        &mut client,
+        &format!(
+            "SELECT concat_ws('; ', servers, since, partitions) FROM sno_internal.least_horizon('1 s', '{all}')"
+        ),
+    );
+    assert_eq!(lowered, format!("{all}:4322222222222222; 4322222222222222; {{[512,768)}}"));
+    client.run("UPDATE answers SET answer = (answer::jsonb - 'lowered')::json");
+    // One of which is not known since when it generates.
+    client
+        .run("UPDATE answers SET answer = jsonb_set(answer::jsonb, '{since}', 'null')::json WHERE node = 3");
+    let all = text(&mut client, "SELECT servers FROM sno_internal.least_horizon('1 s', NULL)");
+    assert!(all.ends_with(" 2:3:"), "{all}");
+    let query = "SELECT concat(since, partitions) FROM sno_internal.least_horizon('1 s', NULL)";
+    assert_eq!(text(&mut client, query), "{[256,768)}");
+    // A node that has left.
+    client.run("DELETE FROM answers WHERE node = 2");
+    let failed = error(&mut client, &format!("SELECT sno_internal.least_horizon('1 s', '{all}')"));
+    assert_eq!(failed.code().code(), "55000");
+    assert_eq!(failed.message(), "node of group 1 has left the cluster since the feed was read");
+    assert_eq!(
+        code(
+            &mut client,
+            "SET citus.use_secondary_nodes = 'always'; SELECT sno_internal.scope_horizon('1 s', NULL, NULL)"
+        ),
+        "55000"
+    );
+}
+
+#[test]
+fn answers_of_nodes() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    made_up::database(&mut client);
+    client.run("CREATE EXTENSION sno_citus; INSERT INTO pg_dist_node VALUES (2, 1, 'there', 5433), (3, 2, 'there', 5434)");
+    let mut answer = |success: bool, result: &str| {
+        client.run("TRUNCATE citus.answers; INSERT INTO citus.answers VALUES (5434, 'open', true, '{\"groups\": [0], \"answer\": 2}')");
+        client
+            .execute("INSERT INTO citus.answers VALUES (5433, 'open', $1, $2)", &[&success, &result])
+            .unwrap();
+    };
+    let ask = "SELECT string_agg(node || ' ' || left(answer::text, 8), ', ' ORDER BY node) FROM sno_internal.ask_nodes('open', '1')";
+    answer(true, "{\"groups\": [0], \"answer\": 1}");
+    let mut session = server.connect();
+    assert_eq!(text(&mut session, ask), "1 {\"clock\", 2 1, 3 2");
+    // Who has not answered, and the error of who has.
+    answer(false, "ERROR: nobody there");
+    let failed = error(&mut session, ask);
+    assert_eq!(
+        (failed.code().code(), failed.message()),
+        ("08006", "no answer from node 2 of the cluster, there:5433")
+    );
+    for (hint, shown) in [("", None), ("do", Some("do"))] {
+        answer(
+            true,
+            &format!("{{\"state\": \"42501\", \"message\": \"m\", \"detail\": \"d\", \"hint\": \"{hint}\"}}"),
+        );
+        let failed = error(&mut session, ask);
+        assert_eq!((failed.code().code(), failed.message(), failed.hint()), ("42501", "m", shown));
+        assert_eq!(failed.detail(), Some("d This is the answer of node 2 of the cluster, there:5433."));
+    }
+    // A worker whose list of nodes is not the coordinator's.
+    client.run("UPDATE pg_dist_local_group SET groupid = 2; DELETE FROM pg_dist_node WHERE nodeid = 2;
+                UPDATE citus.answers SET port = 5432, result = '{\"groups\": [0, 2], \"answer\": 1}' WHERE port = 5433");
+    assert_eq!(text(&mut session, ask), "1 1, 3 {\"clock\"");
+    for groups in ["[0]", "[0, 1, 2]", "[0, 2, 5]"] {
+        client.run(&format!(
+            "UPDATE citus.answers SET result = '{{\"groups\": {groups}, \"answer\": 1}}' WHERE port = 5432"
+        ));
+        let failed = error(&mut session, ask);
+        assert_eq!(failed.code().code(), "55000");
+        assert_eq!(failed.message(), "this node does not have the coordinator's list of nodes");
+    }
+    client.run("DELETE FROM pg_dist_node WHERE groupid = 0");
+    assert_eq!(error(&mut session, ask).message(), "coordinator is not in the list of nodes");
+}
+
+/// Only superusers may ask, and only they can be asked to: what is asked runs as one.
+#[test]
+fn nobody_else_asks() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    made_up::database(&mut client);
+    client.run("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC; CREATE EXTENSION sno_citus; CREATE ROLE reader");
+    let own = "FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'sno_citus'
+        LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+        WHERE d.deptype = 'e'";
+    let executable = format!(
+        "SELECT concat_ws(' ', count(p.oid) > 10, bool_or(has_function_privilege('reader', p.oid, 'EXECUTE')), bool_or(p.prosecdef)) {own}"
+    );
+    assert_eq!(text(&mut client, &executable), "t f f");
+    let writable = format!(
+        "SELECT concat_ws(' ', count(c.oid) > 0, bool_or(has_table_privilege('reader', c.oid, 'SELECT, INSERT, UPDATE, DELETE'))) {own} AND c.relkind = 'r'"
+    );
+    assert_eq!(text(&mut client, &writable), "t f");
+    // Who owns the database cannot create it.
+    client.run("CREATE ROLE owner1 LOGIN");
+    client.run("CREATE DATABASE own OWNER owner1");
+    made_up::database(&mut server.connect_to("own"));
+    let mut owner = server.config().user("owner1").dbname("own").connect(sno_tests::postgres::NoTls).unwrap();
+    owner.run("CREATE EXTENSION sno");
+    assert_eq!(code(&mut owner, "CREATE EXTENSION sno_citus"), "42501");
+}
+
+/// What a node says of itself.
+#[test]
+fn since_when_a_node_generates() {
+    let server = Server::builder().faketime(true).conf("sno.partition_prefix", "7/8").start();
+    let mut client = server.connect();
+    made_up::database(&mut client);
+    client.run("CREATE EXTENSION sno_citus");
+    let said = "SELECT concat_ws(' ', h ->> 'group', h ->> 'prefix', h ->> 'bits', h ->> 'timeline',
+        (h ->> 'since')::sno < sno_new(1), (h ->> 'lowered')::sno < sno_new(1)) FROM sno_internal.horizon_of_node('0') h";
+    // Where Citus is not in the same process, nothing joins its transactions.
+    assert_eq!(code(&mut client, said), "0A000");
+    client.run(
+        "CREATE OR REPLACE FUNCTION sno_internal.sno_joins_citus() RETURNS boolean LANGUAGE sql RETURN true",
+    );
+    assert_eq!(text(&mut client, said), "0 7 8 1 t");
+    server.set_clock("+100");
+    client.run("SELECT sno_new(1), sno_horizon('0')");
+    server.set_clock("0");
+    client.run("SELECT sno_lower_horizon()");
+    assert_eq!(text(&mut client, said), "0 7 8 1 t t");
+    // A standby that takes its place begins after what it has replayed.
+    let standby = server.standby();
+    client.run("CREATE TABLE replayed (id sno DEFAULT sno_new(1)); INSERT INTO replayed DEFAULT VALUES");
+    server.wait_replayed(&standby);
+    standby.promote();
+    let mut promoted = standby.connect();
+    assert_eq!(text(&mut promoted, "SELECT sno_internal.horizon_of_node('0') ->> 'timeline'"), "2");
+    let starts = "SELECT string_agg(concat_ws(' ', timeline, since < sno_new(1), since > (SELECT id FROM replayed)), ', ' ORDER BY timeline) FROM sno_internal.node_starts";
+    assert_eq!(text(&mut promoted, starts), "1 t f, 2 t t");
+}
+
+/// It goes with what it needs, and a dump creates it anew.
+#[test]
+fn the_extension() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    made_up::database(&mut client);
+    client.run("CREATE EXTENSION sno_citus CASCADE");
+    let starts = "SELECT concat_ws(' ', timeline, since < sno_new(1), since > sno_lower(now() - interval '1 min')) FROM sno_internal.node_starts";
+    assert_eq!(text(&mut client, starts), "1 t t");
+    let dump = server.command("pg_dump").args(["--schema-only", "postgres"]).output().unwrap();
+    let dump = String::from_utf8(dump.stdout).unwrap();
+    assert!(
+        dump.contains("CREATE EXTENSION IF NOT EXISTS sno_citus") && !dump.contains("node_starts"),
+        "{dump}"
+    );
+    assert_eq!(code(&mut client, "DROP EXTENSION sno"), "2BP01");
+    client.run("DROP EXTENSION sno_citus; CREATE EXTENSION sno_citus");
+    client.run("DROP EXTENSION sno CASCADE");
+    assert_eq!(text(&mut client, "SELECT count(*) FROM pg_extension WHERE extname LIKE 'sno%'"), "0");
+    // Whatever has its names is not called.
+    client.run("CREATE SCHEMA ids; CREATE EXTENSION sno SCHEMA ids; CREATE EXTENSION sno_citus; DROP EXTENSION sno_citus; CREATE DOMAIN public.sno AS text");
+    assert_eq!(code(&mut client, "CREATE EXTENSION sno_citus"), "42710");
+    client.run("CREATE EXTENSION sno_citus SCHEMA ids");
 }

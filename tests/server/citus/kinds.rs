@@ -33,6 +33,7 @@ fn what_is_refused() {
 
     // A worker that does not know the coordinator.
     on_worker.run("SELECT sno_create_feed('worker', 'items', margin => '0.1 s'); UPDATE pg_dist_node SET groupid = 9 WHERE groupid = 0");
+    client.run("INSERT INTO items (id) VALUES (DEFAULT)");
     let unknown = error(&mut on_worker, "SELECT FROM sno_peek_feed('worker', NULL::items)");
     assert_eq!(unknown.code().code(), "55000", "{unknown}");
     assert_eq!(unknown.message(), "coordinator is not in the list of nodes");

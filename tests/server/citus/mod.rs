@@ -1,10 +1,13 @@
-//! A coordinator and workers of Citus: `make test-citus`, where Citus is at hand. `answers` needs no Citus.
+//! A coordinator and workers of Citus: `make test-citus`, where Citus is at hand. `answers` and `scope` need no Citus.
 
 mod answers;
 mod feeds;
 mod kinds;
+mod losses;
+pub(crate) mod made_up;
 mod numbers;
 mod page;
+mod scope;
 mod torture;
 
 use std::fs;
@@ -60,7 +63,7 @@ impl Cluster {
         for _ in 0..workers {
             cluster.add(node(NUMBER));
         }
-        cluster.coordinator.run("CREATE EXTENSION sno");
+        cluster.coordinator.run("CREATE EXTENSION sno_citus CASCADE");
         cluster
     }
 

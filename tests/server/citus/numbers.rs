@@ -110,7 +110,9 @@ fn one_number_of_two_nodes_is_a_warning() {
         let setting = "SELECT bool_and(result = '1/8') FROM run_command_on_all_nodes(
             'SELECT concat(prefix, ''/'', prefix_bits) FROM sno_generator()') WHERE nodeid = 2";
         wait_until("the setting is read", || client.one(&setting.replace("1/8", number)));
-        client.run("BEGIN; SELECT FROM sno_feed('f', NULL::items); COMMIT");
+        client.run(
+            "INSERT INTO items (id) VALUES (DEFAULT); BEGIN; SELECT FROM sno_feed('f', NULL::items); COMMIT",
+        );
         let count = cluster.coordinator.log().matches(warning).count();
         assert_eq!(count > before, warns, "{number} {halves}");
         before = count;

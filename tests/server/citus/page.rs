@@ -51,7 +51,7 @@ fn from_one_server_to_a_cluster() {
     client.run("CREATE EXTENSION citus");
     let mut cluster = Cluster::of(alone);
     cluster.add(node(NUMBER));
-    client.run("CREATE EXTENSION IF NOT EXISTS sno");
+    client.run("CREATE EXTENSION sno_citus");
     cluster.coordinator.configure("sno.partition_prefix", NUMBER);
     cluster.coordinator.reload();
     client.run("SELECT create_distributed_table('events', 'id')");
