@@ -41,7 +41,7 @@ pub unsafe fn prepare<const N: usize>(query: *const c_char, mut types: [Oid; N],
     unsafe {
         let plan = raw::SPI_prepare_cursor(query, N as _, types.as_mut_ptr(), options as _);
         if plan.is_null() {
-            check("SPI_prepare_cursor", *(&raw const pgrx::pg_sys::SPI_result));
+            check("SPI_prepare_cursor", pgrx::pg_sys::SPI_result);
         }
         plan
     }
