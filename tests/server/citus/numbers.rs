@@ -82,6 +82,24 @@ fn no_group_no_id() {
     }
 }
 
+/// Parallel workers generate IDs, and join no transaction of Citus.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn parallel_workers_generate_ids() {
+    let cluster = Cluster::new(1);
+    let mut client = cluster.coordinator.connect();
+    client.run(
+        "CREATE TABLE rows AS SELECT generate_series(1, 100000) AS n; ALTER TABLE rows SET (parallel_workers = 2); ANALYZE rows;
+         SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off",
+    );
+    let distinct =
+        "SELECT count(DISTINCT id) FROM (SELECT sno_new(1) AS id FROM rows WHERE n > 0 OFFSET 0) r";
+    assert!(sno_tests::plan(&mut client, "COSTS OFF", distinct).contains("Gather"));
+    for _ in 0..2 {
+        assert_eq!(client.one::<i64>(distinct), 100_000);
+    }
+}
+
 /// Numbers by hand: whoever creates a feed or reads one is warned.
 #[test]
 #[ignore = "needs Citus: make test-citus"]
