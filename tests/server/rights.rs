@@ -233,7 +233,7 @@ fn the_caller_is_itself_again() {
     let server = Server::builder().start();
     server.run(
         "CREATE ROLE tenant LOGIN; CREATE ROLE member LOGIN IN ROLE tenant; CREATE ROLE lazy LOGIN NOINHERIT IN ROLE tenant; CREATE ROLE other LOGIN;
-         CREATE SCHEMA ten AUTHORIZATION tenant; GRANT USAGE ON SCHEMA ten TO lazy",
+         CREATE SCHEMA ten AUTHORIZATION tenant; GRANT USAGE ON SCHEMA ten TO lazy, other",
     );
     let mut tenant = server.connect_as("tenant");
     tenant.run("CREATE TABLE ten.items (id integer PRIMARY KEY); CREATE TABLE ten.log (id sno) PARTITION BY RANGE (id)");

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, error, in_block, plan, sql_file, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, in_block, plan, sql_file, text, wait_until};
 
 /// Types that could be written instead of another one.
 const TYPES_INSTEAD: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,timestamptz,timestamp,date,interval,time,
@@ -55,7 +55,7 @@ const TRAPS: &str = r#"
             planted := planted + 1;
         END LOOP;
         -- With more arguments of any type.
-        FOR trap IN SELECT array_to_string(array_fill(type, ARRAY[n]), ', ') AS types FROM types, generate_series(1, 4) n LOOP
+        FOR trap IN SELECT array_to_string(array_fill(type, ARRAY[n]), ', ') AS types FROM types, generate_series(1, 6) n LOOP
             EXECUTE format('CREATE OR REPLACE FUNCTION TG_SCHEMA.format(text, %s) RETURNS text %s', trap.types, body);
         END LOOP;
         FOR trap IN
@@ -234,6 +234,15 @@ fn names_in_the_files_mean_what_they_mean_in_postgresql() {
         let script = sql_file(file);
         plant(&mut client, "trap", &script, TYPES_OF_FILES);
         client.run("SET search_path = trap");
+        if file == "uuidv7.sql" {
+            // What is in the way is described.
+            client.run(
+                "CREATE ROLE other; GRANT ALL ON SCHEMA trap TO other; SET ROLE other;
+                 CREATE FUNCTION uuidv7_version() RETURNS text LANGUAGE sql AS 'SELECT NULL'; RESET ROLE",
+            );
+            assert_eq!(code(&mut client, &script), "42501");
+            client.run("DROP FUNCTION uuidv7_version()");
+        }
         client.run(&script);
         for call in calls {
             client.run(call);

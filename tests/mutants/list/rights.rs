@@ -1,11 +1,11 @@
 //! Code that runs with another's rights.
 
-use super::{FEED_RIGHTS, FEEDS, FILES, NODES, OWNERS, OfFile, PLANTED, RIGHTS, Suite};
+use super::{FEED_RIGHTS, FILES, NODES, OWNERS, OfFile, PLANTED, RIGHTS, Suite};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("shared/src/pg/rights.rs", &[
-        ("what runs as another role finds names by the caller's path", &[FEEDS],
+        ("what runs as another role finds names by the caller's path", &[Suite("server", "planted::nothing_that")],
             "c\"pg_catalog, pg_temp\".as_ptr()", "raw::psprintf(c\"%s\".as_ptr(), pg_sys::namespace_search_path)"),
         ("who was another role for a while stays it", &[RIGHTS],
             "        raw::SetUserIdAndSecContext(caller, context);\n        result", "        result"),
@@ -76,8 +76,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("everybody inserts feeds of others", &[PLANTED],
             "GRANT INSERT ON sno_internal.feed_positions TO @extowner@;", "GRANT INSERT ON sno_internal.feed_positions TO PUBLIC;"),
         ("everybody reads the errors of others", &[PLANTED],
-            "COMMENT ON TABLE sno_internal.feed_failures IS 'internal: rows of feeds that fail';",
-            "COMMENT ON TABLE sno_internal.feed_failures IS 'internal: rows of feeds that fail'; GRANT SELECT ON sno_internal.feed_failures TO PUBLIC;"),
+            "GRANT SELECT ON sno_internal.feed_positions TO PUBLIC;", "GRANT SELECT ON sno_internal.feed_positions, sno_internal.feed_failures TO PUBLIC;"),
     ]),
     ("sql/sno/type.sql", &[
         ("everybody creates functions in the extension's schema", &[PLANTED],
@@ -105,7 +104,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("times are divided by the operator of whoever may create", &[FILES],
             "::bit(48)::bigint::double precision / 1000.0::double precision)", "::bit(48)::bigint / 1000.0::double precision)"),
         ("objects are described by the function of whoever may create", &[FILES],
-            "SELECT 'pg_proc'::regclass::oid, p.oid, p.proname", "SELECT 'pg_proc'::regclass, p.oid, p.proname"),
+            "pg_describe_object(o.class, o.id, 0)", "pg_describe_object(o.class::regclass, o.id, 0)"),
     ]),
     ("sql/stand-in.sql", &[
         ("errors are formatted by the function of whoever may create", &[FILES],

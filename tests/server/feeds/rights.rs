@@ -11,7 +11,7 @@ fn rights() {
     let server = server();
     let mut client = server.connect();
     client.run(
-        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice;
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice; CREATE ROLE lazy LOGIN NOINHERIT IN ROLE alice;
          GRANT SELECT, INSERT ON items TO alice; SELECT sno_drop_feed('feed');
          ALTER TABLE items ENABLE ROW LEVEL SECURITY; CREATE POLICY even ON items USING (n % 2 = 0) WITH CHECK (true);
          INSERT INTO items (n) SELECT generate_series(1, 6)",
@@ -44,6 +44,17 @@ fn rights() {
         assert_eq!(code(&mut bob, &format!("{begin} {sql}")), "42501", "{sql}");
         bob.run("ROLLBACK");
     }
+    // A member who does not inherit the role's rights is one after SET ROLE.
+    let mut lazy = server.connect_as("lazy");
+    for call in [
+        "sno_seek_feed('feed', now())",
+        "sno_advance_feed('feed', '2222222222222223')",
+        "sno_drop_feed('feed')",
+    ] {
+        assert_eq!(code(&mut lazy, &format!("SELECT {call}")), "42501", "{call}");
+    }
+    lazy.run("SET ROLE alice");
+    lazy.run("SELECT sno_advance_feed('feed', '2222222222222223')");
     alice.run("INSERT INTO items (n) VALUES (8)");
     assert_eq!(read(&mut alice), "8");
     // What would make the times of all feeds an error.
