@@ -5,12 +5,13 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
+use postgres::config::SslMode;
 use postgres::{Client, Config, NoTls};
 
 use super::Failure;
 
 /// What libpq calls these, and the variables with their values.
-const VARIABLES: [(&str, &str); 9] = [
+const VARIABLES: [(&str, &str); 8] = [
     ("host", "PGHOST"),
     ("hostaddr", "PGHOSTADDR"),
     ("port", "PGPORT"),
@@ -18,25 +19,74 @@ const VARIABLES: [(&str, &str); 9] = [
     ("user", "PGUSER"),
     ("password", "PGPASSWORD"),
     ("options", "PGOPTIONS"),
-    ("sslmode", "PGSSLMODE"),
     ("connect_timeout", "PGCONNECT_TIMEOUT"),
 ];
+
+/// What libpq would refuse to connect without, and this program does not have: their names, their variables.
+const PROMISES: [(&str, &str); 7] = [
+    ("sslmode", "PGSSLMODE"),
+    ("requiressl", "PGREQUIRESSL"),
+    ("sslnegotiation", "PGSSLNEGOTIATION"),
+    ("gssencmode", "PGGSSENCMODE"),
+    ("channel_binding", "PGCHANNELBINDING"),
+    ("require_auth", "PGREQUIREAUTH"),
+    ("requirepeer", "PGREQUIREPEER"),
+];
+
+/// Whether this value of one of them asks for more than a plain connection gives.
+fn is_demand(key: &str, value: &str) -> bool {
+    match key {
+        "sslmode" => !["disable", "allow", "prefer"].contains(&value),
+        "requiressl" => value == "1",
+        "sslnegotiation" => value == "direct",
+        "gssencmode" | "channel_binding" => value == "require",
+        _ => !value.is_empty(),
+    }
+}
+
+fn not_encrypted(key: &str, value: &str) -> Failure {
+    Failure::new(&format!(
+        "sno move connects without TLS, but {key}={value} is set\nHINT: Run it on the server's machine or through \
+         an SSH tunnel, with sslmode=disable; or write the steps there, and run them by psql."
+    ))
+}
+
+/// Fails if something asks for an encrypted connection: the string, if it says so, else the service, else the
+/// environment.
+fn refuse_promises(said: &str, settings: &BTreeMap<String, String>) -> Result<(), Failure> {
+    for (key, variable) in PROMISES {
+        let in_string = said.split(['?', '&', ' ', '\n', '\t']).find_map(|word| {
+            let (found, value) = word.split_once('=')?;
+            (found == key).then(|| value.trim_matches('\'').to_owned())
+        });
+        let value = in_string.or_else(|| settings.get(key).cloned()).or_else(|| env::var(variable).ok());
+        if let Some(value) = value.filter(|value| is_demand(key, value)) {
+            return Err(not_encrypted(key, &value));
+        }
+    }
+    Ok(())
+}
 
 /// The settings of a connection: those of the string, then of its service, then of the environment.
 pub(super) fn config(said: Option<&str>) -> Result<Config, Failure> {
     let mut settings: BTreeMap<String, String> = BTreeMap::new();
-    let mut config = match said {
-        Some(text) if text.contains('=') || text.contains("://") => text.parse().map_err(Failure::from)?,
-        Some(name) => {
-            settings.insert("dbname".to_owned(), name.to_owned());
-            Config::new()
-        }
-        None => Config::new(),
-    };
+    let string = said.filter(|text| text.contains('=') || text.contains("://"));
+    if let Some(name) = said.filter(|_| string.is_none()) {
+        settings.insert("dbname".to_owned(), name.to_owned());
+    }
     if let Ok(service) = env::var("PGSERVICE") {
         for (key, value) in self::service(&service)? {
             settings.entry(key).or_insert(value);
         }
+    }
+    refuse_promises(string.unwrap_or_default(), &settings)?;
+    let mut config = match string {
+        Some(text) => text.parse().map_err(Failure::from)?,
+        None => Config::new(),
+    };
+    // However the string was written.
+    if config.get_ssl_mode() == SslMode::Require {
+        return Err(not_encrypted("sslmode", "require"));
     }
     for (key, variable) in VARIABLES {
         if let Ok(value) = env::var(variable) {
@@ -98,6 +148,9 @@ fn add(config: &mut Config, more: &Config) {
     }
     if let Some(password) = more.get_password() {
         config.password(password);
+    }
+    if let Some(timeout) = more.get_connect_timeout().filter(|_| config.get_connect_timeout().is_none()) {
+        config.connect_timeout(*timeout);
     }
     config.application_name("sno move");
     if config.get_password().is_none()
@@ -164,6 +217,26 @@ pub(super) fn connect(config: &Config) -> Result<Client, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_asks_for_tls_is_refused() {
+        let none = BTreeMap::new();
+        let service = BTreeMap::from([("sslmode".to_owned(), "verify-full".to_owned())]);
+        let refused = |said: &str, settings| refuse_promises(said, settings).err().map(|failure| failure.0);
+        assert_eq!(refused("host=a sslmode=prefer", &none), None);
+        assert_eq!(refused("host=a sslmode=disable", &service), None);
+        for (said, settings, why) in [
+            ("host=a sslmode=require", &none, "sslmode=require"),
+            ("postgresql://a/b?x=y&sslmode=verify-full", &none, "sslmode=verify-full"),
+            ("channel_binding='require'", &none, "channel_binding=require"),
+            ("requirepeer=postgres", &none, "requirepeer=postgres"),
+            ("host=a", &service, "sslmode=verify-full"),
+        ] {
+            assert!(refused(said, settings).is_some_and(|text| text.contains(why)), "{said}");
+        }
+        let text = "host=a sslmode = require";
+        assert!(config(Some(text)).is_err_and(|failure| failure.0.contains("sslmode=require is set")));
+    }
 
     #[test]
     fn passwords_can_have_colons() {
