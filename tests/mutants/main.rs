@@ -188,6 +188,16 @@ impl Tests {
                 command.env("SNO_CONSUMER", target.join("debug/consumer"));
                 command.arg("dev/staged").arg(&self.server).arg(threads);
             }
+            "own" => {
+                // The command-line program is a part of the tests, so those of the mutant run.
+                let tests = ["tests", "--test", "server"];
+                let mut cargo = Command::new("cargo");
+                cargo.args(tests).arg("--no-run").env("CARGO_TARGET_DIR", copy.root.join("target"));
+                if !cargo.current_dir(&copy.root).status().expect("cargo").success() {
+                    fail("the tests of a mutant can't be built");
+                }
+                command.args(["dev/staged", "cargo"]).args(tests).args(["--", threads]);
+            }
             "regress" => {
                 command.arg("dev/staged").arg(&self.server).env("SNO_REGRESS", filter);
             }

@@ -14,7 +14,8 @@ mod rights;
 mod types;
 mod uuidv7;
 
-/// A program of tests, and the start of the names of its tests: `Suite("faults", "restarts::")`; or `regress`, and files of pg_regress.
+/// A program of tests, and the start of the names of its tests: `Suite("faults", "restarts::")`; or `regress`, and files of pg_regress;
+/// or `own`, and tests of a server that are built with the mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Suite(pub(crate) &'static str, pub(crate) &'static str);
 
@@ -109,6 +110,6 @@ const LOOM_HORIZON: Suite = Suite("loom_horizon", "");
 const LOOM_MARKS: Suite = Suite("marks_file", "");
 const SIM: Suite = Suite("sim", "no_life");
 const CORE: Suite = Suite("core", "");
-const MOVING: Suite = Suite("server", "moving::");
+const MOVING: Suite = Suite("own", "moving::");
 const SQL_FILE: Suite = Suite("server", "uuidv7::");
 const SQL_FILE_READERS: Suite = Suite("faults", "uuidv7::");
