@@ -1,6 +1,9 @@
 //! `sno move`, which says what moving the keys of a database will meet, and takes the steps of `docs/moving.md` there and back, while
 //! applications insert, update and delete, also rows that were there before.
 
+#[path = "moving/meanwhile.rs"]
+mod meanwhile;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -204,6 +207,8 @@ fn dump(server: &Server) -> BTreeSet<String> {
         ["\"public\".sno", "public.sno", "bigint", "uuid", "sno"]
             .iter()
             .fold(statement, |statement, name| statement.replace(name, "TYPE"))
+            .replace("(old.id)::TYPE", "old.id")
+            .replace("(new.id)::TYPE", "new.id")
     });
     let is_of_no_type = |statement: &String| {
         ![
@@ -415,6 +420,7 @@ fn what_differs_stops_the_move_before_anything_is_dropped() {
     refused(&["run", "fill"], "another sno move is at work");
     drop(other);
     moving(&server, &["run", "fill"]);
+    refused(&["run", "switch"], "the step indexes has not been run");
     moving(&server, &["run", "indexes"]);
     server.run("INSERT INTO notes VALUES (2, 7)");
     refused(&["verify"], "notes.said, references to rows that are gone, which become NULL: 1");
@@ -618,6 +624,39 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--key", "a.idd", "--reference", "a.x a.id"], "not found a.idd: no such key"),
     ("CREATE TABLE parcels (id bigint PRIMARY KEY)", &[], "no key is found"),
     ("DROP EXTENSION sno; CREATE TABLE a (id bigserial PRIMARY KEY)", &[], "say CREATE EXTENSION sno first"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+      CREATE TRIGGER zzz BEFORE INSERT ON a FOR EACH ROW EXECUTE FUNCTION t()", &[], "late trigger zzz on a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+      ALTER FUNCTION t() OWNER TO lead; CREATE TRIGGER b AFTER INSERT ON a FOR EACH ROW EXECUTE FUNCTION t()", &[],
+     "function of another role public.t() of a"),
+    ("CREATE FUNCTION f(bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true'; ALTER FUNCTION f OWNER TO lead;
+      CREATE TABLE a (id bigserial PRIMARY KEY CHECK (f(id)))", &[], "function of another role public.f(bigint) of a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); ALTER SCHEMA public OWNER TO lead", &[], "schema of another role public of lead"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE log (n integer, old a)", &[], "rows in a column public.log.old of a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TYPE pair AS (x a[]); CREATE DOMAIN pairs AS pair;
+      CREATE TABLE log (old pairs[])", &[], "rows in a column public.log.old of a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE a; ALTER EXTENSION sno ADD VIEW v", &[],
+     "belongs to an extension"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (x bigint REFERENCES a); ALTER EXTENSION sno ADD TABLE b", &[],
+     "foreign key b_x_fkey: belongs to a table of an extension"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION f(a) RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT $1.id; END;
+      ALTER FUNCTION f DEPENDS ON EXTENSION sno", &[], "DEPENDS ON EXTENSION"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); ALTER INDEX a_pkey DEPENDS ON EXTENSION sno", &[],
+     "index that needs an extension a_pkey"),
+    ("CREATE TABLE a (id text COLLATE \"C\" PRIMARY KEY); CREATE TABLE b (x text COLLATE \"POSIX\" REFERENCES a)", &[],
+     "reference of another collation b.x"),
+    ("CREATE DOMAIN of AS bigint NOT NULL; CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (x of REFERENCES a)", &[],
+     "NOT NULL of a domain b.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (x bigint REFERENCES a, n integer) PARTITION BY LIST (n);
+      CREATE TABLE b_1 PARTITION OF b DEFAULT; ALTER TABLE b_1 ALTER x SET NOT NULL", &[], "NOT NULL of a partition alone b_1.x"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); SET allow_system_table_mods = on;
+      INSERT INTO pg_seclabel VALUES ('a'::regclass, 'pg_class'::regclass, 1, 'anon', 'MASKED')", &[], "security label a.id"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE RULE keep AS ON UPDATE TO a DO INSTEAD NOTHING", &[],
+     "rule on UPDATE keep on a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE b (x bigint REFERENCES a, n integer) PARTITION BY LIST (n);
+      CREATE TABLE b_1 PARTITION OF b DEFAULT; CREATE PUBLICATION all_of_b FOR TABLE b", &[],
+     "published without a replica identity b_1"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE a_id_moved ()", &[], "table with old and new keys a_id_moved"),
 ];
 
 #[test]
@@ -731,7 +770,7 @@ fn schemas_by_chance_move_there_and_back() {
         ));
         let joined = || {
             let all =
-                "SELECT string_agg(format('SELECT t.name, r.name FROM %s t LEFT JOIN %s r ON r.id = t.of',
+                "SELECT string_agg(format('SELECT t.name, r.name FROM %s t LEFT JOIN %s r ON r.id = t.of AND coalesce(t.ofs[2]::text, t.of::text) = t.of::text',
                            relname, 't' || substr(relname, 2)::integer / 2), ' UNION ALL ')
                        FROM pg_class WHERE relname ~ '^t[0-9]+$'";
             let all = text(&mut server.connect(), all);
@@ -753,7 +792,7 @@ fn schemas_by_chance_move_there_and_back() {
 }
 
 /// What a table by chance can have; its number is in the place of #.
-const EXTRAS: [&str; 18] = [
+const EXTRAS: [&str; 23] = [
     "CREATE INDEX ON t# (of, name) INCLUDE (kind)",
     "CREATE INDEX t#_part ON t# (id DESC) WHERE kind = 1",
     "CREATE INDEX t#_hash ON t# USING hash (of)",
@@ -773,16 +812,23 @@ const EXTRAS: [&str; 18] = [
     "ALTER TABLE t# ADD CONSTRAINT u# UNIQUE (of, id, kind) DEFERRABLE",
     "CREATE RULE r# AS ON DELETE TO t# WHERE OLD.id IS NULL DO INSTEAD NOTHING",
     "CREATE VIEW \"x \"\"v #\" AS SELECT * FROM t# WHERE kind = 0",
+    "CREATE UNIQUE INDEX t#_again ON t# (id, kind)",
+    "ALTER TABLE t# ADD CONSTRAINT t#_twice UNIQUE (kind, id)",
+    "CREATE VIEW y# AS SELECT of FROM t# WHERE name <> E'\\\\;\n\\! id' AND name <> '$move$:\"USER\" :''x'''",
+    "CREATE TRIGGER h# BEFORE UPDATE OF of ON t# FOR EACH ROW WHEN (NEW.of IS NOT NULL) EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    "ALTER TABLE t# ALTER of SET (n_distinct = -0.5); COMMENT ON CONSTRAINT t#_pkey ON t# IS '%s {} \\'",
 ];
 
 /// Each table refers to that with half of its number, by a foreign key where that is possible; else that is said.
 fn schema_by_chance(random: &mut Random) -> (String, Vec<String>) {
     let (mut all, mut partitioned, mut said) = (String::new(), Vec::new(), Vec::new());
-    let kind = random.below(2);
+    let kind = random.below(3);
+    all += "CREATE DOMAIN number AS bigint CHECK (VALUE > 0); CREATE SEQUENCE numbers;\n";
     for n in 0..2 + random.below(5) {
         let key = [
             random.one_of(&["bigserial", "bigint GENERATED BY DEFAULT AS IDENTITY"]),
             "uuid DEFAULT gen_random_uuid()",
+            "number DEFAULT nextval('numbers')",
         ][kind];
         let action = random.one_of(&[
             "",
@@ -796,19 +842,29 @@ fn schema_by_chance(random: &mut Random) -> (String, Vec<String>) {
         partitioned.push(way == 0);
         let primary =
             ["PRIMARY KEY (id, kind)", "PRIMARY KEY (kind, id), UNIQUE (id)", "PRIMARY KEY (id)"][way.min(2)];
-        let mut of = ["bigint", "uuid"][kind].to_owned();
+        let mut of = ["bigint", "uuid", "number"][kind].to_owned();
+        // Arrays of a domain are refused.
+        let ofs = ["bigint[]", "uuid[]", "number[]"][kind];
+        if kind < 2 {
+            said.extend(["--reference".to_owned(), format!("t{n}.ofs t{}.id", n / 2)]);
+        }
         if !partitioned[n / 2] {
             of += &format!(" REFERENCES t{} (id){action}", n / 2);
         } else {
             said.extend(["--reference".to_owned(), format!("t{n}.of t{}.id", n / 2)]);
         }
+        let long = random.one_of(&[
+            "",
+            "long text GENERATED ALWAYS AS ('of ' || coalesce(of::text, '\\') || id::text) STORED, ",
+        ]);
         let parts = if way == 0 { " PARTITION BY LIST (kind)" } else { "" };
         all += &format!(
-            "CREATE TABLE t{n} (id {key}, kind integer DEFAULT 0, name text, of {of}, at timestamptz, {primary}){parts};\n"
+            "CREATE TABLE t{n} (id {key}, kind integer DEFAULT 0, name text, of {of}, ofs {ofs}, at timestamptz, {long}{primary}){parts};\n"
         );
         if way == 0 {
             all += &format!(
-                "CREATE TABLE t{n}_0 PARTITION OF t{n} FOR VALUES IN (0, 1); CREATE TABLE t{n}_1 PARTITION OF t{n} DEFAULT;\n"
+                "CREATE TABLE t{n}_0 PARTITION OF t{n} FOR VALUES IN (0, 1) PARTITION BY LIST (kind); CREATE TABLE t{n}_1 PARTITION OF t{n} DEFAULT;
+                 CREATE TABLE t{n}_00 PARTITION OF t{n}_0 FOR VALUES IN (0); CREATE TABLE t{n}_01 PARTITION OF t{n}_0 DEFAULT;\n"
             );
         }
         for extra in EXTRAS {
@@ -831,6 +887,9 @@ fn schema_by_chance(random: &mut Random) -> (String, Vec<String>) {
             "INSERT INTO t{n} (kind, name, of, at) SELECT g % 3, 't{n} ' || g, {of}, '2024-01-01Z'::timestamptz + g * interval '1 hour'
              FROM generate_series(1, 40) g{from}{group};\n"
         );
+        if kind < 2 {
+            all += &format!("UPDATE t{n} SET ofs = ARRAY[NULL, of];\n");
+        }
     }
     (all, said)
 }

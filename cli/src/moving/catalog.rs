@@ -16,6 +16,8 @@ pub(super) struct Catalog {
     pub(super) foreign_keys: Vec<ForeignKey>,
     pub(super) indexes: Vec<Index>,
     pub(super) functions: Vec<Function>,
+    /// Tables, and the columns that have whole rows of them.
+    pub(super) row_columns: Vec<(Oid, String)>,
     pub(super) session: Session,
 }
 
@@ -65,6 +67,8 @@ pub(super) struct Relation {
     pub(super) kind: String,
     /// The partitioned table that it is part of, or itself.
     pub(super) root: Oid,
+    /// The table that this is a partition of.
+    pub(super) parent: Option<Oid>,
     pub(super) level: i32,
     pub(super) owner: Ident,
     pub(super) owner_sees_all: bool,
@@ -74,6 +78,20 @@ pub(super) struct Relation {
     pub(super) inherits: Option<String>,
     pub(super) rows: i64,
     pub(super) has_triggers: bool,
+    /// Triggers that fire after those of the steps, and could change what these have read.
+    pub(super) late_triggers: Vec<String>,
+    /// Triggers that fire before it is known where names are searched.
+    pub(super) statement_triggers: Vec<String>,
+    /// Functions that it calls, of a role that has fewer rights than a superuser.
+    pub(super) foreign_functions: Vec<String>,
+    /// Its schema, if that is of such a role.
+    pub(super) foreign_schema: Option<String>,
+    /// Rules that an UPDATE follows.
+    pub(super) update_rules: Vec<String>,
+    /// It is published, and no row of it can be changed.
+    pub(super) has_no_identity: bool,
+    /// Its rows come from another server.
+    pub(super) is_subscribed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -94,6 +112,12 @@ pub(super) struct Column {
     pub(super) is_not_null: bool,
     /// Of PostgreSQL 18.
     pub(super) not_null: Option<Ident>,
+    /// It is not valid, not inherited, or has a comment.
+    pub(super) has_special_not_null: bool,
+    pub(super) is_not_null_by_domain: bool,
+    pub(super) collation: Oid,
+    /// For a security provider.
+    pub(super) has_label: bool,
     pub(super) identity: bool,
     pub(super) is_generated: bool,
     pub(super) default: Option<Expression>,
@@ -170,6 +194,8 @@ pub(super) struct Index {
     pub(super) is_clustered: bool,
     pub(super) is_replica_identity: bool,
     pub(super) is_attached: bool,
+    /// The index that it is attached to.
+    pub(super) parent: Option<Oid>,
     /// `p`, `u`, `x`, or nothing.
     pub(super) constraint: Option<(Ident, String)>,
     pub(super) deferrable: Expression,
@@ -187,6 +213,7 @@ pub(super) struct Index {
     /// Columns with an operator class or a collation that is not the default.
     pub(super) special: Vec<i16>,
     pub(super) statistics: bool,
+    pub(super) needs_extension: bool,
 }
 
 fn expression(row: &Row, column: &str) -> Option<Expression> {
@@ -223,7 +250,11 @@ impl Family {
 }
 
 /// Reads all of it. From here on, the session has `search_path = pg_catalog`.
-pub(super) fn read(client: &mut impl GenericClient, wishes: &Wishes) -> Result<Catalog, postgres::Error> {
+pub(super) fn read(
+    client: &mut impl GenericClient,
+    wishes: &Wishes,
+    settings: &str,
+) -> Result<Catalog, postgres::Error> {
     let value = wishes.value.as_deref().and_then(name_parts);
     let begins = value.filter(|(parts, _)| parts.len() == 1).map(|(parts, _)| parts[0].clone());
     // Nothing is resolved by the session's path, which a database's owner may have set, but these functions.
@@ -238,7 +269,7 @@ pub(super) fn read(client: &mut impl GenericClient, wishes: &Wishes) -> Result<C
         };
         functions.push((name.clone(), found));
     }
-    client.batch_execute("SET search_path = pg_catalog, pg_temp; SET row_security = off; SET jit = off")?;
+    client.batch_execute(settings)?;
     let path = path_names(&search_path);
     let row = client.query_one(include_str!("catalog/session.sql"), &[&begins, &path])?;
     let mut session = Session {
@@ -267,6 +298,10 @@ pub(super) fn read(client: &mut impl GenericClient, wishes: &Wishes) -> Result<C
         foreign_keys: read(include_str!("catalog/foreign_keys.sql"))?.iter().map(foreign_key).collect(),
         indexes: read(include_str!("catalog/indexes.sql"))?.iter().map(index).collect(),
         functions: read(include_str!("catalog/functions.sql"))?.iter().map(function).collect(),
+        row_columns: read(include_str!("catalog/row_columns.sql"))?
+            .iter()
+            .map(|row| (row.get("rel"), row.get("shown")))
+            .collect(),
         session,
     })
 }
@@ -281,6 +316,7 @@ fn relation(row: &Row) -> Relation {
         name: name(row),
         kind: row.get("kind"),
         root: row.get("root"),
+        parent: row.get("parent"),
         level: row.get("level"),
         owner: ident(row, "owner"),
         owner_sees_all: row.get("owner_sees_all"),
@@ -289,6 +325,13 @@ fn relation(row: &Row) -> Relation {
         inherits: row.get("inherits"),
         rows: row.get("rows"),
         has_triggers: row.get("has_triggers"),
+        late_triggers: row.get("late_triggers"),
+        statement_triggers: row.get("statement_triggers"),
+        foreign_functions: row.get("foreign_functions"),
+        foreign_schema: row.get("foreign_schema"),
+        update_rules: row.get("update_rules"),
+        has_no_identity: row.get("has_no_identity"),
+        is_subscribed: row.get("is_subscribed"),
     }
 }
 
@@ -306,6 +349,10 @@ fn column(row: &Row) -> Column {
         domain_base: row.get("domain_base"),
         is_not_null: row.get("is_not_null"),
         not_null: row.get::<_, Option<String>>("not_null").map(Ident),
+        has_special_not_null: row.get("has_special_not_null"),
+        is_not_null_by_domain: row.get("is_not_null_by_domain"),
+        collation: row.get("collation"),
+        has_label: row.get("has_label"),
         identity: row.get("identity"),
         is_generated: row.get("is_generated"),
         default: expression(row, "expression"),
@@ -365,7 +412,8 @@ fn index(row: &Row) -> Index {
         is_valid: row.get("is_valid"),
         is_clustered: row.get("is_clustered"),
         is_replica_identity: row.get("is_replica_identity"),
-        is_attached: row.get("is_attached"),
+        is_attached: row.get::<_, Option<Oid>>("parent").is_some(),
+        parent: row.get("parent"),
         constraint: constraint.map(|name| (Ident(name), row.get("constraint_type"))),
         deferrable: Expression(row.get("deferrable")),
         constraint_definition: expression(row, "constraint_definition"),
@@ -379,5 +427,6 @@ fn index(row: &Row) -> Index {
         included: row.get("included"),
         special: row.get("special"),
         statistics: row.get("statistics"),
+        needs_extension: row.get("needs_extension"),
     }
 }

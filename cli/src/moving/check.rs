@@ -75,10 +75,71 @@ fn session(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model)
 fn tables(found: &mut Found, catalog: &Catalog, model: &Model, table: &super::model::Table) {
     for part in &table.parts {
         if let Some(pair) = &part.inherits {
-            found.refuse("inheritance", pair, "a key is unique in one table only, and triggers do not fire in the others: leave out what refers to it");
+            let action = "a key is unique in one table only, and triggers do not fire in the others: \
+                          leave out what refers to it";
+            found.refuse("inheritance", pair, action);
         }
         if part.is_typed {
             found.refuse("typed table", &part.name, "columns cannot be added: ALTER TABLE ... NOT OF first");
+        }
+        for trigger in &part.late_triggers {
+            found.refuse(
+                "late trigger",
+                format!("{trigger} on {}", part.name),
+                "BEFORE EACH ROW, it could change a row after the trigger that fills it: rename it to a name \
+                 before zz_generated",
+            );
+        }
+        for function in &part.foreign_functions {
+            found.refuse(
+                "function of another role",
+                format!("{function} of {}", part.name),
+                "would run with your rights as superuser: make it a superuser's, or SECURITY DEFINER, or connect as \
+                 a role that owns the tables and is none",
+            );
+        }
+        if let Some(schema) = &part.foreign_schema {
+            found.refuse(
+                "schema of another role",
+                schema,
+                "its owner could put others in the place of a superuser's tables: ALTER SCHEMA ... OWNER TO, or \
+                 connect as a role that owns the tables and is none",
+            );
+        }
+        for trigger in &part.statement_triggers {
+            found.notice(
+                "statement trigger",
+                format!("{trigger} on {}", part.name),
+                "fires in the step fill with search_path = pg_catalog: ALTER FUNCTION ... SET search_path first",
+            );
+        }
+        for rule in &part.update_rules {
+            found.refuse(
+                "rule on UPDATE",
+                format!("{rule} on {}", part.name),
+                "the step fill would follow it: DISABLE RULE first, and enable it again after the move",
+            );
+        }
+        if part.has_no_identity {
+            found.refuse(
+                "published without a replica identity",
+                &part.name,
+                "no row of it can be changed, so the step fill could not: say REPLICA IDENTITY first",
+            );
+        }
+        if part.is_subscribed {
+            found.notice(
+                "subscribed",
+                &part.name,
+                "its rows come by a subscription, for which no trigger fires: they need the publisher's columns",
+            );
+        }
+        for (_, column) in catalog.row_columns.iter().filter(|(rel, _)| *rel == part.oid) {
+            found.refuse(
+                "rows in a column",
+                format!("{column} of {}", part.name),
+                "old keys inside of it would be lost: give it another type first",
+            );
         }
         if part.kind == "f" {
             found.refuse(
@@ -109,7 +170,18 @@ fn tables(found: &mut Found, catalog: &Catalog, model: &Model, table: &super::mo
             "stays partitioned as it is; no partition may come or go between the steps columns and switch",
         );
     }
-    let _ = model;
+    for n in &table.parts[1..] {
+        for moved in model.columns.iter().filter(|moved| moved.column.rel == table.relation.oid) {
+            let own = catalog.at(&(n.oid, moved.column.name.clone()));
+            if own.is_some_and(|own| own.is_not_null) && !moved.column.is_not_null {
+                found.refuse(
+                    "NOT NULL of a partition alone",
+                    format!("{}.{}", n.name, moved.column.name),
+                    "is not kept: say it of the whole table, or DROP NOT NULL, first",
+                );
+            }
+        }
+    }
 }
 
 fn columns(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model::Moved) {
@@ -117,7 +189,25 @@ fn columns(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::m
     let shown = catalog.shown(column);
     let table = &model.table(moved).relation;
     if column.shares_sequence {
-        found.refuse("shared sequence", &shown, "is used by another table, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE first");
+        let action = "is used by another table, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE \
+                      first";
+        found.refuse("shared sequence", &shown, action);
+    }
+    let of_parts =
+        model.table(moved).parts.iter().filter_map(|part| catalog.at(&(part.oid, column.name.clone())));
+    for own in of_parts {
+        if own.has_label {
+            let action = "is not kept: SECURITY LABEL ... IS NULL first, and set it again after the switch";
+            found.refuse("security label", catalog.shown(own), action);
+        }
+        if own.has_special_not_null {
+            let action = "NOT VALID, NO INHERIT and comments are not kept: make it an ordinary one first";
+            found.refuse("constraint NOT NULL", catalog.shown(own), action);
+        }
+    }
+    if column.is_not_null_by_domain {
+        let action = "only its domain says so, which does not move: say SET NOT NULL of the column, too";
+        found.refuse("NOT NULL of a domain", &shown, action);
     }
     if column.in_partition_key {
         found.refuse(
@@ -146,6 +236,12 @@ fn columns(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::m
                 format!("{shown} {}", column.type_name.0),
                 "is not of the type of its key: change it first",
             );
+        } else if column.collation != key.collation {
+            found.refuse(
+                "reference of another collation",
+                &shown,
+                "could not be compared with its key: give both the same COLLATE first",
+            );
         }
     }
     let empty = |default: &str| default.starts_with("NULL") || default.starts_with("'{}'");
@@ -168,6 +264,11 @@ fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model
             && index.condition.is_none()
             && index.keys == [column.attnum]
     };
+    let map = model.map(moved);
+    if model.keeps_map && catalog.relations.iter().any(|relation| relation.name == map) {
+        let action = "keeps the keys of an earlier move: rename it, or drop it, or say --no-map";
+        found.refuse("table with old and new keys", &map, action);
+    }
     if model.table(moved).relation.kind == "r" && !catalog.indexes.iter().any(is_alone) {
         found.refuse(
             "part of a key",
@@ -236,6 +337,10 @@ fn indexes(found: &mut Found, catalog: &Catalog, model: &Model, index: &Index) {
             "is not kept: ALTER INDEX ... SET STATISTICS -1 first",
         );
     }
+    if index.needs_extension {
+        let action = "DEPENDS ON EXTENSION is not kept: say NO DEPENDS ON EXTENSION first";
+        found.refuse("index that needs an extension", shown, action);
+    }
     if index.is_of('x') {
         found.notice("exclusion constraint", shown, "the step indexes locks its table while it is built");
     }
@@ -245,6 +350,20 @@ fn indexes(found: &mut Found, catalog: &Catalog, model: &Model, index: &Index) {
 }
 
 fn foreign_keys(found: &mut Found, catalog: &Catalog, model: &Model) {
+    // Of tables that no step knows, such as those of an extension.
+    for key in catalog.foreign_keys.iter().filter(|key| catalog.relation(key.rel).is_none()) {
+        let moves = |n: &i16| {
+            let column = catalog.named(key.to, *n);
+            column.is_some_and(|column| {
+                let table = model.table_of(key.to).map(|(table, _)| table);
+                model.columns.iter().any(|m| Some(m.table) == table && m.column.name == column.name)
+            })
+        };
+        if key.to_columns.iter().any(moves) {
+            let action = "belongs to a table of an extension, which no step changes: drop it first";
+            found.refuse("foreign key", &key.name, action);
+        }
+    }
     for key in &model.foreign_keys {
         let name = format!("{} of {}", key.name, model.name_of(key.rel));
         if key.is_deferrable {
@@ -358,7 +477,9 @@ fn others(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model, 
     }
     for (table, publication) in &catalog.session.published {
         if model.tables.iter().any(|t| t.relation.name == *table) {
-            found.notice("published", format!("{table} by {publication}"), "add the columns on the subscribers first; they switch when their apply has stopped, never before");
+            let action = "add the columns on the subscribers first; they switch when their apply has stopped, \
+                          never before";
+            found.notice("published", format!("{table} by {publication}"), action);
         }
     }
     functions(found, catalog, model);
@@ -445,8 +566,13 @@ pub(super) fn report(model: &Model) -> String {
         );
         let _ = writeln!(text, "{}", line.replace(|c: char| c.is_control(), " "));
     }
-    text.push_str("Not seen: statements of the application; IDs in JSON and text, on subscribers, in queues and caches; constants, as in CHECK (id <> 1);\n");
-    text.push_str("what functions build with EXECUTE; references whose names say nothing, such as parent or created_by.\n");
+    text.push_str(
+        "Not seen: statements of the application; IDs in JSON and text, on subscribers, in queues and caches;\n\
+         constants, as in CHECK (id <> 1); what functions build with EXECUTE; references whose names say nothing,\n\
+         such as parent or created_by.\n\
+         Slower: until the step fill has been at a row, an UPDATE of it looks its references up, and can take two\n\
+         and a half times as long.\n",
+    );
     text
 }
 

@@ -224,8 +224,30 @@ struct Session {
     head: String,
 }
 
-const SETTINGS: &str = "SET search_path = pg_catalog, pg_temp; SET row_security = off; SET jit = off; \
-     SET statement_timeout = 0; SET client_min_messages = warning";
+/// Of each session, line by line. What the server deparses in one of them is run in another: both have to read
+/// strings, dates and names in the same way, whatever a role or a database sets.
+const SETTINGS: &str = "\
+SET search_path = pg_catalog, pg_temp;
+SET row_security = off;
+SET jit = off;
+SET standard_conforming_strings = on;
+SET quote_all_identifiers = off;
+SET datestyle = iso;
+SET intervalstyle = postgres;
+SET extra_float_digits = 3;
+SET array_nulls = on;
+SET xmloption = content;
+SET transform_null_equals = off;
+SET default_tablespace = '';
+SET default_transaction_isolation = 'read committed';
+SET lock_timeout = 0;
+SET statement_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET client_min_messages = warning;
+DO $$ BEGIN
+    PERFORM set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout';
+END $$;
+";
 
 impl Session {
     fn open(mut config: Config) -> Result<Self, Failure> {
@@ -236,7 +258,7 @@ impl Session {
 
     fn model(&mut self, wishes: &Wishes) -> Result<Model, Failure> {
         let mut transaction = self.client.build_transaction().read_only(true).start()?;
-        let catalog = catalog::read(&mut transaction, wishes)?;
+        let catalog = catalog::read(&mut transaction, wishes, SETTINGS)?;
         let reached = model::reach(&catalog, wishes);
         let parts: Vec<(Oid, i16)> = reached
             .all
@@ -330,25 +352,23 @@ impl Session {
         Ok(())
     }
 
-    /// Where the plan of a move is.
+    /// Where the plan of a move is. Another role's could say anything.
     fn plan(&mut self) -> Result<Option<Name>, Failure> {
-        let query = "SELECT nspname::text, relowner = current_user::regrole FROM pg_class c \
-                     JOIN pg_namespace n ON n.oid = relnamespace \
-                     WHERE relname = 'sno_move_plan' AND relkind = 'r' ORDER BY 2 DESC LIMIT 1";
-        let Some(row) = self.client.query_opt(query, &[])? else { return Ok(None) };
-        // Another one's could say anything.
-        if !row.get::<_, bool>(1) {
-            return Err(Failure::new(
-                "a move of another role is under way: connect as the owner of its tables",
-            ));
-        }
-        Ok(Some(Name::new(row.get(0), "sno_move_plan")))
+        let query = "SELECT nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
+                     WHERE relname = 'sno_move_plan' AND relkind = 'r' AND relowner = current_user::regrole LIMIT 1";
+        let row = self.client.query_opt(query, &[])?;
+        Ok(row.map(|row| Name::new(row.get(0), "sno_move_plan")))
     }
 
     fn stored(&mut self, step: &str) -> Result<Vec<Sent>, Failure> {
         self.client.batch_execute(SETTINGS)?;
         let Some(plan) = self.plan()? else {
-            return Err(Failure::new("no move is under way: begin with sno move run columns"));
+            let others = "EXISTS (SELECT FROM pg_class WHERE relname = 'sno_move_plan' AND relkind = 'r')";
+            return Err(Failure::new(if self.is_true(others)? {
+                "a move of another role is under way: connect as the owner of its tables"
+            } else {
+                "no move is under way: begin with sno move run columns"
+            }));
         };
         let query = sql!("SELECT kind, unless, index, sql FROM {} WHERE step = $1 ORDER BY place", plan);
         let rows = self.client.query(query.as_str(), &[&step])?;
@@ -424,7 +444,8 @@ impl Session {
             return Ok(());
         }
         if let Some(index) = &piece.index {
-            let query = "SELECT indexrelid::regclass::text FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid";
+            let query = "SELECT indexrelid::regclass::text FROM pg_index \
+                         WHERE indexrelid = to_regclass($1) AND NOT indisvalid";
             if let Some(row) = self.client.query_opt(query, &[index])? {
                 let shown = sql::Expression(row.get(0));
                 self.client.batch_execute(sql!("DROP INDEX CONCURRENTLY {}", shown).as_str())?;
@@ -463,23 +484,26 @@ fn write_files(folder: &Path, steps: &[Steps], head: &str) -> Result<(), Failure
             "\\encoding UTF8\n{}\n{}\n{}\n\\set ON_ERROR_STOP on\n",
             state::remark(&format!("{file}: {title}.")),
             state::remark(head),
-            "-- For psql -X -f. Waits half a second for its locks: if it fails, run it again; what is done is not done twice.",
-        ).to_string();
-        text.push_str(&SETTINGS.replace("; ", ";\n"));
-        text.push_str(";\n");
+            "-- For psql -X -f. Waits half a second for its locks: if it fails, run it again; what is done is not\n\
+             -- done twice.",
+        )
+        .to_string();
+        text.push_str(SETTINGS);
         for piece in &step.pieces {
             if let Some(index) = &piece.index {
-                text.push_str(sql!(
-                    "SELECT format('DROP INDEX CONCURRENTLY %s', indexrelid::regclass) FROM pg_index WHERE indexrelid = to_regclass({}) AND NOT indisvalid \\gexec\n",
+                let drop = sql!(
+                    "SELECT format('DROP INDEX CONCURRENTLY %s', indexrelid::regclass) FROM pg_index \
+                     WHERE indexrelid = to_regclass({}) AND NOT indisvalid \\gexec\n",
                     sql::Literal(index.clone())
-                ).as_str());
+                );
+                text.push_str(drop.as_str());
             }
+            let sql = sql::for_psql(&piece.sql);
             match &piece.unless {
                 Some(unless) => text.push_str(&format!(
-                    "SELECT NOT ({unless}) AS is_to_do \\gset\n\\if :is_to_do\n{}\n\\endif\n",
-                    piece.sql
+                    "SELECT NOT ({unless}) AS is_to_do \\gset\n\\if :is_to_do\n{sql}\n\\endif\n"
                 )),
-                None => text.push_str(&format!("{}\n", piece.sql)),
+                None => text.push_str(&format!("{sql}\n")),
             }
         }
         fs::write(folder.join(format!("{file}.sql")), text)?;

@@ -97,6 +97,8 @@ pub(super) struct Model {
     /// What columns of tables and partitions have, and their numbers.
     pub(super) states: Vec<(Oid, Ident, ColumnState)>,
     pub(super) numbers: Vec<(Oid, i16, Ident)>,
+    /// Their constraints NOT NULL.
+    pub(super) not_nulls: Vec<(Oid, Ident, Option<Ident>)>,
     pub(super) dangling_to_null: bool,
     pub(super) findings: Vec<Finding>,
 }
@@ -259,7 +261,7 @@ impl Model {
                 .position(|t| t.relation.oid == column.rel)
                 .expect("tables are those of columns");
             let is_key = reached.keys.iter().any(|key| key.place() == column.place());
-            columns.push(named(wishes, &tables, table, column, is_key, &columns));
+            columns.push(named((catalog, wishes), &tables, table, column, is_key, &columns));
         }
         let mut model = Self {
             foreign_keys: foreign_keys(catalog, &columns),
@@ -280,6 +282,7 @@ impl Model {
             taken: catalog.session.taken.clone(),
             states: Vec::new(),
             numbers: Vec::new(),
+            not_nulls: Vec::new(),
             dangling_to_null: wishes.dangling_to_null,
             findings: reached.findings.clone(),
         };
@@ -293,6 +296,12 @@ impl Model {
                 ((column.rel, name.clone(), column.state.clone()), (column.rel, column.attnum, name.clone()))
             })
             .unzip();
+        model.not_nulls = catalog
+            .columns
+            .iter()
+            .filter(of_parts)
+            .map(|column| (column.rel, column.name.clone(), column.not_null.clone()))
+            .collect();
         (model.states, model.numbers) = (states, numbers);
         model.find_lookups(&reached);
         model.find_births(catalog, wishes);
@@ -419,7 +428,7 @@ fn tables(catalog: &Catalog, reached: &Reached) -> Vec<Table> {
 
 /// The column with the names that it will have.
 fn named(
-    wishes: &Wishes,
+    (catalog, wishes): (&Catalog, &Wishes),
     tables: &[Table],
     table: usize,
     column: &Column,
@@ -444,7 +453,9 @@ fn named(
     let new = Ident::made(&wish, "", number, is_taken(&wish));
     let old = ["old_", name].concat();
     let old = Ident::made(&old, "", number, is_taken(&old));
-    let set = Ident::made(&[&relation.name.name.0, "_", &new.0].concat(), "_set", number, false);
+    let set = [&relation.name.name.0, "_", &new.0].concat();
+    let is_taken = catalog.session.taken.contains(&[set.as_str(), "_set"].concat());
+    let set = Ident::made(&set, "_set", number, is_taken);
     Moved {
         table,
         column: column.clone(),

@@ -74,6 +74,8 @@ pub(super) fn read(
 }
 
 const FOREIGN: &str = "belongs to a role that you are not: be a member of it";
+const UNKNOWN: &str = "is of a kind that no step knows: drop it before, and make it again after";
+const NO_SCHEMA: &str = "could not be made again: GRANT CREATE on its schema to you and to its owner first";
 
 fn form(
     client: &mut impl GenericClient,
@@ -91,26 +93,24 @@ fn form(
         "pg_statistic_ext" => include_str!("catalog/statistics.sql"),
         "pg_constraint" => include_str!("catalog/check.sql"),
         "pg_attrdef" => include_str!("catalog/default.sql"),
-        _ => {
-            return Ok(Form::Unknown(
-                "is of a kind that no step knows: drop it before, and make it again after",
-            ));
-        }
+        _ => return Ok(Form::Unknown(UNKNOWN)),
     };
-    let Some(row) = client.query_opt(query, &[&oid])? else {
-        return Ok(Form::Unknown("is of a kind that no step knows: drop it before, and make it again after"));
-    };
+    let Some(row) = client.query_opt(query, &[&oid])? else { return Ok(Form::Unknown(UNKNOWN)) };
+    if let Some(why) = special(client, class, oid, &row)? {
+        return Ok(Form::Unknown(why));
+    }
     let known = match class {
         "pg_class" => return view(client, oid, &row),
         "pg_proc" if row.get::<_, String>("kind") == "a" => {
             return Ok(Form::Unknown("is an aggregate: drop it before, and make it again after"));
         }
         "pg_proc" if !row.get::<_, bool>("is_ours") => return Ok(Form::Unknown(FOREIGN)),
+        "pg_proc" if !row.get::<_, bool>("can_create") => return Ok(Form::Unknown(NO_SCHEMA)),
         "pg_proc" => function(&row, is_retyped),
         "pg_policy" => policy(&row),
         "pg_publication_rel" if !row.get::<_, bool>("is_ours") => return Ok(Form::Unknown(FOREIGN)),
         "pg_publication_rel" => publication(&row),
-        "pg_trigger" => trigger(&row),
+        "pg_trigger" => trigger(client, oid, &row)?,
         "pg_rewrite" => rule(&row),
         "pg_statistic_ext" => statistics(&row),
         "pg_constraint" => check(&row),
@@ -120,6 +120,25 @@ fn form(
         _ => default(&row),
     };
     Ok(Form::Known(Box::new(known)))
+}
+
+/// What nothing else reads, and would be lost.
+fn special(
+    client: &mut impl GenericClient,
+    class: &str,
+    oid: Oid,
+    row: &Row,
+) -> Result<Option<&'static str>, postgres::Error> {
+    let of = client.query_one(include_str!("catalog/special.sql"), &[&class, &oid])?;
+    let is_temporary = row.get::<_, String>("schema").starts_with("pg_temp");
+    Ok([
+        (is_temporary, "is temporary: end the session that has it"),
+        (of.get("is_member"), "belongs to an extension: ALTER EXTENSION ... DROP it first"),
+        (of.get("needs"), "DEPENDS ON EXTENSION, which is not kept: say NO DEPENDS ON EXTENSION first"),
+        (of.get("has_label"), "has a security label, which is not kept: SECURITY LABEL ... IS NULL first"),
+    ]
+    .into_iter()
+    .find_map(|(is_so, why)| is_so.then_some(why)))
 }
 
 fn table(row: &Row) -> Name {
@@ -198,10 +217,13 @@ pub(super) fn of_column(table: &Name, column: &Ident, state: &ColumnState) -> Ve
 fn view(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Form, postgres::Error> {
     let kind = row.get::<_, String>("kind");
     if !["v", "m"].contains(&kind.as_str()) {
-        return Ok(Form::Unknown("is of a kind that no step knows: drop it before, and make it again after"));
+        return Ok(Form::Unknown(UNKNOWN));
     }
     if !row.get::<_, bool>("is_ours") {
         return Ok(Form::Unknown(FOREIGN));
+    }
+    if !row.get::<_, bool>("can_create") {
+        return Ok(Form::Unknown(NO_SCHEMA));
     }
     if row.get::<_, bool>("has_special_index") || row.get::<_, Option<String>>("tablespace").is_some() {
         return Ok(Form::Unknown(
@@ -243,10 +265,11 @@ fn view(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Form, po
     }
     create.extend(view_indexes(row, &name));
     for of in row.get::<_, Vec<Oid>>("triggers") {
-        create.extend(trigger(&client.query_one(include_str!("catalog/trigger.sql"), &[&of])?).create);
+        let row = client.query_one(include_str!("catalog/trigger.sql"), &[&of])?;
+        create.extend(trigger(client, of, &row)?.create);
     }
-    for rule in row.get::<_, Vec<String>>("rules") {
-        create.push(Create::Deparsed(Sql::default(), Expression(rule), Sql::default()));
+    for of in row.get::<_, Vec<Oid>>("rules") {
+        create.extend(rule(&client.query_one(include_str!("catalog/rule.sql"), &[&of])?).create);
     }
     for of in row.get::<_, Vec<Oid>>("statistics") {
         create.extend(statistics(&client.query_one(include_str!("catalog/statistics.sql"), &[&of])?).create);
@@ -254,7 +277,7 @@ fn view(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Form, po
     Ok(Form::Known(Box::new(Known {
         drop: sql!("DROP {} {};", kind, name),
         create,
-        later: is_materialized.then(|| sql!("REFRESH MATERIALIZED VIEW {};", name)),
+        later: row.get::<_, bool>("is_populated").then(|| sql!("REFRESH MATERIALIZED VIEW {};", name)),
         name: Some(name),
         is_relation: true,
         is_materialized,
@@ -360,33 +383,44 @@ fn publication(row: &Row) -> Known {
     }
 }
 
-fn trigger(row: &Row) -> Known {
+/// How a trigger or a rule of a table comes back if it does not fire as by default.
+fn firing(kind: &'static str, table: &Name, name: &Ident, enabled: &str) -> Option<Create> {
+    let state = match enabled {
+        "D" => "DISABLE",
+        "A" => "ENABLE ALWAYS",
+        "R" => "ENABLE REPLICA",
+        _ => return None,
+    };
+    Some(Create::Same(sql!("ALTER TABLE {} {} {} {};", table, state, kind, name)))
+}
+
+fn trigger(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Known, postgres::Error> {
     let (name, table) = (ident(row, "name"), table(row));
     let on = sql!("{} ON {}", name, table);
-    let state = match row.get::<_, String>("enabled").as_str() {
-        "D" => Some("DISABLE"),
-        "A" => Some("ENABLE ALWAYS"),
-        "R" => Some("ENABLE REPLICA"),
-        _ => None,
-    };
+    let enabled: String = row.get("enabled");
     let mut create = vec![Create::Deparsed(Sql::default(), Expression(row.get("definition")), sql!(";"))];
-    create.extend(state.map(|state| Create::Same(sql!("ALTER TABLE {} {} TRIGGER {};", table, state, name))));
+    create.extend(firing("TRIGGER", &table, &name, &enabled));
+    // Those of partitions, which get that of their table.
+    for part in client.query(include_str!("catalog/trigger_parts.sql"), &[&oid])? {
+        let (of, state) =
+            (Name::new(part.get("schema"), part.get("table")), part.get::<_, String>("enabled"));
+        if state != enabled {
+            let by_default = sql!("ALTER TABLE {} ENABLE TRIGGER {};", of, name);
+            create.push(firing("TRIGGER", &of, &name, &state).unwrap_or(Create::Same(by_default)));
+        }
+    }
     create
         .extend(comment("TRIGGER", &on, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same));
-    Known { drop: sql!("DROP TRIGGER {};", on), create, ..Known::default() }
+    Ok(Known { drop: sql!("DROP TRIGGER {};", on), create, ..Known::default() })
 }
 
 fn rule(row: &Row) -> Known {
     let (name, table) = (ident(row, "name"), table(row));
-    let state = match row.get::<_, String>("enabled").as_str() {
-        "D" => Some("DISABLE"),
-        "A" => Some("ENABLE ALWAYS"),
-        "R" => Some("ENABLE REPLICA"),
-        _ => None,
-    };
+    let on = sql!("{} ON {}", name, table);
     let mut create = vec![Create::Deparsed(Sql::default(), Expression(row.get("definition")), sql!(";"))];
-    create.extend(state.map(|state| Create::Same(sql!("ALTER TABLE {} {} RULE {};", table, state, name))));
-    Known { drop: sql!("DROP RULE {} ON {};", name, table), create, ..Known::default() }
+    create.extend(firing("RULE", &table, &name, &row.get::<_, String>("enabled")));
+    create.extend(comment("RULE", &on, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same));
+    Known { drop: sql!("DROP RULE {};", on), create, ..Known::default() }
 }
 
 fn statistics(row: &Row) -> Known {

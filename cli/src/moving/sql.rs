@@ -71,6 +71,34 @@ impl Sql {
     }
 }
 
+/// A statement for psql, which puts its variables in the place of `:name` and `:"name"`, but not in strings, names
+/// and remarks.
+pub(super) fn for_psql(sql: &str) -> String {
+    let is_inside = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let mut text = String::new();
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let last = text.chars().next_back();
+        let end_of =
+            |quote: &str| rest[quote.len()..].find(quote).map_or(rest.len(), |at| at + 2 * quote.len());
+        let length = match first {
+            '\'' | '"' => end_of(&rest[..1]),
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '$' if !last.is_some_and(is_inside) => {
+                let tag = rest[1..].find(|c: char| !is_inside(c) || c == '$').map(|end| &rest[..end + 2]);
+                tag.filter(|tag| tag.ends_with('$')).map_or(1, end_of)
+            }
+            other => other.len_utf8(),
+        };
+        text.push_str(&rest[..length]);
+        rest = &rest[length..];
+        if first == ':' && last != Some(':') && !rest.starts_with([':', '=', ' ']) {
+            text.push(' ');
+        }
+    }
+    text
+}
+
 /// Parts in one, with this between them.
 pub(super) fn join<P: Part>(parts: impl IntoIterator<Item = P>, between: &'static str) -> Sql {
     let mut sql = String::new();
@@ -243,6 +271,18 @@ mod tests {
             SELECT E'a\"\n\\\\! id\n''; DROP TABLE x; --\r\n{}$move$';";
         assert_eq!(made.as_str(), expected);
         assert!(sql!("{}", Body(sql!("{}", name))).as_str().starts_with("E'\"public\".\"a\"\""));
+    }
+
+    #[test]
+    fn psql_finds_no_variables() {
+        for (before, after) in [
+            ("a[1:\"USER\"] + b[x:y] :'z'", "a[1: \"USER\"] + b[x: y] : 'z'"),
+            ("a::text ':x \"' \":y '\" 'it''s :z'", "a::text ':x \"' \":y '\" 'it''s :z'"),
+            ("$move$ :x ' $y$ $move$ [:x] a$1 :b", "$move$ :x ' $y$ $move$ [: x] a$1 : b"),
+            ("-- it's :x\n:x $1 '\\'", "-- it's :x\n: x $1 '\\'"),
+        ] {
+            assert_eq!(for_psql(before), after);
+        }
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub(super) fn query(model: &Model) -> Sql {
     relations.dedup();
     let literals = |names: Vec<Ident>| comma(names.iter().map(Ident::literal).collect::<Vec<_>>());
     let columns = model.columns.iter().flat_map(|moved| [moved.new.clone(), moved.old.clone()]).collect();
+    let places = model.columns.iter().flat_map(|moved| {
+        let parts = model.table(moved).parts.iter();
+        parts.map(|part| Literal([&sql!("{}", part.name).to_string(), "|", &moved.column.name.0].concat()))
+    });
+    let places = comma(places.collect::<Vec<_>>());
     let mut own: Vec<Ident> =
         model.indexes.iter().flat_map(|i| [model.new_index(i).name, model.old_index(i).name]).collect();
     own.extend(model.foreign_keys.iter().map(|key| model.new_key(key)));
@@ -26,12 +31,16 @@ pub(super) fn query(model: &Model) -> Sql {
     let functions = literals(functions.collect());
     let (own, columns) = (literals(own), literals(columns));
     let relations = comma(relations.iter().map(|name| name.literal()));
-    Sql::new(include_str!("steps/state.sql"), &[&relations, &columns, &own, &own, &functions])
+    Sql::new(
+        include_str!("steps/state.sql"),
+        &[&relations, &columns, &own, &own, &functions, &columns, &places, &functions],
+    )
 }
 
 pub(super) fn function(model: &Model, own: &Own) -> Sql {
     sql!(
-        "CREATE FUNCTION {}() RETURNS TABLE (object text, property text, value text) LANGUAGE sql STABLE SET search_path = pg_catalog AS {};",
+        "CREATE FUNCTION {}() RETURNS TABLE (object text, property text, value text) LANGUAGE sql STABLE
+    SET search_path = pg_catalog, pg_temp AS {};",
         own.state,
         Body(sql!("\n{}\n", query(model))),
     )
@@ -40,7 +49,8 @@ pub(super) fn function(model: &Model, own: &Own) -> Sql {
 /// One value for all of it.
 pub(super) fn fingerprint(state: &Sql) -> Sql {
     sql!(
-        "SELECT coalesce(md5(string_agg(concat_ws('|', object, property, value), '|' ORDER BY object, property, value)), '') FROM ({}) state",
+        "SELECT coalesce(md5(string_agg(concat_ws('|', object, property, value), '|'
+        ORDER BY object, property, value)), '') FROM ({}) state",
         state
     )
 }
@@ -51,7 +61,8 @@ pub(super) fn unchanged_since_write(own: &Own, written: &str) -> Sql {
     sql!("DO {};", Body(sql!(
         "BEGIN
     IF ({}) <> {} THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = 'the tables are not as they were when the steps were written', HINT = 'Write them again.';
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'the tables are not as they were when the steps were written', HINT = 'Write them again.';
     END IF;
 END",
         fingerprint(&state), Literal(written.to_owned())
@@ -59,7 +70,8 @@ END",
 }
 
 /// What PostgreSQL shows in another way for another type is no difference: casts and parentheses.
-const PLAIN: &str = r#"regexp_replace(regexp_replace(value, '::("[^"]+"|[a-z_]+)(\.("[^"]+"|[a-z_0-9]+))?( varying| without time zone| with time zone)?(\(\d+\))?(\[\])?', '', 'g'), '[()\s]', '', 'g')"#;
+const PLAIN: &str = r#"regexp_replace(regexp_replace(value, '::("[^"]+"|[a-z_]+)(\.("[^"]+"|[a-z_0-9]+))?'
+    '( varying| without time zone| with time zone)?(\(\d+\))?(\[\])?', '', 'g'), '[()\s]', '', 'g')"#;
 
 /// The switch fails if there is something that it does not know, or that has changed.
 pub(super) fn unchanged(own: &Own) -> Sql {
@@ -68,10 +80,13 @@ pub(super) fn unchanged(own: &Own) -> Sql {
         "DECLARE
     found text;
 BEGIN
-    SELECT string_agg(DISTINCT format('%s: %s', coalesce(a.object, b.object), coalesce(a.property, b.property)), E'\\n') INTO found
-    FROM {}() a FULL JOIN {} b ON (a.object, a.property) = (b.object, b.property) WHERE a.value IS DISTINCT FROM b.value;
+    SELECT string_agg(DISTINCT format('%s: %s', coalesce(a.object, b.object), coalesce(a.property, b.property)),
+        E'\\n') INTO found
+    FROM {}() a FULL JOIN {} b ON (a.object, a.property) = (b.object, b.property)
+        WHERE a.value IS DISTINCT FROM b.value;
     IF found IS NOT NULL THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = 'what hangs on the tables has changed since step 1', DETAIL = found, HINT = {};
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'what hangs on the tables has changed since step 1', DETAIL = found, HINT = {};
     END IF;
 END",
         own.state, own.before, Literal(hint.to_owned())
@@ -86,7 +101,8 @@ impl Model {
             self.columns.iter().flat_map(|moved| self.compared(moved, after)).collect();
         if after {
             let lost = sql!(
-                "{} b WHERE NOT EXISTS (SELECT FROM {}() a WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
+                "{} b WHERE property NOT LIKE 'until the switch%' AND NOT EXISTS (SELECT FROM {}() a
+        WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
                 sql!("(SELECT *, {} AS plain FROM {})", PLAIN, own.before),
                 own.state,
                 sql!("{}", PLAIN)
@@ -98,10 +114,12 @@ impl Model {
         }
         let hint = match after {
             false => {
-                "Run the steps fill and verify again; a reference to a row that is gone is to be deleted or set to NULL, or say --dangling-to-null."
+                "Run the steps fill and verify again; a reference to a row that is gone is to be deleted or set \
+                 to NULL, or say --dangling-to-null."
             }
             true => {
-                "Set right what is named. What was changed on purpose: delete its row of sno_move_before. Or undo the switch."
+                "Set right what is named. What was changed on purpose: delete its row of sno_move_before. Or \
+                 undo the switch."
             }
         };
         sql!(
@@ -210,10 +228,32 @@ END",
             from,
             differs
         )];
+        if self.dangling_to_null && after && !moved.column.is_array {
+            // It is not gone, whatever was said.
+            let there = moved.lookups.iter().filter(|lookup| lookup.condition.is_none()).map(|lookup| {
+                let key = &self.columns[lookup.key];
+                let (table, own) = (self.table_name(key), &key.old);
+                sql!("EXISTS (SELECT FROM {} k WHERE k.{} = t.{})", table, own, old)
+            });
+            let there: Vec<_> = there.collect();
+            if !there.is_empty() {
+                let what = what("references that are NULL, to rows that are there");
+                let there = join(there, " OR ");
+                all.push(sql!(
+                    "SELECT {}, count(*) FROM {} t WHERE t.{} IS NOT NULL AND t.{} IS NULL AND ({})",
+                    what,
+                    table,
+                    old,
+                    new,
+                    there
+                ));
+            }
+        }
         if !self.dangling_to_null {
             let lost = match moved.column.is_array {
                 true => sql!(
-                    "(cardinality(array_positions(t.{}, NULL)) > cardinality(array_positions(t.{}, NULL))) IS TRUE",
+                    "(cardinality(array_positions(t.{}, NULL)) > cardinality(array_positions(t.{}, NULL)))
+            IS TRUE",
                     new,
                     old
                 ),

@@ -83,7 +83,7 @@ impl Own {
 }
 
 impl Model {
-    fn table_name(&self, moved: &Moved) -> &Name {
+    pub(super) fn table_name(&self, moved: &Moved) -> &Name {
         &self.table(moved).relation.name
     }
 
@@ -97,10 +97,20 @@ impl Model {
 
     /// One transaction with all locks, for which each statement waits half a second at most.
     fn transaction(&self, statements: impl IntoIterator<Item = Sql>) -> Piece {
-        let tables = comma(self.tables.iter().map(|table| &table.relation.name));
+        Self::locked(comma(self.tables.iter().map(|table| &table.relation.name)), statements)
+    }
+
+    /// The same with the locks of these tables.
+    fn locked(tables: Sql, statements: impl IntoIterator<Item = Sql>) -> Piece {
         let statements = join(statements.into_iter().filter(|sql| !sql.is_empty()), "\n");
         let sql = sql!(
-            "BEGIN;\nSET LOCAL lock_timeout = '500ms';\nSET LOCAL statement_timeout = '500ms';\nLOCK TABLE {} IN ACCESS EXCLUSIVE MODE;\nSET LOCAL statement_timeout = 0;\n{}\nCOMMIT;",
+            "BEGIN;
+SET LOCAL lock_timeout = '500ms';
+SET LOCAL statement_timeout = '500ms';
+LOCK TABLE {} IN ACCESS EXCLUSIVE MODE;
+SET LOCAL statement_timeout = 0;
+{}
+COMMIT;",
             tables,
             statements,
         );
@@ -114,7 +124,9 @@ impl Model {
 
     pub(super) fn is_switched(&self) -> Sql {
         let first = &self.columns[0];
-        has_column(self.table_name(first), &first.old)
+        let table = self.table_name(first);
+        // Someone else could have added a column of the first name.
+        sql!("({} AND NOT {})", has_column(table, &first.old), has_column(table, &first.new))
     }
 
     /// The default of a new key.
@@ -130,7 +142,8 @@ impl Model {
     fn sequence(&self, key: &Moved, suffix: &str) -> Name {
         let relation = &self.table(key).relation;
         let base = [&relation.name.name.0, "_", &key.column.name.0, "_new"].concat();
-        relation.name.beside(Ident::made(&base, suffix, relation.oid, false))
+        let is_taken = self.taken.contains(&[&base, suffix].concat());
+        relation.name.beside(Ident::made(&base, suffix, relation.oid, is_taken))
     }
 
     /// Whether new keys are numbers in the order of the old ones.
@@ -174,6 +187,17 @@ impl Model {
         if self.counts() {
             all.extend(self.keys().flat_map(|key| self.sequence_rights(key)));
         }
+        // Here, so that no other table takes its name.
+        all.extend(self.keys().filter(|_| self.keeps_map).map(|key| {
+            let (map, old, table) = (self.map(key), &key.column.name, self.table_name(key));
+            sql!(
+                "CREATE TABLE {} AS SELECT {} AS old, {} AS new FROM {} WITH NO DATA;",
+                map,
+                old,
+                key.new,
+                table
+            )
+        }));
         all.extend((0..self.tables.len()).filter_map(|n| self.create_trigger(n, Trigger::Moving)));
         all.push(sql!("-- What a trigger could not evaluate fails here, not in the application."));
         all.extend((0..self.tables.len()).filter_map(|n| self.planned(n)).map(Self::block));
@@ -182,6 +206,17 @@ impl Model {
         all.push(sql!("DO {};", Body(Sql::new(include_str!("steps/private.sql"), &[&tables]))));
         pieces.push(self.transaction(all).unless(to_table(&own.plan)));
         Step { name: "columns", pieces }
+    }
+
+    /// Fails if this is not so.
+    fn needs(condition: &Sql, message: &str) -> Piece {
+        Piece::plain(Self::block(sql!(
+            "IF NOT {} THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = {};
+    END IF;",
+            condition,
+            Literal(message.to_owned())
+        )))
     }
 
     /// The steps call functions of the tables, with the rights of who runs them.
@@ -199,8 +234,10 @@ impl Model {
         let sequence = self.sequence(key, "_seq");
         // As many as may insert.
         vec![Self::block(sql!(
-            "EXECUTE coalesce((SELECT string_agg(format('GRANT USAGE ON SEQUENCE %s TO %s', {}, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), '; ')
-        FROM pg_class, aclexplode(relacl) WHERE oid = {}::regclass AND privilege_type = 'INSERT' AND grantee <> relowner), 'SELECT');",
+            "EXECUTE coalesce((SELECT string_agg(format('GRANT USAGE ON SEQUENCE %s TO %s', {},
+            CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), '; ')
+        FROM pg_class, aclexplode(relacl)
+        WHERE oid = {}::regclass AND privilege_type = 'INSERT' AND grantee <> relowner), 'SELECT');",
             sequence.literal(),
             self.table_name(key).literal(),
         ))]
@@ -208,12 +245,6 @@ impl Model {
 
     pub(super) fn fill_step(&self) -> Step {
         let mut pieces = vec![Piece::plain(self.as_owner())];
-        if self.tables.iter().any(|table| table.parts.iter().any(|part| part.has_triggers)) {
-            pieces.push(Piece::plain(sql!(
-                "-- For the tables' own triggers, which fire:\nSELECT set_config('search_path', {}, false);",
-                Literal(["pg_catalog, ", &self.search_path].concat())
-            )));
-        }
         for key in self.keys() {
             pieces.extend(self.fill_key(key));
         }
@@ -221,8 +252,18 @@ impl Model {
             pieces.extend(self.fill_table(n));
             pieces.push(Piece::plain(sql!("ANALYZE {};", self.tables[n].relation.name)));
         }
-        pieces.push(Piece::plain(sql!("SET search_path = pg_catalog, pg_temp;")));
         Step { name: "fill", pieces }
+    }
+
+    /// A condition of an UPDATE, which is true: the table's own triggers search the names that they use in the
+    /// schemas of the session. The statement itself, whose names are found before it runs, never does.
+    fn as_triggers_search(&self, n: usize) -> Option<Sql> {
+        self.tables[n].parts.iter().any(|part| part.has_triggers).then(|| {
+            sql!(
+                " AND (SELECT set_config('search_path', {}, true)) IS NOT NULL",
+                Literal(["pg_catalog, ", &self.search_path].concat())
+            )
+        })
     }
 
     fn fill_key(&self, key: &Moved) -> Vec<Piece> {
@@ -230,22 +271,25 @@ impl Model {
         let (table, id, new) = (self.table_name(key), &key.column.name, &key.new);
         let cast = &key.column.cast;
         let range = sql!("t.{} >= $1::{} AND t.{} <= $2::{}", id, cast, id, cast);
+        let path = self.as_triggers_search(key.table);
         let mut pieces = Vec::new();
         let mut is_timed = None;
         let statement = if self.value.is_some() {
             let value = self.value(key, Of::Table, false);
             sql!(
-                "UPDATE {} t SET {} = {} WHERE {} AND t.{} IS DISTINCT FROM {}",
+                "UPDATE {} t SET {} = {} WHERE {} AND t.{} IS DISTINCT FROM {}{}",
                 table,
                 new,
                 value,
                 range,
                 new,
-                value
+                value,
+                path
             )
         } else if self.counts() {
             sql!(
-                "UPDATE {} t SET {} = n.number FROM (SELECT {}, nextval({}) AS number FROM (SELECT t.{} FROM {} t WHERE {} AND t.{} IS NULL ORDER BY t.{}) x) n WHERE n.{} = t.{}",
+                "UPDATE {} t SET {} = n.number FROM (SELECT {}, nextval({}) AS number FROM
+        (SELECT t.{} FROM {} t WHERE {} AND t.{} IS NULL ORDER BY t.{}) x) n WHERE n.{} = t.{}{}",
                 table,
                 new,
                 id,
@@ -257,6 +301,7 @@ impl Model {
                 id,
                 id,
                 id,
+                path,
             )
         } else {
             let mut value = self.new_default(key);
@@ -272,7 +317,7 @@ impl Model {
                 value = if birth.can_be_null { sql!("coalesce({}, {})", timed, value) } else { timed };
                 is_timed = Some(value.clone());
             }
-            sql!("UPDATE {} t SET {} = {} WHERE {} AND t.{} IS NULL", table, new, value, range, new)
+            sql!("UPDATE {} t SET {} = {} WHERE {} AND t.{} IS NULL{}", table, new, value, range, new, path)
         };
         let call = sql!(
             // With all types, so that no other procedure of this name fits better.
@@ -284,7 +329,7 @@ impl Model {
             Body(statement)
         );
         pieces.push(Piece::plain(call));
-        pieces.extend(is_timed.map(|value| Piece::plain(of_one_time(table, id, new, &value))));
+        pieces.extend(is_timed.map(|value| Piece::plain(of_one_time(table, id, new, &value, &path))));
         pieces
     }
 
@@ -315,10 +360,11 @@ impl Model {
         );
         let new = comma(others.iter().map(|moved| Of::Table.column(&moved.new)));
         let rest = sql!(
-            " t SET {}\n    WHERE ctid >= $1 AND ctid < $2 AND ({}) IS DISTINCT FROM ({})",
+            " t SET {}\n    WHERE ctid >= $1 AND ctid < $2 AND ({}) IS DISTINCT FROM ({}){}",
             set,
             new,
-            comma(values)
+            comma(values),
+            self.as_triggers_search(n)
         );
         let table = &self.tables[n].relation.name;
         Some(Piece::plain(sql!(
@@ -333,30 +379,28 @@ impl Model {
         let mut pieces = vec![Piece::plain(self.as_owner())];
         let leaf = |index: &&Index| self.part(index).is_some_and(|part| part.kind == "r");
         let leaves = self.indexes.iter().filter(leaf);
-        pieces.extend(leaves.clone().filter(|index| !index.is_of('x')).map(|index| self.build(index, true)));
+        pieces.extend(leaves.clone().filter(|index| !index.is_of('x')).map(|index| self.build(index)));
         // For the undo, and to find rows by their old keys.
         for index in leaves.filter(|index| index.is_of('p')) {
             let definition = sql!("{}", index.definition);
-            pieces.push(build(&self.old_index(index), &self.part_name(index), true, true, &definition));
+            pieces.push(build(&self.old_index(index), &self.part_name(index), true, &definition));
         }
         // Those of partitioned tables take those of the partitions.
         let mut whole: Vec<_> =
             self.indexes.iter().filter(|index| index.kind == "I" && index.constraint.is_none()).collect();
         whole.sort_by_key(|index| self.part(index).map(|part| (part.root, -part.level)));
-        pieces.extend(whole.iter().map(|index| self.build(index, false)));
+        pieces.extend(whole.iter().map(|index| self.build_whole(index)));
         pieces.push(self.not_valid());
         for index in self.indexes.iter().filter(|index| index.is_of('x')) {
             let (table, name) = (self.part_name(index), self.new_index(index).name);
             let definition = sql!("{}", self.on_new(index, index.constraint_definition.as_ref()));
-            pieces.push(
-                Piece::plain(sql!(
-                    "-- Locks the table while it is built.\nALTER TABLE {} ADD CONSTRAINT {} {};",
-                    table,
-                    name,
-                    definition
-                ))
-                .unless(has_constraint(&table, &name)),
+            let add = sql!(
+                "-- Locks the table while it is built.\nALTER TABLE {} ADD CONSTRAINT {} {};",
+                table,
+                name,
+                definition
             );
+            pieces.push(Self::locked(sql!("{}", table), [add]).unless(has_constraint(&table, &name)));
         }
         for moved in self.columns.iter().filter(|moved| moved.column.is_not_null) {
             pieces.push(Piece::plain(sql!(
@@ -378,15 +422,33 @@ impl Model {
         Step { name: "indexes", pieces }
     }
 
-    /// Builds an index on the new columns.
-    fn build(&self, index: &Index, is_leaf: bool) -> Piece {
+    /// Builds an index on the new columns of a table or partition.
+    fn build(&self, index: &Index) -> Piece {
         let (name, table) = (self.new_index(index), self.part_name(index));
-        build(&name, &table, index.is_unique, is_leaf, &self.new_definition(index))
+        build(&name, &table, index.is_unique, &self.new_definition(index))
+    }
+
+    /// That of a partitioned table takes those of the partitions that the old one has. PostgreSQL would take the
+    /// first that is alike, such as that of the primary key.
+    fn build_whole(&self, index: &Index) -> Piece {
+        let (name, table) = (self.new_index(index), self.part_name(index));
+        let unique = if index.is_unique { "UNIQUE " } else { "" };
+        let definition = self.new_definition(index);
+        let create = sql!("CREATE {}INDEX {} ON ONLY {} {};", unique, name.name, table, definition);
+        let taken = self.indexes.iter().filter(|part| part.parent == Some(index.oid));
+        let attach =
+            taken.map(|part| sql!("ALTER INDEX {} ATTACH PARTITION {};", name, self.new_index(part)));
+        let tables = sql!("{}", self.tables[self.table_of(index.rel).expect("of a table").0].relation.name);
+        Self::locked(tables, std::iter::once(create).chain(attach)).unless(to_table(&name))
+    }
+
+    /// A column whose constraint says that the step indexes has got so far.
+    fn first_set(&self) -> Option<&Moved> {
+        self.columns.iter().find(|moved| moved.is_key && moved.column.is_not_null)
     }
 
     /// Constraints that are checked afterwards.
     fn not_valid(&self) -> Piece {
-        let first = self.columns.iter().find(|moved| moved.is_key && moved.column.is_not_null);
         let mut all: Vec<_> = self
             .columns
             .iter()
@@ -409,7 +471,7 @@ impl Model {
             ));
         }
         let piece = self.transaction(all);
-        match first {
+        match self.first_set() {
             Some(first) => piece.unless(has_constraint(self.table_name(first), &first.set)),
             None => piece,
         }
@@ -428,14 +490,8 @@ impl Model {
         let own = Own::of(self);
         let mut all = vec![sql!("SET LOCAL check_function_bodies = off;"), state::unchanged(&own)];
         all.extend(self.drops(false));
-        all.extend((0..self.tables.len()).map(|n| self.drop_trigger(n, Trigger::Moving)));
-        all.extend(self.without_replica_identity());
-        all.extend(
-            self.foreign_keys
-                .iter()
-                .map(|key| sql!("ALTER TABLE {} DROP CONSTRAINT {};", self.name_of(key.rel), key.name)),
-        );
-        all.extend(self.drop_primary_keys());
+        all.extend((0..self.tables.len()).filter_map(|n| self.drop_trigger(n, Trigger::Moving)));
+        all.extend(self.drop_keys());
         all.extend(self.rename_indexes(true, false));
         all.extend(self.columns.iter().flat_map(|moved| self.exchange(moved)));
         all.extend(self.column_states());
@@ -472,11 +528,14 @@ impl Model {
         }
         all.extend(self.creates(false));
         all.extend(renewed(self));
-        let mut pieces = vec![
-            Piece::plain(self.as_owner()),
-            Piece::plain(self.verified(false)).unless(self.is_switched()),
-            self.transaction(all).unless(self.is_switched()),
-        ];
+        let mut pieces = vec![Piece::plain(self.as_owner())];
+        if let Some(first) = self.first_set() {
+            let is_there = has_constraint(self.table_name(first), &first.set);
+            let early = Self::needs(&is_there, "the step indexes has not been run");
+            pieces.push(early.unless(self.is_switched()));
+        }
+        pieces.push(Piece::plain(self.verified(false)).unless(self.is_switched()));
+        pieces.push(self.transaction(all).unless(self.is_switched()));
         pieces.extend(self.later());
         for (key, table) in self.leaf_keys().filter(|(key, _)| self.is_to_partitions(key) && key.is_validated)
         {
@@ -486,16 +545,37 @@ impl Model {
         Step { name: "switch", pieces }
     }
 
+    /// The name of the constraint NOT NULL, which PostgreSQL 18 has, if it gives way to that of another column: a
+    /// partition that was attached can have a name of its own, and that of an old column stays then.
+    fn not_null<'a>(&self, moved: &'a Moved) -> Option<&'a Ident> {
+        let name = moved.column.not_null.as_ref()?;
+        let of_column = |(rel, column, _): &&(u32, Ident, Option<Ident>)| {
+            *column == moved.column.name && self.table_of(*rel).is_some_and(|(table, _)| table == moved.table)
+        };
+        let is_one = self.not_nulls.iter().filter(of_column).all(|(.., other)| other.as_ref() == Some(name));
+        (is_one || !moved.keeps_old).then_some(name)
+    }
+
+    /// From PostgreSQL 18 on, a partition keeps a constraint of its own, such as that of its primary key.
+    fn drop_not_null(&self, moved: &Moved, column: &Ident) -> Vec<Sql> {
+        let parts = &self.table(moved).parts;
+        let parts = if self.version >= 180_000 { &parts[..] } else { &parts[..1] };
+        parts
+            .iter()
+            .map(|part| sql!("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL;", part.name, column))
+            .collect()
+    }
+
     /// The names of two columns are exchanged.
     fn exchange(&self, moved: &Moved) -> Vec<Sql> {
         let (table, name, new, old) = (self.table_name(moved), &moved.column.name, &moved.new, &moved.old);
         let mut all = Vec::new();
+        if moved.column.is_not_null && !moved.keeps_old {
+            all.extend(self.drop_not_null(moved, name));
+        }
         let mut alter = |column: &Ident, what: Sql| {
             all.push(sql!("ALTER TABLE {} ALTER COLUMN {} {};", table, column, what))
         };
-        if moved.column.is_not_null && !moved.keeps_old {
-            alter(name, sql!("DROP NOT NULL"));
-        }
         match moved.fills_old().filter(|_| moved.is_key) {
             Some(OldKey::Uuid) => alter(name, sql!("SET DEFAULT gen_random_uuid()")),
             Some(OldKey::Sno) => alter(name, sql!("SET DEFAULT {}.sno_new()", self.sno_schema)),
@@ -504,14 +584,10 @@ impl Model {
         if moved.is_key && self.value.is_some() {
             alter(new, sql!("SET DEFAULT {}", self.new_default(moved)));
         }
-        if let Some(not_null) = &moved.column.not_null {
+        if let Some(not_null) = self.not_null(moved) {
             if moved.keeps_old {
-                all.push(sql!(
-                    "ALTER TABLE {} RENAME CONSTRAINT {} TO {};",
-                    table,
-                    not_null,
-                    old_not_null(moved, not_null)
-                ));
+                let old = old_not_null(moved, not_null);
+                all.push(sql!("ALTER TABLE {} RENAME CONSTRAINT {} TO {};", table, not_null, old));
             }
             all.push(sql!("ALTER TABLE {} ADD CONSTRAINT {} NOT NULL {};", table, not_null, new));
         } else if moved.column.is_not_null {
@@ -536,9 +612,9 @@ impl Model {
             sql!("ALTER TABLE {} RENAME COLUMN {} TO {};", table, old, name),
         ];
         if moved.column.is_not_null {
-            all.push(sql!("ALTER TABLE {} ALTER COLUMN {} DROP NOT NULL;", table, new));
+            all.extend(self.drop_not_null(moved, new));
         }
-        match &moved.column.not_null {
+        match self.not_null(moved) {
             Some(not_null) if moved.keeps_old => all.push(sql!(
                 "ALTER TABLE {} RENAME CONSTRAINT {} TO {};",
                 table,
@@ -587,22 +663,23 @@ impl Model {
         let mut pieces = vec![Piece::plain(self.as_owner())];
         // What is proved is dropped, and nothing else.
         let to_do = sql!("NOT {}", to_table(&own.plan));
-        pieces.push(Piece::plain(Self::block(sql!(
-            "IF NOT {} THEN RAISE object_not_in_prerequisite_state USING MESSAGE = 'the switch has not been made'; END IF;", self.is_switched()))).unless(to_do.clone()));
+        pieces.push(Self::needs(&self.is_switched(), "the switch has not been made").unless(to_do.clone()));
+        pieces.extend(self.found_again(&to_do));
         pieces.push(Piece::plain(self.verified(true)).unless(to_do.clone()));
         for key in self.keys().filter(|_| self.keeps_map) {
-            let table = self.table_name(key);
-            let map = self.map(key);
-            let select = sql!(
-                "SELECT {} AS old, {} AS new FROM {} WHERE {} IS NOT NULL",
+            let fill = sql!(
+                "TRUNCATE {};\nINSERT INTO {} SELECT {}, {} FROM {} WHERE {} IS NOT NULL;",
+                self.map(key),
+                self.map(key),
                 key.old,
                 key.column.name,
-                table,
+                self.table_name(key),
                 key.old
             );
-            pieces.push(Piece::plain(sql!("CREATE TABLE {} AS {};", map, select)).unless(to_table(&map)));
+            pieces.push(Self::locked(sql!("{}", self.map(key)), [fill]).unless(to_do.clone()));
         }
-        let mut all: Vec<_> = (0..self.tables.len()).map(|n| self.drop_trigger(n, Trigger::Moved)).collect();
+        let mut all: Vec<_> =
+            (0..self.tables.len()).filter_map(|n| self.drop_trigger(n, Trigger::Moved)).collect();
         all.extend(self.indexes.iter().filter(|index| index.is_of('x')).map(|index| {
             sql!("ALTER TABLE {} DROP CONSTRAINT {};", self.part_name(index), self.old_index(index).name)
         }));
@@ -632,15 +709,10 @@ impl Model {
         let mut all = vec![sql!("SET LOCAL check_function_bodies = off;")];
         all.extend(self.drops(true));
         for n in 0..self.tables.len() {
-            all.extend([Trigger::Moved, Trigger::Generated].map(|kind| self.drop_trigger(n, kind)));
+            let kinds = [Trigger::Moved, Trigger::Generated].into_iter();
+            all.extend(kinds.filter_map(|kind| self.drop_trigger(n, kind)));
         }
-        all.extend(self.without_replica_identity());
-        all.extend(
-            self.foreign_keys
-                .iter()
-                .map(|key| sql!("ALTER TABLE {} DROP CONSTRAINT {};", self.name_of(key.rel), key.name)),
-        );
-        all.extend(self.drop_primary_keys());
+        all.extend(self.drop_keys());
         all.extend(self.columns.iter().flat_map(|moved| self.exchange_back(moved)));
         all.extend(self.rename_indexes(true, true));
         all.extend(self.add_constraints(true));
@@ -658,10 +730,10 @@ impl Model {
         all.extend((0..self.tables.len()).filter_map(|n| self.create_trigger(n, Trigger::Moving)));
         all.extend(self.creates(true));
         all.extend(renewed(self));
-        let mut pieces = vec![
-            Piece::plain(self.as_owner()),
-            self.transaction(all).unless(sql!("NOT {}", self.is_switched())),
-        ];
+        let not_switched = sql!("NOT {}", self.is_switched());
+        let mut pieces = vec![Piece::plain(self.as_owner())];
+        pieces.extend(self.found_again(&not_switched));
+        pieces.push(self.transaction(all).unless(not_switched));
         pieces.extend(self.later());
         for (key, table) in self.leaf_keys().filter(|(key, _)| key.is_validated) {
             pieces.push(Piece::plain(sql!("ALTER TABLE {} VALIDATE CONSTRAINT {};", table, key.name)));
@@ -670,10 +742,30 @@ impl Model {
         Step { name: "undo switch", pieces }
     }
 
+    /// A row that was written before the row that it refers to, in one statement, has no old reference yet.
+    fn found_again(&self, unless: &Sql) -> Vec<Piece> {
+        let is_one = |moved: &&Moved| !(moved.is_key || moved.column.is_generated || moved.column.is_array);
+        let update = |moved: &Moved| {
+            let value = self.value(moved, Of::Table, true);
+            sql!(
+                "UPDATE {} t SET {} = {} WHERE t.{} IS NOT NULL AND t.{} IS NULL AND {} IS NOT NULL{};",
+                self.table_name(moved),
+                moved.old,
+                value,
+                moved.column.name,
+                moved.old,
+                value,
+                self.as_triggers_search(moved.table)
+            )
+        };
+        let of = self.columns.iter().filter(is_one);
+        of.map(|moved| Piece::plain(update(moved)).unless(unless.clone())).collect()
+    }
+
     pub(super) fn undo_columns_step(&self) -> Step {
         let own = Own::of(self);
         let mut all: Vec<_> = Vec::new();
-        all.extend((0..self.tables.len()).map(|n| self.drop_trigger(n, Trigger::Moving)));
+        all.extend((0..self.tables.len()).filter_map(|n| self.drop_trigger(n, Trigger::Moving)));
         all.extend(self.indexes.iter().filter(|index| index.is_of('x')).map(|index| {
             let name = self.new_index(index).name;
             sql!("ALTER TABLE {} DROP CONSTRAINT IF EXISTS {};", self.part_name(index), name)
@@ -699,6 +791,7 @@ impl Model {
         for index in self.indexes.iter().filter(|index| index.is_of('p')) {
             all.push(sql!("DROP INDEX IF EXISTS {};", self.old_index(index)));
         }
+        all.extend(self.keys().filter(|_| self.keeps_map).map(|key| sql!("DROP TABLE {};", self.map(key))));
         if self.counts() {
             let both =
                 self.keys().flat_map(|key| ["_seq", "_first_seq"].map(|suffix| self.sequence(key, suffix)));
@@ -714,6 +807,11 @@ impl Model {
 
     fn part(&self, index: &Index) -> Option<&Relation> {
         self.table_of(index.rel).map(|(_, part)| part)
+    }
+    /// The index of the whole table that this one is part of.
+    fn whole(&self, index: &Index) -> u32 {
+        let parent = index.parent.and_then(|oid| self.indexes.iter().find(|other| other.oid == oid));
+        parent.map_or(index.oid, |parent| self.whole(parent))
     }
     fn part_name(&self, index: &Index) -> Name {
         self.name_of(index.rel)
@@ -778,22 +876,19 @@ impl Model {
         all
     }
 
-    fn drop_primary_keys(&self) -> Vec<Sql> {
-        let keys = self.indexes.iter().filter(|index| index.is_of('p') && !index.is_attached);
-        keys.filter_map(|index| {
-            Some(sql!(
-                "ALTER TABLE {} DROP CONSTRAINT {};",
-                self.part_name(index),
-                index.constraint.as_ref()?.0
-            ))
-        })
-        .collect()
-    }
-
-    /// A column of a replica identity has to stay NOT NULL; the index of the new one gets it later.
-    fn without_replica_identity(&self) -> Vec<Sql> {
-        let indexes = self.indexes.iter().filter(|index| index.is_replica_identity);
-        indexes.map(|index| sql!("ALTER TABLE {} REPLICA IDENTITY FULL;", self.part_name(index))).collect()
+    /// Before names are exchanged, there and back: foreign keys, primary keys, and what else needs a column to be
+    /// NOT NULL, a replica identity. The index of the other column gets that later.
+    fn drop_keys(&self) -> Vec<Sql> {
+        let identities = self.indexes.iter().filter(|index| index.is_replica_identity);
+        let foreign = self.foreign_keys.iter().map(|key| (self.name_of(key.rel), &key.name));
+        let primary = self.indexes.iter().filter(|index| index.is_of('p') && !index.is_attached);
+        let primary =
+            primary.filter_map(|index| Some((self.part_name(index), &index.constraint.as_ref()?.0)));
+        let constraints = foreign.chain(primary);
+        identities
+            .map(|index| sql!("ALTER TABLE {} REPLICA IDENTITY FULL;", self.part_name(index)))
+            .chain(constraints.map(|(table, name)| sql!("ALTER TABLE {} DROP CONSTRAINT {};", table, name)))
+            .collect()
     }
 
     /// What is dropped or gets back its name: first is what has it now. Unique constraints, or all other
@@ -833,7 +928,11 @@ impl Model {
     fn add_constraints(&self, back: bool) -> Vec<Sql> {
         let mut indexes: Vec<_> =
             self.indexes.iter().filter(|index| index.is_of('p') || index.is_of('u') && !back).collect();
-        indexes.sort_by_key(|index| self.table_of(index.rel).map(|(table, part)| (table, -part.level)));
+        // Those of a partitioned table before the next ones, which can be alike, and the primary key first.
+        indexes.sort_by_key(|index| {
+            let level = self.part(index).map(|part| -part.level);
+            (self.table_of(index.rel).map(|(table, _)| table), index.is_of('u'), self.whole(index), level)
+        });
         let mut all = Vec::new();
         for index in indexes {
             let Some((constraint, _)) = &index.constraint else { continue };
@@ -870,7 +969,8 @@ impl Model {
         self.table_of(key.to).is_some_and(|(_, part)| part.kind == "p" || part.root != part.oid)
     }
     pub(super) fn new_key(&self, key: &ForeignKey) -> Ident {
-        Ident::made(&key.name.0, self.suffix(), key.oid, false)
+        let is_taken = self.taken.contains(&[&key.name.0, self.suffix()].concat());
+        Ident::made(&key.name.0, self.suffix(), key.oid, is_taken)
     }
     fn key_comment(&self, key: &ForeignKey) -> Option<Sql> {
         comment("CONSTRAINT", &sql!("{} ON {}", key.name, self.name_of(key.rel)), key.comment.as_ref())
@@ -879,9 +979,10 @@ impl Model {
     fn leaf_keys(&self) -> impl Iterator<Item = (&ForeignKey, Name)> {
         self.foreign_keys.iter().flat_map(|key| {
             let (table, own) = self.table_of(key.rel).expect("foreign keys are those of the tables");
-            let parts = self.tables[table].parts.iter();
+            let parts = &self.tables[table].parts;
             parts
-                .filter(move |part| if own.kind == "p" { part.kind == "r" } else { part.oid == key.rel })
+                .iter()
+                .filter(|part| part.kind == "r" && is_below(parts, part, own.oid))
                 .map(move |part| (key, part.name.clone()))
         })
     }
@@ -971,24 +1072,28 @@ impl Model {
     }
 }
 
+/// Whether a partition is this one, or a partition of it.
+fn is_below(parts: &[Relation], part: &Relation, whole: u32) -> bool {
+    part.oid == whole
+        || parts.iter().any(|parent| Some(parent.oid) == part.parent && is_below(parts, parent, whole))
+}
+
 fn old_not_null(moved: &Moved, not_null: &Ident) -> Ident {
     let number = u32::try_from(moved.column.attnum).unwrap_or_default();
     Ident::made(&["old_", &not_null.0].concat(), "", number, false)
 }
 
-/// Builds an index, without a lock for that of a table or partition.
-fn build(name: &Name, table: &Name, is_unique: bool, is_leaf: bool, definition: &Sql) -> Piece {
+/// Builds an index without a lock that others wait for.
+fn build(name: &Name, table: &Name, is_unique: bool, definition: &Sql) -> Piece {
     let unique = if is_unique { "UNIQUE " } else { "" };
-    let concurrently = if is_leaf { "CONCURRENTLY " } else { "" };
     let mut piece = Piece::plain(sql!(
-        "CREATE {}INDEX {}IF NOT EXISTS {} ON {} {};",
+        "CREATE {}INDEX CONCURRENTLY IF NOT EXISTS {} ON {} {};",
         unique,
-        concurrently,
         name.name,
         table,
         definition
     ));
-    piece.index = is_leaf.then(|| name.clone());
+    piece.index = Some(name.clone());
     piece
 }
 
@@ -1018,12 +1123,12 @@ fn has_constraint(table: &Name, constraint: &Ident) -> Sql {
 }
 
 /// Rows of one time can have one ID: such rows get others.
-fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql) -> Sql {
+fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql, path: &Option<Sql>) -> Sql {
     let hint = "Spread the times: --time with created_at + (id % 1000) * interval '4 ms'.";
     let hint = Literal(hint.to_owned());
     let body = Sql::new(
         include_str!("steps/of_one_time.sql"),
-        &[table, new, value, id, id, id, new, id, table, new, &hint],
+        &[table, new, value, id, id, id, new, id, table, new, path, &hint],
     );
     sql!("DO {};", Body(body))
 }
@@ -1031,7 +1136,8 @@ fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql) -> Sql {
 /// The plan, for the program and for `write`.
 fn stored(own: &Own, plan: &[Step]) -> Vec<Sql> {
     let mut all = vec![sql!(
-        "CREATE TABLE {} (step text, place integer, kind text, unless text, index text, sql text, PRIMARY KEY (step, place));",
+        "CREATE TABLE {} (step text, place integer, kind text, unless text, index text, sql text,
+    PRIMARY KEY (step, place));",
         own.plan
     )];
     for step in plan {
@@ -1076,25 +1182,28 @@ fn fill_procedures(own: &Own) -> Vec<Sql> {
     let pages = Sql::new(include_str!("steps/fill_pages.sql"), &[&own.progress, &own.report]);
     vec![
         sql!(
-            "-- How far step 2 is, in any session.\nCREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, \
-             unit text, per_second bigint, time_left interval, at timestamptz, told timestamptz);",
+            "-- How far step 2 is, in any session.\n\
+             CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit text, per_second bigint, \
+             time_left interval, at timestamptz, told timestamptz);",
             own.progress
         ),
         sql!(
-            "CREATE FUNCTION {}(which text, last_one text, is_done bigint, of_all bigint, of_unit text, since timestamptz, \
-             at_first bigint) RETURNS void LANGUAGE plpgsql AS {};",
+            "CREATE FUNCTION {}(which text, last_one text, is_done bigint, of_all bigint, of_unit text, \
+             since timestamptz, at_first bigint) RETURNS void LANGUAGE plpgsql AS {};",
             own.report,
             Body(report)
         ),
         sql!(
-            "-- Runs a statement for the rows of a table in batches, in the order of a key: $1 and $2 in it are the first\n\
-             -- and the last key of one, as texts.\n\
-             CREATE PROCEDURE {}(of regclass, key text, type text, statement text, batch integer) LANGUAGE plpgsql AS {};",
+            "-- Runs a statement for the rows of a table in batches, in the order of a key: $1 and $2 in it are the\n\
+             -- first and the last key of one, as texts.\n\
+             CREATE PROCEDURE {}(of regclass, key text, type text, statement text, batch integer) \
+             LANGUAGE plpgsql AS {};",
             own.fill_keys,
             Body(keys)
         ),
         sql!(
-            "-- The same page by page, which needs no index: the table, or a partition of it, stands between the texts.\n\
+            "-- The same page by page, which needs no index: the table, or a partition of it, stands between the\n\
+             -- texts.\n\
              CREATE PROCEDURE {}(of regclass, begins text, rest text, batch integer) LANGUAGE plpgsql AS {};",
             own.fill_pages,
             Body(pages)

@@ -16,6 +16,7 @@ fn relation(oid: u32, name: &str) -> Relation {
         name: Name::new("public", name),
         kind: "r".to_owned(),
         root: oid,
+        parent: None,
         level: 0,
         owner: Ident("me".to_owned()),
         owner_sees_all: false,
@@ -24,6 +25,13 @@ fn relation(oid: u32, name: &str) -> Relation {
         inherits: None,
         rows: 0,
         has_triggers: false,
+        late_triggers: Vec::new(),
+        statement_triggers: Vec::new(),
+        foreign_functions: Vec::new(),
+        foreign_schema: None,
+        update_rules: Vec::new(),
+        has_no_identity: false,
+        is_subscribed: false,
     }
 }
 
@@ -42,6 +50,10 @@ fn column(rel: u32, attnum: i16, name: &str, family: Family) -> Column {
         domain_base: None,
         is_not_null: false,
         not_null: None,
+        has_special_not_null: false,
+        is_not_null_by_domain: false,
+        collation: 0,
+        has_label: false,
         identity: name == "id",
         is_generated: false,
         default: None,
@@ -65,6 +77,7 @@ fn primary_key(oid: u32, rel: u32, columns: &[i16]) -> Index {
         is_clustered: false,
         is_replica_identity: false,
         is_attached: false,
+        parent: None,
         constraint: Some((Ident("pkey".to_owned()), "p".to_owned())),
         deferrable: expression(""),
         constraint_definition: None,
@@ -78,6 +91,7 @@ fn primary_key(oid: u32, rel: u32, columns: &[i16]) -> Index {
         included: Vec::new(),
         special: Vec::new(),
         statistics: false,
+        needs_extension: false,
     }
 }
 
@@ -114,6 +128,7 @@ fn shop() -> Catalog {
         foreign_keys: vec![foreign_key(21, 1, 2, 1), foreign_key(22, 2, 1, 1)],
         indexes: vec![primary_key(11, 1, &[1])],
         functions: Vec::new(),
+        row_columns: Vec::new(),
         session: Session {
             user: "me".to_owned(),
             path: vec!["public".to_owned()],
@@ -161,7 +176,8 @@ fn what_refers_to_a_key_moves_with_it_under_a_name_that_is_free() {
     );
     assert_eq!(
         value(3, Of::Table),
-        "CASE WHEN t.\"kind\" = 'Order' THEN (SELECT k.\"sno\" FROM \"public\".\"orders\" k WHERE k.\"id\" = t.\"subject\") END"
+        "CASE WHEN t.\"kind\" = 'Order' THEN (SELECT k.\"sno\" FROM \"public\".\"orders\" k \
+         WHERE k.\"id\" = t.\"subject\") END"
     );
     assert!(model.create_trigger(1, Trigger::Generated).is_none());
 }

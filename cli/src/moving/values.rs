@@ -96,7 +96,8 @@ impl Model {
             if column.is_array {
                 let one = renamed(computed, &HashMap::from([("id".to_owned(), "u.e".to_owned())]));
                 return expression(&sql!(
-                    "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT {} FROM unnest({}) WITH ORDINALITY u(e, n) ORDER BY n) END",
+                    "CASE WHEN {} IS NOT NULL THEN
+        ARRAY(SELECT {} FROM unnest({}) WITH ORDINALITY u(e, n) ORDER BY n) END",
                     own,
                     one,
                     own,
@@ -125,7 +126,8 @@ impl Model {
         let (table, name) = (&self.table(key).relation.name, &key.column.name);
         if moved.column.is_array {
             return sql!(
-                "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT k.{} FROM unnest({}) WITH ORDINALITY u(e, n) LEFT JOIN {} k ON k.{} = u.e ORDER BY n) END",
+                "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT k.{} FROM unnest({}) WITH ORDINALITY u(e, n)
+        LEFT JOIN {} k ON k.{} = u.e ORDER BY n) END",
                 own,
                 target,
                 own,
@@ -160,7 +162,8 @@ impl Model {
             Trigger::Moved => "_moved",
             Trigger::Generated => "_generated",
         };
-        relation.name.beside(Ident::made(&relation.name.name.0, suffix, relation.oid, false))
+        let is_taken = self.taken.contains(&[&relation.name.name.0, suffix].concat());
+        relation.name.beside(Ident::made(&relation.name.name.0, suffix, relation.oid, is_taken))
     }
 
     /// What a trigger does, line by line.
@@ -183,7 +186,9 @@ impl Model {
                 // A reference stays as it is if its row goes, and a row that only something else changes
                 // costs no look-up.
                 sql!(
-                    "IF TG_OP = 'INSERT' OR NEW.{} IS DISTINCT FROM OLD.{} OR NEW.{} IS NULL THEN\n        {}\n    END IF;",
+                    "IF TG_OP = 'INSERT' OR NEW.{} IS DISTINCT FROM OLD.{} OR NEW.{} IS NULL THEN
+        {}
+    END IF;",
                     name,
                     name,
                     filled,
@@ -203,13 +208,17 @@ impl Model {
         }
         let function = self.trigger_function(table, trigger);
         let body = sql!("\nBEGIN\n    {}\n    RETURN NEW;\nEND\n", join(lines, "\n    "));
+        // As the server has deparsed them: sessions can have another setting.
+        let strings = body.as_str().contains('\\').then(|| sql!(" SET standard_conforming_strings = on"));
         // Who writes a row need not read what it refers to. It belongs to the table's owner, who runs the
         // steps.
         Some(sql!(
-            "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {};
+            "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, pg_temp{} AS {};
 REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC;
 CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}();",
             function,
+            strings,
             Body(body),
             function,
             trigger.name(),
@@ -218,15 +227,19 @@ CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}
         ))
     }
 
-    pub(super) fn drop_trigger(&self, table: usize, trigger: Trigger) -> Sql {
+    /// If it was made: a function of this name could be another one's.
+    pub(super) fn drop_trigger(&self, table: usize, trigger: Trigger) -> Option<Sql> {
+        if self.assignments(table, trigger).is_empty() {
+            return None;
+        }
         let function = self.trigger_function(table, trigger);
         let name = trigger.name();
-        sql!(
-            "DROP TRIGGER IF EXISTS {} ON {};\nDROP FUNCTION IF EXISTS {};",
+        Some(sql!(
+            "DROP TRIGGER IF EXISTS {} ON {};\nDROP FUNCTION IF EXISTS {}();",
             name,
             self.tables[table].relation.name,
             function
-        )
+        ))
     }
 
     /// Plans what the triggers of the new columns evaluate, so that what fails does so here and not in the

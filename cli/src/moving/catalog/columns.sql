@@ -7,6 +7,12 @@ SELECT attrelid AS rel, attnum, attname::text AS name, quote_ident(attname) AS s
            NULL) END AS domain_base, attnotnull AS is_not_null,
        (SELECT conname::text FROM pg_constraint WHERE conrelid = attrelid AND contype = 'n'
            AND conkey = ARRAY[attnum]) AS not_null,
+       EXISTS (SELECT FROM pg_constraint k WHERE conrelid = attrelid AND contype = 'n' AND conkey = ARRAY[attnum]
+           AND (NOT convalidated OR connoinherit OR obj_description(k.oid, 'pg_constraint') IS NOT NULL))
+           AS has_special_not_null,
+       t.typnotnull AND NOT attnotnull AS is_not_null_by_domain, attcollation AS collation,
+       EXISTS (SELECT FROM pg_seclabel WHERE classoid = 'pg_class'::regclass AND objoid = attrelid
+           AND objsubid = attnum) AS has_label,
        attidentity <> '' AS identity, attgenerated <> '' AS is_generated, pg_get_expr(adbin, adrelid) AS expression,
        ARRAY(SELECT f.adnum FROM pg_depend d JOIN pg_attrdef f ON f.oid = d.objid AND f.adrelid = attrelid
            JOIN pg_attribute g ON g.attrelid = f.adrelid AND g.attnum = f.adnum

@@ -1,7 +1,7 @@
 SELECT i.indexrelid AS oid, indrelid AS rel, n.nspname::text AS schema, c.relname::text AS name,
     c.relkind::text AS kind, amname::text AS method, indisunique AS is_unique,
        indisvalid AND indisready AS is_valid, indisclustered AS is_clustered, indisreplident AS is_replica_identity,
-       EXISTS (SELECT FROM pg_inherits WHERE inhrelid = i.indexrelid) AS is_attached, conname::text AS constraint_name,
+       (SELECT inhparent FROM pg_inherits WHERE inhrelid = i.indexrelid) AS parent, conname::text AS constraint_name,
            contype::text AS constraint_type,
        concat(CASE WHEN condeferrable THEN ' DEFERRABLE' END, CASE
            WHEN condeferred THEN ' INITIALLY DEFERRED' END) AS deferrable,
@@ -22,7 +22,9 @@ SELECT i.indexrelid AS oid, indrelid AS rel, n.nspname::text AS schema, c.relnam
                  JOIN pg_type t ON t.oid = atttypid
              WHERE indkey[n] > 0 AND (NOT opcdefault OR indcollation[n] <> 0
                  AND indcollation[n] <> attcollation)) AS special,
-       EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indexrelid AND attstattarget >= 0) AS statistics
+       EXISTS (SELECT FROM pg_attribute WHERE attrelid = i.indexrelid AND attstattarget >= 0) AS statistics,
+       EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = i.indexrelid
+           AND deptype = 'x') AS needs_extension
 FROM pg_index i JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
     JOIN pg_am ON pg_am.oid = relam
 LEFT JOIN pg_constraint k ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')

@@ -2,6 +2,9 @@ SELECT nspname::text AS schema, relname::text AS name, relkind::text AS kind, ar
     ', ') AS options, rtrim(pg_get_viewdef(c.oid), ';') AS definition,
        pg_get_userbyid(relowner)::text AS owner, pg_has_role(current_user, relowner, 'MEMBER') AS is_ours,
            obj_description(c.oid, 'pg_class') AS comment,
+       has_schema_privilege(n.oid, 'CREATE') AND (relowner = current_user::regrole OR (SELECT rolsuper FROM pg_roles
+           WHERE rolname = current_user) OR has_schema_privilege(relowner, n.oid, 'CREATE')) AS can_create,
+       relkind = 'm' AND relispopulated AS is_populated,
        (SELECT spcname::text FROM pg_tablespace WHERE oid = reltablespace) AS tablespace,
        ARRAY(SELECT privilege_type FROM aclexplode(relacl) x WHERE x.grantee <> relowner ORDER BY x.grantee,
            privilege_type) AS privileges,
@@ -24,7 +27,6 @@ SELECT nspname::text AS schema, relname::text AS name, relkind::text AS kind, ar
            AND (i.reltablespace <> 0 OR EXISTS (
            SELECT FROM pg_attribute WHERE attrelid = i.oid AND attstattarget >= 0))) AS has_special_index,
        ARRAY(SELECT oid FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal ORDER BY oid) AS triggers,
-       ARRAY(SELECT pg_get_ruledef(oid) FROM pg_rewrite WHERE ev_class = c.oid AND rulename <> '_RETURN'
-           ORDER BY oid) AS rules,
+       ARRAY(SELECT oid FROM pg_rewrite WHERE ev_class = c.oid AND rulename <> '_RETURN' ORDER BY oid) AS rules,
        ARRAY(SELECT oid FROM pg_statistic_ext WHERE stxrelid = c.oid ORDER BY oid) AS statistics
 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = $1

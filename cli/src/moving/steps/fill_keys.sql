@@ -8,7 +8,8 @@ DECLARE
     rows bigint;
     at_first bigint;
 BEGIN
-    EXECUTE format('SELECT count(*), (SELECT t.%1$s::text FROM %2$s t ORDER BY t.%1$s LIMIT 1), (SELECT t.%1$s::text FROM %2$s t ORDER BY t.%1$s DESC LIMIT 1) FROM %2$s', key, of)
+    EXECUTE format('SELECT count(*), (SELECT t.%1$s::text FROM %2$s t ORDER BY t.%1$s LIMIT 1),
+        (SELECT t.%1$s::text FROM %2$s t ORDER BY t.%1$s DESC LIMIT 1) FROM %2$s', key, of)
     INTO rows, since, stop;
     SELECT p.done, last INTO at_first, until FROM {} p WHERE part = which
         AND last IS NOT NULL;  -- where an earlier run was interrupted
@@ -16,13 +17,19 @@ BEGIN
     at_first := coalesce(at_first, 0);
     done := at_first;
     WHILE since IS NOT NULL LOOP
-        EXECUTE format('SELECT b.%1$s::text FROM (SELECT %1$s FROM %2$s t WHERE t.%1$s >= $1::%3$s AND t.%1$s <= $2::%3$s ORDER BY t.%1$s LIMIT $3) b ORDER BY b.%1$s DESC LIMIT 1', key, of, type)
+        EXECUTE format('SELECT b.%1$s::text FROM (SELECT %1$s FROM %2$s t WHERE t.%1$s >= $1::%3$s
+            AND t.%1$s <= $2::%3$s ORDER BY t.%1$s LIMIT $3) b ORDER BY b.%1$s DESC LIMIT 1', key, of, type)
         INTO until USING since, stop, batch;
         EXIT WHEN until IS NULL;
         EXECUTE statement USING since, until;
+        -- Triggers that wait for the COMMIT search as the statement has set; nothing after them does.
+        SET CONSTRAINTS ALL IMMEDIATE;
+        SET LOCAL search_path = pg_catalog, pg_temp;
         done := least(done + batch, rows);
-        EXECUTE format('SELECT t.%1$s::text FROM %2$s t WHERE t.%1$s > $1::%3$s AND t.%1$s <= $2::%3$s ORDER BY t.%1$s LIMIT 1', key, of, type) INTO since USING until, stop;
-        PERFORM {}(which, since, CASE WHEN since IS NULL THEN rows ELSE done END, rows, 'rows'::text, began, at_first);
+        EXECUTE format('SELECT t.%1$s::text FROM %2$s t WHERE t.%1$s > $1::%3$s AND t.%1$s <= $2::%3$s
+            ORDER BY t.%1$s LIMIT 1', key, of, type) INTO since USING until, stop;
+        PERFORM {}(which, since, CASE WHEN since IS NULL THEN rows ELSE done END, rows, 'rows'::text, began,
+            at_first);
         COMMIT;
     END LOOP;
 END

@@ -12,9 +12,14 @@ BEGIN
             0);  -- where an earlier run was interrupted
         page := at_first;
         WHILE page < stop LOOP
-            EXECUTE begins || leaf::text || rest USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
+            EXECUTE begins || leaf::text || rest
+            USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
+            -- Triggers that wait for the COMMIT search as the statement has set; nothing after them does.
+            SET CONSTRAINTS ALL IMMEDIATE;
+            SET LOCAL search_path = pg_catalog, pg_temp;
             page := least(page + batch, stop);
-            PERFORM {}(leaf::text, CASE WHEN page < stop THEN page::text END, page, stop, 'pages'::text, began, at_first);
+            PERFORM {}(leaf::text, CASE WHEN page < stop THEN page::text END, page, stop, 'pages'::text, began,
+                at_first);
             COMMIT;
         END LOOP;
     END LOOP;

@@ -6,8 +6,9 @@ BEGIN
     LOOP
         UPDATE {} t SET {} = {} WHERE t.{} IN (
             SELECT s.{} FROM (SELECT d.{}, row_number() OVER (PARTITION BY d.{} ORDER BY d.{}) FROM {} d
-                WHERE d.{} IS NOT NULL) s WHERE row_number > 1);
+                WHERE d.{} IS NOT NULL) s WHERE row_number > 1){};
         GET DIAGNOSTICS changed = ROW_COUNT;
+        SET CONSTRAINTS ALL IMMEDIATE;
         COMMIT;
         EXIT WHEN changed = 0;
         IF changed >= before THEN

@@ -1,5 +1,6 @@
 WITH r AS (SELECT n, c.* FROM unnest(ARRAY[{}]::text[]) n JOIN pg_class c ON c.oid = to_regclass(n)),
-     a AS (SELECT n, attname::text, attnum, relowner, attrelid, attacl, attstorage, attcompression, attstattarget
+     a AS (SELECT n, attname::text, attnum, relowner, attrelid, attacl, attcompression, attstattarget,
+             attnotnull
          FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
          WHERE attname <> ALL (ARRAY[{}]::name[]))
 SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyid(relowner),
@@ -7,7 +8,7 @@ SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyi
     relpersistence) AS value FROM r
 UNION ALL SELECT n, 'partitions', string_agg(inhrelid::regclass::text, ', ' ORDER BY inhrelid) FROM r
     JOIN pg_inherits ON inhparent = r.oid GROUP BY n
-UNION ALL SELECT n, 'column ' || attname, concat_ws(', ', attstattarget, attcompression) FROM a
+UNION ALL SELECT n, 'column ' || attname, concat_ws(', ', attstattarget, attcompression, attnotnull) FROM a
 UNION ALL SELECT n, 'rights of ' || CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END,
     string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM r, aclexplode(coalesce(relacl,
     acldefault('r', relowner))) GROUP BY n, grantee
@@ -31,9 +32,10 @@ UNION ALL SELECT n, 'policy ' || polname, concat_ws(', ', polcmd, polpermissive,
     WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(o) END FROM unnest(polroles) o), pg_get_expr(polqual, polrelid),
     pg_get_expr(polwithcheck, polrelid), obj_description(p.oid, 'pg_policy'))
           FROM r JOIN pg_policy p ON polrelid = r.oid
-UNION ALL SELECT n, 'rule ' || rulename, pg_get_ruledef(w.oid) || ev_enabled::text FROM r
-    JOIN pg_rewrite w ON ev_class = r.oid
-UNION ALL SELECT n, 'statistics ' || stxname, concat(pg_get_statisticsobjdef(s.oid), stxowner, stxstattarget)
+UNION ALL SELECT n, 'rule ' || rulename, concat(pg_get_ruledef(w.oid), ev_enabled,
+    obj_description(w.oid, 'pg_rewrite')) FROM r JOIN pg_rewrite w ON ev_class = r.oid
+UNION ALL SELECT n, 'statistics ' || stxname, concat(pg_get_statisticsobjdef(s.oid), stxowner, stxstattarget,
+    obj_description(s.oid, 'pg_statistic_ext'))
     FROM r JOIN pg_statistic_ext s ON stxrelid = r.oid
 UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg(attname ORDER BY attname)
     FROM pg_attribute WHERE attrelid = r.oid AND attnum = ANY (prattrs)), pg_get_expr(prqual, prrelid))
@@ -42,3 +44,18 @@ UNION ALL SELECT 'function ' || proname, 'owner, rights', string_agg(concat_ws('
     ARRAY (SELECT a::text FROM unnest(coalesce(proacl, acldefault('f', proowner))) a ORDER BY 1), prosecdef, proconfig,
     obj_description(oid, 'pg_proc')), '; ' ORDER BY prosrc)
           FROM pg_proc WHERE proname = ANY (ARRAY[{}]::name[]) GROUP BY proname
+-- Only compared until the switch, which changes them.
+UNION ALL SELECT n, 'until the switch, column ' || attname, concat_ws(', ', format_type(atttypid, atttypmod),
+    attidentity, attgenerated, (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = attrelid
+    AND adnum = attnum)) FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
+    WHERE attname <> ALL (ARRAY[{}]::name[])
+UNION ALL SELECT n, 'until the switch, what uses ' || attname,
+    string_agg(DISTINCT pg_describe_object(classid, objid, 0), ', ')
+    FROM r JOIN pg_attribute b ON attrelid = r.oid JOIN pg_depend d ON refclassid = 'pg_class'::regclass
+        AND refobjid = attrelid AND refobjsubid = attnum AND deptype = 'n'
+    LEFT JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
+    WHERE n || '|' || attname = ANY (ARRAY[{}]::text[]) AND coalesce(conparentid, 0) = 0
+        AND coalesce(conrelid, 0) NOT IN (SELECT oid FROM r) GROUP BY n, attname
+UNION ALL SELECT 'function ' || proname, 'until the switch, definition', md5(string_agg(CASE prokind
+    WHEN 'a' THEN '' ELSE pg_get_functiondef(oid) END, '; ' ORDER BY oid::regprocedure::text))
+    FROM pg_proc WHERE proname = ANY (ARRAY[{}]::name[]) GROUP BY proname
