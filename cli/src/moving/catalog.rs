@@ -44,6 +44,8 @@ pub(super) struct Session {
     pub(super) version: i32,
     /// The schema of the extension.
     pub(super) sno: Option<String>,
+    /// Whether PUBLIC may call `sno_new()`, the default of new keys.
+    pub(super) all_can_generate: Option<bool>,
     /// Its type, as the server writes it.
     pub(super) sno_type: Option<String>,
     /// The schema with the tables of a move that is under way.
@@ -279,6 +281,7 @@ pub(super) fn read(
         search_path,
         version: row.get("version"),
         sno: row.get("sno"),
+        all_can_generate: row.get("all_can_generate"),
         sno_type: row.get("sno_type"),
         under_way: row.get("under_way"),
         event_triggers: row.get("event_triggers"),

@@ -47,6 +47,10 @@ fn session(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model)
     if catalog.session.sno.is_none() {
         found.refuse("no extension", &catalog.session.database, "say CREATE EXTENSION sno first");
     }
+    if catalog.session.all_can_generate == Some(false) && !wishes.back && wishes.value.is_none() {
+        let action = "is the default from step 1 on: GRANT EXECUTE on it to all who insert first";
+        found.notice("rights on a function", "sno_new()", action);
+    }
     if let Some(schema) = &catalog.session.under_way {
         found.refuse("another move", schema, "is under way: sno move run end, or sno move undo, first");
     }

@@ -296,6 +296,16 @@ fn what_another_role_has_planted_is_left_alone() {
     assert_eq!(text(&mut server.connect(), evil), "0");
 }
 
+/// The default of the new column runs with the rights of who inserts.
+#[test]
+fn who_may_not_generate_ids_is_thought_of() {
+    let server = Server::builder().start();
+    server.run("CREATE TABLE items (id bigserial PRIMARY KEY)");
+    assert!(!moving(&server, &["check"]).contains("rights on a function"));
+    server.run("REVOKE EXECUTE ON FUNCTION sno_new(integer) FROM PUBLIC");
+    assert!(moving(&server, &["check"]).contains("rights on a function: is the default from step 1 on"));
+}
+
 /// A view of another session, of which nobody else knows.
 #[test]
 fn a_temporary_view_is_named() {

@@ -4,6 +4,10 @@ SELECT current_user::text AS user, current_database()::text AS database, ARRAY(
        current_setting('server_version_num')::integer AS version,
        (SELECT nspname::text FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
            WHERE extname = 'sno') AS sno,
+       -- All of its forms with defaults.
+       (SELECT bool_and(has_function_privilege('public', p.oid, 'EXECUTE')) FROM pg_proc p JOIN pg_extension e
+           ON pronamespace = extnamespace AND extname = 'sno' WHERE proname = 'sno_new'
+           AND pronargs = pronargdefaults) AS all_can_generate,
        (SELECT format('%I.sno', nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
            WHERE extname = 'sno') AS sno_type,
        (SELECT nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
