@@ -188,6 +188,8 @@ fn nothing_of_the_search_path_runs_but_for_triggers() {
          SET ROLE evil;
          CREATE FUNCTION format(text, text, regclass) RETURNS text LANGUAGE plpgsql AS
              $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2, $3); END $$;
+         CREATE FUNCTION format(text, text, regclass, text) RETURNS text LANGUAGE plpgsql AS
+             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2, $3, $4); END $$;
          CREATE FUNCTION format(text, bigint) RETURNS text LANGUAGE plpgsql AS
              $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2); END $$;
          CREATE FUNCTION same(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS
