@@ -680,7 +680,7 @@ fn a_move_runs_as_the_owner_and_leaves_nothing_of_others() {
     let server = Server::builder().start();
     server.run(
         "CREATE ROLE lead LOGIN; CREATE ROLE app; GRANT CREATE ON SCHEMA public TO lead; SET ROLE lead;
-         ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app;
+         ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app; ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO app;
          CREATE FUNCTION f(uuid) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN $1; END $$;
          CREATE TABLE orders (id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
              g uuid GENERATED ALWAYS AS (f(id)) STORED, of uuid REFERENCES orders);
@@ -701,6 +701,8 @@ fn a_move_runs_as_the_owner_and_leaves_nothing_of_others() {
     assert_eq!(text(&mut server.connect(), others), "0");
     let written = "SELECT count(*) FROM pg_class WHERE relname LIKE 'sno_move%' AND has_table_privilege('app', oid, 'UPDATE')";
     assert_eq!(text(&mut server.connect(), written), "0");
+    let called = "SELECT count(*) FROM pg_proc WHERE proname = 'orders_moving' AND NOT has_function_privilege('app', oid, 'EXECUTE')";
+    assert_eq!(text(&mut server.connect(), called), "1");
     let insert = server.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").unwrap_err();
     assert_eq!(insert.code().unwrap().code(), "42501", "{insert:?}");
     assert!(try_moving(&server, "postgres", &["undo"]).unwrap_err().contains("a move of another role"));

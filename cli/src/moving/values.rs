@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::expression::{Casts, renamed};
 use super::model::{Model, Moved};
-use super::sql::{Body, Expression, Ident, Name, Part, Sql, join, sql};
+use super::sql::{Body, Expression, Ident, Literal, Name, Part, Sql, join, sql};
 
 /// The row that an expression reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -210,17 +210,19 @@ impl Model {
         let body = sql!("\nBEGIN\n    {}\n    RETURN NEW;\nEND\n", join(lines, "\n    "));
         // As the server has deparsed them: sessions can have another setting.
         let strings = body.as_str().contains('\\').then(|| sql!(" SET standard_conforming_strings = on"));
+        let shown = Literal(sql!("{}()", function).to_string());
+        let private = Sql::new(include_str!("steps/private_function.sql"), &[&shown, &shown]);
         // Who writes a row need not read what it refers to. It belongs to the table's owner, who runs the
         // steps.
         Some(sql!(
             "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp{} AS {};
-REVOKE EXECUTE ON FUNCTION {} FROM PUBLIC;
+DO {};
 CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}();",
             function,
             strings,
             Body(body),
-            function,
+            Body(private),
             trigger.name(),
             self.tables[table].relation.name,
             function,
