@@ -54,6 +54,15 @@ fn session(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model)
     if let Some(schema) = &catalog.session.under_way {
         found.refuse("another move", schema, "is under way: sno move run end, or sno move undo, first");
     }
+    for name in ["sno_move_plan", "sno_move_progress", "sno_move_before"] {
+        let is_taken = |table: &super::model::Table| {
+            let name = table.relation.name.beside(super::sql::Ident(name.to_owned()));
+            catalog.session.under_way.is_none() && catalog.relations.iter().any(|other| other.name == name)
+        };
+        if model.tables.first().is_some_and(is_taken) {
+            found.refuse("name of the steps", name, "is that of another table: rename it, or drop it, first");
+        }
+    }
     if model.columns.is_empty() {
         found.refuse("nothing to move", &catalog.session.database, "no key is found: name one with --key");
     }
