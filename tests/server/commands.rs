@@ -194,6 +194,7 @@ fn suites_of_mutants() {
             continue;
         }
         let is_there = |test: &Test| {
+            let program = if program == "own" { "server" } else { program };
             (program == "core" && test.package == "sno-core" || test.target == program)
                 && test.name.starts_with(start)
         };
