@@ -37,8 +37,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/steps.rs", &[
         ("an index of a partitioned table takes those that are alike", &[MOVING],
             "\"CREATE {}INDEX {} ON ONLY {} {};\"", "\"CREATE {}INDEX {} ON {} {};\""),
-        ("a constraint of a partitioned table takes those that are alike", &[MOVING],
-            "index.is_of('u'), self.whole(index), level)", "0, 0, level)"),
         ("others wait for an index of a partitioned table", &[MOVING],
             "SET LOCAL lock_timeout = '500ms';\nSET LOCAL statement_timeout = '500ms';", "SET LOCAL lock_timeout = 0;"),
         ("a column of others is taken for the switch", &[MOVING],
