@@ -1,7 +1,7 @@
 //! The ledger of feeds: which feed a role means by a name, why it may use it, and how far it was read.
 //!
-//! Only this file and [`failures`](super::failures) change `sno_internal.feed_positions` and `sno_internal.feed_failures`. Nobody else has
-//! a right to, but who restores a dump: each statement of [`as_owner`] runs as the owner of the tables, on nothing but these. What it may
+//! Only this file, [`failures`](super::failures), [`manage`](super::manage) and `sno_lower_horizon()` change
+//! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Nobody else has a right to, but who restores a dump: each statement of [`as_owner`] runs as the owner of the tables, on nothing but these. What it may
 //! do is decided before it, with the rights of the caller.
 
 use std::{
@@ -213,8 +213,8 @@ impl Meaning {
         unsafe {
             let role = raw::GetUserId();
             let mut extension = None;
+            let rows = as_owner(FIND, [(pg_sys::TEXTOID, Some(name))], is_fresh);
             loop {
-                let rows = as_owner(FIND, [(pg_sys::TEXTOID, Some(name))], is_fresh);
                 let (mut best, mut found) = (None, Self::None);
                 for number in 0..rows.count {
                     let feed = Feed::of(name, rows.row(number));

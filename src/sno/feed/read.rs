@@ -112,13 +112,13 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         let mut batch = Batch::new(fcinfo, feed, batch_size);
         match horizon {
             Horizon::UpTo(horizon) => {
+                let source = feed.source();
                 if then == Then::Move {
-                    let source = feed.source();
                     guard(|| use_.check(fcinfo, || feed.peek(source)));
                 }
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
-                if !read(feed, whose, horizon, &mut batch, then) {
+                if !read(feed, source, whose, horizon, &mut batch, then) {
                     batch.clear();
                 }
                 if then != Then::Move {
@@ -251,10 +251,16 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, then: Then) -
 ///
 /// Where a row has failed, those before it are peeked at together, so that they can be done, and then it alone.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn read(feed: Feed, whose: Whose, horizon: Sno, batch: &mut Batch, then: Then) -> bool {
+unsafe fn read(
+    feed: Feed,
+    source: Source,
+    whose: Whose,
+    horizon: Sno,
+    batch: &mut Batch,
+    then: Then,
+) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let source = feed.source();
         let (next, is_of_scope) = (feed.next(), whose == Whose::Scope);
         let range = Range::of(source, feed.id_type, is_of_scope);
         let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
@@ -304,7 +310,7 @@ unsafe fn read(feed: Feed, whose: Whose, horizon: Sno, batch: &mut Batch, then: 
         last.is_some_and(|last| {
             is_still(feed, source, whose)
                 && match then {
-                    Then::Move if batch.count == 0 => go_to(feed, last, true),
+                    _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
                     Then::Move => {
                         let has_moved = go_to(feed, last, false);
                         if has_moved {
@@ -312,7 +318,6 @@ unsafe fn read(feed: Feed, whose: Whose, horizon: Sno, batch: &mut Batch, then: 
                         }
                         has_moved
                     }
-                    _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
                     Then::Lock => feed.lock(),
                     Then::Nothing => true,
                 }
