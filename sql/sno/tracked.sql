@@ -2,32 +2,36 @@
 -- Tables whose changes are tracked: what is known of them, and whether their logs are complete
 --
 
--- The log, the view and the function of a table whose changes are tracked; nulls if they are not. The trigger leads to the function, and its
--- name to the others, so that the table can be renamed. All are of one owner: who can create a trigger would otherwise choose what a
--- superuser replaces or drops.
-CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass, OUT logger regprocedure) RETURNS record
+-- The function of the triggers on such a table and its partitions.
+CREATE FUNCTION sno_internal.sno_log_changes() RETURNS trigger
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_log_changes() IS 'internal: write the keys of changed rows into a log, as the owner of that';
+
+-- The log and the view of a table whose changes are tracked; nulls if they are not. The trigger depends on the log, and the view, too, so that
+-- all can be renamed. All are of one owner: who can create a trigger would otherwise choose what a superuser replaces or drops.
+CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    t record;
+    owner regrole := (SELECT relowner FROM pg_class WHERE oid = source);
 BEGIN
-    SELECT p.oid, p.proname AS name, p.pronamespace AS schema, c.relowner AS owner, p.proowner = c.relowner AS is_owners,
-        regexp_replace(p.proname, '_log$', '_changes') AS view_name
-    INTO t
-    FROM pg_class c JOIN pg_trigger g ON g.tgrelid = c.oid AND g.tgname = 'sno_log' JOIN pg_proc p ON p.oid = g.tgfoid
-    WHERE c.oid = source AND g.tgparentid = 0;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    logger := t.oid;
-    SELECT oid INTO log FROM pg_class WHERE relnamespace = t.schema AND relname = t.name AND relkind = 'r' AND relowner = t.owner;
-    SELECT oid INTO changes FROM pg_class WHERE relnamespace = t.schema AND relname = t.view_name AND relkind = 'v' AND relowner = t.owner;
-    IF log IS NULL OR changes IS NULL OR NOT t.is_owners THEN
-        RAISE EXCEPTION 'log of the changes of "%" is incomplete', source USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = format('The owner of the table must own the table %1$s.%2$I, the function %1$s.%2$I() and the view %1$s.%3$I.',
-                t.schema::regnamespace, t.name, t.view_name),
-            HINT = format('ALTER TABLE %1$s.%2$I OWNER TO %4$s; ALTER FUNCTION %1$s.%2$I() OWNER TO %4$s; ALTER VIEW %1$s.%3$I OWNER TO %4$s',
-                t.schema::regnamespace, t.name, t.view_name, t.owner::regrole);
+    SELECT d.refobjid INTO log
+    FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+        AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
+    WHERE g.tgrelid = source AND g.tgname = 'sno_log' AND g.tgparentid = 0
+        AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure;
+    SELECT r.ev_class INTO changes
+    FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+    JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
+    WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
+        AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
+    LIMIT 1;
+    IF EXISTS (SELECT FROM pg_class WHERE oid IN (log, changes) AND relowner <> owner) THEN
+        RAISE EXCEPTION 'log of the changes of "%" is of another owner', source
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = format('The owner of the table must own the log %s and the view %s.', log, changes),
+            HINT = concat_ws('; ', format('ALTER TABLE %s OWNER TO %s', log, owner),
+                format('ALTER VIEW %s OWNER TO %s', changes, owner));
     END IF;
 END
 $$;
@@ -78,11 +82,14 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
 
--- The partitions with rows that a table has, and those that its log knows: the function of the log that has an argument depends on these. So
--- PostgreSQL dumps and restores what is known, and refuses to drop such a partition before its rows are logged as deleted.
-CREATE FUNCTION sno_internal.partitions(source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean) RETURNS SETOF record
+-- The partitions with rows that a table has, and those that its log knows: the trigger for TRUNCATE depends on these. So PostgreSQL dumps and
+-- restores what is known, and refuses to drop such a partition before its rows are logged as deleted.
+CREATE FUNCTION sno_internal.partitions(source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean)
+    RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    log regclass := (sno_internal.tracked(source)).log;
 BEGIN
     RETURN QUERY
         WITH RECURSIVE part(oid) AS (
@@ -90,16 +97,23 @@ BEGIN
             UNION ALL SELECT i.inhrelid FROM part p JOIN pg_inherits i ON i.inhparent = p.oid
         ), known(oid) AS (
             SELECT DISTINCT d.refobjid
-            FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1 AND q.proargtypes[0] = 'regclass'::regtype
-            JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = q.oid AND d.refclassid = 'pg_class'::regclass
-            WHERE g.tgrelid = source AND g.tgname = 'sno_log'
+            FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+            WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate' AND d.refclassid = 'pg_class'::regclass
+                AND d.refobjid NOT IN (source, log)
         )
         SELECT coalesce(t.oid, k.oid)::regclass, t.oid IS NOT NULL, k.oid IS NOT NULL
         FROM (SELECT c.oid FROM part JOIN pg_class c USING (oid) WHERE c.relkind = 'r') t FULL JOIN known k ON k.oid = t.oid;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.partitions(regclass) IS 'internal: partitions of a table, and those that the log of its changes knows';
+
+-- Whether TRUNCATE of a table is logged. It is not, once a partition was dropped with CASCADE.
+CREATE FUNCTION sno_internal.logs_truncate(source regclass) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate')
+$$;
+COMMENT ON FUNCTION sno_internal.logs_truncate(regclass) IS 'internal: whether TRUNCATE of a table is logged';
 
 -- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are called.
 CREATE FUNCTION sno_internal.has_key_of_log(source regclass, changes regclass) RETURNS boolean
@@ -131,11 +145,7 @@ DECLARE
 BEGIN
     SELECT f.fault, f.hint INTO fault, hint FROM sno_internal.tracking_fault(source) f;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
-        IF NOT EXISTS (
-            SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-            JOIN pg_proc q ON q.proname = p.proname AND q.pronamespace = p.pronamespace AND q.pronargs = 1 AND q.proargtypes[0] = 'regclass'::regtype
-            WHERE g.tgrelid = source AND g.tgname = 'sno_log'
-        ) THEN
+        IF NOT sno_internal.logs_truncate(source) THEN
             fault := 'Partitions were dropped with CASCADE, so that their rows are not logged as deleted.';
             hint := format('Delete from copies what the table does not have, then call sno_track_changes(%L).', source);
         END IF;
@@ -173,6 +183,38 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS 'internal: fails if the log of the changes of a table lacks changes';
 
+-- Logs the rows of a table or of a partition of it.
+CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
+AS $$
+BEGIN
+    EXECUTE (
+        SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s t', log, string_agg(quote_ident(b.attname), ', ' ORDER BY n),
+            string_agg(format('t.%I', a.attname), ', ' ORDER BY n), part)
+        FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
+        JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
+        WHERE i.indrelid = source AND i.indisprimary
+    );
+END
+$$;
+COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS 'internal: log the rows of a table as changed';
+
+-- A trigger for TRUNCATE, whose condition names the log and then the partitions that it knows.
+CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass, parts regclass[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT WHEN (%s)
+        EXECUTE FUNCTION sno_internal.sno_log_changes()', relation,
+        (SELECT string_agg(format('%L::regclass IS NOT NULL', r), ' AND ' ORDER BY n)
+        FROM unnest(log || parts) WITH ORDINALITY u(r, n)));
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', relation);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass, regclass[]) IS
+    'internal: have TRUNCATE of a table logged';
+
 -- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which there are.
 CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -180,36 +222,28 @@ AS $$
 DECLARE
     log regclass := (sno_internal.tracked(source)).log;
     part record;
-    insert text;
 BEGIN
-    IF log IS NULL OR NOT EXISTS (SELECT FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known))
-        AND to_regprocedure(log || '(regclass)') IS NOT NULL OR NOT EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
+    IF log IS NULL OR sno_internal.logs_truncate(source)
+        AND NOT EXISTS (SELECT FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known)) THEN
         RETURN;
     END IF;
-    SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY ', log, string_agg(quote_ident(b.attname), ', ' ORDER BY n),
-        string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) INTO insert
-    FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
-    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
-    WHERE i.indrelid = source AND i.indisprimary;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
         IF NOT is_first THEN
-            EXECUTE concat(insert, part.relation, ' t');
+            PERFORM sno_internal.log_rows(source, log, part.relation);
         END IF;
         -- TRUNCATE of a partition fires its own triggers only.
         IF part.is_there THEN
-            EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %1$s FOR EACH STATEMENT EXECUTE FUNCTION %2$s();
-                ALTER TABLE %1$s ENABLE ALWAYS TRIGGER sno_log_truncate', part.relation, log);
+            PERFORM sno_internal.create_truncate_trigger(part.relation, log, '{}');
         ELSE
             EXECUTE format('DROP TRIGGER IF EXISTS sno_log_truncate ON %s', part.relation);
         END IF;
     END LOOP;
-    EXECUTE format('CREATE OR REPLACE FUNCTION %s(regclass) RETURNS void LANGUAGE sql BEGIN ATOMIC %s END', log,
-        (SELECT string_agg(format('SELECT FROM ONLY %s WHERE false;', p.relation), ' ') FROM sno_internal.partitions(source) p WHERE p.is_there));
-    EXECUTE format('REVOKE ALL ON FUNCTION %1$s(regclass) FROM PUBLIC; COMMENT ON FUNCTION %1$s(regclass) IS %2$L',
-        log, 'partitions that the log of changes knows: see sno_track_changes()');
+    PERFORM sno_internal.create_truncate_trigger(source, log,
+        ARRAY(SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there ORDER BY 1));
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS 'internal: log the rows of partitions that were attached or detached';
+COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS
+    'internal: log the rows of partitions that were attached or detached';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass
@@ -220,3 +254,21 @@ AS $$
         OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = b.relation AND g.tgname = 'sno_log_truncate')
 $$;
 COMMENT ON FUNCTION sno_internal.truncated(regclass) IS 'internal: tables whose rows the trigger of a TRUNCATE logs';
+
+-- Called by a trigger, as the owner of the log.
+CREATE FUNCTION sno_internal.log_truncated(relation regclass, log regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    level text := current_setting('transaction_isolation');
+BEGIN
+    IF level IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot truncate a table whose changes are tracked in a transaction with isolation level %', upper(level)
+            USING ERRCODE = 'invalid_transaction_state',
+            DETAIL = 'Such a transaction does not see rows that others have inserted since it began.', HINT = 'Use READ COMMITTED.';
+    END IF;
+    PERFORM sno_internal.log_rows(coalesce(pg_partition_root(relation), relation), log, part)
+    FROM sno_internal.truncated(relation) part;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.log_truncated(regclass, regclass) IS 'internal: log the rows of a table that is truncated';

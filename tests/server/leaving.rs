@@ -233,8 +233,9 @@ const MORE: &str = "
 
 /// What differs on a server with the stand-in, as the page says, by parts of the lines of an inventory: indexes, views of what there is not, of changes,
 /// views that cannot be read; the greatest ID is a text; a text has another hash, and that of a uid60 another order.
-const DIFFERENT: [&str; 13] = [
+const DIFFERENT: [&str; 14] = [
     "items_changes:",
+    "items sno_log",
     "event_multi",
     "event_bloom",
     "last_minute",
@@ -316,7 +317,6 @@ fn dumps_are_restored_with_all_rows() {
         // It is readable, not writable.
         for (query, code_of) in [
             ("INSERT INTO event DEFAULT VALUES", "0A000"),
-            ("UPDATE items SET n = 0", "3F000"),
             ("SELECT * FROM masked", "0A000"),
             ("SELECT * FROM cast_to_time", "22007"),
             ("INSERT INTO event SELECT * FROM event", "23505"),
@@ -324,7 +324,7 @@ fn dumps_are_restored_with_all_rows() {
         ] {
             assert_eq!(code(&mut copy, query), code_of, "{name}: {query}");
         }
-        copy.run("DROP FUNCTION items_log() CASCADE; DROP VIEW IF EXISTS items_changes; DROP TABLE items_log; UPDATE items SET n = 0");
+        copy.run("UPDATE items SET n = 0; DROP VIEW IF EXISTS items_changes; DROP TABLE items_log; UPDATE items SET n = 1");
         copy.run("CREATE TABLE log_2030 PARTITION OF log FOR VALUES FROM (sno_lower('2030-01-01Z')) TO (sno_lower('2030-02-01Z'))");
         copy.run("INSERT INTO log VALUES (sno_lower('2030-01-15Z'))");
         let deleted = "DELETE FROM log WHERE id = sno_lower('2030-01-15Z') RETURNING tableoid::regclass";

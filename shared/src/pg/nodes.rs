@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use pgrx::pg_sys::{self, List, ListCell, Node, NodeTag, Oid, RelabelType, Var};
+use pgrx::pg_sys::{self, List, ListCell, Node, NodeTag, Oid, RelabelType, Relation, Var};
 
 use crate::pg::raw;
 
@@ -122,5 +122,31 @@ pub unsafe fn each_index(table: Oid, relid: u32, mut look: impl FnMut(i32, *mut 
             raw::index_close(index, pg_sys::NoLock as i32);
         }
         raw::table_close(table, pg_sys::NoLock as i32);
+    }
+}
+
+/// The numbers of the columns of a table's primary key, in their order in its index, if it has one.
+///
+/// # Safety
+/// A table that is open and locked; and as for [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub unsafe fn primary_key<'a>(table: Relation) -> Option<&'a [i16]> {
+    // SAFETY: PostgreSQL's descriptions, which are used while they are open; the columns are copied.
+    unsafe {
+        for index in oids(raw::RelationGetIndexList(table)) {
+            let index = raw::index_open(index, pg_sys::AccessShareLock as i32);
+            let form = &*(*index).rd_index;
+            let count = usize::from(form.indnkeyatts as u16);
+            let columns = form.indisprimary.then(|| {
+                let copy: *mut i16 = raw::palloc(count * size_of::<i16>()).cast();
+                copy.copy_from_nonoverlapping(form.indkey.values.as_ptr(), count);
+                slice::from_raw_parts(copy, count)
+            });
+            raw::index_close(index, pg_sys::NoLock as i32);
+            if columns.is_some() {
+                return columns;
+            }
+        }
+        None
     }
 }

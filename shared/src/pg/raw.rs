@@ -44,7 +44,7 @@ unsafe extern "C-unwind" {
     pub(super) fn SPI_prepare_cursor(
         query: *const c_char,
         nargs: c_int,
-        types: *mut Oid,
+        types: *const Oid,
         options: c_int,
     ) -> SPIPlanPtr;
     pub(super) fn SPI_keepplan(plan: SPIPlanPtr) -> c_int;
@@ -60,6 +60,7 @@ unsafe extern "C-unwind" {
     ) -> c_int;
     pub(super) fn SPI_execute_plan_extended(plan: SPIPlanPtr, options: *const SPIExecuteOptions) -> c_int;
     pub fn SPI_getbinval(row: HeapTuple, columns: TupleDesc, column: c_int, is_null: *mut bool) -> Datum;
+    pub fn SPI_fname(columns: TupleDesc, column: c_int) -> *mut c_char;
     pub fn SPI_gettypeid(columns: TupleDesc, column: c_int) -> Oid;
     pub fn getBaseType(type_: Oid) -> Oid;
     pub fn SPI_fnumber(columns: TupleDesc, name: *const c_char) -> c_int;
@@ -120,6 +121,9 @@ unsafe extern "C-unwind" {
     pub fn get_rel_namespace(relation: Oid) -> Oid;
     pub fn get_relname_relid(name: *const c_char, schema: Oid) -> Oid;
     pub fn get_attnum(relation: Oid, name: *const c_char) -> i16;
+    pub fn get_partition_ancestors(relation: Oid) -> *mut List;
+    pub fn get_typlenbyval(type_: Oid, length: *mut i16, is_by_value: *mut bool);
+    pub fn datum_image_eq(a: Datum, b: Datum, is_by_value: bool, length: c_int) -> bool;
     pub fn get_typ_typrelid(type_: Oid) -> Oid;
     pub fn get_fn_expr_argtype(info: *mut FmgrInfo, number: c_int) -> Oid;
 
@@ -128,6 +132,7 @@ unsafe extern "C-unwind" {
     pub fn get_opfamily_member(family: Oid, left: Oid, right: Oid, strategy: i16) -> Oid;
     pub fn lookup_type_cache(type_: Oid, flags: i32) -> *mut TypeCacheEntry;
 
+    pub fn stringToNode(text: *const c_char) -> *mut c_void;
     pub fn equal(a: *const c_void, b: *const c_void) -> bool;
     pub fn exprType(node: *const Node) -> Oid;
     pub fn contain_var_clause(node: *mut Node) -> bool;

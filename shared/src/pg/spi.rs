@@ -36,10 +36,10 @@ pub unsafe fn execute(query: *const c_char, is_read_only: bool, count: c_long) {
 }
 
 /// Prepares a query with parameters of these types.
-pub unsafe fn prepare<const N: usize>(query: *const c_char, mut types: [Oid; N], options: u32) -> SPIPlanPtr {
+pub unsafe fn prepare(query: *const c_char, types: &[Oid], options: u32) -> SPIPlanPtr {
     // SAFETY: as promised by the caller.
     unsafe {
-        let plan = raw::SPI_prepare_cursor(query, N as _, types.as_mut_ptr(), options as _);
+        let plan = raw::SPI_prepare_cursor(query, types.len() as _, types.as_ptr(), options as _);
         if plan.is_null() {
             check("SPI_prepare_cursor", pgrx::pg_sys::SPI_result);
         }

@@ -1,32 +1,13 @@
 //! Columns by their numbers, since their names change.
 
-use pgrx::pg_sys::{self, Datum, FunctionCallInfo, Oid, TargetEntry};
+use pgrx::pg_sys::{self, Datum, Oid, TargetEntry};
 
 use crate::pg::{
-    fmgr::{Args, Row, export, functions},
+    fmgr::{Row, export},
     nodes::nodes,
-    raw,
 };
 
 export! { sno_origin }
-
-functions! {
-    /// `sno_is_column(relation regclass, number integer, name name) → boolean`
-    sno_is_column: is_column;
-}
-
-/// # Safety
-/// A call of `sno_is_column`.
-#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn is_column(fcinfo: FunctionCallInfo) -> Datum {
-    // SAFETY: declared in SQL with these arguments. No frame has anything to drop.
-    unsafe {
-        let mut args = Args::new(fcinfo);
-        let (relation, number): (i32, i32) = (args.next(), args.next());
-        let name = (*fcinfo).args.as_slice(3)[2].value;
-        (i32::from(raw::get_attnum(Oid::from(relation as u32), name.cast_mut_ptr())) == number).into()
-    }
-}
 
 /// `sno_origin(view regclass, number integer) → (relation regclass, number integer)`: the column of a table or of another view that a column
 /// of a view shows; nulls if it is an expression. By numbers, since a column of a view can be renamed, and its query keeps the old name.

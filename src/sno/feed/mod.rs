@@ -38,6 +38,7 @@ mod scope;
 mod whose;
 
 mod ledger;
+mod log;
 
 mod manage;
 mod open;

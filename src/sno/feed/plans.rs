@@ -31,15 +31,11 @@ static NEXT: BackendLocal<Cell<usize>> = unsafe { BackendLocal::new(Cell::new(0)
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`].
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn plan<const N: usize>(
-    query: *const c_char,
-    types: [Oid; N],
-    is_custom: bool,
-) -> SPIPlanPtr {
+pub(super) unsafe fn plan(query: *const c_char, types: &[Oid], is_custom: bool) -> SPIPlanPtr {
     // SAFETY: as promised by the caller. What is allocated here lives as long as what SPI has begun.
     unsafe {
         let role = raw::GetUserId();
-        let is_it = |(plan, of): Kept| of == role && is_of(plan, query, &types);
+        let is_it = |(plan, of): Kept| of == role && is_of(plan, query, types);
         let place = PLANS.iter().find(|place| is_it(place.get()));
         let mut kept = place.map_or(NONE, |place| place.replace(NONE));
         if kept.0.is_null() || source(kept.0).is_some_and(|source| !source.is_valid) {

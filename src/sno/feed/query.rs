@@ -38,7 +38,7 @@ pub(super) unsafe fn execute<const N: usize>(
     unsafe {
         let mut values = params.map(|(_, value)| value.unwrap_or(Datum::null()));
         let nulls = params.map(|(_, value)| if value.is_some() { b' ' } else { b'n' });
-        let plan = plan(text, params.map(|(type_, _)| type_), is_custom);
+        let plan = plan(text, &params.map(|(type_, _)| type_), is_custom);
         spi::execute_plan(plan, values.as_mut_ptr(), nulls.as_ptr().cast::<c_char>(), !is_fresh);
         Rows { count: pg_sys::SPI_processed as usize, table: pg_sys::SPI_tuptable }
     }

@@ -51,7 +51,7 @@ impl Range {
                 source.key,
                 source.key,
             );
-            Self { plan: plan(text, [id_type; 2], is_custom), id_type }
+            Self { plan: plan(text, &[id_type; 2], is_custom), id_type }
         }
     }
 

@@ -1,0 +1,285 @@
+//! The triggers of a table whose changes are tracked: they write the keys of changed rows into its log.
+//!
+//! The condition of such a trigger names the log, as in `'items_log'::regclass IS NOT NULL`, and a constraint of the log names the table
+//! likewise. So PostgreSQL keeps both right when something is renamed, dumps them, and does not drop the log alone. With the rights of
+//! the log's owner, whoever changes the table, rows are written into the log, and nothing else.
+
+use std::{
+    ffi::{CStr, c_char, c_int},
+    ptr,
+};
+
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{
+        self, BoolExpr, Const, Datum, FunctionCallInfo, HeapTuple, Node, NodeTag, NullTest, Oid, Relation,
+        TriggerData,
+    },
+};
+
+use crate::{
+    pg::{
+        errors::{Error, guard},
+        fmgr::functions,
+        nodes::{nodes, primary_key},
+        raw,
+        rights::{as_role, owner_of},
+        spi,
+    },
+    sno::feed::{ledger::text, plans::plan, query::query},
+};
+
+functions! {
+    /// `sno_log_changes() → trigger`: logs a row that was changed, or those of a table that is truncated.
+    sno_log_changes: log_changes;
+}
+
+/// The constraint of a log that names its table.
+const CONSTRAINT: &CStr = c"sno_log";
+
+/// PostgreSQL's limit.
+const MAX_KEYS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+
+/// What the calls of one trigger in one statement have in common.
+struct Logged {
+    log: Oid,
+    /// Of the log.
+    owner: Oid,
+    /// How many columns the primary key has, their numbers, and their types.
+    count: usize,
+    columns: [c_int; MAX_KEYS],
+    types: [Oid; MAX_KEYS],
+    insert: *const c_char,
+}
+
+/// # Safety
+/// A call by PostgreSQL.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn log_changes(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: a call of a trigger has its data. No frame has anything to drop.
+    unsafe {
+        let data = guard(|| trigger_data(fcinfo));
+        let extra = &mut (*(*fcinfo).flinfo).fn_extra;
+        if extra.is_null() {
+            let memory = (*(*fcinfo).flinfo).fn_mcxt;
+            let logged = raw::MemoryContextAlloc(memory, size_of::<Logged>()).cast::<Logged>();
+            logged.write(Logged::of(data, memory));
+            *extra = logged.cast();
+        }
+        let logged = &*extra.cast::<Logged>();
+        let (row, new_row) = (data.tg_trigtuple, data.tg_newtuple);
+        spi::connect();
+        match data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
+            pg_sys::TRIGGER_EVENT_TRUNCATE => {
+                let regclass = |relation: Oid| (pg_sys::REGCLASSOID, Some(Datum::from(relation)));
+                let params = [regclass((*data.tg_relation).rd_id), regclass(logged.log)];
+                as_role(logged.owner, || {
+                    query(c"SELECT sno_internal.log_truncated($1, $2)", params, true);
+                });
+            }
+            pg_sys::TRIGGER_EVENT_UPDATE => {
+                logged.log(data.tg_relation, row);
+                if !logged.is_same(data.tg_relation, row, new_row) {
+                    logged.log(data.tg_relation, new_row);
+                }
+            }
+            _ => logged.log(data.tg_relation, row),
+        }
+        spi::finish();
+        Datum::null()
+    }
+}
+
+/// The data of a call by a trigger as `sno_track_changes()` creates it.
+fn trigger_data<'a>(fcinfo: FunctionCallInfo) -> Result<&'a TriggerData, Error> {
+    // SAFETY: PostgreSQL's call, whose context has the type that its tag says.
+    let data = unsafe {
+        let context = (*fcinfo).context;
+        let is_trigger = !context.is_null() && (*context).type_ == NodeTag::T_TriggerData;
+        is_trigger.then(|| &*context.cast::<TriggerData>())
+    };
+    let is_of_row = |data: &&TriggerData| {
+        let is_truncate = data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK == pg_sys::TRIGGER_EVENT_TRUNCATE;
+        let timing = data.tg_event & (pg_sys::TRIGGER_EVENT_ROW | pg_sys::TRIGGER_EVENT_TIMINGMASK);
+        is_truncate || timing == pg_sys::TRIGGER_EVENT_ROW | pg_sys::TRIGGER_EVENT_AFTER
+    };
+    data.filter(is_of_row).ok_or_else(|| {
+        let message =
+            "function \"sno_log_changes\" must be called by a trigger that sno_track_changes() has created";
+        Error::new(SqlState::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message)
+    })
+}
+
+/// The relation that a condition of a trigger or a constraint names first.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn named(condition: *const c_char) -> Oid {
+    // SAFETY: PostgreSQL's text of an expression, whose nodes have the types that their tags say.
+    unsafe {
+        let mut node = raw::stringToNode(condition).cast::<Node>();
+        if (*node).type_ == NodeTag::T_BoolExpr {
+            let Some(&first) = nodes((*node.cast::<BoolExpr>()).args).first() else { return Oid::INVALID };
+            node = first;
+        }
+        if (*node).type_ != NodeTag::T_NullTest {
+            return Oid::INVALID;
+        }
+        let argument = (*node.cast::<NullTest>()).arg.cast::<Node>();
+        if (*argument).type_ != NodeTag::T_Const {
+            return Oid::INVALID;
+        }
+        let constant = &*argument.cast::<Const>();
+        let is_relation = constant.consttype == pg_sys::REGCLASSOID && !constant.constisnull;
+        if is_relation { Oid::from(constant.constvalue.value() as u32) } else { Oid::INVALID }
+    }
+}
+
+impl Logged {
+    /// # Safety
+    /// A trigger's call, and as for the functions of [`raw`]. The memory of the result lives as long as the statement.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn of(data: &TriggerData, memory: pg_sys::MemoryContext) -> Self {
+        // SAFETY: as promised by the caller. The locks are released with the transaction, as those of a query.
+        unsafe {
+            let table = data.tg_relation;
+            let condition = (*data.tg_trigger).tgqual;
+            let log = if condition.is_null() { Oid::INVALID } else { named(condition) };
+            if log == Oid::INVALID {
+                guard(|| -> Result<(), Error> { Err(incomplete(table, "The trigger names no log.")) });
+            }
+            let log = raw::table_open(log, pg_sys::RowExclusiveLock as c_int);
+            if !is_log_of(log, root(table)) {
+                let detail = "The log has no constraint that names the table.";
+                guard(|| -> Result<(), Error> { Err(incomplete(table, detail)) });
+            }
+            let mut this = Self {
+                log: (*log).rd_id,
+                owner: (*(*log).rd_rel).relowner,
+                count: 0,
+                columns: [0; MAX_KEYS],
+                types: [Oid::INVALID; MAX_KEYS],
+                insert: c"".as_ptr(),
+            };
+            let before = pg_sys::CurrentMemoryContext;
+            pg_sys::CurrentMemoryContext = memory;
+            let (schema, name) = (raw::get_rel_namespace(this.log), raw::get_rel_name(this.log));
+            let quoted = raw::quote_qualified_identifier(raw::get_namespace_name(schema), name);
+            this.insert = raw::psprintf(c"INSERT INTO %s VALUES (DEFAULT".as_ptr(), quoted);
+            let (mut is_same, mut names_are_known) = (true, true);
+            let of_log = (*log).rd_att;
+            let key = primary_key(table).unwrap_or(&[]);
+            for column in key {
+                let (number, column) = (this.count as c_int + 1, c_int::from(*column));
+                this.insert = raw::psprintf(c"%s, $%d".as_ptr(), this.insert, number);
+                this.columns[this.count] = column;
+                this.types[this.count] = raw::SPI_gettypeid((*table).rd_att, column);
+                let name = raw::SPI_fname((*table).rd_att, column);
+                let is_there = number < (*of_log).natts
+                    && raw::SPI_gettypeid(of_log, number + 1) == this.types[this.count];
+                if !is_there {
+                    guard(|| -> Result<(), Error> { Err(other_key(table)) });
+                }
+                is_same &= CStr::from_ptr(name) == CStr::from_ptr(raw::SPI_fname(of_log, number + 1));
+                names_are_known &= (2..=key.len() as c_int + 1).contains(&raw::SPI_fnumber(of_log, name));
+                this.count += 1;
+            }
+            this.insert = raw::psprintf(c"%s)".as_ptr(), this.insert);
+            pg_sys::CurrentMemoryContext = before;
+            if this.count == 0 {
+                guard(|| -> Result<(), Error> { Err(other_key(table)) });
+            }
+            // Whether the columns have exchanged their names, or their places in the key, cannot be known.
+            if !is_same && names_are_known {
+                guard(|| -> Result<(), Error> {
+                    let detail = "Columns of the key have exchanged their names, or their places in the key.";
+                    Err(other_key(table).detail(detail))
+                });
+            }
+            raw::table_close(log, pg_sys::NoLock as c_int);
+            this
+        }
+    }
+
+    /// Writes the key of a row into the log.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn log(&self, table: Relation, row: HeapTuple) {
+        // SAFETY: a row of the table. A primary key has no nulls.
+        unsafe {
+            let mut values = [Datum::null(); MAX_KEYS];
+            for (value, &column) in values.iter_mut().zip(&self.columns[..self.count]) {
+                *value = raw::SPI_getbinval(row, (*table).rd_att, column, &mut false);
+            }
+            as_role(self.owner, || {
+                let plan = plan(self.insert, &self.types[..self.count], false);
+                spi::execute_plan(plan, values.as_mut_ptr(), ptr::null(), false);
+            });
+        }
+    }
+
+    /// Whether two rows have the same key: the same bytes, since operators of others' types would be theirs.
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    unsafe fn is_same(&self, table: Relation, a: HeapTuple, b: HeapTuple) -> bool {
+        // SAFETY: rows of the table.
+        unsafe {
+            self.columns[..self.count].iter().zip(&self.types).all(|(&column, &type_)| {
+                let value = |row| raw::SPI_getbinval(row, (*table).rd_att, column, &mut false);
+                let (mut length, mut is_by_value) = (0, false);
+                raw::get_typlenbyval(type_, &mut length, &mut is_by_value);
+                raw::datum_image_eq(value(a), value(b), is_by_value, length.into())
+            })
+        }
+    }
+}
+
+/// The table that a partition belongs to, or the table itself.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn root(table: Relation) -> Oid {
+    // SAFETY: a list of OIDs, from the parent to the root.
+    unsafe {
+        if !(*(*table).rd_rel).relispartition {
+            return (*table).rd_id;
+        }
+        let ancestors = raw::get_partition_ancestors((*table).rd_id);
+        if ancestors.is_null() {
+            return (*table).rd_id;
+        }
+        (*(*ancestors).elements.add((*ancestors).length as usize - 1)).oid_value
+    }
+}
+
+/// Whether the owner of a log has it written by a table: it is of the table, or both are his. Otherwise who may create a trigger on any
+/// table would write into those of others.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn is_log_of(log: Relation, table: Oid) -> bool {
+    // SAFETY: PostgreSQL's description of the log, which is open.
+    unsafe {
+        let constraints = (*(*log).rd_att).constr;
+        if constraints.is_null() {
+            return false;
+        }
+        let checks =
+            (0..usize::from((*constraints).num_check)).map(|number| &*(*constraints).check.add(number));
+        checks
+            .filter(|check| CStr::from_ptr(check.ccname) == CONSTRAINT)
+            .any(|check| named(check.ccbin) == table || owner_of(table) == (*(*log).rd_rel).relowner)
+    }
+}
+
+fn name(table: Relation) -> String {
+    // SAFETY: inside the guard; a relation that is there has a name.
+    unsafe { text(pg_sys::get_rel_name(root(table))) }
+}
+
+fn incomplete(table: Relation, detail: &str) -> Error {
+    let message = format!("log of the changes of \"{}\" is incomplete", name(table));
+    Error::new(SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .detail(detail)
+        .hint("Use sno_track_changes().")
+}
+
+fn other_key(table: Relation) -> Error {
+    let message = format!("primary key of \"{}\" differs from the columns of its log", name(table));
+    Error::new(SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint(
+        "Undo the change of the key; or drop the feeds, use sno_untrack_changes() and sno_track_changes(), create the feeds, and \
+         fill the copies from the table.",
+    )
+}
