@@ -1,4 +1,4 @@
-"""Django 5: a created_at that takes no space and no index, by a migration written by hand; makemigrations has nothing to add to it."""
+"""Django 5: a created_at that takes no space and no index; makemigrations has nothing to add to it."""
 
 import os
 from datetime import datetime, timedelta, timezone
@@ -20,22 +20,14 @@ from django.db import connection, migrations, models  # noqa: E402
 from django.db.migrations.autodetector import MigrationAutodetector  # noqa: E402
 from django.db.migrations.graph import MigrationGraph  # noqa: E402
 from django.db.migrations.state import ProjectState  # noqa: E402
-from django.db.models import F, Func  # noqa: E402
 
-from sno.django import SnoField, SnoNew  # noqa: E402
-
-CREATED_AT = models.GeneratedField(
-    expression=Func(F("id"), function="sno_time"), output_field=models.DateTimeField(), db_persist=True
-)
-FUNCTION = """
-    CREATE FUNCTION created_at(example_event) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN sno_time($1.id)"""
+from sno.django import CreatedAt, CreatedAtField, SnoField, SnoNew  # noqa: E402
 
 
 class Event(models.Model):
     id = SnoField(primary_key=True, db_default=SnoNew())
     payload = models.TextField()
-    created_at = CREATED_AT
+    created_at = CreatedAtField()
 
     class Meta:
         app_label = "example"
@@ -45,11 +37,8 @@ class Migration(migrations.Migration):
     operations = [
         CreateExtension("sno"),
         migrations.CreateModel("Event", [("id", SnoField(primary_key=True, db_default=SnoNew())), ("payload", models.TextField())]),
-        # To Django a generated column, to the database a function of the row.
-        migrations.SeparateDatabaseAndState(
-            [migrations.RunSQL(FUNCTION, "DROP FUNCTION created_at(example_event)")],
-            [migrations.AddField("event", "created_at", CREATED_AT.clone())],
-        ),
+        migrations.AddField("event", "created_at", CreatedAtField()),
+        CreatedAt("event"),
     ]
 
 

@@ -6,7 +6,6 @@ import threading
 from datetime import datetime, timezone
 
 import django
-import psycopg
 from django.conf import settings
 
 # A database of its own, as Django makes it, would be of the role that tests; here it is that of the environment.
@@ -18,18 +17,20 @@ settings.configure(
 )
 django.setup()
 
-from django.db import connection, models  # noqa: E402
+from django.db import connection, migrations, models  # noqa: E402
+from django.db.migrations.state import ProjectState  # noqa: E402
 from django.test import TestCase, TransactionTestCase  # noqa: E402
 from django.test.runner import DiscoverRunner  # noqa: E402
 
 from sno import Sno  # noqa: E402
 from sno.consumer import consume  # noqa: E402
-from sno.django import SnoField, SnoNew  # noqa: E402
+from sno.django import CreatedAt, CreatedAtField, SnoField, SnoNew, connect  # noqa: E402
 
 
 class Event(models.Model):
     id = SnoField(primary_key=True, db_default=SnoNew(1))
     payload = models.TextField()
+    created_at = CreatedAtField()
 
     class Meta:
         app_label = "example"
@@ -49,6 +50,23 @@ class TimeTests(TestCase):
         before = Sno.lower_bound(datetime(2026, 1, 1, tzinfo=timezone.utc))
         self.assertEqual(list(Event.objects.filter(id__lt=before)), [old])
 
+    def test_when_events_were_created(self):
+        at = datetime(2025, 7, 1, tzinfo=timezone.utc)
+        old = Event.objects.create(id=Sno.make(at, metabyte=1), payload="old")
+        self.assertEqual(old.created_at, at)
+        Event.objects.bulk_create([Event(id=Sno.make(at.replace(year=2024), metabyte=1), payload="older")])
+        before = Event.objects.filter(created_at__lte=at).order_by("created_at")
+        self.assertEqual([event.payload for event in before], ["older", "old"])
+        of_2025 = Event.objects.filter(created_at__year=2025)
+        self.assertEqual(of_2025.update(payload="of 2025"), 1)
+        self.assertIn("Index Cond", Event.objects.filter(created_at__lt=at).order_by("created_at").explain())
+        old.refresh_from_db()
+        self.assertEqual((old.payload, old.created_at), ("of 2025", at))
+        # As for a column that the database generates.
+        old.payload = "saved"
+        old.save()
+        self.assertEqual(of_2025.values_list("payload", "created_at").get(), ("saved", at))
+
 
 class ConsumerTests(TransactionTestCase):
     def test_each_event_once(self):
@@ -62,9 +80,6 @@ class ConsumerTests(TransactionTestCase):
             if row[0] == events[-1].id:
                 stop.set()
 
-        def connect():
-            return psycopg.connect(dbname=connection.settings_dict["NAME"])
-
         consume(connect, "export", "example_event", handle, stop=stop)
         self.assertEqual(done, ["0", "1", "2"])
 
@@ -72,9 +87,14 @@ class ConsumerTests(TransactionTestCase):
 class Runner(DiscoverRunner):
     def setup_databases(self, **options):
         databases = super().setup_databases(**options)
-        # In an application, migrations do both.
+        # In an application, a migration has these operations.
+        state = ProjectState()
+        fields = [(field.name, field.clone()) for field in Event._meta.local_fields]
         with connection.schema_editor() as editor:
-            editor.create_model(Event)
+            for operation in (migrations.CreateModel("Event", fields), CreatedAt("event")):
+                before = state.clone()
+                operation.state_forwards("example", state)
+                operation.database_forwards("example", editor, before, state)
         execute("SELECT sno_create_feed('export', 'example_event')")
         return databases
 

@@ -6,8 +6,9 @@
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import connections, models
+from django.db import connections, models, router
 from django.db.backends.signals import connection_created
+from django.db.migrations.operations.base import Operation
 from django.db.models.signals import post_migrate
 from django.urls.converters import StringConverter
 
@@ -104,6 +105,69 @@ class SnoNew(models.Func):
 
     def __repr__(self):
         return f"SnoNew({self.source_expressions[0].value})"
+
+
+class CreatedAtField(models.DateTimeField):
+    """When the ID of a row was generated. It takes no column: conditions and orders use the index of the ID. A migration creates the
+    model, and then the database's function that the field reads, by the operation `CreatedAt("event")`."""
+
+    generated = True
+    db_returning = True
+
+    def __init__(self, *args, key="id", **options):
+        super().__init__(*args, **{**options, "editable": False, "blank": True})
+        self.key = key
+
+    def deconstruct(self):
+        name, path, args, options = super().deconstruct()
+        del options["editable"], options["blank"]
+        return name, path, args, options if self.key == "id" else {**options, "key": self.key}
+
+    def db_type(self, connection):
+        return None
+
+
+class CreatedAt(Operation):
+    """In a migration, after the model or its `CreatedAtField` was added: the function that the field of the model reads."""
+
+    reversible = True
+
+    def __init__(self, model_name, name="created_at"):
+        self.model_name = model_name
+        self.name = name
+
+    def state_forwards(self, app_label, state):
+        pass
+
+    def _execute(self, app_label, editor, state, statement):
+        model = state.apps.get_model(app_label, self.model_name)
+        if not router.allow_migrate_model(editor.connection.alias, model):
+            return
+        field = model._meta.get_field(self.name)
+        names = [field.column, model._meta.db_table, model._meta.get_field(field.key).column]
+        editor.execute(statement.format(*map(editor.quote_name, names)), params=None)
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        self._execute(
+            app_label,
+            schema_editor,
+            to_state,
+            "CREATE FUNCTION {0}({1}) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN sno_time($1.{2})",
+        )
+
+    def database_backwards(self, app_label, schema_editor, from_state, to_state):
+        self._execute(app_label, schema_editor, from_state, "DROP FUNCTION {0}({1})")
+
+    def describe(self):
+        return f"Function {self.name} of {self.model_name}"
+
+
+def connect(using="default"):
+    """A new connection by the settings of a database, for a consumer: `consume(connect, …)`."""
+    import psycopg
+
+    options = connections[using].get_connection_params()
+    return psycopg.connect(**{name: value for name, value in options.items() if name not in ("context", "cursor_factory")})
 
 
 class SnoConverter(StringConverter):
