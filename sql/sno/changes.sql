@@ -170,6 +170,21 @@ CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_forget_changes(regclass) IS 'delete from the log of changes what all feeds of them have read; returns how many';
 
+-- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for feeds that are set back.
+CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    last sno_internal.feed_positions.position%TYPE := sno_internal.read_by_all(log);
+BEGIN
+    EXECUTE format('DELETE FROM %1$s WHERE changed IN (SELECT l.changed FROM %1$s l
+        WHERE l.changed OPERATOR(pg_catalog.<=) $1 AND l.changed OPERATOR(pg_catalog.<=) $2
+        ORDER BY l.changed LIMIT 100000 FOR UPDATE SKIP LOCKED)', log)
+        USING last, sno_internal.sno_last(now() - interval '1 hour', true);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS 'internal: delete from a log what all feeds have read, but for the last hour';
+
 CREATE FUNCTION sno_internal.untrack_changes(source regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$

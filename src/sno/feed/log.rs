@@ -3,6 +3,8 @@
 //! The condition of such a trigger names the log, as in `'items_log'::regclass IS NOT NULL`, and a constraint of the log names the table
 //! likewise. So PostgreSQL keeps both right when something is renamed, dumps them, and does not drop the log alone. With the rights of
 //! the log's owner, whoever changes the table, rows are written into the log, and nothing else.
+//!
+//! Who reads the log also clears it, with the rights of its owner.
 
 use std::{
     ffi::{CStr, c_char, c_int},
@@ -19,6 +21,7 @@ use pgrx::{
 
 use crate::{
     pg::{
+        datum::Timestamp,
         errors::{Error, guard},
         fmgr::functions,
         nodes::{nodes, primary_key},
@@ -26,7 +29,11 @@ use crate::{
         rights::{as_role, owner_of},
         spi,
     },
-    sno::feed::{ledger::text, plans::plan, query::query},
+    sno::feed::{
+        ledger::{Feed, oid, text},
+        plans::plan,
+        query::query,
+    },
 };
 
 functions! {
@@ -261,6 +268,39 @@ unsafe fn is_log_of(log: Relation, table: Oid) -> bool {
         checks
             .filter(|check| CStr::from_ptr(check.ccname) == CONSTRAINT)
             .any(|check| named(check.ccbin) == table || owner_of(table) == (*(*log).rd_rel).relowner)
+    }
+}
+
+/// The log whose rows a view or a table has, if there is one.
+const LOG_OF: &CStr = c"SELECT o.conrelid FROM sno_internal.base_relations($1) b
+JOIN pg_catalog.pg_constraint o ON o.conrelid OPERATOR(pg_catalog.=) b.relation
+WHERE o.conname OPERATOR(pg_catalog.=) 'sno_log' AND o.contype OPERATOR(pg_catalog.=) 'c'";
+
+/// With the first move of a feed in a minute, deletes from the log that it reads what all feeds have read. Only if the feed is of a role
+/// that could do this itself, by `sno_forget_changes()`.
+///
+/// # Safety
+/// After `SPI_connect`, and as for the functions of [`raw`]. A feed as it was before it moved.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn clear(feed: Feed) {
+    const MINUTE: i64 = 60_000_000;
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if feed.moved.value() as i64 / MINUTE == Timestamp::now().0 / MINUTE {
+            return;
+        }
+        let logs = query(LOG_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], true);
+        for number in 0..logs.count {
+            let Some(log) = logs.row(number).value(1) else { continue };
+            let owner = owner_of(oid(log));
+            let reader = raw::get_role_oid(feed.owner.cast_mut_ptr(), true);
+            if reader != Oid::INVALID && raw::has_privs_of_role(reader, owner) {
+                let params = [(pg_sys::REGCLASSOID, Some(log))];
+                as_role(owner, || {
+                    query(c"SELECT sno_internal.clear_log($1)", params, true);
+                });
+            }
+        }
     }
 }
 

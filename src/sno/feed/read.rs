@@ -19,6 +19,7 @@ use crate::{
             catalogs::follow,
             failures::Failure,
             ledger::{Feed, Meaning, is_null, oid},
+            log,
             open::{Horizon, Source, can_store},
             query::query,
             reads::{is_first_read, keep_cursor_from_outliving_move},
@@ -197,6 +198,9 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 _ => {}
             }
             if feed.go_to(upto, false) {
+                if can_store() {
+                    log::clear(feed);
+                }
                 break true;
             }
             // With autocommit, another consumer may have moved it just now, up to there or less far.
@@ -347,6 +351,9 @@ unsafe fn go_to(feed: Feed, last: Sno, is_idle: bool) -> bool {
             return false;
         }
         let is_moved = feed.go_to(last, false);
+        if is_moved {
+            log::clear(feed);
+        }
         raw_point(c"feed moved");
         // A transaction that has ended may have moved the feed after the calling statement began, which then does not see what it did
         // with its rows either: nothing is returned. If it was this transaction, the statement calls the function again.

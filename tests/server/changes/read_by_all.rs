@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
+use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, text};
 
 use super::{ITEMS, server};
@@ -189,4 +190,45 @@ fn partitions_that_all_feeds_have_read() {
     ] {
         assert_eq!(self::code(&mut client, &format!("SELECT {call}")), code, "{call}");
     }
+}
+
+/// A feed of the table's owner clears the log as it moves, of what all have read and is an hour old; a feed of another role does not.
+#[test]
+fn the_log_is_cleared_by_those_who_read_it() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice, bob; SET ROLE alice;
+         CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); GRANT SELECT ON items_changes TO bob;
+         CREATE VIEW few AS SELECT changed, id FROM items_changes WHERE id < 3;
+         INSERT INTO items_log SELECT sno_new(0, now() - interval '2 hours'), n FROM generate_series(1, 5) n; INSERT INTO items VALUES (6)",
+    );
+    let mut alice = server.connect_as("alice");
+    let mut bob = server.connect_as("bob");
+    let create = |session: &mut Client, feed: &str, source: &str| {
+        session.run(&format!(
+            "SELECT sno_create_feed('{feed}', '{source}', now() - interval '1 day', 'changed', '0')"
+        ));
+    };
+    create(&mut alice, "search", "items_changes");
+    create(&mut alice, "few", "few");
+    create(&mut bob, "bob", "items_changes");
+    client.run("RESET ROLE; UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute'; SELECT pg_sleep(0.01)");
+    let mut left = |feed: &str| (feed.to_owned(), client.one::<i64>("SELECT count(*) FROM items_log"));
+    let read = |feed: &str, view: &str| {
+        format!("CREATE TEMP TABLE {feed} AS SELECT changed FROM sno_feed('{feed}', NULL::{view})")
+    };
+    alice.run(&read("few", "few"));
+    assert_eq!(left("few"), ("few".to_owned(), 6));
+    let last = text(&mut alice, "SELECT max(changed) FROM sno_peek_feed('search', NULL::items_changes)");
+    alice.run(&format!("SELECT sno_advance_feed('search', '{last}')"));
+    assert_eq!(left("search"), ("search".to_owned(), 6));
+    // The last to read is not of a role that could delete.
+    bob.run(&read("bob", "items_changes"));
+    assert_eq!(left("bob"), ("bob".to_owned(), 6));
+    server.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute'");
+    alice.run("INSERT INTO items VALUES (7); SELECT pg_sleep(0.01)");
+    let last = text(&mut alice, "SELECT max(changed) FROM sno_peek_feed('search', NULL::items_changes)");
+    alice.run(&format!("SELECT sno_advance_feed('search', '{last}')"));
+    assert_eq!(left("search"), ("search".to_owned(), 2));
 }
