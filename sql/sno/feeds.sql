@@ -2,17 +2,20 @@
 -- Feeds
 --
 
--- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles. A domain, and a trigger for what only an
--- INSERT can set, since each UPDATE parses the conditions of CHECKs again, which takes as long as the rest of it.
+-- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles. A domain, and a
+-- trigger for what only an INSERT can set, since each UPDATE parses the conditions of CHECKs again, which takes as long
+-- as the rest of it.
 CREATE DOMAIN sno_internal.feed_time AS timestamptz CHECK (VALUE BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z');
 COMMENT ON DOMAIN sno_internal.feed_time IS 'internal: when a position was stored';
 
--- Up to which ID the rows of each feed were read. The key has the owner, so that no role can take a name from another. Nobody but who restores a
--- dump has a right to write here: src/sno/feed/ledger.rs writes, as the owner of the table, for who may.
+-- Up to which ID the rows of each feed were read. The key has the owner, so that no role can take a name from another.
+-- Nobody but who restores a dump has a right to write here: src/sno/feed/ledger.rs writes, as the owner of the table,
+-- for who may.
 CREATE TABLE sno_internal.feed_positions (
-    -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of all feeds. The first
-    -- column, so that each row of a dump begins with \N: where this table is missing, psql takes the rows of COPY for commands, and it
-    -- discards a line that begins with a command that it does not know. Otherwise it would skip what follows, up to the next semicolon.
+    -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of
+    -- all feeds. The first column, so that each row of a dump begins with \N: where this table is missing, psql takes
+    -- the rows of COPY for commands, and it discards a line that begins with a command that it does not know. Otherwise
+    -- it would skip what follows, up to the next semicolon.
     source regclass,
     feed text NOT NULL,
     -- A name, since a dump must load where the role does not exist.
@@ -28,24 +31,27 @@ CREATE TABLE sno_internal.feed_positions (
     lowered bigint NOT NULL DEFAULT 0,
     -- Of the key among the columns of the source: by this, another column that has got its name is noticed.
     key_number smallint,
-    -- The servers whose horizons the position is below, if others than this one commit its rows: see sno_internal.sno_scope_horizon().
+    -- The servers whose horizons the position is below, if others than this one commit its rows: see
+    -- sno_internal.sno_scope_horizon().
     servers text,
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
--- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions": it reads the names that the sources have then. Without sources that
--- were dropped, so that a feed does not go on with another table of the same name.
+-- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions": it reads the names that the sources
+-- have then. Without sources that were dropped, so that a feed does not go on with another table of the same name.
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
-    SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key, p.margin, p.position, p.moved,
+    SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key,
+        p.margin, p.position, p.moved,
         NULL, p.lowered, NULL, NULL
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE p.source_name IS NOT NULL OR c.oid IS NOT NULL$$);
 
--- The row of each feed that fails. Apart from the positions, which all roles can read: an error can have values of the row. Not dumped.
+-- The row of each feed that fails. Apart from the positions, which all roles can read: an error can have values of the
+-- row. Not dumped.
 CREATE TABLE sno_internal.feed_failures (
     feed text,
     owner name,
@@ -71,7 +77,8 @@ BEGIN
         WHERE c.relnamespace OPERATOR(pg_catalog.=) 'sno_internal'::pg_catalog.regnamespace::pg_catalog.oid
             AND a.grantee OPERATOR(pg_catalog.<>) c.relowner
     LOOP
-        EXECUTE pg_catalog.format('REVOKE ALL ON sno_internal.feed_positions, sno_internal.feed_failures FROM %s', role);
+        EXECUTE pg_catalog.format('REVOKE ALL ON sno_internal.feed_positions, sno_internal.feed_failures FROM %s',
+            role);
     END LOOP;
 END
 $$;
@@ -80,15 +87,18 @@ GRANT SELECT ON sno_internal.feed_positions TO PUBLIC;
 GRANT INSERT ON sno_internal.feed_positions TO @extowner@;
 
 CREATE FUNCTION sno_internal.feed_failures(
-        OUT feed text, OUT owner name, OUT failing sno, OUT attempts integer, OUT failing_since timestamptz, OUT retry_at timestamptz,
+        OUT feed text, OUT owner name, OUT failing sno, OUT attempts integer, OUT failing_since timestamptz,
+        OUT retry_at timestamptz,
         OUT last_error text
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'sno_feed_failures' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
-COMMENT ON FUNCTION sno_internal.feed_failures() IS 'internal: rows of feeds that fail, with the errors of those that the role may use';
+COMMENT ON FUNCTION sno_internal.feed_failures()
+    IS 'internal: rows of feeds that fail, with the errors of those that the role may use';
 
 CREATE FUNCTION sno_internal.restore_feed(feed text, owner name, source_name text) RETURNS regclass
     AS 'MODULE_PATHNAME', 'sno_restore_feed' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_internal.restore_feed(text, name, text) IS 'internal: drops the feed that a row of a dump replaces, and finds its source';
+COMMENT ON FUNCTION sno_internal.restore_feed(text, name, text)
+    IS 'internal: drops the feed that a row of a dump replaces, and finds its source';
 CREATE FUNCTION sno_internal.add_feed() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -98,7 +108,8 @@ BEGIN
     ELSIF num_nonnulls(NEW.source, NEW.source_name) <> 1 THEN
         RAISE EXCEPTION 'feed "%" must have either a source or its name', NEW.feed USING ERRCODE = 'check_violation';
     END IF;
-    -- What a superuser's feed names is read as the superuser: so only superusers restore one, and others get it as their own.
+    -- What a superuser's feed names is read as the superuser: so only superusers restore one, and others get it as
+    -- their own.
     IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = NEW.owner AND r.rolsuper)
         AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = current_user AND r.rolsuper)
     THEN
@@ -113,34 +124,41 @@ BEGIN
         RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
             DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';
     END IF;
-    NEW.key_number := (SELECT a.attnum FROM pg_attribute a WHERE a.attrelid = NEW.source AND a.attname = NEW.key AND NOT a.attisdropped);
+    NEW.key_number := (SELECT a.attnum FROM pg_attribute a WHERE a.attrelid = NEW.source AND a.attname = NEW.key
+        AND NOT a.attisdropped);
     RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.add_feed() IS 'internal: trigger function of sno_internal.feed_positions';
-CREATE TRIGGER add_feed BEFORE INSERT ON sno_internal.feed_positions FOR EACH ROW EXECUTE FUNCTION sno_internal.add_feed();
+CREATE TRIGGER add_feed BEFORE INSERT ON sno_internal.feed_positions FOR EACH ROW
+    EXECUTE FUNCTION sno_internal.add_feed();
 ALTER TABLE sno_internal.feed_positions ENABLE ALWAYS TRIGGER add_feed;
-COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions IS 'internal: checks new feeds, finds the sources of restored ones';
+COMMENT ON TRIGGER add_feed ON sno_internal.feed_positions
+    IS 'internal: checks new feeds, finds the sources of restored ones';
 
 CREATE FUNCTION sno_feeds(
-        OUT feed text, OUT source regclass, OUT owner name, OUT margin interval, OUT "position" sno, OUT lag interval, OUT moved timestamptz,
-        OUT held_by text, OUT held_since timestamptz, OUT failing sno, OUT attempts integer, OUT failing_since timestamptz,
+        OUT feed text, OUT source regclass, OUT owner name, OUT margin interval, OUT "position" sno, OUT lag interval,
+        OUT moved timestamptz,
+        OUT held_by text, OUT held_since timestamptz, OUT failing sno, OUT attempts integer,
+        OUT failing_since timestamptz,
         OUT retry_at timestamptz, OUT last_error text
     ) RETURNS SETOF record
     LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
-    SELECT p.feed, p.source, p.owner, p.margin, p.position, clock_timestamp() - sno_time(p.position), p.moved::timestamptz, h.held_by, h.held_since,
+    SELECT p.feed, p.source, p.owner, p.margin, p.position, clock_timestamp() - sno_time(p.position),
+        p.moved::timestamptz, h.held_by, h.held_since,
         f.failing, f.attempts, f.failing_since, f.retry_at, f.last_error
     FROM sno_internal.feed_positions p
     LEFT JOIN sno_internal.feed_failures() f ON f.feed = p.feed AND f.owner = p.owner
     LEFT JOIN (
-        SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders() ORDER BY since LIMIT 1
+        SELECT coalesce(gid, pid::text) AS held_by, since AS held_since FROM sno_horizon_holders()
+            ORDER BY since LIMIT 1
     ) h ON clock_timestamp() - h.held_since > p.margin;
 END;
 COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it back, and what fails';
 
--- What is read in the end: the source itself, the tables of a view, the partitions and children of a table. With the kind of rows that can
--- come below the horizon of this server, or are not there for all sessions; null for all others.
+-- What is read in the end: the source itself, the tables of a view, the partitions and children of a table. With the
+-- kind of rows that can come below the horizon of this server, or are not there for all sessions; null for all others.
 CREATE FUNCTION sno_internal.base_relations(source regclass) RETURNS TABLE (relation regclass, kind text)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -161,7 +179,8 @@ AS $$
             WHEN c.relkind = 'f' THEN 'foreign'
             -- A view that calls a function of dblink.
             WHEN c.relkind = 'v' AND EXISTS (
-                SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_proc'::regclass
+                SELECT FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+                    AND d.refclassid = 'pg_proc'::regclass
                 JOIN pg_depend e ON e.classid = 'pg_proc'::regclass AND e.objid = d.refobjid AND e.deptype = 'e'
                 WHERE r.ev_class = c.oid AND e.refobjid = (SELECT x.oid FROM pg_extension x WHERE x.extname = 'dblink')
             ) THEN 'foreign'
@@ -176,8 +195,9 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
--- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "s" for that of all servers of a scope; "g" for
--- one that must be given, since other servers commit its rows. For rows of a foreign table there is none.
+-- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "s" for that of
+-- all servers of a scope; "g" for one that must be given, since other servers commit its rows. For rows of a foreign
+-- table there is none.
 CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, margin interval) RETURNS "char"
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -186,27 +206,36 @@ DECLARE
 BEGIN
     -- Hardly any database has such rows, but for those of materialized views below other views.
     IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
-        OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink')) OR (SELECT relkind = 'v' FROM pg_class WHERE oid = source) AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
+        OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
+        OR (SELECT relkind = 'v' FROM pg_class WHERE oid = source)
+        AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
         SELECT * INTO other FROM sno_internal.base_relations(source) b
-        WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed') AND NOT sno_internal.is_logged(b.relation, source, key)
+        WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed')
+            AND NOT sno_internal.is_logged(b.relation, source, key)
         ORDER BY b.kind = 'distributed', b.kind = 'subscribed', b.kind LIMIT 1;
         IF other.kind IN ('foreign', 'materialized') THEN
-            RAISE EXCEPTION 'cannot read a feed of % rows: "%"', other.kind, other.relation USING ERRCODE = 'wrong_object_type',
+            RAISE EXCEPTION 'cannot read a feed of % rows: "%"', other.kind, other.relation
+                USING ERRCODE = 'wrong_object_type',
                 DETAIL = 'Such rows can come below the horizon of this server.';
         ELSIF other.kind = 'distributed' AND margin IS NULL THEN
-            RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation USING ERRCODE = 'wrong_object_type',
-                DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.', HINT = 'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
+            RAISE EXCEPTION 'cannot read a feed of distributed rows without a margin: "%"', other.relation
+                USING ERRCODE = 'wrong_object_type',
+                DETAIL = 'Their horizon is that of all nodes, which the feed asks itself.',
+                HINT =
+    'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
         END IF;
         RETURN CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
     END IF;
     RETURN 'o';
 END
 $$;
-COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval) IS 'internal: whose horizon counts for the rows of a table or view';
+COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval)
+    IS 'internal: whose horizon counts for the rows of a table or view';
 
 -- Where a feed goes on, that is at a position now: at the horizon at most, since rows can still come above it.
 CREATE FUNCTION sno_internal.position_of(
-        source regclass, key name, margin interval, present sno, since timestamptz, after sno, OUT "position" sno, OUT servers text
+        source regclass, key name, margin interval, present sno, since timestamptz, after sno, OUT "position" sno,
+            OUT servers text
     ) RETURNS record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -221,7 +250,8 @@ BEGIN
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
         -- Also what was read must be below the horizon of each server that counts as known from now on.
         IF horizon IS NULL OR after <= present AND horizon <= after THEN
-            RAISE EXCEPTION 'transactions of the cluster are still being committed' USING ERRCODE = 'lock_not_available';
+            RAISE EXCEPTION 'transactions of the cluster are still being committed'
+                USING ERRCODE = 'lock_not_available';
         END IF;
     -- What was read is below a horizon.
     ELSIF after > present OR present IS NULL OR after IS NULL THEN
@@ -234,7 +264,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
     'internal: position of a feed that is to return the rows since a time, or after an ID';
 
-CREATE FUNCTION sno_internal.key_of(feed text, source regclass, since timestamptz, key name, margin interval) RETURNS name
+CREATE FUNCTION sno_internal.key_of(feed text, source regclass, since timestamptz, key name, margin interval)
+    RETURNS name
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -244,7 +275,8 @@ BEGIN
     IF num_nulls(feed, source, since) > 0 THEN
         RAISE EXCEPTION 'name, source and start of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF margin > '100 years' THEN
-        RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- The type and all domains over it. Not a foreign key, unless it is named: its values are older than the rows.
     WITH RECURSIVE own_type(oid) AS (
@@ -253,31 +285,37 @@ BEGIN
         SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
     )
     SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
+        AND i.indisprimary
     WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT o.oid FROM own_type o)
         AND a.attname = coalesce(key_of.key, a.attname)
         AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
         AND (key_of.key IS NOT NULL
-            OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND a.attnum = ANY (f.conkey)));
+            OR NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'
+                AND a.attnum = ANY (f.conkey)));
     SELECT * INTO bad FROM sno_internal.base_relations(source) b
     WHERE b.kind IS NOT NULL AND CASE b.kind
         WHEN 'subscribed' THEN margin IS NOT NULL AND NOT sno_internal.is_logged(b.relation, source, keys[1])
         WHEN 'distributed' THEN margin IS NULL
         ELSE true END LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.relation USING ERRCODE = 'wrong_object_type',
+        RAISE EXCEPTION 'cannot create a feed of % rows: "%"', bad.kind, bad.relation
+            USING ERRCODE = 'wrong_object_type',
             DETAIL = CASE bad.kind WHEN 'temporary' THEN 'A feed outlives the session.'
                 WHEN 'distributed' THEN 'Their horizon is that of all nodes, which the feed asks itself.'
                 ELSE 'Such rows can come below the horizon of this server.' END,
-            HINT = CASE bad.kind WHEN 'subscribed' THEN 'Use margin => NULL, and give the horizons of the servers of these rows to sno_feed().'
+            HINT = CASE bad.kind WHEN 'subscribed'
+                THEN 'Use margin => NULL, and give the horizons of the servers of these rows to sno_feed().'
                 WHEN 'distributed' THEN 'Give it a margin.'
                 WHEN 'foreign' THEN 'Create the feed on the server of the table.'
-                WHEN 'materialized' THEN 'Create a feed of the tables that it is made from.' ELSE 'Use an ordinary table.' END;
+                WHEN 'materialized' THEN 'Create a feed of the tables that it is made from.'
+                ELSE 'Use an ordinary table.' END;
     END IF;
     IF cardinality(keys) IS DISTINCT FROM 1 THEN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = CASE WHEN cardinality(keys) > 1 THEN format('Name the column, as in key => %L.', keys[1])
-                ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such column.' END;
+                ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such '
+                    'column.' END;
     END IF;
     IF NOT EXISTS (
         SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
@@ -286,25 +324,33 @@ BEGIN
             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
         WHERE i.indrelid = source AND a.attname = keys[1] AND m.amname = 'btree' AND i.indpred IS NULL AND i.indisvalid
     ) THEN
-        RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1] USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = 'Each call of sno_feed() would read the whole table.', HINT = 'Create an index that begins with the key.';
+        RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1]
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'Each call of sno_feed() would read the whole table.',
+            HINT = 'Create an index that begins with the key.';
     END IF;
     RETURN keys[1];
 END
 $$;
-COMMENT ON FUNCTION sno_internal.key_of(text, regclass, timestamptz, name, interval) IS 'internal: key of a table or view that can have a feed';
+COMMENT ON FUNCTION sno_internal.key_of(text, regclass, timestamptz, name, interval)
+    IS 'internal: key of a table or view that can have a feed';
 
 CREATE FUNCTION sno_create_feed(
-        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL, margin interval DEFAULT '0.1 s',
+        feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL,
+            margin interval DEFAULT '0.1 s',
         if_not_exists boolean DEFAULT false
     ) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean) IS 'create a feed of the rows of a table or view';
+COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean)
+    IS 'create a feed of the rows of a table or view';
 
-CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL, source regclass DEFAULT NULL) RETURNS void
+CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL,
+    source regclass DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_seek_feed(text, timestamptz, sno, regclass) IS 'continue a feed with the rows since a time, or after an ID';
+COMMENT ON FUNCTION sno_seek_feed(text, timestamptz, sno, regclass)
+    IS 'continue a feed with the rows since a time, or after an ID';
 
 CREATE FUNCTION sno_drop_feed(feed text, owner name DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_drop_feed(text, name) IS 'drop a feed; with an owner, that of another role over a table of one''s own';
+COMMENT ON FUNCTION sno_drop_feed(text, name)
+    IS 'drop a feed; with an owner, that of another role over a table of one''s own';

@@ -15,26 +15,31 @@ BEGIN
     key := (SELECT attname FROM pg_attribute WHERE attrelid = source AND attnum = number);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.origin(regclass, name) IS 'internal: the column of a table that a column of a view shows';
+COMMENT ON FUNCTION sno_internal.origin(regclass, name)
+    IS 'internal: the column of a table that a column of a view shows';
 
--- Whether a role can read a table or view now: the tables below a view are read with the rights of its owner, unless it has security_invoker.
+-- Whether a role can read a table or view now: the tables below a view are read with the rights of its owner, unless it
+-- has security_invoker.
 CREATE FUNCTION sno_internal.can_read(role oid, source regclass) RETURNS boolean
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     WITH RECURSIVE base(oid, role) AS (
         SELECT source::oid, role
         UNION
-        SELECT d.refobjid, CASE WHEN (SELECT o.option_value::boolean FROM pg_options_to_table(c.reloptions) o WHERE o.option_name = 'security_invoker')
+        SELECT d.refobjid, CASE WHEN (SELECT o.option_value::boolean FROM pg_options_to_table(c.reloptions) o
+            WHERE o.option_name = 'security_invoker')
             THEN b.role ELSE c.relowner END
         FROM base b JOIN pg_class c USING (oid) JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
-        JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> c.oid
+        JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> c.oid
         WHERE c.relkind = 'v'
     )
     SELECT bool_and(has_any_column_privilege(b.role, b.oid, 'SELECT')) FROM base b
 $$;
 COMMENT ON FUNCTION sno_internal.can_read(oid, regclass) IS 'internal: whether a role can read a table or view';
 
--- The feeds of all that reads the table, its partitions or its children: what is above them, of which there is less than there are feeds.
+-- The feeds of all that reads the table, its partitions or its children: what is above them, of which there is less
+-- than there are feeds.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -44,7 +49,8 @@ AS $$
         SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
     ), own_key AS (
         SELECT min(a.attname::text) AS name
-        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
+            AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
         WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT o.oid FROM own_type o)
         HAVING count(*) = 1
     ), below AS MATERIALIZED (
@@ -61,46 +67,56 @@ AS $$
             SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = a.oid
         ) n(oid)
     )
-    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. One that is ahead of the clock,
-    -- which was fast, has not read the rows of the present.
+    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. One that is
+    -- ahead of the clock, which was fast, has not read the rows of the present.
     SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
-            o.source::oid IN (SELECT b.oid FROM below b) OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
+            o.source::oid IN (SELECT b.oid FROM below b)
+                OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)
         ) THEN CASE
             WHEN f.margin IS NULL THEN f.position
-            WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true) THEN sno_internal.sno_goes_on_after(f.position, f.lowered)
+            WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true)
+                THEN sno_internal.sno_goes_on_after(f.position, f.lowered)
         END END
     FROM sno_internal.feed_positions f
     CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
     CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
     WHERE s.source::oid IN (SELECT a.oid FROM above a)
     -- Changes of the table do not need its rows: what is deleted is a change, too.
-    AND s.source IS DISTINCT FROM (SELECT t.changes FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
+    AND s.source IS DISTINCT FROM (SELECT t.changes
+        FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
     -- A feed that neither its role nor the owner of its source can read is not waited for.
     AND EXISTS (
-        SELECT FROM unnest(ARRAY[to_regrole(quote_ident(f.owner))::oid, (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source)]) role
+        SELECT FROM unnest(ARRAY[to_regrole(quote_ident(f.owner))::oid,
+            (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source)]) role
         WHERE sno_internal.can_read(role, s.source)
     )
 $$;
 COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';
 
-CREATE FUNCTION sno_readers(of_table regclass, OUT feed text, OUT owner name, OUT source regclass, OUT read sno) RETURNS SETOF record
+CREATE FUNCTION sno_readers(of_table regclass, OUT feed text, OUT owner name, OUT source regclass, OUT read sno)
+    RETURNS SETOF record
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
     SELECT r.feed, r.owner, r.source, r.read FROM sno_internal.readers(of_table) r;
 END;
 COMMENT ON FUNCTION sno_readers(regclass) IS
-    'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has another key or is ahead of the clock';
+    'feeds that read rows of a table, also by a view, and up to which ID; null if a feed has read nothing, has '
+    'another key or is ahead of the clock';
 
 CREATE FUNCTION sno_internal.read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed') THEN sno_internal.sno_scope_read(source)
-        ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END FROM sno_internal.readers(source) r) END
+    SELECT CASE WHEN EXISTS (SELECT FROM sno_internal.base_relations(source) b WHERE b.kind = 'distributed')
+        THEN sno_internal.sno_scope_read(source)
+        ELSE (SELECT CASE WHEN bool_and(r.read IS NOT NULL) THEN min(r.read) END
+            FROM sno_internal.readers(source) r) END
 $$;
-COMMENT ON FUNCTION sno_internal.read_by_all(regclass) IS 'internal: ID up to which all feeds of a table have read its rows';
+COMMENT ON FUNCTION sno_internal.read_by_all(regclass)
+    IS 'internal: ID up to which all feeds of a table have read its rows';
 
 CREATE FUNCTION sno_read_by_all(source regclass) RETURNS sno
     LANGUAGE SQL STABLE PARALLEL RESTRICTED
     RETURN sno_internal.read_by_all(source);
 COMMENT ON FUNCTION sno_read_by_all(regclass) IS
-    'ID up to which all feeds of a table have read its rows; null if there is none, or if one has read nothing, has another key or is ahead of the clock';
+    'ID up to which all feeds of a table have read its rows; null if there is none, or if one has read nothing, has '
+    'another key or is ahead of the clock';

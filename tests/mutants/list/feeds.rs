@@ -356,7 +356,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("sql/sno/read_by_all.sql", &[
         ("what a feed has read that is ahead of the clock can be deleted", &[FAST_CLOCK],
-            "WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true) THEN", "WHEN true THEN"),
+            "WHEN f.position <= sno_internal.sno_last(clock_timestamp(), true)\n", "WHEN true\n"),
         ("what a feed was told by a fast clock can be deleted once the clock has passed it", &[FAST_CLOCK],
             "THEN sno_internal.sno_goes_on_after(f.position, f.lowered)", "THEN f.position"),
         ("a feed of a table reads nothing of its partitions", &[CHANGES],
@@ -370,7 +370,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a key of a domain counts as none", &[CHANGES],
             "t.typbasetype = o.oid AND t.typtype = 'd'", "t.typbasetype = o.oid AND false"),
         ("a column that is in the index of a key alone counts as one of it", &[CHANGES],
-            "a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])", "a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"),
+            "a.attrelid = i.indrelid\n            AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])",
+            "a.attrelid = i.indrelid\n            AND a.attnum = ANY (i.indkey)"),
         ("a feed that nobody can read is waited for", &[OWNERS],
             "WHERE sno_internal.can_read(role, s.source)",
             "WHERE true"),
