@@ -143,7 +143,7 @@ fn restored(server: &Server, source: &mut Client) -> Vec<Client> {
 
 #[test]
 fn objects_that_name_no_operator_are_restored() {
-    let server = Server::builder().start();
+    let server = Server::builder().compat().start();
     let mut source = server.connect();
     source.run(&objects());
     source.run(FILL);
