@@ -156,7 +156,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a plan is kept when the extension was created again", &[WAITING],
             "slice::from_raw_parts(source.param_types, source.num_params as usize) == types\n                    && CStr", "CStr"),
         ("a plan that is kept is that of any role", &[FEED_PLANS],
-            "of == role && is_of(plan, query, &types)", "(of == role || of != Oid::INVALID) && is_of(plan, query, &types)"),
+            "of == role && is_of(plan, query, types)", "(of == role || of != Oid::INVALID) && is_of(plan, query, types)"),
         ("a plan in use is in its place", &[FEED_PLANS],
             "place.replace(NONE)", "place.get()"),
         ("a plan is lost at an error", &[FEED_PLANS],

@@ -114,16 +114,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("operators are created by the function of whoever may create", &[FILES],
             "EXECUTE pg_catalog.format(", "EXECUTE format("),
     ]),
-    ("sql/sno/tracked.sql", &[
-        ("the log of a table is any role's", &[RIGHTS],
-            "relname = t.name AND relkind = 'r' AND relowner = t.owner;", "relname = t.name AND relkind = 'r';"),
-        ("the view of the changes is any role's", &[RIGHTS],
-            "relname = t.view_name AND relkind = 'v' AND relowner = t.owner;", "relname = t.view_name AND relkind = 'v';"),
-        ("the function of the log is any role's", &[RIGHTS],
-            "IF log IS NULL OR changes IS NULL OR NOT t.is_owners THEN", "IF log IS NULL OR changes IS NULL THEN"),
-        ("everybody can call the function that knows the partitions", &[RIGHTS],
-            "'REVOKE ALL ON FUNCTION %1$s(regclass) FROM PUBLIC; COMMENT", "'COMMENT"),
-    ]),
     ("sql/sno/partitions.sql", &[
         ("partitions are created as the caller", &[RIGHTS],
             "CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz)\n    RETURNS SETOF regclass\n    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C",
