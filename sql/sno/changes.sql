@@ -2,42 +2,54 @@
 -- Changes: updates and deletes as a feed
 --
 
--- A log of primary keys, which triggers write in the transaction that changes a row, and a view that shows each change with its row as it
--- is now. Nothing that is returned later is older, so the order of the IDs need not be the order of the changes.
+-- A log of primary keys, which triggers write in the transaction that changes a row, and a view that shows each change
+-- with its row as it is now. Nothing that is returned later is older, so the order of the IDs need not be the order of
+-- the changes.
 
--- The columns of the primary key, also if they were renamed, and the operators of its index, as parts of statements: those of others' types
--- may be anywhere. `log` is NULL before it is created.
-CREATE FUNCTION sno_internal.key_of_log(source regclass, log regclass, OUT shown text, OUT definitions text, OUT equal text,
-    OUT key_of_table text, OUT taken name, OUT is_same boolean) RETURNS record
+-- The columns of the primary key, also if they were renamed, and the operators of its index, as parts of statements:
+-- those of others' types may be anywhere. `log` is NULL before it is created.
+CREATE FUNCTION sno_internal.key_of_log(
+        source regclass, log regclass, OUT shown text, OUT definitions text, OUT equal text, OUT key_of_table text,
+        OUT taken name, OUT is_same boolean
+    ) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     SELECT string_agg(format('l.%I', l.name), ', ' ORDER BY n),
         string_agg(format('%I %s%s NOT NULL', a.attname, format_type(a.atttypid, a.atttypmod),
-            (SELECT format(' COLLATE %s.%I', collnamespace::regnamespace, collname) FROM pg_collation WHERE oid = a.attcollation)), ', ' ORDER BY n),
-        string_agg(format('t.%I%s OPERATOR(%s.%s) l.%I%2$s', a.attname, cast_to, o.oprnamespace::regnamespace, o.oprname, l.name), ' AND ' ORDER BY n),
+            (SELECT format(' COLLATE %s.%I', collnamespace::regnamespace, collname)
+                FROM pg_collation WHERE oid = a.attcollation)), ', ' ORDER BY n),
+        string_agg(format('t.%I%s OPERATOR(%s.%s) l.%I%2$s', a.attname, cast_to, o.oprnamespace::regnamespace,
+            o.oprname, l.name), ' AND ' ORDER BY n),
         -- None where Citus reads a subquery, which has no key and another type, instead of a table in its metadata.
         CASE WHEN bool_and(i.indimmediate) AND NOT sno_internal.is_distributed(source) THEN
             format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE false GROUP BY %3$s)', source,
             sno_internal.alone(source), string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) END,
         min(l.name) FILTER (WHERE l.name IN ('changed', 'record')),
-        -- The same names in another order: a DEFERRABLE primary key, which PostgreSQL lets go, had its columns exchanged.
+        -- The same names in another order: a DEFERRABLE primary key, which PostgreSQL lets go, had its columns
+        -- exchanged.
         bool_and((b.atttypid, b.atttypmod, b.attcollation) = (a.atttypid, a.atttypmod, a.attcollation))
             AND count(*) + 1 = (SELECT count(*) FROM pg_attribute WHERE attrelid = log AND attnum > 0 AND attnotnull)
             AND (array_agg(a.attname ORDER BY n) = array_agg(l.name ORDER BY n)
                 OR array_agg(a.attname ORDER BY a.attname) <> array_agg(l.name ORDER BY l.name))
     INTO shown, definitions, equal, key_of_table, taken, is_same
-    FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1], i.indclass[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, opclass, n)
+    FROM pg_index i
+    CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1], i.indclass[0:i.indnkeyatts - 1])
+        WITH ORDINALITY u(attnum, opclass, n)
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
     JOIN pg_opclass c ON c.oid = u.opclass JOIN pg_type y ON y.oid = c.opcintype
-    JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
+    JOIN pg_amop m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype
+        AND m.amopstrategy = 3
     JOIN pg_operator o ON o.oid = m.amopopr
     LEFT JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1 AND NOT b.attisdropped
-    CROSS JOIN LATERAL (SELECT coalesce(b.attname, a.attname), CASE WHEN y.typtype = 'p' THEN '' ELSE '::' || format_type(y.oid, -1) END) l(name, cast_to)
+    CROSS JOIN LATERAL (
+        SELECT coalesce(b.attname, a.attname), CASE WHEN y.typtype = 'p' THEN '' ELSE '::' || format_type(y.oid, -1) END
+    ) l(name, cast_to)
     WHERE i.indrelid = source AND i.indisprimary;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.key_of_log(regclass, regclass) IS 'internal: the primary key of a table as the statements of its log write it';
+COMMENT ON FUNCTION sno_internal.key_of_log(regclass, regclass) IS
+    'internal: the primary key of a table as the statements of its log write it';
 
 -- Rows of tables that inherit are not of the table; rows of partitions are.
 CREATE FUNCTION sno_internal.alone(source regclass) RETURNS text
@@ -48,7 +60,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.alone(regclass) IS 'internal: ONLY, unless a table is partitioned';
 
 -- The log of a table, whose names must be free.
-CREATE FUNCTION sno_internal.create_log(source regclass, metabyte integer, log text, changes text, definitions text) RETURNS void
+CREATE FUNCTION sno_internal.create_log(source regclass, metabyte integer, log text, changes text, definitions text)
+    RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -75,10 +88,12 @@ BEGIN
     END LOOP;
     EXECUTE format('CREATE TABLE %s (changed %s.sno PRIMARY KEY DEFAULT %2$s.sno_new(%s), %s)',
         log, sno_internal.schema(), coalesce(metabyte, 0), definitions);
-    EXECUTE format('COMMENT ON TABLE %s IS %L', log, 'keys of changed rows, written by triggers: see sno_track_changes()');
+    EXECUTE format('COMMENT ON TABLE %s IS %L', log,
+        'keys of changed rows, written by triggers: see sno_track_changes()');
 END
 $$;
-COMMENT ON FUNCTION sno_internal.create_log(regclass, integer, text, text, text) IS 'internal: create the log of the changes of a table';
+COMMENT ON FUNCTION sno_internal.create_log(regclass, integer, text, text, text) IS
+    'internal: create the log of the changes of a table';
 
 CREATE FUNCTION sno_internal.track_changes(source regclass, metabyte integer) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -106,9 +121,11 @@ BEGIN
     log := coalesce(tracked.log::text, format('%I.%I', t.schema, t.name || '_log'));
     changes := coalesce(tracked.changes::text, format('%I.%I', t.schema, t.name || '_changes'));
     k := sno_internal.key_of_log(source, tracked.log);
-    IF tracked.log IS NOT NULL AND (k.is_same IS NOT TRUE OR NOT sno_internal.has_key_of_log(source, tracked.changes)) THEN
+    IF tracked.log IS NOT NULL
+        AND (k.is_same IS NOT TRUE OR NOT sno_internal.has_key_of_log(source, tracked.changes)) THEN
         RAISE EXCEPTION 'primary key of "%" differs from the columns of its log', source
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Drop the feeds, use sno_untrack_changes() and sno_track_changes(), create the feeds, and fill the copies from the table.';
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'Drop the feeds, untrack and track the changes, create the feeds, fill the copies from the table.';
     ELSIF k.taken IS NOT NULL THEN
         RAISE EXCEPTION 'primary key of "%" has a column named "%"', source, k.taken USING ERRCODE = 'duplicate_column',
             DETAIL = 'The view of its changes has a column of this name.', HINT = 'Rename the column.';
@@ -121,12 +138,14 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = log::regclass AND conname = 'sno_log') THEN
         EXECUTE format('ALTER TABLE %s ADD CONSTRAINT sno_log CHECK (%L::regclass IS NOT NULL) NOT VALID', log, source);
     END IF;
-    -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole row, so that columns can be
-    -- added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to depend on the primary key: so PostgreSQL refuses to
-    -- drop or to change it.
+    -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole
+    -- row, so that columns can be added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to
+    -- depend on the primary key: so PostgreSQL refuses to drop or to change it.
     present := format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE %3$s)', source, sno_internal.alone(source), k.equal);
-    EXECUTE format('CREATE %s VIEW %s AS SELECT l.changed, %s, %s AS record FROM %s l WHERE sno_internal.check_changes(%L)',
-        CASE WHEN tracked.changes IS NOT NULL THEN 'OR REPLACE' END, changes, k.shown, coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), log, source);
+    EXECUTE format('CREATE %s VIEW %s AS
+        SELECT l.changed, %s, %s AS record FROM %s l WHERE sno_internal.check_changes(%L)',
+        CASE WHEN tracked.changes IS NOT NULL THEN 'OR REPLACE' END, changes, k.shown,
+        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), log, source);
     IF tracked.changes IS NULL THEN
         EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
     END IF;
@@ -141,9 +160,11 @@ $$;
 COMMENT ON FUNCTION sno_internal.track_changes(regclass, integer) IS 'internal: sno_track_changes()';
 CREATE FUNCTION sno_track_changes(source regclass, metabyte integer DEFAULT NULL) RETURNS regclass
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS 'log the keys of all rows of a table that are inserted, updated or deleted, for feeds of its changes';
+COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS
+    'log the keys of all rows of a table that are inserted, updated or deleted, for feeds of its changes';
 
--- Deletes only what every feed has read: a change that is deleted unread is lost, since the log has no second row for it.
+-- Deletes only what every feed has read: a change that is deleted unread is lost, since the log has no second row for
+-- it.
 CREATE FUNCTION sno_internal.forget_changes(source regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -168,9 +189,11 @@ $$;
 COMMENT ON FUNCTION sno_internal.forget_changes(regclass) IS 'internal: sno_forget_changes()';
 CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_forget_changes(regclass) IS 'delete from the log of changes what all feeds of them have read; returns how many';
+COMMENT ON FUNCTION sno_forget_changes(regclass) IS
+    'delete from the log of changes what all feeds of them have read; returns how many';
 
--- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for feeds that are set back.
+-- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
+-- feeds that are set back.
 CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -183,7 +206,8 @@ BEGIN
         USING last, sno_internal.sno_last(now() - interval '1 hour', true);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS 'internal: delete from a log what all feeds have read, but for the last hour';
+COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS
+    'internal: delete from a log what all feeds have read, but for the last hour';
 
 CREATE FUNCTION sno_internal.untrack_changes(source regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -196,9 +220,11 @@ BEGIN
     IF tracked.log IS NULL THEN
         RAISE EXCEPTION 'changes of "%" are not tracked', source USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    SELECT f.feed INTO reader FROM sno_internal.feed_positions f WHERE f.source IN (tracked.changes, tracked.log) ORDER BY 1 LIMIT 1;
+    SELECT f.feed INTO reader
+    FROM sno_internal.feed_positions f WHERE f.source IN (tracked.changes, tracked.log) ORDER BY 1 LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'changes of "%" are read by the feed "%"', source, reader USING ERRCODE = 'dependent_objects_still_exist',
+        RAISE EXCEPTION 'changes of "%" are read by the feed "%"', source, reader
+            USING ERRCODE = 'dependent_objects_still_exist',
             HINT = 'If no copy is kept by this feed any more, use sno_drop_feed().';
     END IF;
     FOR part IN SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_known LOOP

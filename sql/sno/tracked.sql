@@ -5,10 +5,12 @@
 -- The function of the triggers on such a table and its partitions.
 CREATE FUNCTION sno_internal.sno_log_changes() RETURNS trigger
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_internal.sno_log_changes() IS 'internal: write the keys of changed rows into a log, as the owner of that';
+COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
+    'internal: write the keys of changed rows into a log, as the owner of that';
 
--- The log and the view of a table whose changes are tracked; nulls if they are not. The trigger depends on the log, and the view, too, so that
--- all can be renamed. All are of one owner: who can create a trigger would otherwise choose what a superuser replaces or drops.
+-- The log and the view of a table whose changes are tracked; nulls if they are not. The trigger depends on the log, and
+-- the view, too, so that all can be renamed. All are of one owner: who can create a trigger would otherwise choose what
+-- a superuser replaces or drops.
 CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -44,7 +46,8 @@ AS $$
     SELECT coalesce((SELECT t.log FROM sno_internal.tracked(coalesce(pg_partition_root(relation), relation)) t)
         = (SELECT o.source FROM sno_internal.origin(source, key) o WHERE o.key = 'changed'), false)
 $$;
-COMMENT ON FUNCTION sno_internal.is_logged(regclass, regclass, name) IS 'internal: whether the key of a feed is that of the log of the changes of a table';
+COMMENT ON FUNCTION sno_internal.is_logged(regclass, regclass, name) IS
+    'internal: whether the key of a feed is that of the log of the changes of a table';
 
 -- Why the changes of a table cannot be tracked, and what to do; nulls if they can.
 CREATE FUNCTION sno_internal.tracking_fault(source regclass, OUT fault text, OUT hint text)
@@ -55,8 +58,10 @@ DECLARE
 BEGIN
     SELECT c.oid, c.relkind AS kind, c.relpersistence AS persistence, c.relispartition AS is_partition,
         c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits h WHERE h.inhparent = c.oid) AS is_parent,
-        c.relforcerowsecurity AND NOT (SELECT r.rolsuper OR r.rolbypassrls FROM pg_roles r WHERE r.oid = c.relowner) AS hides_rows,
-        (SELECT m.amname FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam WHERE i.indrelid = c.oid AND i.indisprimary) AS index_kind
+        c.relforcerowsecurity
+            AND NOT (SELECT r.rolsuper OR r.rolbypassrls FROM pg_roles r WHERE r.oid = c.relowner) AS hides_rows,
+        (SELECT m.amname FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+            WHERE i.indrelid = c.oid AND i.indisprimary) AS index_kind
     INTO t
     FROM pg_class c WHERE c.oid = source;
     fault := CASE
@@ -82,10 +87,12 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
 
--- The partitions with rows that a table has, and those that its log knows: the trigger for TRUNCATE depends on these. So PostgreSQL dumps and
--- restores what is known, and refuses to drop such a partition before its rows are logged as deleted.
-CREATE FUNCTION sno_internal.partitions(source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean)
-    RETURNS SETOF record
+-- The partitions with rows that a table has, and those that its log knows: the trigger for TRUNCATE depends on these.
+-- So PostgreSQL dumps and restores what is known, and refuses to drop such a partition before its rows are logged as
+-- deleted.
+CREATE FUNCTION sno_internal.partitions(
+        source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean
+    ) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -102,10 +109,12 @@ BEGIN
                 AND d.refobjid NOT IN (source, log)
         )
         SELECT coalesce(t.oid, k.oid)::regclass, t.oid IS NOT NULL, k.oid IS NOT NULL
-        FROM (SELECT c.oid FROM part JOIN pg_class c USING (oid) WHERE c.relkind = 'r') t FULL JOIN known k ON k.oid = t.oid;
+        FROM (SELECT c.oid FROM part JOIN pg_class c USING (oid) WHERE c.relkind = 'r') t
+        FULL JOIN known k ON k.oid = t.oid;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.partitions(regclass) IS 'internal: partitions of a table, and those that the log of its changes knows';
+COMMENT ON FUNCTION sno_internal.partitions(regclass) IS
+    'internal: partitions of a table, and those that the log of its changes knows';
 
 -- Whether TRUNCATE of a table is logged. It is not, once a partition was dropped with CASCADE.
 CREATE FUNCTION sno_internal.logs_truncate(source regclass) RETURNS boolean
@@ -115,7 +124,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.logs_truncate(regclass) IS 'internal: whether TRUNCATE of a table is logged';
 
--- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are called.
+-- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are
+-- called.
 CREATE FUNCTION sno_internal.has_key_of_log(source regclass, changes regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -123,18 +133,21 @@ DECLARE
     known integer[] := ARRAY(
         SELECT DISTINCT d.refobjsubid
         FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-        WHERE r.ev_class = changes AND d.refclassid = 'pg_class'::regclass AND d.refobjid = source AND d.refobjsubid > 0 ORDER BY 1
+        WHERE r.ev_class = changes AND d.refclassid = 'pg_class'::regclass AND d.refobjid = source AND d.refobjsubid > 0
+        ORDER BY 1
     );
 BEGIN
     RETURN known = '{}' OR known = ARRAY(
-        SELECT unnest(i.indkey[0:i.indnkeyatts - 1])::integer FROM pg_index i WHERE i.indrelid = source AND i.indisprimary ORDER BY 1
+        SELECT unnest(i.indkey[0:i.indnkeyatts - 1])::integer
+        FROM pg_index i WHERE i.indrelid = source AND i.indisprimary ORDER BY 1
     );
 END
 $$;
-COMMENT ON FUNCTION sno_internal.has_key_of_log(regclass, regclass) IS 'internal: whether the primary key of a table has the columns of its log';
+COMMENT ON FUNCTION sno_internal.has_key_of_log(regclass, regclass) IS
+    'internal: whether the primary key of a table has the columns of its log';
 
--- Asked by each query of a view of changes, once. A partition that was created when it was attached had no rows, and its triggers have seen all
--- since then: both are of one transaction. Others may have had rows.
+-- Asked by each query of a view of changes, once. A partition that was created when it was attached had no rows, and
+-- its triggers have seen all since then: both are of one transaction. Others may have had rows.
 CREATE FUNCTION sno_internal.check_changes(source regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -162,26 +175,30 @@ BEGIN
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relrowsecurity) AND EXISTS (
         SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o
-        WHERE c.oid = (sno_internal.tracked(source)).changes AND o.option_name = 'security_invoker' AND o.option_value::boolean
+        WHERE c.oid = (sno_internal.tracked(source)).changes
+            AND o.option_name = 'security_invoker' AND o.option_value::boolean
     ) THEN
         fault := 'The view has security_invoker, so that policies hide rows from its reader: they would look deleted.';
         hint := format('ALTER VIEW %s RESET (security_invoker)', (sno_internal.tracked(source)).changes);
     END IF;
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
-    IF fault IS NULL AND (EXISTS (SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable)
-        OR sno_internal.is_distributed(source))
-        AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
+    IF fault IS NULL AND (sno_internal.is_distributed(source) OR EXISTS (
+            SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable
+        )) AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
         fault := 'Its primary key has other columns than the log.';
-        hint := 'Drop the feeds, use sno_untrack_changes() and sno_track_changes(), create the feeds, and fill the copies from the table.';
+        hint := 'Drop the feeds, untrack and track the changes, create the feeds, fill the copies from the table.';
     END IF;
     IF fault IS NOT NULL THEN
-        RAISE EXCEPTION 'changes of "%" are not complete', source USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = fault,
-            HINT = coalesce(hint, 'Undo this. If no copy is kept any more, drop the feeds and use sno_untrack_changes().');
+        RAISE EXCEPTION 'changes of "%" are not complete', source
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = fault,
+            HINT = coalesce(hint,
+                'Undo this. If no copy is kept any more, drop the feeds and use sno_untrack_changes().');
     END IF;
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS 'internal: fails if the log of the changes of a table lacks changes';
+COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
+    'internal: fails if the log of the changes of a table lacks changes';
 
 -- Logs the rows of a table or of a partition of it.
 CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regclass) RETURNS void
@@ -189,7 +206,8 @@ CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regcla
 AS $$
 BEGIN
     EXECUTE (
-        SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s t', log, string_agg(quote_ident(b.attname), ', ' ORDER BY n),
+        SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s t', log,
+            string_agg(quote_ident(b.attname), ', ' ORDER BY n),
             string_agg(format('t.%I', a.attname), ', ' ORDER BY n), part)
         FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
@@ -198,7 +216,8 @@ BEGIN
     );
 END
 $$;
-COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS 'internal: log the rows of a table as changed';
+COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS
+    'internal: log the rows of a table as changed';
 
 -- A trigger for TRUNCATE, whose condition names the log and then the partitions that it knows.
 CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass, parts regclass[]) RETURNS void
@@ -215,7 +234,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass, regclass[]) IS
     'internal: have TRUNCATE of a table logged';
 
--- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which there are.
+-- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which
+-- there are.
 CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -249,7 +269,8 @@ COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT b.relation FROM sno_internal.base_relations(truncated.relation) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
+    SELECT b.relation
+    FROM sno_internal.base_relations(truncated.relation) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
     WHERE b.relation = truncated.relation
         OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = b.relation AND g.tgname = 'sno_log_truncate')
 $$;
@@ -263,12 +284,14 @@ DECLARE
     level text := current_setting('transaction_isolation');
 BEGIN
     IF level IN ('repeatable read', 'serializable') THEN
-        RAISE EXCEPTION 'cannot truncate a table whose changes are tracked in a transaction with isolation level %', upper(level)
-            USING ERRCODE = 'invalid_transaction_state',
-            DETAIL = 'Such a transaction does not see rows that others have inserted since it began.', HINT = 'Use READ COMMITTED.';
+        RAISE EXCEPTION 'cannot truncate a table whose changes are tracked in a transaction with isolation level %',
+            upper(level) USING ERRCODE = 'invalid_transaction_state',
+            DETAIL = 'Such a transaction does not see rows that others have inserted since it began.',
+            HINT = 'Use READ COMMITTED.';
     END IF;
     PERFORM sno_internal.log_rows(coalesce(pg_partition_root(relation), relation), log, part)
     FROM sno_internal.truncated(relation) part;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.log_truncated(regclass, regclass) IS 'internal: log the rows of a table that is truncated';
+COMMENT ON FUNCTION sno_internal.log_truncated(regclass, regclass) IS
+    'internal: log the rows of a table that is truncated';

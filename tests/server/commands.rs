@@ -366,15 +366,11 @@ fn slow_suites() {
     assert_eq!(list(&nightly, "suite: [", ']'), turns, "the suites in nightly.yml");
 }
 
-/// Files of SQL that may still have longer lines: this list only gets shorter.
-const LONG_LINES: [&str; 2] = ["sql/sno/changes.sql", "sql/sno/tracked.sql"];
-
 #[test]
 fn lines_of_sql_have_at_most_120_characters() {
     let mut long = sources(".sql");
     // What was released stays as it is.
     long.retain(|(path, text)| !path.contains("--") && text.lines().any(|line| line.chars().count() > 120));
     let long: Vec<&str> = long.iter().map(|(path, _)| &**path).collect();
-    let new: Vec<&&str> = long.iter().filter(|path| !LONG_LINES.contains(path)).collect();
-    assert!(new.is_empty(), "{new:?}");
+    assert!(long.is_empty(), "{long:?}");
 }
