@@ -154,6 +154,7 @@ BEGIN
         WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', source, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log', source);
     PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', source);
     RETURN changes;
 END
 $$;
@@ -192,6 +193,22 @@ CREATE FUNCTION sno_forget_changes(source regclass) RETURNS bigint
 COMMENT ON FUNCTION sno_forget_changes(regclass) IS
     'delete from the log of changes what all feeds of them have read; returns how many';
 
+-- The logs whose rows a view or a table has. Each names the table whose trigger names it: others are copies.
+CREATE FUNCTION sno_internal.logs_below(source regclass) RETURNS TABLE (log regclass)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT b.relation
+    FROM sno_internal.base_relations(logs_below.source) b
+    JOIN pg_constraint o ON o.conrelid = b.relation AND o.conname = 'sno_log' AND o.contype = 'c'
+    JOIN pg_depend named ON named.classid = 'pg_constraint'::regclass AND named.objid = o.oid
+        AND named.refclassid = 'pg_class'::regclass AND named.refobjid <> b.relation
+    JOIN pg_trigger g ON g.tgrelid = named.refobjid AND g.tgname = 'sno_log'
+        AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure
+    JOIN pg_depend names ON names.classid = 'pg_trigger'::regclass AND names.objid = g.oid
+        AND names.refclassid = 'pg_class'::regclass AND names.refobjid = b.relation
+$$;
+COMMENT ON FUNCTION sno_internal.logs_below(regclass) IS 'internal: logs of changes below a table or view';
+
 -- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
 -- feeds that are set back.
 CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
@@ -200,9 +217,10 @@ AS $$
 DECLARE
     last sno_internal.feed_positions.position%TYPE := sno_internal.read_by_all(log);
 BEGIN
-    EXECUTE format('DELETE FROM %1$s WHERE changed IN (SELECT l.changed FROM %1$s l
-        WHERE l.changed OPERATOR(pg_catalog.<=) $1 AND l.changed OPERATOR(pg_catalog.<=) $2
-        ORDER BY l.changed LIMIT 100000 FOR UPDATE SKIP LOCKED)', log)
+    EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
+        WHERE l.%2$I OPERATOR(pg_catalog.<=) $1 AND l.%2$I OPERATOR(pg_catalog.<=) $2
+        ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,
+        (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1))
         USING last, sno_internal.sno_last(now() - interval '1 hour', true);
 END
 $$;

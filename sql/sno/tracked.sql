@@ -173,6 +173,13 @@ BEGIN
             hint := format('SELECT sno_track_changes(%L) logs them.', source);
         END IF;
     END IF;
+    IF fault IS NULL AND EXISTS (
+        SELECT FROM pg_trigger g
+        WHERE g.tgrelid = source AND g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A'
+    ) THEN
+        fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';
+        hint := format('SELECT sno_track_changes(%L), and then put all rows into the log once more.', source);
+    END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relrowsecurity) AND EXISTS (
         SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o
         WHERE c.oid = (sno_internal.tracked(source)).changes
@@ -200,11 +207,17 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
     'internal: fails if the log of the changes of a table lacks changes';
 
--- Logs the rows of a table or of a partition of it.
+-- Logs the rows of a table or of a partition of it. Planning the query runs functions in the indexes of what it reads,
+-- as the owner of the log.
 CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
 BEGIN
+    IF (SELECT relowner FROM pg_class WHERE oid = part) <> (SELECT relowner FROM pg_class WHERE oid = log) THEN
+        RAISE EXCEPTION 'table "%" is of another owner than the log of its changes', part
+            USING ERRCODE = 'insufficient_privilege',
+            HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
+    END IF;
     EXECUTE (
         SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s t', log,
             string_agg(quote_ident(b.attname), ', ' ORDER BY n),

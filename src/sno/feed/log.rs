@@ -31,7 +31,7 @@ use crate::{
     },
     sno::feed::{
         ledger::{Feed, oid, text},
-        plans::plan,
+        plans::{is_about, plan},
         query::query,
     },
 };
@@ -56,7 +56,6 @@ struct Logged {
     count: usize,
     columns: [c_int; MAX_KEYS],
     types: [Oid; MAX_KEYS],
-    insert: *const c_char,
 }
 
 /// # Safety
@@ -70,7 +69,7 @@ unsafe fn log_changes(fcinfo: FunctionCallInfo) -> Datum {
         if extra.is_null() {
             let memory = (*(*fcinfo).flinfo).fn_mcxt;
             let logged = raw::MemoryContextAlloc(memory, size_of::<Logged>()).cast::<Logged>();
-            logged.write(Logged::of(data, memory));
+            logged.write(Logged::of(data));
             *extra = logged.cast();
         }
         let logged = &*extra.cast::<Logged>();
@@ -142,19 +141,19 @@ unsafe fn named(condition: *const c_char) -> Oid {
 
 impl Logged {
     /// # Safety
-    /// A trigger's call, and as for the functions of [`raw`]. The memory of the result lives as long as the statement.
+    /// A trigger's call, and as for the functions of [`raw`].
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    unsafe fn of(data: &TriggerData, memory: pg_sys::MemoryContext) -> Self {
+    unsafe fn of(data: &TriggerData) -> Self {
         // SAFETY: as promised by the caller. The locks are released with the transaction, as those of a query.
         unsafe {
             let table = data.tg_relation;
             let condition = (*data.tg_trigger).tgqual;
             let log = if condition.is_null() { Oid::INVALID } else { named(condition) };
-            if log == Oid::INVALID {
+            if raw::get_rel_name(log).is_null() {
                 guard(|| -> Result<(), Error> { Err(incomplete(table, "The trigger names no log.")) });
             }
             let log = raw::table_open(log, pg_sys::RowExclusiveLock as c_int);
-            if !is_log_of(log, root(table)) {
+            if !is_log_of(log, table) {
                 let detail = "The log has no constraint that names the table.";
                 guard(|| -> Result<(), Error> { Err(incomplete(table, detail)) });
             }
@@ -164,34 +163,35 @@ impl Logged {
                 count: 0,
                 columns: [0; MAX_KEYS],
                 types: [Oid::INVALID; MAX_KEYS],
-                insert: c"".as_ptr(),
             };
-            let before = pg_sys::CurrentMemoryContext;
-            pg_sys::CurrentMemoryContext = memory;
-            let (schema, name) = (raw::get_rel_namespace(this.log), raw::get_rel_name(this.log));
-            let quoted = raw::quote_qualified_identifier(raw::get_namespace_name(schema), name);
-            this.insert = raw::psprintf(c"INSERT INTO %s VALUES (DEFAULT".as_ptr(), quoted);
+            // A partition has the columns of its table by their names. Its primary key can be another one.
+            let of_root = raw::table_open(root(table), pg_sys::AccessShareLock as c_int);
+            let key = primary_key(of_root).unwrap_or(&[]);
+            let (of_log, of_table) = ((*log).rd_att, (*table).rd_att);
             let (mut is_same, mut names_are_known) = (true, true);
-            let of_log = (*log).rd_att;
-            let key = primary_key(table).unwrap_or(&[]);
-            for column in key {
-                let (number, column) = (this.count as c_int + 1, c_int::from(*column));
-                this.insert = raw::psprintf(c"%s, $%d".as_ptr(), this.insert, number);
-                this.columns[this.count] = column;
-                this.types[this.count] = raw::SPI_gettypeid((*table).rd_att, column);
-                let name = raw::SPI_fname((*table).rd_att, column);
-                let is_there = number < (*of_log).natts
-                    && raw::SPI_gettypeid(of_log, number + 1) == this.types[this.count];
-                if !is_there {
-                    guard(|| -> Result<(), Error> { Err(other_key(table)) });
+            for number in 1..(*of_log).natts.min(MAX_KEYS as c_int + 1) {
+                let in_log = raw::SPI_fname(of_log, number + 1);
+                let name = match key.get(number as usize - 1) {
+                    Some(&column) => raw::SPI_fname((*of_root).rd_att, column.into()),
+                    // While a dump is restored, there is no primary key yet, and nothing has another name.
+                    None if key.is_empty() => in_log,
+                    None => break,
+                };
+                let column = raw::SPI_fnumber(of_table, name);
+                if column <= 0 {
+                    break;
                 }
-                is_same &= CStr::from_ptr(name) == CStr::from_ptr(raw::SPI_fname(of_log, number + 1));
+                let type_ = raw::SPI_gettypeid(of_table, column);
+                if raw::SPI_gettypeid(of_log, number + 1) != type_ {
+                    break;
+                }
+                is_same &= CStr::from_ptr(name) == CStr::from_ptr(in_log);
                 names_are_known &= (2..=key.len() as c_int + 1).contains(&raw::SPI_fnumber(of_log, name));
+                this.columns[this.count] = column;
+                this.types[this.count] = type_;
                 this.count += 1;
             }
-            this.insert = raw::psprintf(c"%s)".as_ptr(), this.insert);
-            pg_sys::CurrentMemoryContext = before;
-            if this.count == 0 {
+            if this.count == 0 || this.count < key.len() {
                 guard(|| -> Result<(), Error> { Err(other_key(table)) });
             }
             // Whether the columns have exchanged their names, or their places in the key, cannot be known.
@@ -201,6 +201,7 @@ impl Logged {
                     Err(other_key(table).detail(detail))
                 });
             }
+            raw::table_close(of_root, pg_sys::NoLock as c_int);
             raw::table_close(log, pg_sys::NoLock as c_int);
             this
         }
@@ -215,10 +216,25 @@ impl Logged {
             for (value, &column) in values.iter_mut().zip(&self.columns[..self.count]) {
                 *value = raw::SPI_getbinval(row, (*table).rd_att, column, &mut false);
             }
-            as_role(self.owner, || {
-                let plan = plan(self.insert, &self.types[..self.count], false);
-                spi::execute_plan(plan, values.as_mut_ptr(), ptr::null(), false);
+            // By the names of now: the lock on the log does not keep its schema from being renamed.
+            let (schema, name) = (raw::get_rel_namespace(self.log), raw::get_rel_name(self.log));
+            let quoted = raw::quote_qualified_identifier(raw::get_namespace_name(schema), name);
+            let mut insert = raw::psprintf(c"INSERT INTO %s VALUES (DEFAULT".as_ptr(), quoted);
+            for number in 1..=self.count as c_int {
+                insert = raw::psprintf(c"%s, $%d".as_ptr(), insert, number);
+            }
+            insert = raw::psprintf(c"%s)".as_ptr(), insert);
+            let is_of_log = as_role(self.owner, || {
+                let plan = plan(insert, &self.types[..self.count], false);
+                let is_of_log = is_about(plan, self.log);
+                if is_of_log {
+                    spi::execute_plan(plan, values.as_mut_ptr(), ptr::null(), false);
+                }
+                is_of_log
             });
+            if !is_of_log {
+                guard(|| -> Result<(), Error> { Err(incomplete(table, "The log was renamed just now.")) });
+            }
         }
     }
 
@@ -253,28 +269,37 @@ unsafe fn root(table: Relation) -> Oid {
     }
 }
 
-/// Whether the owner of a log has it written by a table: it is of the table, or both are his. Otherwise who may create a trigger on any
-/// table would write into those of others.
+/// Whether the owner of a log has it written by a table: its constraint names the table, or a shard of it that Citus keeps on this server.
+/// Otherwise who may create a trigger on any table would write into those of others.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn is_log_of(log: Relation, table: Oid) -> bool {
-    // SAFETY: PostgreSQL's description of the log, which is open.
+unsafe fn is_log_of(log: Relation, table: Relation) -> bool {
+    // SAFETY: PostgreSQL's descriptions of relations that are open, and look-ups.
     unsafe {
         let constraints = (*(*log).rd_att).constr;
         if constraints.is_null() {
             return false;
         }
+        let owner = (*(*log).rd_rel).relowner;
+        let is_shard = |of: Oid| {
+            let name = raw::get_rel_name(of);
+            let own = CStr::from_ptr((*(*table).rd_rel).relname.data.as_ptr()).to_bytes();
+            let number =
+                (!name.is_null()).then(|| own.strip_prefix(CStr::from_ptr(name).to_bytes())).flatten();
+            let number = number.and_then(|rest| rest.strip_prefix(b"_")).unwrap_or_default();
+            let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+            is_number && (*(*table).rd_rel).relowner == owner && owner_of(of) == owner
+        };
         let checks =
             (0..usize::from((*constraints).num_check)).map(|number| &*(*constraints).check.add(number));
-        checks
-            .filter(|check| CStr::from_ptr(check.ccname) == CONSTRAINT)
-            .any(|check| named(check.ccbin) == table || owner_of(table) == (*(*log).rd_rel).relowner)
+        checks.filter(|check| CStr::from_ptr(check.ccname) == CONSTRAINT).any(|check| {
+            let of = named(check.ccbin);
+            of == root(table) || is_shard(of)
+        })
     }
 }
 
-/// The log whose rows a view or a table has, if there is one.
-const LOG_OF: &CStr = c"SELECT o.conrelid FROM sno_internal.base_relations($1) b
-JOIN pg_catalog.pg_constraint o ON o.conrelid OPERATOR(pg_catalog.=) b.relation
-WHERE o.conname OPERATOR(pg_catalog.=) 'sno_log' AND o.contype OPERATOR(pg_catalog.=) 'c'";
+/// The logs whose rows a view or a table has.
+const LOGS_OF: &CStr = c"SELECT l.log FROM sno_internal.logs_below($1) l";
 
 /// With the first move of a feed in a minute, deletes from the log that it reads what all feeds have read. Only if the feed is of a role
 /// that could do this itself, by `sno_forget_changes()`.
@@ -289,7 +314,7 @@ pub(super) unsafe fn clear(feed: Feed) {
         if feed.moved.value() as i64 / MINUTE == Timestamp::now().0 / MINUTE {
             return;
         }
-        let logs = query(LOG_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], true);
+        let logs = query(LOGS_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], true);
         for number in 0..logs.count {
             let Some(log) = logs.row(number).value(1) else { continue };
             let owner = owner_of(oid(log));

@@ -90,6 +90,21 @@ unsafe fn source<'a>(plan: SPIPlanPtr) -> Option<&'a CachedPlanSource> {
     }
 }
 
+/// Whether a plan's statement is about a relation, as it was understood last.
+///
+/// # Safety
+/// A plan.
+pub(super) unsafe fn is_about(plan: SPIPlanPtr, relation: Oid) -> bool {
+    // SAFETY: as promised by the caller; a list of OIDs.
+    unsafe {
+        let list = source(plan).and_then(|source| source.relationOids.as_ref());
+        list.is_some_and(|list| {
+            let relations = slice::from_raw_parts(list.elements, list.length as usize);
+            relations.iter().any(|found| found.oid_value == relation)
+        })
+    }
+}
+
 /// Whether a plan was prepared from a text, with these types: a type is another one after the extension was created again.
 unsafe fn is_of(plan: SPIPlanPtr, query: *const c_char, types: &[Oid]) -> bool {
     // SAFETY: a plan or null, and a text.

@@ -132,3 +132,40 @@ fn a_view_with_the_rights_of_its_reader() {
     client.run(error.hint().unwrap());
     client.run("SELECT FROM items_changes");
 }
+
+/// What the owner of a table, of a partition or a former owner cannot do with the rights of the log's owner.
+#[test]
+fn what_belongs_to_others() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT CREATE ON SCHEMA public TO alice, bob;
+         CREATE TABLE given (id integer PRIMARY KEY, x integer); SELECT sno_track_changes('given'); ALTER TABLE given OWNER TO bob;
+         CREATE TABLE parts (id integer PRIMARY KEY, x integer) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (9); SELECT sno_track_changes('parts'); ALTER TABLE part OWNER TO bob;
+         CREATE TABLE other (id integer PRIMARY KEY); SELECT sno_track_changes('other')",
+    );
+    // Planning a query of a table runs the functions in its indexes.
+    let mut bob = server.connect_as("bob");
+    bob.run(
+        "CREATE TABLE ran (role name);
+         CREATE FUNCTION note() RETURNS integer LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 1; END';
+         CREATE FUNCTION trap(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN public.note(); END';
+         INSERT INTO given VALUES (1, 1); INSERT INTO part VALUES (1, 1);
+         CREATE INDEX ON given ((trap(1) + x)); CREATE INDEX ON part ((trap(1) + x)); DELETE FROM ran",
+    );
+    for table in ["given", "part"] {
+        assert_eq!(code(&mut bob, &format!("TRUNCATE {table}")), "42501", "{table}");
+    }
+    assert_eq!(text(&mut client, "SELECT count(*) FROM ran WHERE role <> 'bob'"), "0");
+    // The log of another table of the same owner.
+    bob.run(
+        "CREATE TRIGGER other AFTER INSERT ON part FOR EACH ROW WHEN ('other_log'::regclass IS NOT NULL)
+             EXECUTE FUNCTION sno_internal.sno_log_changes()",
+    );
+    assert_eq!(code(&mut bob, "INSERT INTO part VALUES (2, 2)"), "55000");
+    // A copy of a log is none, and nothing is cleared there.
+    client.run("CREATE TABLE archive (LIKE other_log INCLUDING ALL)");
+    let logs = "SELECT concat((SELECT count(*) FROM sno_internal.logs_below('archive')), (SELECT log FROM sno_internal.logs_below('other_changes')))";
+    assert_eq!(text(&mut client, logs), "0other_log");
+}

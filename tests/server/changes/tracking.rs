@@ -180,6 +180,33 @@ fn renamed() {
     }
 }
 
+/// A key is that of the table, also in a partition with another primary key, and while a restore has not yet created any.
+#[test]
+fn keys_of_partitions() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE parts (id integer PRIMARY KEY, x integer) PARTITION BY RANGE (id); SELECT sno_track_changes('parts');
+         CREATE TABLE part (x integer PRIMARY KEY, id integer NOT NULL, UNIQUE (id))",
+    );
+    let attach = "ALTER TABLE parts ATTACH PARTITION part FOR VALUES FROM (0) TO (9)";
+    if client.batch_execute(attach).is_ok() {
+        client.run("INSERT INTO parts VALUES (7, 8)");
+        assert_eq!(text(&mut client, "SELECT string_agg(id::text, ' ') FROM parts_log"), "7");
+    }
+    client.run(
+        "CREATE TABLE restored (x integer, id integer NOT NULL) PARTITION BY RANGE (id);
+         CREATE TABLE restored_1 (id integer NOT NULL, x integer);
+         ALTER TABLE restored ATTACH PARTITION restored_1 FOR VALUES FROM (0) TO (9);
+         CREATE TABLE restored_log (changed sno PRIMARY KEY DEFAULT sno_new(0), id integer NOT NULL,
+             CONSTRAINT sno_log CHECK ('restored'::regclass IS NOT NULL));
+         CREATE TRIGGER sno_log AFTER INSERT ON restored FOR EACH ROW WHEN ('restored_log'::regclass IS NOT NULL)
+             EXECUTE FUNCTION sno_internal.sno_log_changes();
+         INSERT INTO restored_1 VALUES (7, 8)",
+    );
+    assert_eq!(text(&mut client, "SELECT id FROM restored_log"), "7");
+}
+
 /// Keys of several columns of any types, names of any characters, an extension that is in no path.
 #[test]
 fn keys_of_all_types() {
