@@ -50,8 +50,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "as_role(self.owner, ||", "as_role(raw::GetUserId(), ||"),
         ("any table writes any log", &[CHANGES],
             "of == root(table) || is_shard(of)", "true"),
-        ("any table of the owner is a log", &[CHANGES],
-            "            return false;\n        }\n        let checks", "            return true;\n        }\n        let checks"),
         ("columns of the key exchange their names", &[TRACKED],
             "if !is_same && names_are_known {", "if false {"),
         ("a partition has the columns of its table by their numbers", &[CHANGES],
