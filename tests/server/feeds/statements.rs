@@ -23,7 +23,7 @@ fn statements_that_would_lose_rows() {
     let mut client = server.connect();
     client.run(SETUP);
     client.run(
-        "CREATE FUNCTION stepped(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM steps(); RETURN 1; END $$;
+        "CREATE FUNCTION stepped(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql SET search_path = public AS $$ BEGIN PERFORM steps(); RETURN 1; END $$;
          INSERT INTO copy VALUES ('2222222222222222', 0)",
     );
     client.run(&format!("{INSERT} (1), (2), (3); PREPARE p AS SELECT * FROM sno_feed('feed', NULL::items)"));
