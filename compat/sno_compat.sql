@@ -5,18 +5,10 @@
 \echo Use "CREATE EXTENSION sno_compat" to load this file. \quit
 
 -- The schema that the extension goes to is searched before the schema of the extension sno, and may belong to anyone:
--- the library's functions must not be declared with another type of that name. (Only exact types here: nothing else
--- there can be a better match than PostgreSQL's own.)
+-- the library's functions must not be declared with another type of that name.
 DO $$
 BEGIN
-    IF NOT EXISTS (
-        SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid OPERATOR(pg_catalog.=) d.refobjid
-        WHERE d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid
-            AND d.objid OPERATOR(pg_catalog.=) 'sno'::pg_catalog.regtype::pg_catalog.oid
-            AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_extension'::pg_catalog.regclass::pg_catalog.oid
-            AND d.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"
-            AND e.extname OPERATOR(pg_catalog.=) 'sno'::pg_catalog.name
-    ) THEN
+    IF 'sno'::pg_catalog.regtype::pg_catalog.oid OPERATOR(pg_catalog.<>) sno_internal.id_type() THEN
         RAISE EXCEPTION 'type "sno" of the chosen schema does not belong to the extension sno'
             USING ERRCODE = 'duplicate_object', HINT = 'Create the extension in another schema.';
     END IF;
