@@ -314,11 +314,11 @@ pub(super) unsafe fn clear(feed: Feed) {
         if feed.moved.value() as i64 / MINUTE == Timestamp::now().0 / MINUTE {
             return;
         }
+        let reader = raw::get_role_oid(feed.owner.cast_mut_ptr(), true);
         let logs = query(LOGS_OF, [(pg_sys::REGCLASSOID, Some(feed.source.into()))], true);
         for number in 0..logs.count {
             let Some(log) = logs.row(number).value(1) else { continue };
             let owner = owner_of(oid(log));
-            let reader = raw::get_role_oid(feed.owner.cast_mut_ptr(), true);
             if reader != Oid::INVALID && raw::has_privs_of_role(reader, owner) {
                 let params = [(pg_sys::REGCLASSOID, Some(log))];
                 as_role(owner, || {
