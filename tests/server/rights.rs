@@ -1,5 +1,6 @@
 //! Nobody's name, function or text runs with another's rights.
 
+use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, error, text};
 
 /// Temporary views of the names that the extension looks for in `pg_catalog`, where they are only if Citus is there. Who reads one as another role
@@ -78,9 +79,8 @@ const TENANT: &str = r#"
     ALTER TABLE ten.log ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON ten.log USING (ten.pass(true)) WITH CHECK (ten.pass(true));
     CREATE TRIGGER noted AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON ten.log EXECUTE FUNCTION ten.noted()"#;
 
-/// A superuser maintains the tables of a tenant: what is in them runs as the tenant, and finds no way to be anybody else.
-#[test]
-fn maintenance_runs_what_is_in_a_table_as_its_owner() {
+/// A server with these, a superuser and the tenant.
+fn server_of_tenant() -> (Server, Client, Client) {
     let server = Server::builder().start();
     let mut superuser = server.connect();
     superuser.run(
@@ -89,6 +89,13 @@ fn maintenance_runs_what_is_in_a_table_as_its_owner() {
     );
     let mut tenant = server.connect_as("tenant");
     tenant.run(TENANT);
+    (server, superuser, tenant)
+}
+
+/// A superuser maintains the tables of a tenant: what is in them runs as the tenant, and finds no way to be anybody else.
+#[test]
+fn maintenance_runs_what_is_in_a_table_as_its_owner() {
+    let (server, mut superuser, mut tenant) = server_of_tenant();
     tenant.run("INSERT INTO ten.log (id) SELECT sno_new(0, now() - '3 days'::interval * n) FROM generate_series(1, 3) n");
     let one = r#"ten."o''n$$e%I\
 ""#;
@@ -170,14 +177,7 @@ _log""#;
 /// A superuser looks at, leads, drops and dumps feeds of a tenant's view, whatever is in it and in the names. Only who names the view reads it.
 #[test]
 fn feeds_of_a_tenant_and_their_dump() {
-    let server = Server::builder().start();
-    let mut superuser = server.connect();
-    superuser.run(
-        "CREATE ROLE tenant LOGIN; CREATE SCHEMA ten AUTHORIZATION tenant; CREATE SEQUENCE others; CREATE SEQUENCE own;
-         GRANT USAGE ON SEQUENCE others, own TO PUBLIC",
-    );
-    let mut tenant = server.connect_as("tenant");
-    tenant.run(TENANT);
+    let (server, mut superuser, mut tenant) = server_of_tenant();
     let (view, feed) = ("ten.\"v'i$$e%I\\\nw\"", "f'$$%I\\.\n\\.\n\"");
     let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let (name, source) = (literal(feed), literal(view));
