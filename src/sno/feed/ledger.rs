@@ -1,8 +1,8 @@
 //! The ledger of feeds: which feed a role means by a name, why it may use it, and how far it was read.
 //!
 //! Only this file, [`failures`](super::failures), [`manage`](super::manage) and `sno_lower_horizon()` change
-//! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Nobody else has a right to, but who restores a dump: each statement of [`as_owner`] runs as the owner of the tables, on nothing but these. What it may
-//! do is decided before it, with the rights of the caller.
+//! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Nobody else has a right to, but who restores a dump: each statement of
+//! [`as_owner`] runs as the owner of the tables, on nothing but these. What it may do is decided before it, with the rights of the caller.
 
 use std::{
     cell::{Cell, RefCell},
