@@ -106,6 +106,7 @@ DECLARE
     log text;
     changes text;
     present text;
+    relation regclass;
 BEGIN
     SELECT * INTO fault FROM sno_internal.tracking_fault(source);
     SELECT c.relname AS name, s.nspname AS schema INTO t
@@ -154,7 +155,13 @@ BEGIN
         WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', source, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log', source);
     PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
-    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', source);
+    FOR relation IN
+        SELECT g.tgrelid FROM pg_trigger g
+        WHERE g.tgname = 'sno_log_truncate' AND g.tgenabled <> 'A' AND (g.tgrelid = source
+            OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
+    LOOP
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', relation);
+    END LOOP;
     RETURN changes;
 END
 $$;
@@ -246,7 +253,7 @@ BEGIN
             HINT = 'If no copy is kept by this feed any more, use sno_drop_feed().';
     END IF;
     FOR part IN SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_known LOOP
-        EXECUTE format('DROP TRIGGER IF EXISTS sno_log_truncate ON %s', part);
+        PERFORM sno_internal.drop_truncate_trigger(part, tracked.log);
     END LOOP;
     -- One by one, as they were created.
     EXECUTE format('DROP TRIGGER sno_log ON %s', source);

@@ -175,7 +175,8 @@ BEGIN
     END IF;
     IF fault IS NULL AND EXISTS (
         SELECT FROM pg_trigger g
-        WHERE g.tgrelid = source AND g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A'
+        WHERE g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A' AND (g.tgrelid = source
+            OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
     ) THEN
         fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';
         hint := format('SELECT sno_track_changes(%L), and then put all rows into the log once more.', source);
@@ -212,7 +213,15 @@ COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
 CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
 AS $$
+DECLARE
+    level text := current_setting('transaction_isolation');
 BEGIN
+    IF level IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot log the rows of "%" in a transaction with isolation level %', part, upper(level)
+            USING ERRCODE = 'invalid_transaction_state',
+            DETAIL = 'Such a transaction does not see rows that others have inserted since it began.',
+            HINT = 'Use READ COMMITTED.';
+    END IF;
     IF (SELECT relowner FROM pg_class WHERE oid = part) <> (SELECT relowner FROM pg_class WHERE oid = log) THEN
         RAISE EXCEPTION 'table "%" is of another owner than the log of its changes', part
             USING ERRCODE = 'insufficient_privilege',
@@ -247,6 +256,23 @@ $$;
 COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass, regclass[]) IS
     'internal: have TRUNCATE of a table logged';
 
+-- Not that of another log: the table can be tracked itself by now, or be a partition of another table.
+CREATE FUNCTION sno_internal.drop_truncate_trigger(relation regclass, log regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+        WHERE g.tgrelid = relation AND g.tgname = 'sno_log_truncate'
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
+    ) THEN
+        EXECUTE format('DROP TRIGGER sno_log_truncate ON %s', relation);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.drop_truncate_trigger(regclass, regclass) IS
+    'internal: have TRUNCATE of a table not logged any more';
+
 -- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which
 -- there are.
 CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
@@ -261,14 +287,15 @@ BEGIN
         RETURN;
     END IF;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
-        IF NOT is_first THEN
-            PERFORM sno_internal.log_rows(source, log, part.relation);
-        END IF;
-        -- TRUNCATE of a partition fires its own triggers only.
+        -- TRUNCATE of a partition fires its own triggers only. The trigger comes first, for which PostgreSQL locks the
+        -- partition and asks whose it is.
         IF part.is_there THEN
             PERFORM sno_internal.create_truncate_trigger(part.relation, log, '{}');
         ELSE
-            EXECUTE format('DROP TRIGGER IF EXISTS sno_log_truncate ON %s', part.relation);
+            PERFORM sno_internal.drop_truncate_trigger(part.relation, log);
+        END IF;
+        IF NOT is_first THEN
+            PERFORM sno_internal.log_rows(source, log, part.relation);
         END IF;
     END LOOP;
     PERFORM sno_internal.create_truncate_trigger(source, log,
@@ -293,15 +320,7 @@ COMMENT ON FUNCTION sno_internal.truncated(regclass) IS 'internal: tables whose 
 CREATE FUNCTION sno_internal.log_truncated(relation regclass, log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    level text := current_setting('transaction_isolation');
 BEGIN
-    IF level IN ('repeatable read', 'serializable') THEN
-        RAISE EXCEPTION 'cannot truncate a table whose changes are tracked in a transaction with isolation level %',
-            upper(level) USING ERRCODE = 'invalid_transaction_state',
-            DETAIL = 'Such a transaction does not see rows that others have inserted since it began.',
-            HINT = 'Use READ COMMITTED.';
-    END IF;
     PERFORM sno_internal.log_rows(coalesce(pg_partition_root(relation), relation), log, part)
     FROM sno_internal.truncated(relation) part;
 END

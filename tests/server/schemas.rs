@@ -307,6 +307,10 @@ fn functions_of_others_are_not_called() {
         "SELECT trap.sno_readers('public.items_log'::regclass)",
         "SELECT trap.sno_drop_feed('changes'::text, 'postgres'::name)",
         "SELECT trap.sno_untrack_changes('public.items'::regclass)",
+        "CREATE TABLE public.parts (id integer PRIMARY KEY) PARTITION BY RANGE (id);
+         CREATE TABLE public.part PARTITION OF public.parts FOR VALUES FROM (1) TO (2);
+         SELECT trap.sno_track_changes('public.parts'::regclass, NULL::integer);
+         SELECT trap.sno_untrack_changes('public.parts'::regclass)",
         "SELECT trap.sno_horizon('0'::interval), trap.sno_holds_horizon('xxxxxxxxxxxxxxxx'::trap.sno), trap.sno_generator()",
         "SELECT * FROM trap.sno_feeds(); SELECT * FROM trap.sno_horizon_holders(); SELECT * FROM trap.sno_generators(); SELECT * FROM trap.sno_compat_generators()",
         "SELECT pg_stat_force_next_flush()",

@@ -31,7 +31,7 @@ use crate::{
     },
     sno::feed::{
         ledger::{Feed, oid, text},
-        plans::{is_about, plan},
+        plans::{plan, writes_alone},
         query::query,
     },
 };
@@ -226,7 +226,7 @@ impl Logged {
             insert = raw::psprintf(c"%s)".as_ptr(), insert);
             let is_of_log = as_role(self.owner, || {
                 let plan = plan(insert, &self.types[..self.count], false);
-                let is_of_log = is_about(plan, self.log);
+                let is_of_log = writes_alone(plan, self.log);
                 if is_of_log {
                     spi::execute_plan(plan, values.as_mut_ptr(), ptr::null(), false);
                 }

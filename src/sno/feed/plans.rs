@@ -6,9 +6,11 @@ use std::{
     ptr, slice,
 };
 
-use pgrx::pg_sys::{self, CachedPlanSource, MemoryContextCallback, Oid, SPIPlanPtr};
+use pgrx::pg_sys::{
+    self, CachedPlanSource, CmdType, MemoryContextCallback, Oid, Query, RangeTblEntry, SPIPlanPtr,
+};
 
-use crate::pg::{backend_local::BackendLocal, raw, spi};
+use crate::pg::{backend_local::BackendLocal, nodes::nodes, raw, spi};
 
 /// A plan and the role that it was made for: another role may see other rows, and call other functions.
 type Kept = (SPIPlanPtr, Oid);
@@ -90,18 +92,19 @@ unsafe fn source<'a>(plan: SPIPlanPtr) -> Option<&'a CachedPlanSource> {
     }
 }
 
-/// Whether a plan's statement is about a relation, as it was understood last.
+/// Whether a plan's statement, as it was understood last, writes a relation and has no other: no view leads to it, and no
+/// rule from it.
 ///
 /// # Safety
 /// A plan.
-pub(super) unsafe fn is_about(plan: SPIPlanPtr, relation: Oid) -> bool {
-    // SAFETY: as promised by the caller; a list of OIDs.
+pub(super) unsafe fn writes_alone(plan: SPIPlanPtr, relation: Oid) -> bool {
+    // SAFETY: as promised by the caller; a list of queries, each with its list of tables.
     unsafe {
-        let list = source(plan).and_then(|source| source.relationOids.as_ref());
-        list.is_some_and(|list| {
-            let relations = slice::from_raw_parts(list.elements, list.length as usize);
-            relations.iter().any(|found| found.oid_value == relation)
-        })
+        let queries = source(plan).map_or(&[][..], |source| nodes(source.query_list));
+        let [query] = queries else { return false };
+        let query = &*query.cast::<Query>();
+        let [table] = nodes(query.rtable) else { return false };
+        query.commandType == CmdType::CMD_INSERT && (*table.cast::<RangeTblEntry>()).relid == relation
     }
 }
 

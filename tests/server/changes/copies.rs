@@ -203,3 +203,29 @@ fn partitions_of_partitions() {
     client.run("SELECT sno_drop_feed('logs')");
     alice.run("SELECT sno_untrack_changes('logs'); TRUNCATE logs");
 }
+
+/// A partition that has left has its own log, or none; triggers that are disabled on a partition are noticed; an old snapshot is refused.
+#[test]
+fn partitions_that_leave() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE parts (id integer PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+         CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (9); CREATE TABLE other PARTITION OF parts FOR VALUES FROM (9) TO (19);
+         SELECT sno_track_changes('parts'); INSERT INTO parts VALUES (1, 1), (11, 1);
+         ALTER TABLE parts DETACH PARTITION part; SELECT sno_track_changes('part'), sno_track_changes('parts'); TRUNCATE part",
+    );
+    assert_eq!(text(&mut client, "SELECT string_agg(id::text, ' ') FROM part_log"), "1");
+    client.run("SELECT sno_untrack_changes('parts'), sno_track_changes('parts')");
+    for trigger in ["sno_log", "sno_log_truncate", "ALL"] {
+        client.run(&format!(
+            "ALTER TABLE other DISABLE TRIGGER {trigger}; ALTER TABLE other ENABLE TRIGGER {trigger}"
+        ));
+        assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000", "{trigger}");
+        client.run("SELECT sno_track_changes('parts'); SELECT FROM parts_changes");
+    }
+    client.run("CREATE TABLE late (id integer PRIMARY KEY, n integer); INSERT INTO late VALUES (21, 1)");
+    client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT; ALTER TABLE parts ATTACH PARTITION late FOR VALUES FROM (20) TO (29)");
+    assert_eq!(code(&mut client, "SELECT sno_track_changes('parts')"), "25000");
+    client.run("ROLLBACK");
+}

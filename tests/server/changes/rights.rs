@@ -164,6 +164,10 @@ fn what_belongs_to_others() {
              EXECUTE FUNCTION sno_internal.sno_log_changes()",
     );
     assert_eq!(code(&mut bob, "INSERT INTO part VALUES (2, 2)"), "55000");
+    // A rule, or a view of its name, would do more than to write the log.
+    client.run("CREATE RULE more AS ON INSERT TO other_log DO ALSO INSERT INTO ran VALUES ('rule')");
+    assert_eq!(code(&mut client, "INSERT INTO other VALUES (1)"), "55000");
+    client.run("DROP RULE more ON other_log; INSERT INTO other VALUES (1)");
     // A copy of a log is none, and nothing is cleared there.
     client.run("CREATE TABLE archive (LIKE other_log INCLUDING ALL)");
     let logs = "SELECT concat((SELECT count(*) FROM sno_internal.logs_below('archive')), (SELECT log FROM sno_internal.logs_below('other_changes')))";
