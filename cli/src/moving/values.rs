@@ -213,13 +213,16 @@ impl Model {
         let shown = Literal(sql!("{}()", function).to_string());
         let private = Sql::new(include_str!("steps/private_function.sql"), &[&shown, &shown]);
         // Who writes a row need not read what it refers to. It belongs to the table's owner, who runs the
-        // steps.
+        // steps. A generated column refers to nothing, and its trigger stays: whoever owns the table later
+        // could change the column's type.
+        let definer = if trigger == Trigger::Generated { "" } else { " SECURITY DEFINER" };
         Some(sql!(
-            "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            "CREATE FUNCTION {}() RETURNS trigger LANGUAGE plpgsql{}
     SET search_path = pg_catalog, pg_temp{} AS {};
 DO {};
 CREATE TRIGGER {} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}();",
             function,
+            definer,
             strings,
             Body(body),
             Body(private),
