@@ -62,7 +62,7 @@ fn calls(name: &str, types: &[String]) -> Vec<String> {
 }
 
 /// All functions of the extension that SQL can call, as the catalog has them. Those that make partitions, or as
-/// many spans of time as they are told, are tried with care in `pg_regress/sql/partitions.sql`.
+/// many spans of time as they are told, are tried with care in `pg_regress/partitions.sql`.
 #[test]
 fn every_function_with_every_argument_at_its_bounds() {
     let server = Server::builder().start();

@@ -188,7 +188,7 @@ fn suites_of_mutants() {
     for (program, start) in suites {
         if program == "regress" {
             for name in start.split(' ') {
-                let file = root().join(format!("tests/pg_regress/sql/{name}.sql"));
+                let file = root().join(format!("tests/pg_regress/{name}.sql"));
                 assert!(file.exists(), "no file {name} of pg_regress");
             }
             continue;
@@ -319,7 +319,7 @@ fn variables_that_commands_set() {
             if let Some(names) = rest.strip_prefix("SNO_REGRESS=\"").and_then(|rest| rest.split('"').next()) {
                 let missing = |name: &&str| {
                     !name.starts_with('$')
-                        && !root().join(format!("tests/pg_regress/sql/{name}.sql")).exists()
+                        && !root().join(format!("tests/pg_regress/{name}.sql")).exists()
                 };
                 wrong.extend(names.split(' ').filter(missing).map(|name| format!("{path}: no {name}.sql")));
             }

@@ -1,5 +1,5 @@
 //! Masks where more than one session, one database or one encoding is involved; what one session sees is in
-//! `pg_regress/sql/mask.sql`.
+//! `pg_regress/mask.sql`.
 
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code};

@@ -1,7 +1,6 @@
 //! The files of `tests/pg_regress`: the SQL surface, as a reader of the documentation would try it out.
 //!
-//! A new file in `sql/` is run from then on; what it prints is compared with the file of the same name in
-//! `expected/` (`name_1.out` for another version's output).
+//! A new file is run from then on. What stands after `-->` is what psql prints; a version that cannot run a file leaves it by `\quit`.
 
 use std::process::Command;
 use std::{env, fs};
@@ -35,7 +34,7 @@ pub(crate) fn run(server: &Server) {
         .success();
     if !passed {
         if let Some(folder) = env::var_os("SNO_RESULTS") {
-            // To look at, and to copy to expected/ when it is right.
+            // To look at, and to copy to tests/pg_regress when it is right.
             let copied =
                 Command::new("cp").arg("-R").arg(output.path().join("results")).arg(&folder).status();
             assert!(copied.unwrap().success());

@@ -13,7 +13,15 @@ CREATE TABLE stays (
 INSERT INTO stays VALUES ('9q7k4op826n2g222', DEFAULT, '[2026-01-01 10:00Z, 2026-01-01 11:00Z)');
 INSERT INTO stays VALUES ('9q7k4op826n2g222', DEFAULT, '[2026-01-01 11:00Z, 2026-01-01 12:00Z)');
 INSERT INTO stays VALUES ('9q7k4op826n2g222', DEFAULT, '[2026-01-01 10:30Z, 2026-01-01 10:45Z)');
+--> ERROR:  conflicting key value violates exclusion constraint "stays_pkey"
+--> DETAIL:  Key (room_key, during)=(3971376b-346f-7038-3236-6e3267323232, ["2026-01-01 10:30:00+00","2026-01-01 10:45:00+00")) conflicts with existing key (room_key, during)=(3971376b-346f-7038-3236-6e3267323232, ["2026-01-01 10:00:00+00","2026-01-01 11:00:00+00")).
 SELECT room, during FROM stays ORDER BY during;
+-->        room       |                       during                        
+--> ------------------+-----------------------------------------------------
+-->  9q7k4op826n2g222 | ["2026-01-01 10:00:00+00","2026-01-01 11:00:00+00")
+-->  9q7k4op826n2g222 | ["2026-01-01 11:00:00+00","2026-01-01 12:00:00+00")
+--> (2 rows)
+-->
 -- A foreign key by PERIOD.
 CREATE TABLE cleanings (
     room      sno,
@@ -23,6 +31,8 @@ CREATE TABLE cleanings (
 );
 INSERT INTO cleanings VALUES ('9q7k4op826n2g222', DEFAULT, '[2026-01-01 10:30Z, 2026-01-01 11:30Z)');
 INSERT INTO cleanings VALUES ('9q7k4op826n2g222', DEFAULT, '[2026-01-01 11:30Z, 2026-01-01 12:30Z)');
+--> ERROR:  insert or update on table "cleanings" violates foreign key constraint "cleanings_room_key_during_fkey"
+--> DETAIL:  Key (room_key, during)=(3971376b-346f-7038-3236-6e3267323232, ["2026-01-01 11:30:00+00","2026-01-01 12:30:00+00")) is not present in table "stays".
 
 
 DROP TABLE cleanings, stays;

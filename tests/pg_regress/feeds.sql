@@ -1,0 +1,118 @@
+-- The horizon and feeds: what the views show, and what is refused. Which rows are returned: tests/server/horizon and feeds.
+\set SHOW_CONTEXT never
+CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+CREATE VIEW odd AS SELECT sno_time(id) AS created_at, id AS item, n, id AS again FROM items WHERE n % 2 = 1;
+INSERT INTO items (n) SELECT generate_series(1, 5);
+SELECT sno_create_feed('odd', 'odd', margin => '0');
+--> ERROR:  no single key of type sno in "public.odd"
+--> HINT:  Name the column, as in key => 'item'.
+DO $$ BEGIN
+    PERFORM sno_create_feed('odd', 'odd', key => 'item', margin => '0'), sno_create_feed('default', 'items'),
+        sno_create_feed('later', 'items', now(), margin => '0'), sno_create_feed('long', 'items', margin => '1 hour'), pg_sleep(0.008);
+END $$;
+BEGIN;
+SELECT string_agg(n::text, ' ') AS n, bool_and(created_at = sno_time(item)) AS same FROM sno_feed('odd', NULL::odd, batch_size => 2);
+-->   n  | same 
+--> -----+------
+-->  1 3 | t
+--> (1 row)
+-->
+COMMIT;
+
+-- Whoever has taken an ID holds the horizon back until the transaction ends, and is shown.
+BEGIN;
+INSERT INTO items (n) VALUES (7) RETURNING id \gset
+SELECT pg_sleep(0.008) \g /dev/null
+SELECT sno_horizon('0') AS horizon \gset
+SELECT :'horizon' = sno_lower(sno_time(:'horizon')) AS first_of_its_tick, :'horizon' <= :'id' AS held, pid = pg_backend_pid() AS own, gid,
+    since <= sno_time(:'id') AS since FROM sno_horizon_holders();
+-->  first_of_its_tick | held | own | gid | since 
+--> -------------------+------+-----+-----+-------
+-->  t                 | t    | t   |     | t
+--> (1 row)
+-->
+-- On a slow machine, a margin of 0.1 s is over by now.
+SELECT feed, source, owner = current_user AS own, margin, position IS NULL AS at_start, lag BETWEEN '0 s' AND '1 min' AS lags,
+    CASE WHEN feed <> 'default' THEN held_by = pg_backend_pid()::text END AS held_by_this,
+    CASE WHEN feed <> 'default' THEN held_since <= sno_time(:'id') END AS since FROM sno_feeds() ORDER BY feed;
+-->   feed   | source | own |   margin   | at_start | lags | held_by_this | since 
+--> ---------+--------+-----+------------+----------+------+--------------+-------
+-->  default | items  | t   | 00:00:00.1 | t        |      |              | 
+-->  later   | items  | t   | 00:00:00   | f        | t    | t            | t
+-->  long    | items  | t   | 01:00:00   | t        |      |              | 
+-->  odd     | odd    | t   | 00:00:00   | f        | t    | t            | t
+--> (4 rows)
+-->
+SELECT sno_holds_horizon(:'id') AS own, sno_holds_horizon(sno_new(0, now() - interval '1 hour')) AS past,
+    sno_holds_horizon(sno_new(0, now() + interval '1 hour')) AS "to come", sno_holds_horizon(NULL) IS NULL AS null;
+-->  own | past | to come | null 
+--> -----+------+---------+------
+-->  t   | f    | t       | t
+--> (1 row)
+-->
+COMMIT;
+-- Everybody may ask, and see who holds it back.
+CREATE ROLE regress_sno_somebody;
+SET ROLE regress_sno_somebody;
+SELECT sno_horizon('0') > :'id' AS free, (SELECT count(*) FROM sno_horizon_holders()) AS holders, (SELECT count(*) FROM sno_feeds()) AS feeds,
+    sno_horizon('1000 years') > :'id' AS "does not go back", sno_horizon(NULL) IS NULL AS null;
+-->  free | holders | feeds | does not go back | null 
+--> ------+---------+-------+------------------+------
+-->  t    |       0 |     4 | t                | t
+--> (1 row)
+-->
+RESET ROLE;
+DROP ROLE regress_sno_somebody;
+
+-- Refused
+SELECT sno_create_feed('none', 'pg_am');
+--> ERROR:  no single key of type sno in "pg_am"
+--> HINT:  The key of a table is a column of type sno in its primary key, the key of a view any such column.
+SELECT sno_horizon('-1 ms');
+--> ERROR:  margin must not be negative
+SELECT * FROM sno_peek_feed('later', NULL::odd);
+--> ERROR:  feed "later" returns rows of "public.items", not of "public.odd"
+--> DETAIL:  If its table was dropped, drop the feed and create it again.
+--> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items).
+SELECT * FROM sno_peek_feed('later', NULL);
+--> ERROR:  could not determine polymorphic type because input has type unknown
+SELECT * FROM sno_feed('later', NULL::items);
+--> ERROR:  sno_feed() can only be used in transaction blocks, or in a statement that stores its rows
+--> DETAIL:  The rows would count as read before the client has handled them.
+--> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done.
+SELECT * FROM sno_feed('later', NULL::items, 10) LIMIT 5;
+--> ERROR:  LIMIT and EXISTS cannot be used with sno_feed()
+--> DETAIL:  Rows that they leave out would count as read. The third argument says how many to read.
+--> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items), and then sno_advance_feed() with the ID of the last row that is done.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM sno_feed('later', NULL::items);
+--> ERROR:  cannot read a feed in a transaction with isolation level REPEATABLE READ
+--> DETAIL:  All statements of such a transaction have one snapshot, which is older than the horizon.
+--> HINT:  Use READ COMMITTED.
+ROLLBACK;
+BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY;
+SELECT sno_horizon();
+--> ERROR:  cannot execute sno_horizon() in isolation level REPEATABLE READ or SERIALIZABLE
+--> DETAIL:  All statements of the transaction have one snapshot, which is older than the horizon.
+--> HINT:  Call it before the transaction begins.
+ROLLBACK;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT sno_horizon();
+--> ERROR:  cannot execute sno_horizon() in isolation level REPEATABLE READ or SERIALIZABLE
+--> DETAIL:  All statements of the transaction have one snapshot, which is older than the horizon.
+--> HINT:  Call it before the transaction begins.
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT * FROM sno_feed('later', NULL::items);
+--> ERROR:  cannot read a feed in a read-only transaction
+--> DETAIL:  The position of the feed is stored.
+ROLLBACK;
+DO $$ BEGIN PERFORM sno_drop_feed(feed) FROM sno_feeds(); END $$;
+SELECT count(*) FROM sno_internal.feed_positions;
+-->  count 
+--> -------
+-->      0
+--> (1 row)
+-->
+DROP VIEW odd;
+DROP TABLE items;
