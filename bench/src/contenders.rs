@@ -60,10 +60,6 @@ const KEYS: &[(&str, Words)] = &[
     ("bigint", &[("type", "bigint"), ("value", "n"), ("moment", "n::bigint")]),
     ("bigint identity", &[("type", "bigint"), ("default", "GENERATED ALWAYS AS IDENTITY")]),
     (
-        "bigint identity with CACHE 1000",
-        &[("type", "bigint"), ("default", "GENERATED ALWAYS AS IDENTITY (CACHE 1000)")],
-    ),
-    (
         "pg_uuidv7",
         &[
             ("type", "uuid"),
@@ -85,12 +81,11 @@ const KEYS: &[(&str, Words)] = &[
             ("extension", ""),
         ],
     ),
-    ("text ULID", &[("type", "text"), ("moment", "ulid(ms, random)")]),
 ];
 
-/// What sections use: those extensions of others that the server has; functions that do nothing, declared as volatile as what they are compared with; `moments`, of so
-/// many seconds in random order, where `n` is the place in the order of time, and IDs are as eight generators would
-/// have made them; the least key of version 7 of a time; a ULID as it is made where no extension can be installed.
+/// What sections use: those extensions of others that the server has; functions that do nothing, declared as volatile as what they
+/// are compared with; `moments`, of so many seconds in random order, where `n` is the place in the order of time, and IDs are as
+/// eight generators would have made them; the least key of version 7 of a time.
 pub(crate) const FUNCTIONS: &str = "
     CREATE SEQUENCE snowflakes;
     DO $$
@@ -113,12 +108,7 @@ pub(crate) const FUNCTIONS: &str = "
                 FROM setseed(0.5), generate_series(1, rows)) n) n
     ORDER BY hashint8(n) $$ LANGUAGE sql;
     CREATE FUNCTION uuidv7_lower(at timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT AS
-    $$ SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid $$;
-    CREATE FUNCTION digit(ms bigint, shift integer) RETURNS text LANGUAGE sql AS
-    $$ SELECT substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + (ms >> shift & 31)::integer, 1) $$;
-    CREATE FUNCTION ulid(ms bigint, random text) RETURNS text LANGUAGE sql AS
-    $$ SELECT digit(ms, 45) || digit(ms, 40) || digit(ms, 35) || digit(ms, 30) || digit(ms, 25) || digit(ms, 20)
-              || digit(ms, 15) || digit(ms, 10) || digit(ms, 5) || digit(ms, 0) || upper(left(random, 16)) $$";
+    $$ SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid $$";
 
 /// Who takes part in something.
 pub(crate) struct Contender {

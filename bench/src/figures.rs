@@ -31,8 +31,6 @@ pub(crate) struct Figure {
     pub(crate) setup: &'static str,
     /// SQL before each sample, and after.
     pub(crate) around: [&'static str; 2],
-    /// A query for what else is to be known of a sample.
-    pub(crate) note: &'static str,
 }
 
 /// How a sample is taken.
@@ -49,8 +47,8 @@ pub(crate) enum Measure {
     Planning,
     /// What a query returns, for each row: once, as it does not vary.
     BytesPerRow,
-    /// How often so many clients of pgbench get through a script, times so many.
-    Rate(u32, u32),
+    /// How often so many clients of pgbench get through a script.
+    Rate(u32),
     /// The same for 8 clients, while so many sessions as the first line says wait for rows of the feed `quiet`.
     RateBesideWaiters,
     /// How long a row takes to reach the consumer of a feed: its name, which says how the consumer learns of rows, and
@@ -79,7 +77,7 @@ impl Figure {
         measure: Measure,
         of: &'static str,
     ) -> Self {
-        Self { title, contenders, measure, of, setup: "", around: ["", ""], note: "" }
+        Self { title, contenders, measure, of, setup: "", around: ["", ""] }
     }
 
     pub(crate) const fn setup(self, setup: &'static str) -> Self {

@@ -79,7 +79,7 @@ fn table(figures: &[&[Series]], spread: bool) -> String {
             let [[low, high], [least, most]] = [series.quartiles.map(show), series.range.map(show)];
             cell += &format!("<br>{low}, {high}<br>{least}, {most}<br>{} rounds", series.rounds);
         }
-        if series.note.is_empty() { cell } else { format!("{cell}<br>{}", series.note) }
+        cell
     };
     let names = |figure: &&[Series]| figure.iter().map(|series| series.contender.clone()).collect::<Vec<_>>();
     let cells = |figure: &&[Series]| figure.iter().map(|series| cell(figure, series)).collect::<Vec<_>>();

@@ -38,9 +38,6 @@ pub(crate) struct Series {
     pub(crate) quartiles: [f64; 2],
     /// The smallest sample and the largest.
     pub(crate) range: [f64; 2],
-    /// What else is to be known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) note: String,
 }
 
 impl Series {
@@ -72,8 +69,8 @@ impl Series {
             format!("{value:.4e}").parse().unwrap_or(value)
         });
         let [section, figure, contender] = [section, figure, contender].map(String::from);
-        let (quartiles, range, note) = ([low, high], [smallest, largest], String::new());
-        Self { section, rows, figure, contender, unit, rounds, median, quartiles, range, note }
+        let (quartiles, range) = ([low, high], [smallest, largest]);
+        Self { section, rows, figure, contender, unit, rounds, median, quartiles, range }
     }
 }
 

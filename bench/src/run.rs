@@ -34,7 +34,7 @@ pub(crate) struct Size {
 }
 
 const FULL: Size = Size {
-    only: &["sort", "insert", "disk", "wal", "durable", "hour", "copy", "clients", "plans", "backends"],
+    only: &["sort", "insert", "disk", "wal", "durable", "hour", "copy", "clients", "plans"],
     rows: |section| section.rows,
     rounds: (5, 15),
     seconds: 800.0,
@@ -156,9 +156,11 @@ impl Session {
         let mut all_series = Vec::new();
         for figure in section.figures {
             let contenders = figure.contenders.on(&mut self.client, &all.words);
-            for ((samples, note), contender) in self.rounds(figure, &contenders, seconds)?.zip(&contenders) {
+            for (samples, contender) in
+                self.rounds(figure, &contenders, seconds)?.into_iter().zip(&contenders)
+            {
                 let names = [section.name, figure.title, &contender.name];
-                all_series.push(Series { note, ..Series::new(names, rows, figure.measure.unit(), samples) });
+                all_series.push(Series::new(names, rows, figure.measure.unit(), samples));
             }
         }
         Ok(all_series)
@@ -166,18 +168,12 @@ impl Session {
 
     /// Lets contenders take turns, one sample each round, until there are enough rounds or the time is up. Each round
     /// begins with another of them.
-    fn rounds(
-        &mut self,
-        figure: &Figure,
-        contenders: &[Contender],
-        seconds: f64,
-    ) -> Result<impl Iterator<Item = (Vec<f64>, String)> + use<>> {
+    fn rounds(&mut self, figure: &Figure, contenders: &[Contender], seconds: f64) -> Result<Vec<Vec<f64>>> {
         for contender in contenders {
             contender.run(&self.server, figure.setup)?;
         }
         let (least, most) = if figure.measure == Measure::BytesPerRow { (1, 1) } else { self.size.rounds };
         let mut samples = vec![Vec::new(); contenders.len()];
-        let mut notes = vec![String::new(); contenders.len()];
         let (began, mut longest) = (Instant::now(), 0.0_f64);
         for round in 0..most {
             let now = began.elapsed().as_secs_f64();
@@ -189,15 +185,12 @@ impl Session {
                 let contender = &contenders[place];
                 contender.run(&self.server, figure.around[0])?;
                 samples[place].push(self.sample(figure, contender)?);
-                if !figure.note.is_empty() {
-                    notes[place] = self.ask(&contender.fill(figure.note))?;
-                }
                 contender.run(&self.server, figure.around[1])?;
             }
             longest = longest.max(began.elapsed().as_secs_f64() - now);
         }
         self.say(&format!("  {}: {} rounds", figure.title, samples[0].len()));
-        Ok(samples.into_iter().zip(notes))
+        Ok(samples)
     }
 
     fn sample(&mut self, figure: &Figure, contender: &Contender) -> Result<f64> {
@@ -221,11 +214,11 @@ impl Session {
                 times[20..180].iter().sum::<f64>() / 160.0
             }
             Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
-            Measure::Rate(clients, times) => self.pgbench(clients, times, &of)?,
+            Measure::Rate(clients) => self.pgbench(clients, &of)?,
             Measure::RateBesideWaiters => {
                 let (count, script) = of.split_once('\n').ok_or("no number of sessions")?;
                 let waiters = Waiters::start(&self.server, count.parse()?, "quiet")?;
-                let rate = self.pgbench(8, 1, script)?;
+                let rate = self.pgbench(8, script)?;
                 waiters.stop(&self.server, "quiet")?;
                 rate
             }
@@ -276,15 +269,13 @@ impl Session {
         Ok(times)
     }
 
-    /// How often in a second so many clients get through a script, times so many; each has a variable `begun` of its
-    /// own that is 0. Scripts that count more than once are run a number of times, as hundreds of clients may need
-    /// longer to connect than a sample takes.
-    fn pgbench(&self, clients: u32, times: u32, script: &str) -> Result<f64> {
+    /// How often in a second so many clients get through a script; each has a variable `begun` of its own that is 0.
+    fn pgbench(&self, clients: u32, script: &str) -> Result<f64> {
         let file = self.server.data().join("script");
         fs::write(&file, script)?;
-        let length = match (self.size.sample, times) {
-            (seconds @ 1.., 1) => format!("--time={seconds}"),
-            (seconds, _) => format!("--transactions={}", (500 * seconds / clients).max(2)),
+        let length = match self.size.sample {
+            0 => "--transactions=2".to_owned(),
+            seconds => format!("--time={seconds}"),
         };
         let output = Command::new(program("pgbench"))
             .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--define=begun=0", &length, "--file"])
@@ -297,7 +288,6 @@ impl Session {
             .output()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
-        let rate = rate.map(|rate: f64| rate * f64::from(times));
         let failure = || format!("pgbench: {said}{}", String::from_utf8_lossy(&output.stderr));
         Ok(rate.filter(|_| output.status.success()).ok_or_else(failure)?)
     }

@@ -15,10 +15,8 @@ const fn sort(title: &'static str, setup: &'static str, of: &'static str) -> Fig
 }
 
 const fn space(title: &'static str, contenders: Contenders, fill: &'static str) -> Figure {
-    let note = "SELECT format('table %s, indexes %s', round(pg_relation_size('{t}') / {rows}.0, 1),
-                              round(pg_indexes_size('{t}') / {rows}.0, 1))";
     let size = "SELECT pg_relation_size('{t}') + pg_indexes_size('{t}')";
-    Figure { around: [fill, "DROP TABLE {t}"], note, ..Figure::new(title, contenders, BytesPerRow, size) }
+    Figure::new(title, contenders, BytesPerRow, size).around(fill, "DROP TABLE {t}")
 }
 
 const fn hour(title: &'static str, query: &'static str) -> Figure {
@@ -32,7 +30,7 @@ const fn copy(title: &'static str, setup: &'static str, of: &'static str) -> Fig
 /// Into tables that have rows already, which no one still writes to disk.
 const fn single_inserts(title: &'static str) -> Figure {
     let insert = "INSERT INTO {t} (payload) VALUES (1);";
-    Figure::new(title, DatedAndAlone("default"), Rate(8, 1), insert).setup(
+    Figure::new(title, DatedAndAlone("default"), Rate(8), insert).setup(
         "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer); {index};
          INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n;
          VACUUM ANALYZE {t}; CHECKPOINT",
@@ -41,23 +39,6 @@ const fn single_inserts(title: &'static str) -> Figure {
 
 const fn plan(title: &'static str, conditions: List) -> Figure {
     Figure::new(title, Listed(conditions), Planning, "SELECT count(*) FROM {it} WHERE {with}")
-}
-
-const fn backends(title: &'static str, count: u32) -> Figure {
-    let calls = Listed(&[
-        ("sno_new(1), 255 generators", "sno_new(1)", "42/8"),
-        ("sno_new(1), one generator for all", "sno_new(1)", "42/16"),
-        ("nothing", "nothing(1)", "42/8"),
-    ]);
-    // The last line of the file counts.
-    let before = "COPY (SELECT $$sno.partition_prefix = '{with}'$$) TO PROGRAM 'cat >> postgresql.conf'; SELECT pg_reload_conf();
-                  CREATE TABLE before AS SELECT * FROM waits";
-    let note = "SELECT format('%s overflows, %s ms waited', w.overflows - b.overflows,
-                              round(1000 * extract(epoch FROM w.waited - b.waited), 1))
-                FROM waits w, before b";
-    let query = "SELECT count({it}) FROM generate_series(1, 10000);";
-    let around = [before, "DROP TABLE before"];
-    Figure { around, note, ..Figure::new(title, calls, Rate(count, 10_000), query) }
 }
 
 const fn latency(title: &'static str, ways: List) -> Figure {
@@ -98,15 +79,13 @@ const HOUR: &str = "
 pub(crate) const SECTIONS: &[Section] = &[
     Section {
         setup: "
-            CREATE SEQUENCE plain;
-            CREATE SEQUENCE cached CACHE 1000",
+            CREATE SEQUENCE plain",
         figures: &[Figure::new(
             "One key, net of the query around it",
             Listed(&[
                 ("sno_new(1)", "sno_new(1)", "nothing(1)"),
                 ("clock_timestamp()", "clock_timestamp()", "nothing()"),
                 ("nextval", "nextval('plain'::regclass)", "nothing(1)"),
-                ("nextval, CACHE 1000", "nextval('cached'::regclass)", "nothing(1)"),
                 ("gen_random_uuid()", "gen_random_uuid()", "nothing()"),
                 ("uuidv7()", "uuidv7()", "nothing()"),
                 ("gen_ulid of pgx_ulid", "gen_ulid()", "nothing()"),
@@ -255,7 +234,7 @@ pub(crate) const SECTIONS: &[Section] = &[
             Figure::new(
                 "Rows looked up by key, each by a statement of its own",
                 Keys("value"),
-                Rate(8, 1),
+                Rate(8),
                 "\\if :begun
                  \\else
                  SELECT id AS key FROM {t}_begin WHERE client = 1 + :client_id \\gset
@@ -320,20 +299,6 @@ pub(crate) const SECTIONS: &[Section] = &[
             ),
         ],
         ..section("plans", 0.02, 100_000)
-    },
-    Section {
-        setup: "
-            CREATE VIEW waits AS
-            SELECT coalesce(sum(overflows), 0) AS overflows, coalesce(sum(waited), '0') AS waited
-            FROM sno_generators()",
-        figures: &[
-            backends("One backend", 1),
-            backends("2 backends", 2),
-            backends("8 backends", 8),
-            backends("64 backends", 64),
-            backends("300 backends", 300),
-        ],
-        ..section("backends", 0.08, 1)
     },
     Section {
         setup: "

@@ -318,8 +318,7 @@ fn variables_that_commands_set() {
             }
             if let Some(names) = rest.strip_prefix("SNO_REGRESS=\"").and_then(|rest| rest.split('"').next()) {
                 let missing = |name: &&str| {
-                    !name.starts_with('$')
-                        && !root().join(format!("tests/pg_regress/{name}.sql")).exists()
+                    !name.starts_with('$') && !root().join(format!("tests/pg_regress/{name}.sql")).exists()
                 };
                 wrong.extend(names.split(' ').filter(missing).map(|name| format!("{path}: no {name}.sql")));
             }
