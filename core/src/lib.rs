@@ -110,7 +110,7 @@ pub use generation::simulated;
 #[cfg(target_has_atomic = "64")]
 pub use generation::slot::{ClaimError, Slot, SlotState, Stamp};
 #[cfg(target_has_atomic = "64")]
-pub use horizon::databases::{DatabaseHorizon, Horizons};
+pub use horizon::databases::{DatabaseHorizon, Horizons, WithHorizons};
 #[cfg(target_has_atomic = "64")]
 pub use horizon::transaction::{Member, Transaction};
 #[cfg(target_has_atomic = "64")]

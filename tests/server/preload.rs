@@ -203,6 +203,10 @@ fn each_library_is_preloaded_by_itself() {
         } else {
             assert_eq!(found, names, "{libraries}");
         }
+        // Horizons, of 24 kB, are kept for sno alone.
+        let with_horizons =
+            "SELECT count(*) FROM pg_shmem_allocations WHERE name ~ '^sno_compat' AND size > 20000";
+        assert_eq!(text(&mut client, with_horizons), "0");
         let has = |library| libraries.split(", ").any(|preloaded| preloaded == library);
         for (query, library) in COMPAT_GENERATORS.map(|query| (query, "sno_compat")).into_iter().chain([
             ("sno_new(1)", "sno"),

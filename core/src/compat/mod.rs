@@ -110,6 +110,13 @@ macro_rules! time {
                 self.0
             }
         }
+
+        /// No reader waits for its transactions.
+        impl crate::horizon::databases::WithHorizons for $name {
+            type Horizons = ();
+
+            fn resume((): &(), _: Self) {}
+        }
     };
 }
 

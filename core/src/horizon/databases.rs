@@ -1,5 +1,6 @@
 //! The horizon of each database.
 
+use core::fmt::Debug;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::generation::atomic::{AtomicBool, AtomicU64};
@@ -34,6 +35,23 @@ impl Default for Horizons {
     fn default() -> Self {
         let places = core::array::from_fn(|_| Place::default());
         Self { shared: Horizon::default(), is_shared: AtomicBool::new(false), places }
+    }
+}
+
+/// The ticks of a scheme, and what its servers keep for readers: [`Horizons`], or nothing.
+pub trait WithHorizons: TickType {
+    /// Zeros are a valid value.
+    type Horizons: Default + Debug;
+
+    /// As [`Horizons::resume`].
+    fn resume(horizons: &Self::Horizons, floor: Self);
+}
+
+impl WithHorizons for Tick {
+    type Horizons = Horizons;
+
+    fn resume(horizons: &Horizons, floor: Self) {
+        horizons.resume(floor);
     }
 }
 

@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 
 use crate::generation::marks::Marks;
 use crate::generation::partition::{Prefix, SequenceRange};
-use crate::horizon::databases::DatabaseHorizon;
+use crate::horizon::databases::{DatabaseHorizon, WithHorizons};
 use crate::horizon::word;
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
@@ -47,7 +47,7 @@ const BACKOFF_MAX_US: u64 = 50_000;
 /// draws a number that is not in the record, writes it there, and goes by it if it was given none. If it was given one,
 /// which the original may have, too, a [notice](Notice::Copied) says so.
 #[derive(Clone, Copy, Debug)]
-pub struct MarksFile<'a, T: TickType, const SLOTS: usize, H> {
+pub struct MarksFile<'a, T: WithHorizons, const SLOTS: usize, H> {
     /// The server, and its disk.
     pub host: H,
     /// What its processes share.
@@ -58,7 +58,7 @@ pub struct MarksFile<'a, T: TickType, const SLOTS: usize, H> {
     pub range: SequenceRange,
 }
 
-impl<T: TickType, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS, H> {
+impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SLOTS, H> {
     /// Reads the file and starts all generators at its marks. It does nothing if another process has done so.
     ///
     /// # Errors

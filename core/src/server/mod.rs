@@ -62,7 +62,7 @@ use crate::generation::atomic::{AtomicBool, AtomicU64};
 use crate::generation::marks::Marks;
 use crate::generation::partition::Prefix;
 use crate::generation::slot::Slot;
-use crate::horizon::databases::Horizons;
+use crate::horizon::databases::WithHorizons;
 use crate::id::tick::{Epoch, OutOfEpoch};
 use crate::id::tick_type::TickType;
 use crate::server::record::{Lowering, Lowerings, Machine, Place, Record};
@@ -260,7 +260,7 @@ pub enum Notice<T> {
 /// The memory that the processes of a server share, for one ID scheme. Zeros are a valid value.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Shared<T: TickType, const SLOTS: usize> {
+pub struct Shared<T: WithHorizons, const SLOTS: usize> {
     /// Whether the generators have resumed at the marks.
     ready: AtomicBool,
     /// The high-water marks.
@@ -286,10 +286,10 @@ pub struct Shared<T: TickType, const SLOTS: usize> {
     /// The number of the last lowering that all horizons have.
     lowered: AtomicU64,
     /// For each database, the floor of its transactions and the highest horizon that its readers were told.
-    pub horizons: Horizons,
+    pub horizons: T::Horizons,
 }
 
-impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
+impl<T: WithHorizons, const SLOTS: usize> Default for Shared<T, SLOTS> {
     fn default() -> Self {
         Self {
             ready: AtomicBool::new(false),
@@ -304,12 +304,12 @@ impl<T: TickType, const SLOTS: usize> Default for Shared<T, SLOTS> {
             lowerings: core::array::from_fn(|_| [AtomicU64::new(0), AtomicU64::new(0)]),
             lowered_from: AtomicU64::new(0),
             lowered: AtomicU64::new(0),
-            horizons: Horizons::default(),
+            horizons: Default::default(),
         }
     }
 }
 
-impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
+impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
     /// Whether the generators have resumed at the marks since the start.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Acquire)
@@ -318,7 +318,7 @@ impl<T: TickType, const SLOTS: usize> Shared<T, SLOTS> {
     /// Starts the generators at the marks of a record.
     fn start(&self, record: &Record<T>, now: T) {
         self.marks.restore(record.limits, record.current);
-        self.horizons.resume(record.horizon);
+        T::resume(&self.horizons, record.horizon);
         self.note_horizon(record.horizon.get(), record.lowerings);
         self.lowered.store(record.lowerings.number(), Relaxed);
         self.serial.store(record.serial, Relaxed);

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::generation::slot::{ClaimError, Slot, Stamp};
 use crate::horizon::Horizon;
-use crate::horizon::databases::DatabaseHorizon;
+use crate::horizon::databases::{DatabaseHorizon, WithHorizons};
 use crate::horizon::transaction::{Member, Transaction};
 use crate::horizon::watch::{Reach, Step, Watch};
 use crate::id::tick::Tick;
@@ -16,14 +16,14 @@ const STANDSTILL_US: u64 = 2_000_000;
 
 /// A process that generates IDs: the generator that its number leads to, and the file of the marks.
 #[derive(Clone, Copy, Debug)]
-pub struct Session<'a, T: TickType, const SLOTS: usize, H> {
+pub struct Session<'a, T: WithHorizons, const SLOTS: usize, H> {
     slot: &'a Slot<T>,
     marks: MarksFile<'a, T, SLOTS, H>,
     /// The number of the generator in its IDs: a partition, a worker or a generator.
     pub number: u16,
 }
 
-impl<'a, T: TickType, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOTS, H> {
+impl<'a, T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, SLOTS, H> {
     /// Starts a session: after this, it may generate IDs.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The properties of an ID scheme that its generators need.
 
-use sno_core::{Epoch, TickType};
+use sno_core::{Epoch, WithHorizons};
 
 use crate::pg::{datum::Timestamp, errors::Error};
 
 /// An ID scheme: how its generators tell the time, and its names in messages.
 pub trait Scheme: Copy + 'static {
     /// Its ticks.
-    type Tick: TickType;
+    type Tick: WithHorizons;
 
     /// The name of the type or the scheme: `sno`.
     const NAME: &'static str;

@@ -67,7 +67,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "        for slot in &self.slots {\n            slot.resume(&self.marks);\n        }\n        self.ready.store(true, Release);\n",
             "        self.ready.store(true, Release);\n        for slot in &self.slots {\n            slot.resume(&self.marks);\n        }\n"),
         ("the generators are ready before the floor is set", &[LOOM_MARKS, SIM],
-            "        self.horizons.resume(", "        self.ready.store(true, Release);\n        self.horizons.resume("),
+            "        T::resume(&self.horizons,", "        self.ready.store(true, Release);\n        T::resume(&self.horizons,"),
         ("that the generators are ready says nothing about what they start at", &[LOOM_MARKS],
             "self.ready.store(true, Release);", "self.ready.store(true, Relaxed);"),
         ("who finds the generators ready learns nothing else", &[LOOM_MARKS],
