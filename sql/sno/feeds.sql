@@ -278,16 +278,11 @@ BEGIN
         RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    -- The type and all domains over it. Not a foreign key, unless it is named: its values are older than the rows.
-    WITH RECURSIVE own_type(oid) AS (
-        SELECT sno_internal.id_type()
-        UNION
-        SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
-    )
+    -- Not a foreign key, unless it is named: its values are older than the rows.
     SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
         AND i.indisprimary
-    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT o.oid FROM own_type o)
+    WHERE c.oid = source AND c.relkind IN ('r', 'p', 'v') AND a.atttypid IN (SELECT sno_internal.id_types())
         AND a.attname = coalesce(key_of.key, a.attname)
         AND (c.relkind = 'v' OR a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
         AND (key_of.key IS NOT NULL

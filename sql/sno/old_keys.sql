@@ -24,9 +24,9 @@ DECLARE
     is_old text;
 BEGIN
     SELECT array_agg(a.attname) INTO keys
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    FROM pg_attribute a
     WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
-        AND sno_internal.id_type() IN (t.oid, t.typbasetype)
+        AND a.atttypid IN (SELECT sno_internal.id_types())
         AND CASE WHEN sno_refuse_old_keys.key IS NOT NULL THEN a.attname = sno_refuse_old_keys.key
             ELSE EXISTS (SELECT FROM pg_index i WHERE i.indrelid = source AND i.indisprimary
                 AND a.attnum = ANY (i.indkey)) END;

@@ -43,15 +43,11 @@ COMMENT ON FUNCTION sno_internal.can_read(oid, regclass) IS 'internal: whether a
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH RECURSIVE own_type(oid) AS (
-        SELECT sno_internal.id_type()
-        UNION
-        SELECT t.oid FROM own_type o JOIN pg_type t ON t.typbasetype = o.oid AND t.typtype = 'd'
-    ), own_key AS (
+    WITH RECURSIVE own_key AS (
         SELECT min(a.attname::text) AS name
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
             AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT o.oid FROM own_type o)
+        WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT sno_internal.id_types())
         HAVING count(*) = 1
     ), below AS MATERIALIZED (
         SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b

@@ -6,6 +6,17 @@ CREATE FUNCTION sno_internal.id_type() RETURNS oid
     LANGUAGE SQL IMMUTABLE PARALLEL SAFE
     RETURN 'sno'::regtype::oid;
 COMMENT ON FUNCTION sno_internal.id_type() IS 'internal: the type sno';
+CREATE FUNCTION sno_internal.id_types() RETURNS SETOF oid
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 3
+BEGIN ATOMIC
+    WITH RECURSIVE own(type) AS (
+        SELECT sno_internal.id_type()
+        UNION
+        SELECT t.oid FROM own o JOIN pg_type t ON t.typbasetype = o.type AND t.typtype = 'd'
+    )
+    SELECT o.type FROM own o;
+END;
+COMMENT ON FUNCTION sno_internal.id_types() IS 'internal: the type sno and all domains over it';
 CREATE FUNCTION sno_internal.schema() RETURNS regnamespace
     LANGUAGE SQL STABLE PARALLEL SAFE
 BEGIN ATOMIC

@@ -84,6 +84,7 @@ ORDER BY 1;
 -->  sno_last(date,boolean)                                                                                 | s           | t           | s
 -->  sno_between(sno,timestamp with time zone,timestamp with time zone)                                     | i           | f           | s
 -->  sno_internal.id_type()                                                                                 | i           | f           | s
+-->  sno_internal.id_types()                                                                                | s           | f           | s
 -->  sno_internal.schema()                                                                                  | s           | f           | s
 -->  sno_internal.sno_new(integer)                                                                          | v           | t           | s
 -->  sno_internal.sno_horizon(interval)                                                                     | v           | t           | s
@@ -153,7 +154,7 @@ ORDER BY 1;
 -->  sno_internal.clear_log(regclass)                                                                       | v           | f           | u
 -->  sno_internal.untrack_changes(regclass)                                                                 | v           | f           | u
 -->  sno_untrack_changes(regclass)                                                                          | v           | f           | u
---> (89 rows)
+--> (90 rows)
 -->
 
 -- Leakproof is what can't fail. These can. (The functions of the planner and of sorts are never asked.)
@@ -190,6 +191,7 @@ ORDER BY 1;
 -->  sno_horizon_holders()                                                                                  |      10
 -->  sno_lower_horizon()                                                                                    |      10
 -->  sno_generators()                                                                                       |      50
+-->  sno_internal.id_types()                                                                                |       3
 -->  sno_internal.partition_bounds(regclass)                                                                |     100
 -->  sno_partitions(regclass)                                                                               |     100
 -->  sno_internal.partition_gaps(regclass,timestamp without time zone,timestamp without time zone,interval) |      10
@@ -209,7 +211,7 @@ ORDER BY 1;
 -->  sno_internal.partitions(regclass)                                                                      |      10
 -->  sno_internal.truncated(regclass)                                                                       |      10
 -->  sno_internal.logs_below(regclass)                                                                      |       1
---> (23 rows)
+--> (24 rows)
 -->
 
 -- Casts are explicit. Those to and from text are PostgreSQL's own, as of every type.

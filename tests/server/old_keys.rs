@@ -50,7 +50,7 @@ fn a_key_of_another_transaction_is_refused() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(
-        "CREATE DOMAIN event_id AS sno;
+        "CREATE DOMAIN any_id AS sno; CREATE DOMAIN event_id AS any_id;
          CREATE TABLE events (id event_id PRIMARY KEY DEFAULT sno_new(1), of sno, n integer) PARTITION BY RANGE (id);
          CREATE TABLE part PARTITION OF events DEFAULT; CREATE TABLE \"No \"\"key\" (\"a b\" sno, c sno);
          CREATE ROLE bob; GRANT ALL ON events TO bob;
