@@ -61,7 +61,7 @@ pub(super) struct Session {
     pub(super) published: Vec<(Name, String)>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Default, Debug, Clone)]
 pub(super) struct Relation {
     pub(super) oid: Oid,
     pub(super) name: Name,
@@ -96,7 +96,7 @@ pub(super) struct Relation {
     pub(super) is_subscribed: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Default, Debug, Clone)]
 pub(super) struct Column {
     pub(super) rel: Oid,
     pub(super) attnum: i16,
@@ -152,7 +152,7 @@ pub(super) struct Right {
 }
 
 /// What kind of type a column, or an element of an array, has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Default, Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
     Integer,
     Uuid,
@@ -163,10 +163,11 @@ pub(super) enum Family {
     Timestamp,
     Date,
     Number,
+    #[default]
     Other,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Default, Debug, Clone)]
 pub(super) struct ForeignKey {
     pub(super) oid: Oid,
     pub(super) rel: Oid,
@@ -184,7 +185,7 @@ pub(super) struct ForeignKey {
     pub(super) comment: Option<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Default, Debug, Clone)]
 pub(super) struct Index {
     pub(super) oid: Oid,
     pub(super) rel: Oid,
@@ -195,7 +196,6 @@ pub(super) struct Index {
     pub(super) is_valid: bool,
     pub(super) is_clustered: bool,
     pub(super) is_replica_identity: bool,
-    pub(super) is_attached: bool,
     /// The index that it is attached to.
     pub(super) parent: Option<Oid>,
     /// `p`, `u`, `x`, or nothing.
@@ -415,7 +415,6 @@ fn index(row: &Row) -> Index {
         is_valid: row.get("is_valid"),
         is_clustered: row.get("is_clustered"),
         is_replica_identity: row.get("is_replica_identity"),
-        is_attached: row.get::<_, Option<Oid>>("parent").is_some(),
         parent: row.get("parent"),
         constraint: constraint.map(|name| (Ident(name), row.get("constraint_type"))),
         deferrable: Expression(row.get("deferrable")),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::catalog::{Catalog, Column, Family, Index};
+use super::catalog::{Catalog, Column, Family, Index, Relation};
 use super::model::{Finding, Kind, Model, Reached, birth_column, birth_of};
 use super::objects::Form;
 use super::wishes::{Wishes, name_parts};
@@ -34,6 +34,16 @@ struct Found {
 impl Found {
     fn refuse(&mut self, what: &'static str, object: impl ToString, action: &'static str) {
         self.all.push(Finding { kind: Kind::Refused, what, action, object: object.to_string() });
+    }
+    /// For each of these reasons that is so.
+    fn refuse_if<const N: usize>(
+        &mut self,
+        object: impl ToString,
+        reasons: [(bool, &'static str, &'static str); N],
+    ) {
+        for (_, what, action) in reasons.into_iter().filter(|(is_so, ..)| *is_so) {
+            self.refuse(what, object.to_string(), action);
+        }
     }
     fn notice(&mut self, what: &'static str, object: impl ToString, action: &'static str) {
         self.all.push(Finding { kind: Kind::ToDo, what, action, object: object.to_string() });
@@ -87,185 +97,155 @@ fn session(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model)
 
 fn tables(found: &mut Found, catalog: &Catalog, model: &Model, table: &super::model::Table) {
     for part in &table.parts {
-        if let Some(pair) = &part.inherits {
-            let action = "a key is unique in one table only, and triggers do not fire in the others: \
-                          leave out what refers to it";
-            found.refuse("inheritance", pair, action);
-        }
-        if part.is_typed {
-            found.refuse("typed table", &part.name, "columns cannot be added: ALTER TABLE ... NOT OF first");
-        }
-        for trigger in &part.late_triggers {
-            found.refuse(
-                "late trigger",
-                format!("{trigger} on {}", part.name),
-                "BEFORE EACH ROW, it could change a row after the trigger that fills it: rename it to a name \
-                 before zz_generated",
-            );
-        }
-        for function in &part.foreign_functions {
-            found.refuse(
-                "function of another role",
-                format!("{function} of {}", part.name),
-                "would run with your rights as superuser: make it a superuser's, or SECURITY DEFINER, or connect as \
-                 a role that owns the tables and is none",
-            );
-        }
-        if let Some(schema) = &part.foreign_schema {
-            found.refuse(
-                "schema of another role",
-                schema,
-                "its owner could put others in the place of a superuser's tables: ALTER SCHEMA ... OWNER TO, or \
-                 connect as a role that owns the tables and is none",
-            );
-        }
-        for trigger in &part.statement_triggers {
-            found.notice(
-                "statement trigger",
-                format!("{trigger} on {}", part.name),
-                "fires in the step fill with search_path = pg_catalog: ALTER FUNCTION ... SET search_path first",
-            );
-        }
-        for rule in &part.update_rules {
-            found.refuse(
-                "rule on UPDATE",
-                format!("{rule} on {}", part.name),
-                "the step fill would follow it: DISABLE RULE first, and enable it again after the move",
-            );
-        }
-        if part.has_no_identity {
-            found.refuse(
-                "published without a replica identity",
-                &part.name,
-                "no row of it can be changed, so the step fill could not: say REPLICA IDENTITY first",
-            );
-        }
-        if part.is_subscribed {
-            found.notice(
-                "subscribed",
-                &part.name,
-                "its rows come by a subscription, for which no trigger fires: they need the publisher's columns",
-            );
-        }
-        for (_, column) in catalog.row_columns.iter().filter(|(rel, _)| *rel == part.oid) {
-            found.refuse(
-                "rows in a column",
-                format!("{column} of {}", part.name),
-                "old keys inside of it would be lost: give it another type first",
-            );
-        }
-        if part.kind == "f" {
-            found.refuse(
-                "foreign table",
-                &part.name,
-                "is a partition whose rows are elsewhere: detach it first",
-            );
-        }
-        if part.is_forced && !part.owner_sees_all {
-            found.refuse(
-                "forced row security",
-                &part.name,
-                "its owner does not see all of its rows: NO FORCE ROW LEVEL SECURITY first",
-            );
-        }
-        if part.owner.0 != catalog.session.user {
-            found.refuse(
-                "other owner",
-                format!("{} of {}", part.name, part.owner),
-                "the steps call functions of the tables: connect as the owner",
-            );
-        }
+        parts(found, catalog, part);
     }
     if table.relation.kind == "p" {
-        found.note(
-            "partitioned table",
-            &table.relation.name,
-            "stays partitioned as it is; no partition may come or go between the steps columns and switch",
-        );
+        let action =
+            "stays partitioned as it is; no partition may come or go between the steps columns and switch";
+        found.note("partitioned table", &table.relation.name, action);
     }
     for n in &table.parts[1..] {
         for moved in model.columns.iter().filter(|moved| moved.column.rel == table.relation.oid) {
             let own = catalog.at(&(n.oid, moved.column.name.clone()));
             if own.is_some_and(|own| own.is_not_null) && !moved.column.is_not_null {
+                let action = "is not kept: say it of the whole table, or DROP NOT NULL, first";
                 found.refuse(
                     "NOT NULL of a partition alone",
                     format!("{}.{}", n.name, moved.column.name),
-                    "is not kept: say it of the whole table, or DROP NOT NULL, first",
+                    action,
                 );
             }
         }
     }
 }
 
+fn parts(found: &mut Found, catalog: &Catalog, part: &Relation) {
+    let name = &part.name;
+    if let Some(pair) = &part.inherits {
+        let action = "a key is unique in one table only, and triggers do not fire in the others: \
+                      leave out what refers to it";
+        found.refuse("inheritance", pair, action);
+    }
+    for trigger in &part.late_triggers {
+        let action = "BEFORE EACH ROW, it could change a row after the trigger that fills it: rename it to a name \
+                      before zz_generated";
+        found.refuse("late trigger", format!("{trigger} on {name}"), action);
+    }
+    for function in &part.foreign_functions {
+        let action = "would run with your rights as superuser: make it a superuser's, or SECURITY DEFINER, or connect as \
+                      a role that owns the tables and is none";
+        found.refuse("function of another role", format!("{function} of {name}"), action);
+    }
+    if let Some(schema) = &part.foreign_schema {
+        let action = "its owner could put others in the place of a superuser's tables: ALTER SCHEMA ... OWNER TO, or \
+                      connect as a role that owns the tables and is none";
+        found.refuse("schema of another role", schema, action);
+    }
+    for trigger in &part.statement_triggers {
+        let action =
+            "fires in the step fill with search_path = pg_catalog: ALTER FUNCTION ... SET search_path first";
+        found.notice("statement trigger", format!("{trigger} on {name}"), action);
+    }
+    for rule in &part.update_rules {
+        let action = "the step fill would follow it: DISABLE RULE first, and enable it again after the move";
+        found.refuse("rule on UPDATE", format!("{rule} on {name}"), action);
+    }
+    if part.is_subscribed {
+        let action =
+            "its rows come by a subscription, for which no trigger fires: they need the publisher's columns";
+        found.notice("subscribed", name, action);
+    }
+    for (_, column) in catalog.row_columns.iter().filter(|(rel, _)| *rel == part.oid) {
+        let action = "old keys inside of it would be lost: give it another type first";
+        found.refuse("rows in a column", format!("{column} of {name}"), action);
+    }
+    if part.owner.0 != catalog.session.user {
+        let action = "the steps call functions of the tables: connect as the owner";
+        found.refuse("other owner", format!("{name} of {}", part.owner), action);
+    }
+    found.refuse_if(
+        name,
+        [
+            (part.is_typed, "typed table", "columns cannot be added: ALTER TABLE ... NOT OF first"),
+            (
+                part.has_no_identity,
+                "published without a replica identity",
+                "no row of it can be changed, so the step fill could not: say REPLICA IDENTITY first",
+            ),
+            (part.kind == "f", "foreign table", "is a partition whose rows are elsewhere: detach it first"),
+            (
+                part.is_forced && !part.owner_sees_all,
+                "forced row security",
+                "its owner does not see all of its rows: NO FORCE ROW LEVEL SECURITY first",
+            ),
+        ],
+    );
+}
+
 fn columns(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model::Moved) {
     let column = &moved.column;
     let shown = catalog.shown(column);
-    let table = &model.table(moved).relation;
-    if column.shares_sequence {
-        let action = "is used by another table, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE \
-                      first";
-        found.refuse("shared sequence", &shown, action);
-    }
     let of_parts =
         model.table(moved).parts.iter().filter_map(|part| catalog.at(&(part.oid, column.name.clone())));
     for own in of_parts {
-        if own.has_label {
-            let action = "is not kept: SECURITY LABEL ... IS NULL first, and set it again after the switch";
-            found.refuse("security label", catalog.shown(own), action);
-        }
-        if own.has_special_not_null {
-            let action = "NOT VALID, NO INHERIT and comments are not kept: make it an ordinary one first";
-            found.refuse("constraint NOT NULL", catalog.shown(own), action);
-        }
-    }
-    if column.is_not_null_by_domain {
-        let action = "only its domain says so, which does not move: say SET NOT NULL of the column, too";
-        found.refuse("NOT NULL of a domain", &shown, action);
-    }
-    if column.in_partition_key {
-        found.refuse(
-            "partition key",
-            &shown,
-            "no row may change its partition: see Partitioned tables in docs/moving.md",
+        let label = "is not kept: SECURITY LABEL ... IS NULL first, and set it again after the switch";
+        let not_null = "NOT VALID, NO INHERIT and comments are not kept: make it an ordinary one first";
+        found.refuse_if(
+            catalog.shown(own),
+            [
+                (own.has_label, "security label", label),
+                (own.has_special_not_null, "constraint NOT NULL", not_null),
+            ],
         );
     }
+    found.refuse_if(
+        &shown,
+        [
+            (
+                column.shares_sequence,
+                "shared sequence",
+                "is used by another table, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE first",
+            ),
+            (
+                column.is_not_null_by_domain,
+                "NOT NULL of a domain",
+                "only its domain says so, which does not move: say SET NOT NULL of the column, too",
+            ),
+            (
+                column.in_partition_key,
+                "partition key",
+                "no row may change its partition: see Partitioned tables in docs/moving.md",
+            ),
+        ],
+    );
     if moved.is_key {
         key(found, catalog, model, moved, &shown);
         return;
     }
     if column.is_generated {
-        found.notice(
-            "generated column",
-            &shown,
-            "becomes a column that a trigger fills, and its values change with the keys",
-        );
+        let action = "becomes a column that a trigger fills, and its values change with the keys";
+        found.notice("generated column", &shown, action);
         return;
     }
     for lookup in &moved.lookups {
         let key = &model.columns[lookup.key].column;
         if !column.family.is_like(key.family) {
+            let shown = format!("{shown} {}", column.type_name.0);
             found.refuse(
                 "reference of another type",
-                format!("{shown} {}", column.type_name.0),
+                shown,
                 "is not of the type of its key: change it first",
             );
         } else if column.collation != key.collation {
-            found.refuse(
-                "reference of another collation",
-                &shown,
-                "could not be compared with its key: give both the same COLLATE first",
-            );
+            let action = "could not be compared with its key: give both the same COLLATE first";
+            found.refuse("reference of another collation", &shown, action);
         }
     }
     let empty = |default: &str| default.starts_with("NULL") || default.starts_with("'{}'");
     if column.default.as_ref().is_some_and(|default| !empty(&default.0)) {
-        found.refuse(
-            "default of a reference",
-            &shown,
-            "is an old key: DROP DEFAULT first, and set another one after the switch",
-        );
+        let action = "is an old key: DROP DEFAULT first, and set another one after the switch";
+        found.refuse("default of a reference", &shown, action);
     }
-    let _ = table;
 }
 
 fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model::Moved, shown: &str) {
@@ -327,33 +307,35 @@ fn indexes(found: &mut Found, catalog: &Catalog, model: &Model, index: &Index) {
         model.columns.iter().any(|moved| Some(moved.table) == table && Some(&moved.column.name) == name)
     };
     let shown = &index.name;
-    if !index.is_valid {
-        found.refuse("invalid index", shown, "was not built to its end: drop it, or REINDEX it, first");
-    }
-    if index.special.iter().any(moves) {
-        found.refuse(
-            "operator class or collation",
-            shown,
-            "IDs have none of this name: drop the index first; an ID is found by the index of its key",
-        );
-    }
-    if ["gist", "spgist"].contains(&index.method.as_str()) && index.included.iter().any(moves) {
-        found.refuse("INCLUDE of an ID", shown, "an index of this kind cannot have one: drop it first");
-    }
-    if index.method == "gist" && (index.is_of('p') || index.is_of('u')) {
-        found.refuse("temporal key", shown, "WITHOUT OVERLAPS reads all rows under a lock");
-    }
-    if index.statistics {
-        found.refuse(
-            "statistics target of an index",
-            shown,
-            "is not kept: ALTER INDEX ... SET STATISTICS -1 first",
-        );
-    }
-    if index.needs_extension {
-        let action = "DEPENDS ON EXTENSION is not kept: say NO DEPENDS ON EXTENSION first";
-        found.refuse("index that needs an extension", shown, action);
-    }
+    let cannot_include = ["gist", "spgist"].contains(&index.method.as_str());
+    let is_temporal = index.method == "gist" && (index.is_of('p') || index.is_of('u'));
+    found.refuse_if(
+        shown,
+        [
+            (!index.is_valid, "invalid index", "was not built to its end: drop it, or REINDEX it, first"),
+            (
+                index.special.iter().any(moves),
+                "operator class or collation",
+                "IDs have none of this name: drop the index first; an ID is found by the index of its key",
+            ),
+            (
+                cannot_include && index.included.iter().any(moves),
+                "INCLUDE of an ID",
+                "an index of this kind cannot have one: drop it first",
+            ),
+            (is_temporal, "temporal key", "WITHOUT OVERLAPS reads all rows under a lock"),
+            (
+                index.statistics,
+                "statistics target of an index",
+                "is not kept: ALTER INDEX ... SET STATISTICS -1 first",
+            ),
+            (
+                index.needs_extension,
+                "index that needs an extension",
+                "DEPENDS ON EXTENSION is not kept: say NO DEPENDS ON EXTENSION first",
+            ),
+        ],
+    );
     if index.is_of('x') {
         found.notice("exclusion constraint", shown, "the step indexes locks its table while it is built");
     }

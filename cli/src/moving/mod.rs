@@ -29,8 +29,8 @@ use postgres::types::Oid;
 use postgres::{Client, Config};
 
 use model::Model;
-use sql::{Name, sql};
-use steps::{STEPS, Step};
+use sql::{Name, Remark, sql};
+use steps::{Piece, STEPS, Step};
 pub use wishes::{Target, Wishes};
 
 /// Where to connect to, and what to do there.
@@ -204,20 +204,6 @@ pub fn run(what: &Move, out: &mut impl Write) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// A piece of a step as it is stored, or made.
-#[derive(Clone)]
-struct Sent {
-    is_transaction: bool,
-    unless: Option<String>,
-    index: Option<String>,
-    sql: String,
-}
-
-struct Steps {
-    name: &'static str,
-    pieces: Vec<Sent>,
-}
-
 struct Session {
     client: Client,
     config: Config,
@@ -292,12 +278,12 @@ impl Session {
     }
 
     /// The steps of the move that is under way, or of a new one.
-    fn steps(&mut self, wishes: &Wishes) -> Result<Vec<Steps>, Failure> {
+    fn steps(&mut self, wishes: &Wishes) -> Result<Vec<Step>, Failure> {
         self.client.batch_execute(SETTINGS)?;
         if self.plan()?.is_some() {
             self.head = "a move that is under way".to_owned();
             let later = STEPS[1..].iter();
-            return later.map(|(name, ..)| Ok(Steps { name, pieces: self.stored(name)? })).collect();
+            return later.map(|(name, ..)| Ok(Step { name, pieces: self.stored(name)? })).collect();
         }
         self.client.batch_execute("RESET search_path")?;
         let model = self.model(wishes)?;
@@ -335,7 +321,7 @@ impl Session {
             .map(|key| format!("{}.{}", model.table(key).relation.name, key.column.name))
             .collect();
         self.head = format!("keys of the database {}: {}", model.database, keys.join(", "));
-        Ok(std::iter::once(first).chain(later).map(Steps::from).collect())
+        Ok(std::iter::once(first).chain(later).collect())
     }
 
     /// No unique index of a partitioned table can say this.
@@ -360,7 +346,7 @@ impl Session {
         Ok(row.map(|row| Name::new(row.get(0), "sno_move_plan")))
     }
 
-    fn stored(&mut self, step: &str) -> Result<Vec<Sent>, Failure> {
+    fn stored(&mut self, step: &str) -> Result<Vec<Piece>, Failure> {
         self.client.batch_execute(SETTINGS)?;
         let Some(plan) = self.plan()? else {
             let others = "EXISTS (SELECT FROM pg_class WHERE relname = 'sno_move_plan' AND relkind = 'r')";
@@ -370,12 +356,13 @@ impl Session {
                 "no move is under way: begin with sno move run columns"
             }));
         };
-        let query = sql!("SELECT kind, unless, index, sql FROM {} WHERE step = $1 ORDER BY place", plan);
+        let query =
+            sql!("SELECT is_transaction, unless, index, sql FROM {} WHERE step = $1 ORDER BY place", plan);
         let rows = self.client.query(query.as_str(), &[&step])?;
         Ok(rows
             .iter()
-            .map(|row| Sent {
-                is_transaction: row.get::<_, String>(0) == "transaction",
+            .map(|row| Piece {
+                is_transaction: row.get(0),
                 unless: row.get(1),
                 index: row.get(2),
                 sql: row.get(3),
@@ -396,7 +383,7 @@ impl Session {
     }
 
     /// Runs what is not done yet. Waits for locks, and connects again.
-    fn run(&mut self, pieces: &[Sent]) -> Result<(), Failure> {
+    fn run(&mut self, pieces: &[Piece]) -> Result<(), Failure> {
         self.prepare()?;
         let began = Instant::now();
         for (n, piece) in pieces.iter().enumerate() {
@@ -437,7 +424,7 @@ impl Session {
         Ok(())
     }
 
-    fn send(&mut self, piece: &Sent) -> Result<(), Failure> {
+    fn send(&mut self, piece: &Piece) -> Result<(), Failure> {
         if let Some(unless) = &piece.unless
             && self.is_true(unless)?
         {
@@ -455,18 +442,6 @@ impl Session {
     }
 }
 
-impl From<Step> for Steps {
-    fn from(step: Step) -> Self {
-        let pieces = step.pieces.into_iter().map(|piece| Sent {
-            is_transaction: piece.kind == steps::PieceKind::Transaction,
-            unless: piece.unless.map(|sql| sql.to_string()),
-            index: piece.index.map(|name| name.literal().0),
-            sql: piece.sql.to_string(),
-        });
-        Self { name: step.name, pieces: pieces.collect() }
-    }
-}
-
 /// One line that changes, or lines of their own where that is no terminal.
 fn tell(text: &str) {
     let text = text.replace(|c: char| c.is_control(), " ");
@@ -475,15 +450,15 @@ fn tell(text: &str) {
     let _ = err.flush();
 }
 
-fn write_files(folder: &Path, steps: &[Steps], head: &str) -> Result<(), Failure> {
+fn write_files(folder: &Path, steps: &[Step], head: &str) -> Result<(), Failure> {
     fs::create_dir_all(folder)?;
     for step in steps {
         let found = STEPS.iter().find(|(name, ..)| *name == step.name);
         let (_, file, title) = found.expect("each step has a file");
         let mut text = sql!(
             "\\encoding UTF8\n{}\n{}\n{}\n\\set ON_ERROR_STOP on\n",
-            state::remark(&format!("{file}: {title}.")),
-            state::remark(head),
+            Remark(format!("{file}: {title}.")),
+            Remark(head.to_owned()),
             "-- For psql -X -f. Waits half a second for its locks: if it fails, run it again; what is done is not\n\
              -- done twice.",
         )

@@ -159,6 +159,11 @@ pub(super) fn comment(kind: &'static str, object: &dyn Part, text: Option<&Strin
     Some(Sql::new("COMMENT ON {} {} IS {};", &[&kind, object, &Literal(text?.clone())]))
 }
 
+/// The same of an object that comes back.
+fn commented(kind: &'static str, object: &dyn Part, row: &Row) -> Option<Create> {
+    comment(kind, object, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same)
+}
+
 /// A role, or PUBLIC.
 fn role(role: Option<&Ident>) -> Sql {
     role.map_or_else(|| sql!("PUBLIC"), |role| sql!("{}", role))
@@ -214,22 +219,25 @@ pub(super) fn of_column(table: &Name, column: &Ident, state: &ColumnState) -> Ve
     all
 }
 
+/// Why a view could not be made again.
+fn view_is_special(row: &Row) -> Option<&'static str> {
+    let has_place =
+        row.get::<_, bool>("has_special_index") || row.get::<_, Option<String>>("tablespace").is_some();
+    [
+        (!["v", "m"].contains(&row.get::<_, String>("kind").as_str()), UNKNOWN),
+        (!row.get::<_, bool>("is_ours"), FOREIGN),
+        (!row.get::<_, bool>("can_create"), NO_SCHEMA),
+        (has_place, "has a tablespace of its own, or an index that has one or a statistics target"),
+    ]
+    .into_iter()
+    .find_map(|(is_so, why)| is_so.then_some(why))
+}
+
 fn view(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Form, postgres::Error> {
+    if let Some(why) = view_is_special(row) {
+        return Ok(Form::Unknown(why));
+    }
     let kind = row.get::<_, String>("kind");
-    if !["v", "m"].contains(&kind.as_str()) {
-        return Ok(Form::Unknown(UNKNOWN));
-    }
-    if !row.get::<_, bool>("is_ours") {
-        return Ok(Form::Unknown(FOREIGN));
-    }
-    if !row.get::<_, bool>("can_create") {
-        return Ok(Form::Unknown(NO_SCHEMA));
-    }
-    if row.get::<_, bool>("has_special_index") || row.get::<_, Option<String>>("tablespace").is_some() {
-        return Ok(Form::Unknown(
-            "has a tablespace of its own, or an index that has one or a statistics target",
-        ));
-    }
     let is_materialized = kind == "m";
     let kind = if is_materialized { "MATERIALIZED VIEW" } else { "VIEW" };
     let name = named(row);
@@ -244,7 +252,7 @@ fn view(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Form, po
         Create::Same(sql!("ALTER {} {} OWNER TO {};", kind, name, ident(row, "owner"))),
     ];
     create.extend(granted("TABLE", &name, row));
-    create.extend(comment(kind, &name, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same));
+    create.extend(commented(kind, &name, row));
     let mut casts = Casts::default();
     for column in client.query(include_str!("catalog/view_columns.sql"), &[&oid])? {
         let own = ident(&column, "name");
@@ -365,7 +373,7 @@ fn policy(row: &Row) -> Known {
     let on = sql!("{} ON {}", name, table);
     let mut create =
         vec![Create::Deparsed(head, Expression(sql!("{}{}", using, check).to_string()), sql!(";"))];
-    create.extend(comment("POLICY", &on, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same));
+    create.extend(commented("POLICY", &on, row));
     Known { drop: sql!("DROP POLICY {};", on), create, ..Known::default() }
 }
 
@@ -409,8 +417,7 @@ fn trigger(client: &mut impl GenericClient, oid: Oid, row: &Row) -> Result<Known
             create.push(firing("TRIGGER", &of, &name, &state).unwrap_or(Create::Same(by_default)));
         }
     }
-    create
-        .extend(comment("TRIGGER", &on, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same));
+    create.extend(commented("TRIGGER", &on, row));
     Ok(Known { drop: sql!("DROP TRIGGER {};", on), create, ..Known::default() })
 }
 
@@ -419,7 +426,7 @@ fn rule(row: &Row) -> Known {
     let on = sql!("{} ON {}", name, table);
     let mut create = vec![Create::Deparsed(Sql::default(), Expression(row.get("definition")), sql!(";"))];
     create.extend(firing("RULE", &table, &name, &row.get::<_, String>("enabled")));
-    create.extend(comment("RULE", &on, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same));
+    create.extend(commented("RULE", &on, row));
     Known { drop: sql!("DROP RULE {};", on), create, ..Known::default() }
 }
 
@@ -433,9 +440,7 @@ fn statistics(row: &Row) -> Known {
     create.extend(
         (target >= 0).then(|| Create::Same(sql!("ALTER STATISTICS {} SET STATISTICS {};", name, target))),
     );
-    create.extend(
-        comment("STATISTICS", &name, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same),
-    );
+    create.extend(commented("STATISTICS", &name, row));
     Known { drop: sql!("DROP STATISTICS {};", name), create, ..Known::default() }
 }
 
@@ -445,9 +450,7 @@ fn check(row: &Row) -> Known {
     let on = sql!("{} ON {}", name, table);
     let head = sql!("ALTER TABLE {} ADD CONSTRAINT {} ", table, name);
     let mut create = vec![Create::Deparsed(head, Expression(row.get("definition")), sql!(" NOT VALID;"))];
-    create.extend(
-        comment("CONSTRAINT", &on, row.get::<_, Option<String>>("comment").as_ref()).map(Create::Same),
-    );
+    create.extend(commented("CONSTRAINT", &on, row));
     Known {
         drop: sql!("ALTER TABLE {} DROP CONSTRAINT {};", table, name),
         create,

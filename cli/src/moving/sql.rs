@@ -5,11 +5,11 @@
 use std::fmt::{self, Display};
 
 /// A name, which is always written in quotes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Default, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Ident(pub(super) String);
 
 /// A name with its schema.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Default, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Name {
     pub(super) schema: Ident,
     pub(super) name: Ident,
@@ -26,7 +26,7 @@ pub(super) struct Remark(pub(super) String);
 
 /// What the server has deparsed from a catalog: an expression, a definition, a type. Or an expression of
 /// the DBA's, who may say anything.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Default, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression(pub(super) String);
 
 /// The body of a function, or of DO.

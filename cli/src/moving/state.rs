@@ -2,7 +2,7 @@
 //! after.
 
 use super::model::{Model, Moved};
-use super::sql::{Body, Ident, Literal, Remark, Sql, join, sql};
+use super::sql::{Body, Ident, Literal, Sql, join, sql};
 use super::steps::Own;
 use super::values::{Of, comma};
 
@@ -204,24 +204,7 @@ END",
                 target
             )];
         }
-        // What refers to a row that is gone has no value to be compared with.
-        let differs = match (moved.column.is_array, after) {
-            (true, _) => sql!(
-                "(t.{} IS NULL) <> (v IS NULL) OR EXISTS (SELECT FROM unnest(t.{}, v) u(n, v) \
-                 WHERE u.v IS NOT NULL AND u.n IS DISTINCT FROM u.v)",
-                target,
-                target
-            ),
-            (false, true) => sql!("v IS NOT NULL AND t.{} IS DISTINCT FROM v", target),
-            (false, false) => {
-                sql!(
-                    "v IS NOT NULL AND t.{} IS DISTINCT FROM v OR t.{} IS NULL AND t.{} IS NOT NULL",
-                    target,
-                    own,
-                    target
-                )
-            }
-        };
+        let differs = differs(moved, after, own, target);
         let mut all = vec![sql!(
             "SELECT {}, count(*) FROM {} WHERE {}",
             what("references to another row"),
@@ -266,7 +249,21 @@ END",
     }
 }
 
-/// For the head of a file.
-pub(super) fn remark(text: &str) -> Remark {
-    Remark(text.to_owned())
+/// What refers to a row that is gone has no value `v` to be compared with.
+fn differs(moved: &Moved, after: bool, own: &Ident, target: &Ident) -> Sql {
+    match (moved.column.is_array, after) {
+        (true, _) => sql!(
+            "(t.{} IS NULL) <> (v IS NULL) OR EXISTS (SELECT FROM unnest(t.{}, v) u(n, v) \
+             WHERE u.v IS NOT NULL AND u.n IS DISTINCT FROM u.v)",
+            target,
+            target
+        ),
+        (false, true) => sql!("v IS NOT NULL AND t.{} IS DISTINCT FROM v", target),
+        (false, false) => sql!(
+            "v IS NOT NULL AND t.{} IS DISTINCT FROM v OR t.{} IS NULL AND t.{} IS NOT NULL",
+            target,
+            own,
+            target
+        ),
+    }
 }

@@ -27,31 +27,24 @@ pub(super) const STEPS: [(&str, &str, &str); 8] = [
     ("undo columns", "undo_columns", "undoes steps 1 to 4: nothing of the move is left"),
 ];
 
-/// What is sent to the server at once.
+/// What is sent to the server at once, as it is stored.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    pub(super) kind: PieceKind,
+    /// Whether it is a whole transaction, which is tried again if it gets no lock, and not a statement outside of a block.
+    pub(super) is_transaction: bool,
     /// If this is true, it was done before.
-    pub(super) unless: Option<Sql>,
-    /// An index that is dropped first if building it was interrupted.
-    pub(super) index: Option<Name>,
-    pub(super) sql: Sql,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PieceKind {
-    /// A statement outside of a transaction block.
-    Plain,
-    /// A whole transaction, which is tried again if it gets no lock.
-    Transaction,
+    pub(super) unless: Option<String>,
+    /// The name of an index that is dropped first if building it was interrupted.
+    pub(super) index: Option<String>,
+    pub(super) sql: String,
 }
 
 impl Piece {
     fn plain(sql: Sql) -> Self {
-        Self { kind: PieceKind::Plain, unless: None, index: None, sql }
+        Self { is_transaction: false, unless: None, index: None, sql: sql.to_string() }
     }
     fn unless(mut self, condition: Sql) -> Self {
-        self.unless = Some(condition);
+        self.unless = Some(condition.to_string());
         self
     }
 }
@@ -114,7 +107,7 @@ COMMIT;",
             tables,
             statements,
         );
-        Piece { kind: PieceKind::Transaction, unless: None, index: None, sql }
+        Piece { is_transaction: true, ..Piece::plain(sql) }
     }
 
     /// A DO block of these statements.
@@ -881,7 +874,7 @@ COMMIT;",
     fn drop_keys(&self) -> Vec<Sql> {
         let identities = self.indexes.iter().filter(|index| index.is_replica_identity);
         let foreign = self.foreign_keys.iter().map(|key| (self.name_of(key.rel), &key.name));
-        let primary = self.indexes.iter().filter(|index| index.is_of('p') && !index.is_attached);
+        let primary = self.indexes.iter().filter(|index| index.is_of('p') && index.parent.is_none());
         let primary =
             primary.filter_map(|index| Some((self.part_name(index), &index.constraint.as_ref()?.0)));
         let constraints = foreign.chain(primary);
@@ -905,7 +898,7 @@ COMMIT;",
             let (own, new, old) = (&index.name, self.new_index(index), self.old_index(index));
             let (table, is_unique) = (self.part_name(index), index.is_of('u'));
             if is_unique && back {
-                if let Some((constraint, _)) = index.constraint.as_ref().filter(|_| !index.is_attached) {
+                if let Some((constraint, _)) = index.constraint.as_ref().filter(|_| index.parent.is_none()) {
                     all.push(sql!("ALTER TABLE {} DROP CONSTRAINT {};", table, constraint));
                 }
                 all.push(sql!("ALTER INDEX {} RENAME TO {};", old, own.name));
@@ -1093,7 +1086,7 @@ fn build(name: &Name, table: &Name, is_unique: bool, definition: &Sql) -> Piece 
         table,
         definition
     ));
-    piece.index = Some(name.clone());
+    piece.index = Some(name.literal().0);
     piece
 }
 
@@ -1136,26 +1129,24 @@ fn of_one_time(table: &Name, id: &Ident, new: &Ident, value: &Sql, path: &Option
 /// The plan, for the program and for `write`.
 fn stored(own: &Own, plan: &[Step]) -> Vec<Sql> {
     let mut all = vec![sql!(
-        "CREATE TABLE {} (step text, place integer, kind text, unless text, index text, sql text,
+        "CREATE TABLE {} (step text, place integer, is_transaction boolean, unless text, index text, sql text,
     PRIMARY KEY (step, place));",
         own.plan
     )];
     for step in plan {
         for (place, piece) in step.pieces.iter().enumerate() {
-            let kind = if piece.kind == PieceKind::Transaction { "transaction" } else { "plain" };
-            let text = |sql: &Option<Sql>| {
-                sql.as_ref().map_or_else(|| sql!("NULL"), |sql| sql!("{}", Literal(sql.to_string())))
+            let text = |text: &Option<String>| {
+                text.as_ref().map_or_else(|| sql!("NULL"), |text| sql!("{}", Literal(text.clone())))
             };
-            let index = piece.index.as_ref().map_or_else(|| sql!("NULL"), |name| sql!("{}", name.literal()));
             all.push(sql!(
                 "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {});",
                 own.plan,
                 Literal(step.name.to_owned()),
                 place,
-                Literal(kind.to_owned()),
+                if piece.is_transaction { "true" } else { "false" },
                 text(&piece.unless),
-                index,
-                Literal(piece.sql.to_string())
+                text(&piece.index),
+                Literal(piece.sql.clone())
             ));
         }
     }

@@ -11,28 +11,8 @@ fn expression(text: &str) -> Expression {
 }
 
 fn relation(oid: u32, name: &str) -> Relation {
-    Relation {
-        oid,
-        name: Name::new("public", name),
-        kind: "r".to_owned(),
-        root: oid,
-        parent: None,
-        level: 0,
-        owner: Ident("me".to_owned()),
-        owner_sees_all: false,
-        is_forced: false,
-        is_typed: false,
-        inherits: None,
-        rows: 0,
-        has_triggers: false,
-        late_triggers: Vec::new(),
-        statement_triggers: Vec::new(),
-        foreign_functions: Vec::new(),
-        foreign_schema: None,
-        update_rules: Vec::new(),
-        has_no_identity: false,
-        is_subscribed: false,
-    }
+    let (name, owner) = (Name::new("public", name), Ident("me".to_owned()));
+    Relation { oid, name, kind: "r".to_owned(), root: oid, owner, ..Relation::default() }
 }
 
 fn column(rel: u32, attnum: i16, name: &str, family: Family) -> Column {
@@ -46,22 +26,9 @@ fn column(rel: u32, attnum: i16, name: &str, family: Family) -> Column {
         type_name: expression(type_name),
         cast: Name::new("pg_catalog", type_name),
         family,
-        is_array: false,
-        domain_base: None,
-        is_not_null: false,
-        not_null: None,
-        has_special_not_null: false,
-        is_not_null_by_domain: false,
-        collation: 0,
-        has_label: false,
         identity: name == "id",
-        is_generated: false,
-        default: None,
-        readers: Vec::new(),
-        is_inherited: false,
-        shares_sequence: false,
-        in_partition_key: false,
         state: ColumnState { statistics: -1, ..ColumnState::default() },
+        ..Column::default()
     }
 }
 
@@ -74,42 +41,25 @@ fn primary_key(oid: u32, rel: u32, columns: &[i16]) -> Index {
         method: "btree".to_owned(),
         is_unique: true,
         is_valid: true,
-        is_clustered: false,
-        is_replica_identity: false,
-        is_attached: false,
-        parent: None,
         constraint: Some((Ident("pkey".to_owned()), "p".to_owned())),
-        deferrable: expression(""),
-        constraint_definition: None,
-        constraint_comment: None,
-        comment: None,
         definition: expression("USING btree (id)"),
-        condition: None,
-        tablespace: None,
         columns: columns.to_vec(),
         keys: columns.to_vec(),
-        included: Vec::new(),
-        special: Vec::new(),
-        statistics: false,
-        needs_extension: false,
+        ..Index::default()
     }
 }
 
 fn foreign_key(oid: u32, rel: u32, attnum: i16, to: u32) -> ForeignKey {
+    let (name, columns) = (Ident("fkey".to_owned()), vec![attnum]);
     ForeignKey {
         oid,
         rel,
-        name: Ident("fkey".to_owned()),
-        columns: vec![attnum],
+        name,
+        columns,
         to,
         to_columns: vec![1],
-        definition: expression(""),
-        actions: expression(""),
-        set_columns: Vec::new(),
-        deferrable: expression(""),
-        is_deferrable: false,
         is_validated: true,
-        comment: None,
+        ..ForeignKey::default()
     }
 }
 
@@ -127,14 +77,13 @@ fn shop() -> Catalog {
         ],
         foreign_keys: vec![foreign_key(21, 1, 2, 1), foreign_key(22, 2, 1, 1)],
         indexes: vec![primary_key(11, 1, &[1])],
-        functions: Vec::new(),
-        row_columns: Vec::new(),
         session: Session {
             user: "me".to_owned(),
             path: vec!["public".to_owned()],
             sno: Some("public".to_owned()),
             ..Session::default()
         },
+        ..Catalog::default()
     }
 }
 

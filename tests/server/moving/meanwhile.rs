@@ -289,8 +289,8 @@ fn what_another_role_has_planted_is_left_alone() {
     let server = Server::builder().start();
     server.run(
         "CREATE ROLE evil; CREATE SCHEMA evil AUTHORIZATION evil; SET search_path = evil, public; SET ROLE evil;
-         CREATE TABLE sno_move_plan (step text, place integer, kind text, unless text, index text, sql text);
-         INSERT INTO sno_move_plan VALUES ('fill', 0, 'plain', NULL, NULL, 'ALTER ROLE evil SUPERUSER');
+         CREATE TABLE sno_move_plan (step text, place integer, is_transaction boolean, unless text, index text, sql text);
+         INSERT INTO sno_move_plan VALUES ('fill', 0, false, NULL, NULL, 'ALTER ROLE evil SUPERUSER');
          CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno LANGUAGE plpgsql AS
              $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN sno_new(); END $$;
          RESET ROLE; CREATE TABLE public.items (id uuid PRIMARY KEY); INSERT INTO items VALUES (sno_to_uuidv7(sno_new()));

@@ -3,7 +3,7 @@ SELECT nspname::text AS schema, proname::text AS name, prokind::text AS kind,
        regexp_replace(rtrim(pg_get_functiondef(p.oid), E';\n'), '^CREATE OR REPLACE ', 'CREATE ') AS definition,
        p.oid::regprocedure::text AS signature,
        pg_get_userbyid(proowner)::text AS owner, pg_has_role(current_user, proowner, 'MEMBER') AS is_ours,
-           obj_description(p.oid, 'pg_proc') AS comment, lanname::text AS language,
+           obj_description(p.oid, 'pg_proc') AS comment,
        has_schema_privilege(n.oid, 'CREATE') AND (proowner = current_user::regrole OR (SELECT rolsuper FROM pg_roles
            WHERE rolname = current_user) OR has_schema_privilege(proowner, n.oid, 'CREATE')) AS can_create,
        ARRAY(SELECT privilege_type FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
@@ -16,4 +16,4 @@ SELECT nspname::text AS schema, proname::text AS name, prokind::text AS kind,
        ARRAY(SELECT DISTINCT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
            FROM pg_default_acl, aclexplode(defaclacl) x
              WHERE defaclobjtype = 'f' AND x.grantee <> proowner UNION SELECT NULL) AS revoked
-FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace JOIN pg_language l ON l.oid = prolang WHERE p.oid = $1
+FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace WHERE p.oid = $1

@@ -16,8 +16,6 @@ SELECT nspname::text AS schema, relname::text AS name, relkind::text AS kind, ar
            FROM pg_default_acl, aclexplode(defaclacl) x
              WHERE defaclobjtype = 'r' AND x.grantee <> relowner) AS revoked,
        ARRAY(SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = c.oid ORDER BY indexrelid) AS indexes,
-       ARRAY(SELECT n.nspname::text FROM pg_index JOIN pg_class i ON i.oid = indexrelid WHERE indrelid = c.oid
-           ORDER BY indexrelid) AS index_schemas,
        ARRAY(SELECT i.relname::text FROM pg_index JOIN pg_class i ON i.oid = indexrelid WHERE indrelid = c.oid
            ORDER BY indexrelid) AS index_names,
        ARRAY(SELECT obj_description(indexrelid, 'pg_class') FROM pg_index WHERE indrelid = c.oid
