@@ -72,7 +72,7 @@ SELECT sno_horizon('-1 ms');
 --> ERROR:  margin must not be negative
 SELECT * FROM sno_peek_feed('later', NULL::odd);
 --> ERROR:  feed "later" returns rows of "public.items", not of "public.odd"
---> DETAIL:  If its table was dropped, drop the feed and create it again.
+--> DETAIL:  If its table was dropped, lead a new feed to the position of this one by sno_seek_feed().
 --> HINT:  Use SELECT * FROM sno_peek_feed('later', NULL::public.items).
 SELECT * FROM sno_peek_feed('later', NULL);
 --> ERROR:  could not determine polymorphic type because input has type unknown
