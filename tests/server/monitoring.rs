@@ -235,6 +235,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
     let both = || exporters.iter().flat_map(Exporter::scrape).collect::<Vec<_>>();
     let well = both();
     assert_eq!(well.len(), 2 * 17, "{well:?}");
+    assert!(well.iter().all(|(_, value)| value.is_finite()), "{well:?}");
     // What the dashboard draws is measured.
     let dashboard = file("dashboard.json");
     let drawn: Vec<&str> = dashboard
