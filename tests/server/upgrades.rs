@@ -127,49 +127,58 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
     all
 }
 
-/// By the owner of the database, as for every trusted extension.
+/// From each version whose SQL is there, which runs with the present library until then. By the owner of the
+/// database, as for every trusted extension.
 #[test]
 fn an_update_with_all_that_uses_it() {
-    install_next(&program(""), "sno_metabyte");
-    let server = Server::builder().extension(false).start();
+    let server = Server::builder().compat().extension(false).start();
     server.run("CREATE ROLE alice LOGIN");
     let own = |name: &str| {
-        server.run(&format!("CREATE DATABASE {name} OWNER alice"));
+        server.run(&format!("CREATE DATABASE \"{name}\" OWNER alice"));
         server.config().user("alice").dbname(name).connect(NoTls).unwrap()
     };
-    let mut client = own("old");
-    client.run("CREATE EXTENSION sno");
-    client.run(FILL);
-    let before = content(&mut client);
-    client.run("ALTER EXTENSION sno UPDATE TO 'next'");
-    for mut client in [client, server.connect_to("old")] {
-        assert_eq!(content(&mut client), before);
-        client
-            .run("INSERT INTO event (n) SELECT generate_series(1, 1000);
-                 DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
-                 SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
-                 INSERT INTO log (line) VALUES ('new');
-                 DELETE FROM log WHERE line = 'new';
-                 SELECT sno_track_changes('items');
-                 INSERT INTO items VALUES (101, 1);
-                 DELETE FROM items WHERE id = 101;
-                 DELETE FROM items_log WHERE id = 101;");
-        assert_eq!(code(&mut client, "ALTER EXTENSION sno UPDATE TO '1.0.0'"), "22023");
+    let versions = "SELECT string_agg(version, ' ') FROM pg_available_extension_versions WHERE name = 'sno' AND version <> 'next'";
+    for version in text(&mut server.connect(), versions).split(' ') {
+        let mut client = own(version);
+        client.run(&format!(
+            "CREATE EXTENSION sno VERSION '{version}'; CREATE EXTENSION sno_compat VERSION '{version}'"
+        ));
+        client.run(FILL);
+        let before = content(&mut client);
+        // The new SQL, and the library of before.
+        install_next(&program(""), "sno_absent");
+        assert_eq!(code(&mut client, "ALTER EXTENSION sno UPDATE TO 'next'"), "42883");
+        install_next(&program(""), "sno_metabyte");
+        client.run("ALTER EXTENSION sno UPDATE TO 'next'; ALTER EXTENSION sno_compat UPDATE");
+        for mut client in [client, server.connect_to(version)] {
+            assert_eq!(content(&mut client), before);
+            client
+                .run("INSERT INTO event (n) SELECT generate_series(1, 1000);
+                     DELETE FROM event WHERE n BETWEEN 1 AND 1000 AND parent IS NULL AND id >= now() - interval '1 hour';
+                     SELECT sno_maintain_partitions('log', '1 month', ahead => 2);
+                     INSERT INTO log (line) VALUES ('new');
+                     DELETE FROM log WHERE line = 'new';
+                     SELECT sno_track_changes('items');
+                     INSERT INTO items VALUES (101, 1);
+                     DELETE FROM items WHERE id = 101;
+                     DELETE FROM items_log WHERE id = 101;");
+            assert_eq!(code(&mut client, "ALTER EXTENSION sno UPDATE TO '1.0.0'"), "22023");
+        }
+        let mut client = server.connect_to(version);
+        client.run(
+            "CREATE EXTENSION amcheck;
+                 SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true)",
+        );
+        let mut fresh = own(&format!("instead of {version}"));
+        fresh.run("CREATE EXTENSION sno VERSION 'next'; CREATE EXTENSION sno_compat");
+        let (updated, fresh) = (catalog(&mut client), catalog(&mut fresh));
+        assert!(fresh.len() > 200, "{} lines", fresh.len());
+        assert!(
+            updated == fresh,
+            "an update leads elsewhere than CREATE EXTENSION:\n{}",
+            difference(&updated, &fresh)
+        );
     }
-    let mut client = server.connect_to("old");
-    client.run(
-        "CREATE EXTENSION amcheck;
-             SELECT bt_index_check('event_pkey', true), bt_index_check('event_kind', true)",
-    );
-    let mut fresh = own("fresh");
-    fresh.run("CREATE EXTENSION sno VERSION 'next'");
-    let (updated, fresh) = (catalog(&mut client), catalog(&mut fresh));
-    assert!(fresh.len() > 200, "{} lines", fresh.len());
-    assert!(
-        updated == fresh,
-        "an update leads elsewhere than CREATE EXTENSION:\n{}",
-        difference(&updated, &fresh)
-    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use postgres::Client;
 
-/// One line for each thing that the extension `sno` consists of, with all that PostgreSQL knows of it but numbers
+/// One line for each thing that the extension `sno` consists of, and `sno_compat` if it is there, with all that PostgreSQL knows of it but numbers
 /// that differ from database to database: functions with their definitions and rights, operators, operator classes
 /// and families with their members, types, casts, views, comments.
 #[must_use]
@@ -16,7 +16,7 @@ pub fn catalog(client: &mut Client) -> BTreeSet<String> {
             SELECT d.classid, d.objid, i.type, i.identity
             FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid,
             pg_identify_object(d.classid, d.objid, 0) i
-            WHERE d.deptype = 'e' AND e.extname = 'sno'
+            WHERE d.deptype = 'e' AND e.extname IN ('sno', 'sno_compat')
         ), facts (classid, objid, fact) AS (
             SELECT 'pg_proc'::regclass, p.oid, jsonb_build_array(
                 CASE WHEN prokind = 'a' THEN NULL ELSE pg_get_functiondef(p.oid) END,
