@@ -35,9 +35,14 @@ def spawn(*command, **options):
     return subprocess.Popen(list(map(str, command)), cwd="/", stdin=subprocess.DEVNULL, **identity, **options)
 
 
-def free_port():
+def free_port(given=set()):
+    """A port that nobody has, another one at each call."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+        port = server.getsockname()[1]
+    if port in given:
+        return free_port()
+    given.add(port)
+    return port
 
 
 def wait(what, found):
