@@ -147,7 +147,7 @@ fn every_block_about_drivers_is_part_of_a_program() {
     for (name, least) in [
         ("docs/consumers.md", 2),
         ("docs/python.md", 3),
-        ("docs/javascript.md", 2),
+        ("docs/javascript.md", 1),
         ("docs/go.md", 2),
         ("docs/rust.md", 1),
         ("docs/languages.md", 1),
@@ -277,7 +277,7 @@ fn every_block_of_sql_runs_and_prints_what_stands_there() {
         }
     }
     assert!(errors.is_empty(), "{errors}");
-    assert!(count >= 30 && outputs >= 3, "{count} blocks found, {outputs} with their output");
+    assert!(count >= 25 && outputs >= 2, "{count} blocks found, {outputs} with their output");
     println!("{count} blocks, {outputs} with their output");
 }
 
