@@ -11,14 +11,14 @@ use crate::{
     pg::server_setting::{Define, Setting},
 };
 
-/// Of a Snowflake-SI site.
+/// The base clock of a Snowflake-SI site.
 pub(crate) static BASE_CLOCK: Setting<BaseClock> = Setting::new(
     c"sno_compat.snowflake_si_base_clock",
     c"",
     c"Sets the time from which Snowflake-SI IDs count their milliseconds.",
     c"Written 2020-01-01T00:00:00Z, after 2003-03-18T07:20:19.224Z. A site chooses it once; none is generated before.",
 );
-/// Of a Snowflake-SI server.
+/// The machine of a Snowflake-SI server.
 pub(crate) static MACHINE: Setting<Machine> = Setting::new(
     c"sno_compat.snowflake_si_machine",
     c"0/5",
@@ -26,7 +26,7 @@ pub(crate) static MACHINE: Setting<Machine> = Setting::new(
     c"Written 12/4; the bits are 0 to 12, and 5 if they are left out. Servers of a site need different numbers of as many bits.",
 )
 .of_one_server();
-/// Of a uid60 server.
+/// The worker numbers of a uid60 server.
 pub(crate) static WORKERS: Setting<Workers> = Setting::new(
     c"sno_compat.uid60_workers",
     c"0-511",
@@ -34,7 +34,7 @@ pub(crate) static WORKERS: Setting<Workers> = Setting::new(
     c"Written 0-511. Servers whose IDs meet need ranges without overlap.",
 )
 .of_one_server();
-/// Of a uniqueid server.
+/// The cluster of a uniqueid server.
 pub(crate) static CLUSTER: Setting<Cluster> = Setting::new(
     c"sno_compat.uniqueid_cluster",
     c"0",
@@ -42,14 +42,14 @@ pub(crate) static CLUSTER: Setting<Cluster> = Setting::new(
     c"Servers whose IDs meet need different numbers.",
 )
 .of_one_server();
-/// Of a uniqueid server.
+/// The form of new IDs of a uniqueid server.
 pub(crate) static FORM: Setting<Form> = Setting::new(
     c"sno_compat.uniqueid_form",
     c"spread",
     c"Sets how new uniqueid IDs store their time.",
     c"\"spread\" scatters them over the key space, \"time_sequential\" makes them sort by time. Both are read.",
 );
-/// Of a uniqueid server.
+/// The width of the generators of a uniqueid server.
 pub(crate) static GENERATOR_BITS: Setting<GeneratorBits> = Setting::new(
     c"sno_compat.uniqueid_generator_bits",
     c"6",

@@ -8,9 +8,9 @@ use crate::id::tick::Tick;
 /// A process in its present transaction, as the readers of its database see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// That of its database.
+    /// The horizon of its database.
     pub horizon: &'a Horizon,
-    /// Its own, or that of its leader if it is a parallel worker.
+    /// Its own announcement, or that of its leader if it is a parallel worker.
     pub announcement: &'a Announcement,
     /// What distinguishes the top-level transaction from others of the same process.
     pub number: u32,
@@ -32,7 +32,7 @@ impl Default for Transaction {
 }
 
 impl Transaction {
-    /// One that has announced nothing.
+    /// A transaction that has announced nothing.
     pub const fn new() -> Self {
         Self { announced: Cell::new(Tick::MAX) }
     }

@@ -97,7 +97,7 @@ impl Key {
     }
 }
 
-/// Without the key itself.
+/// The length of the key, and not the key itself.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = match &self.0 {

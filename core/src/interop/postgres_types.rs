@@ -31,7 +31,7 @@ impl Form {
     }
 }
 
-/// To a `sno` and a `bytea` as ten bytes; to `text`, `varchar` and `char` as 16 characters; to domains over these.
+/// An ID is sent to a `sno` or `bytea` as ten bytes, to `text`, `varchar` or `char` as 16 characters, and to a domain as to its type.
 impl ToSql for Sno {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match Form::of(ty) {
@@ -48,7 +48,7 @@ impl ToSql for Sno {
     to_sql_checked!();
 }
 
-/// From the same types.
+/// An ID is read from the same types.
 impl FromSql<'_> for Sno {
     fn from_sql(ty: &Type, raw: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         match Form::of(ty) {

@@ -45,7 +45,7 @@ impl PgHasArrayType for Sno {
     }
 }
 
-/// As ten bytes.
+/// An ID is sent as ten bytes.
 impl Encode<'_, Postgres> for Sno {
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
         buffer.extend_from_slice(self.as_bytes());
@@ -53,7 +53,7 @@ impl Encode<'_, Postgres> for Sno {
     }
 }
 
-/// From ten bytes, or from 16 characters, which is what a query without parameters returns.
+/// An ID is read from ten bytes, or from 16 characters, which is what a query without parameters returns.
 impl Decode<'_, Postgres> for Sno {
     fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
         match value.format() {

@@ -76,7 +76,7 @@ pub trait Disk {
     ///
     /// # Errors
     ///
-    /// Those of the operating system, here and below.
+    /// The errors of the operating system, here and below.
     fn open(&self) -> io::Result<Self::File>;
 
     /// Locks the file, unless another process has locked it.
@@ -85,7 +85,7 @@ pub trait Disk {
     /// Which file it is, and its length.
     fn stat(&self, file: &Self::File) -> io::Result<Stat>;
 
-    /// At most so many bytes from the start.
+    /// Reads at most so many bytes from the start.
     fn read(&self, file: &Self::File, length: u64) -> io::Result<Vec<u8>>;
 
     /// Writes all these bytes from a position on.
@@ -108,7 +108,7 @@ pub struct Stat {
     pub device: u64,
     /// Its inode number, on that device.
     pub inode: u64,
-    /// In bytes.
+    /// Its length in bytes.
     pub length: u64,
 }
 
@@ -152,7 +152,7 @@ pub trait Host<T: TickType> {
     ///
     /// # Errors
     ///
-    /// Those of the operating system.
+    /// The errors of the operating system.
     fn random(&self) -> io::Result<u64>;
 
     /// Whether a database exists.
@@ -202,7 +202,7 @@ pub enum Error {
     /// All sequence numbers of a tick are used up, and the clock has not left it for longer than the
     /// [host](Host::max_clock_wait) allows.
     ClockStandsStill {
-        /// For how many microseconds.
+        /// How long it has stood still.
         micros: u64,
     },
 }

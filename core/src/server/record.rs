@@ -134,7 +134,7 @@ impl Machine {
     }
 }
 
-/// Where a file of marks is, on which server.
+/// The place of a file of marks: the server, and the file there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The timeline of the write-ahead log. Each promotion and each point-in-time recovery begins a new one.
@@ -167,7 +167,7 @@ impl Place {
 /// Where a record was written, and for which IDs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
-    /// Where.
+    /// The place of the file.
     pub place: Place,
     /// The partitions of the server's prefix.
     pub partitions: RangeInclusive<u16>,

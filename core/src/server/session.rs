@@ -211,7 +211,7 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The errors of [`MarksFile::lower`].
     pub fn lower_horizons(&self) -> Result<(), Error> {
         self.marks.lower()
     }

@@ -150,7 +150,7 @@ impl<S: Scheme> Disk for Backend<S> {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        // Not by PostgreSQL's fsync_fname(), which takes the whole server down if this fails.
+        // PostgreSQL's fsync_fname() would take the whole server down if the sync fails.
         sync(pg_sys::pg_fsync, &File::open(".")?)
     }
 }

@@ -162,7 +162,7 @@ fn copied<S: Scheme>(from: &Place, here: &Place, drawn: Option<Prefix>) -> Error
     }
 }
 
-/// Of a server that was promoted or restored.
+/// The message about a server that was promoted or restored.
 fn promoted<S: Scheme>() -> String {
     format!("server was promoted or restored after its last {} was generated", S::NAME)
 }

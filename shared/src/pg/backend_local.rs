@@ -9,10 +9,10 @@ pub struct BackendLocal<T>(T);
 unsafe impl<T> Sync for BackendLocal<T> {}
 
 impl<T> BackendLocal<T> {
-    /// For a static of an extension.
+    /// A value for a static of an extension.
     ///
     /// # Safety
-    /// One thread uses it: the one that runs SQL, the only one of a backend that calls into its extensions.
+    /// Only the thread that runs SQL uses the value: no other thread of a backend calls into extensions.
     pub const unsafe fn new(value: T) -> Self {
         Self(value)
     }

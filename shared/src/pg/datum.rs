@@ -206,18 +206,18 @@ impl Timestamp {
         Self(unsafe { raw::GetCurrentTimestamp() })
     }
 
-    /// As a Unix time in microseconds. It saturates, so infinity is after all times that IDs hold.
+    /// The Unix time in microseconds. It saturates, so infinity is after all times that IDs hold.
     pub const fn unix_micros(self) -> i64 {
         self.0.saturating_add(Self::UNIX_MICROS)
     }
 
-    /// As PostgreSQL writes it in messages.
+    /// The text that PostgreSQL writes in messages.
     pub fn to_text(self) -> String {
         // SAFETY: PostgreSQL returns a static buffer, which is copied at once.
         unsafe { CStr::from_ptr(pg_sys::timestamptz_to_str(self.0)) }.to_string_lossy().into_owned()
     }
 
-    /// From a Unix time in microseconds that an ID of some scheme holds.
+    /// The timestamp of a Unix time in microseconds that an ID of some scheme holds.
     #[inline(always)]
     pub const fn from_unix_micros(micros: i64) -> Self {
         Self(micros - Self::UNIX_MICROS)

@@ -53,7 +53,7 @@ unsafe fn oids<'a>(list: *const List) -> impl Iterator<Item = Oid> + 'a {
 pub unsafe fn variable<'a>(mut node: *mut Node) -> Option<&'a Var> {
     // SAFETY: nodes of the types that their tags say.
     unsafe {
-        // Of a domain.
+        // A column of a domain is shown as a cast to its type.
         if (*node).type_ == NodeTag::T_RelabelType {
             node = (*node.cast::<RelabelType>()).arg.cast();
         }

@@ -95,7 +95,7 @@ pub fn database_exists(database: u32) -> bool {
 pub fn host_name() -> Vec<u8> {
     let mut name = [0_u8; 256];
     unsafe extern "C" {
-        // Of POSIX.
+        // The function of POSIX, which `pg_sys` does not have.
         fn gethostname(name: *mut c_char, length: usize) -> c_int;
     }
     // SAFETY: no more bytes are written than these; the last one stays zero.

@@ -58,7 +58,7 @@ impl<T: FromStr<Err: ToString>> Setting<T> {
         }
     }
 
-    /// One that no copy of the server may have.
+    /// The setting of one server, which `ALTER SYSTEM` does not take, since a copy of the server would have it, too.
     pub const fn of_one_server(mut self) -> Self {
         self.is_of_one_server = true;
         self

@@ -277,7 +277,7 @@ pub unsafe fn may_call(function: Oid) -> bool {
     }
 }
 
-/// Where a conversion of a time notes that it is out of range: else it would raise an error.
+/// The place where a conversion notes that a time is out of range, instead of raising an error.
 #[cfg(not(feature = "pg19"))]
 type Overflow = c_int;
 #[cfg(feature = "pg19")]
@@ -327,7 +327,7 @@ pub fn undefined_settings() -> impl Iterator<Item = &'static CStr> {
     // SAFETY: a record with its name.
     records.iter().filter_map(|&record| unsafe {
         let is_undefined = (*record).flags & pg_sys::GUC_CUSTOM_PLACEHOLDER as c_int != 0;
-        // One that was taken back stays, without a value.
+        // A setting that was reset stays in the list, without a value.
         let has_value = (*record).source != pg_sys::GucSource::PGC_S_DEFAULT;
         (is_undefined && has_value).then(|| CStr::from_ptr((*record).name))
     })

@@ -91,7 +91,7 @@ fn sno_goes_on_after(position: Sno, lowered: i64) -> Result<Sno, Error> {
     Ok(earlier.unwrap_or(position))
 }
 
-/// Where a feed that was read up to an ID of the future goes on, if the horizons were lowered since then: after which ID.
+/// The ID after which a feed goes on that was read up to an ID of the future, if the horizons were lowered since then.
 pub(crate) fn goes_on_after(position: Sno, lowered: u64) -> Result<Option<Sno>, Error> {
     let to = session()?.goes_back_from(position.tick(), lowered).map_err(errors::generation::<SnoScheme>)?;
     Ok(to.and_then(|tick| first_id(tick).predecessor()))

@@ -116,8 +116,8 @@ impl Operators {
         if let Some(exclusive) = exclusive {
             args = raw::lappend(args, raw::makeBoolConst(exclusive, false).cast());
         }
-        // In the catalog itself, since the usual look-up by name requires the USAGE privilege on the schema, which
-        // a user of a view need not have.
+        // The function is looked up in the catalog itself: the usual look-up by name requires the USAGE privilege on the
+        // schema, which a user of a view need not have.
         let found = raw::GetSysCacheOid(
             pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP as _,
             pg_sys::Anum_pg_proc_oid as _,

@@ -111,7 +111,7 @@ impl Table {
         }
         for &index in nodes((*self.relation).indexlist) {
             let IndexOptInfo { indpred, .. } = &mut *index.cast();
-            // That of a hypothetical index (hypopg) is the other library's, for longer than this planning.
+            // A copy: the predicate of a hypothetical index (hypopg) belongs to the other library, which keeps it.
             *indpred = copy(indpred.cast()).cast();
             self.clauses(*indpred, RESTRICTIONS);
         }
@@ -172,7 +172,7 @@ impl Table {
             self.clauses(clauses, RESTRICTIONS);
             let is = |info: &RestrictInfo, clause: *mut Node| raw::equal(info.clause.cast(), clause.cast());
             for (number, &clause) in nodes(clauses).iter().enumerate() {
-                // Not twice, for two arms.
+                // Another arm of a UNION ALL may have added the same condition.
                 if is(info, clause) || nodes(restrictions).iter().any(|&info| is(&*info.cast(), clause)) {
                     continue;
                 }
@@ -205,8 +205,8 @@ impl Table {
                 NodeTag::T_NullTest => {
                     let test = &mut *node.cast::<NullTest>();
                     let Some(key) = self.key(test.arg.cast()) else { continue };
-                    // Of an outer join's nulls the statistics of the column know nothing: for a primary key,
-                    // one row would be expected.
+                    // The statistics of the column do not count the nulls that an outer join adds: for a primary
+                    // key, one row would be expected.
                     if (*self.root).hasJoinRTEs {
                         continue;
                     }
@@ -334,7 +334,7 @@ impl Table {
             let Some(key) = self.key(raw::get_sortgroupclause_expr(sort, list)) else { continue };
             let Some(operator) = time_operator(sort.sortop) else { return };
             let by_id = key.operators.oid(operator);
-            // Where its nulls are makes no difference: all rows without a time have none.
+            // NULLS FIRST or LAST makes no difference to what comes after it: rows without a time have no ID either.
             let is_id = |next: &SortGroupClause| {
                 self.column(raw::get_sortgroupclause_expr(next, list)) == Some(key.attno)
                     && next.sortop == by_id

@@ -32,8 +32,8 @@ functions! {
     sno_ineqjoinsel: estimate_join;
 }
 
-/// With more comparisons of a column in one list, each is estimated alone: the planner asks for each of them, so the time
-/// would grow with the square of their number.
+/// The most comparisons of a column in one list that are estimated together. The planner asks for each of them, so the time
+/// would grow with the square of their number; more are estimated one by one.
 const MAX_COMPARISONS: usize = 10;
 
 /// Without pgrx's guard: see [`raw`].
@@ -139,7 +139,7 @@ impl Query {
                     return 1.0;
                 }
             } else if comparison.is_upper {
-                // To estimate it again would take as long as to estimate a range of times.
+                // The cached estimate: a new one would take as long as that of a range of times.
                 let selectivity = estimated(node).unwrap_or_else(|| self.alone(other));
                 lower = Some(lower.map_or(selectivity, |lower| lower.min(selectivity)));
             }
