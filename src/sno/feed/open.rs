@@ -284,7 +284,9 @@ impl Feed {
                 .hint("Note its position, create another feed, lead that there by sno_seek_feed(), then drop this one.");
         }
         error
-            .detail("If its table was dropped, lead a new feed to the position of this one by sno_seek_feed().")
+            .detail(
+                "If its table was dropped, lead a new feed to the position of this one by sno_seek_feed().",
+            )
             .hint(format!("Use {}.", self.peek(source)))
     }
 
