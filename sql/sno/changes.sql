@@ -21,8 +21,7 @@ BEGIN
                 FROM pg_collation WHERE oid = a.attcollation)), ', ' ORDER BY n),
         string_agg(format('t.%I%s OPERATOR(%s.%s) l.%I%2$s', a.attname, cast_to, o.oprnamespace::regnamespace,
             o.oprname, l.name), ' AND ' ORDER BY n),
-        -- None where Citus reads a subquery, which has no key and another type, instead of a table in its metadata.
-        CASE WHEN bool_and(i.indimmediate) AND NOT sno_internal.is_distributed(source) THEN
+        CASE WHEN bool_and(i.indimmediate) THEN
             format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE false GROUP BY %3$s)', source,
             sno_internal.alone(source), string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) END,
         min(l.name) FILTER (WHERE l.name IN ('changed', 'record')),

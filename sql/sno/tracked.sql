@@ -75,11 +75,13 @@ BEGIN
         WHEN t.is_parent THEN 'Other tables inherit from it.'
         WHEN t.index_kind IS NULL THEN 'It has no primary key.'
         WHEN t.index_kind <> 'btree' THEN 'Its primary key has WITHOUT OVERLAPS.'
+        WHEN sno_internal.is_distributed(source) THEN 'Citus has it on other nodes, too, but not its log.'
         WHEN t.hides_rows THEN 'FORCE ROW LEVEL SECURITY hides rows from its owner: they would look deleted.'
     END;
     hint := CASE
         WHEN fault = 'It is a partition.' THEN 'Track the changes of the table that it is a partition of.'
         WHEN fault = 'Other tables inherit from it.' THEN 'Track the changes of these tables, or use partitions.'
+        WHEN fault LIKE 'Citus%' THEN 'Track the changes of tables that Citus does not know.'
         WHEN fault = 'It has no primary key.' THEN 'Add a primary key.'
         WHEN fault LIKE 'FORCE%' THEN 'Its owner can be a role with BYPASSRLS.'
     END;
@@ -190,9 +192,9 @@ BEGIN
         hint := format('ALTER VIEW %s RESET (security_invoker)', (sno_internal.tracked(source)).changes);
     END IF;
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
-    IF fault IS NULL AND (sno_internal.is_distributed(source) OR EXISTS (
+    IF fault IS NULL AND EXISTS (
             SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable
-        )) AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
+        ) AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
         fault := 'Its primary key has other columns than the log.';
         hint := 'Drop the feeds, untrack and track the changes, create the feeds, fill the copies from the table.';
     END IF;

@@ -269,7 +269,7 @@ unsafe fn root(table: Relation) -> Oid {
     }
 }
 
-/// Whether the owner of a log has it written by a table: its constraint names the table, or a shard of it that Citus keeps on this server.
+/// Whether the owner of a log has it written by a table: its constraint names the table.
 /// Otherwise who may create a trigger on any table would write into those of others.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn is_log_of(log: Relation, table: Relation) -> bool {
@@ -279,22 +279,11 @@ unsafe fn is_log_of(log: Relation, table: Relation) -> bool {
         if constraints.is_null() {
             return false;
         }
-        let owner = (*(*log).rd_rel).relowner;
-        let is_shard = |of: Oid| {
-            let name = raw::get_rel_name(of);
-            let own = CStr::from_ptr((*(*table).rd_rel).relname.data.as_ptr()).to_bytes();
-            let number =
-                (!name.is_null()).then(|| own.strip_prefix(CStr::from_ptr(name).to_bytes())).flatten();
-            let number = number.and_then(|rest| rest.strip_prefix(b"_")).unwrap_or_default();
-            let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_digit);
-            is_number && (*(*table).rd_rel).relowner == owner && owner_of(of) == owner
-        };
         let checks =
             (0..usize::from((*constraints).num_check)).map(|number| &*(*constraints).check.add(number));
-        checks.filter(|check| CStr::from_ptr(check.ccname) == CONSTRAINT).any(|check| {
-            let of = named(check.ccbin);
-            of == root(table) || is_shard(of)
-        })
+        checks
+            .filter(|check| CStr::from_ptr(check.ccname) == CONSTRAINT)
+            .any(|check| named(check.ccbin) == root(table))
     }
 }
 

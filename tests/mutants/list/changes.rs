@@ -49,7 +49,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("who changes a tracked table needs rights on its log", &[CHANGES],
             "as_role(self.owner, ||", "as_role(raw::GetUserId(), ||"),
         ("any table writes any log", &[CHANGES],
-            "of == root(table) || is_shard(of)", "true"),
+            "named(check.ccbin) == root(table)", "true"),
         ("columns of the key exchange their names", &[TRACKED],
             "if !is_same && names_are_known {", "if false {"),
         ("a partition has the columns of its table by their numbers", &[CHANGES],

@@ -38,6 +38,7 @@ fn no_feed_without_an_extension_that_knows_the_servers() {
         client.query("SELECT FROM sno_peek_feed('f', NULL::items)", &[]).unwrap().len() == 1
     });
     client.run(DISTRIBUTE);
+    assert_eq!(code(&mut client, "SELECT sno_track_changes('items')"), "42809");
     let statements = [
         "SELECT FROM sno_peek_feed('f', NULL::items)",
         &in_block("SELECT FROM sno_feed('f', NULL::items)"),
