@@ -1,8 +1,10 @@
 //! The opening: the feed that a name means, and whether and how far its rows can be read.
 
 use std::{
+    cell::RefCell,
     ffi::{CStr, c_char},
     ptr,
+    time::Duration,
 };
 
 use pgrx::{
@@ -13,9 +15,11 @@ use sno_core::Sno;
 
 use crate::{
     pg::{
+        backend_local::BackendLocal,
         datum::{Argument as _, Interval, Timestamp},
         errors::{Error, guard},
         raw,
+        server::monotonic,
     },
     sno::{
         feed::{
@@ -35,6 +39,22 @@ const IDLE: i64 = 10_000_000;
 const HORIZON_OF_SCOPE: &CStr = c"SELECT s.horizon, sno_internal.sno_first($2::pg_catalog.timestamptz, true), s.servers, s.since, s.partitions,
     s.servers OPERATOR(pg_catalog.=) $3
 FROM sno_internal.sno_scope_horizon($1, $2, $3) s";
+
+/// The last horizon of a scope that this session was told. A horizon remains true, so for a moment it serves all calls of the session.
+struct Told {
+    at: Duration,
+    horizon: Sno,
+    /// For which margin, by which servers, and when the horizons had been lowered last.
+    margin: Option<i64>,
+    servers: String,
+    lowered: u64,
+}
+
+/// For how long.
+const MOMENT: Duration = Duration::from_millis(50);
+
+// SAFETY: for functions that SQL calls.
+static TOLD: BackendLocal<RefCell<Option<Told>>> = unsafe { BackendLocal::new(RefCell::new(None)) };
 
 /// How far a feed can be read.
 #[derive(Clone, Copy)]
@@ -173,6 +193,9 @@ impl Feed {
     unsafe fn horizon_of_scope(self) -> Sno {
         // SAFETY: columns of the row.
         unsafe {
+            if let Some(horizon) = guard(|| Ok(Told::recent(self))) {
+                return horizon;
+            }
             let known = (pg_sys::TEXTOID, self.servers);
             let params = [(pg_sys::INTERVALOID, self.margin), (self.id_type, self.position), known];
             let row = query(HORIZON_OF_SCOPE, params, true).row(0);
@@ -180,6 +203,10 @@ impl Feed {
             let (Some(horizon), Some(servers)) = (row.value(1), row.value(3)) else { return least };
             let horizon = Sno::from_datum(horizon);
             let is_known = row.value(6).is_some_and(|is_known| is_known.value() as u8 != 0);
+            guard(|| {
+                TOLD.replace(Some(Told::new(self, servers, horizon)));
+                Ok(())
+            });
             if is_known || self.position() >= Some(horizon) {
                 return horizon;
             }
@@ -195,6 +222,27 @@ impl Feed {
             // Who moves the feed meanwhile has asked, too.
             if !can_store() || self.note_servers(servers) { horizon } else { least }
         }
+    }
+}
+
+impl Told {
+    /// Of a feed that these servers are known to. Inside the guard.
+    fn new(feed: Feed, servers: Datum, horizon: Sno) -> Self {
+        // SAFETY: a text.
+        let servers = unsafe { text(pg_sys::text_to_cstring(servers.cast_mut_ptr())) };
+        let margin = feed.margin().map(Interval::micros);
+        Self { at: monotonic(), horizon, margin, servers, lowered: feed.present }
+    }
+
+    /// The last horizon, if it is of a moment ago, for such a feed, and after its position.
+    fn recent(feed: Feed) -> Option<Sno> {
+        let now = Self::new(feed, feed.servers?, feed.position().unwrap_or(Sno::MIN));
+        let told = TOLD.borrow();
+        let told = told.as_ref()?;
+        let is_of_such =
+            (told.margin, &told.servers, told.lowered) == (now.margin, &now.servers, now.lowered);
+        let is_recent = now.at < told.at + MOMENT && now.horizon < told.horizon;
+        (is_of_such && is_recent).then_some(told.horizon)
     }
 }
 

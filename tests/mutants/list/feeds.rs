@@ -68,6 +68,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("src/sno/feed/open.rs", &[
         ("rows of servers that were not known are passed", &[SCOPE],
             "guard(|| -> Result<(), Error> { Err(self.passed(position)) });", ""),
+        ("the horizon of one margin serves another", &[SCOPE], "(told.margin, &told.servers, told.lowered) == (now.margin,", "(now.margin, &told.servers, told.lowered) == (now.margin,"),
+        ("the horizon of some servers serves another", &[SCOPE], "(told.margin, &told.servers, told.lowered) == (now.margin,", "(told.margin, &now.servers, told.lowered) == (now.margin,"),
+        ("a horizon serves for ever", &[SCOPE], "now.at < told.at + MOMENT && ", ""),
     ]),
     ("src/sno/feed/scope.rs", &[
         ("any function is a scope", &[SCOPE],

@@ -134,7 +134,7 @@ fn rows_of_servers_that_were_not_known() {
     assert!(client.query(peek, &[]).is_ok());
     client.run("UPDATE says SET servers = 'a b d', since = NULL, partitions = '{[0,256)}'");
     assert!(client.query(peek, &[]).is_ok());
-    client.run("UPDATE says SET servers = 'a b e', partitions = '{[2048,2304)}'");
+    client.run("UPDATE says SET servers = 'a b e', partitions = '{[2048,2304)}'; SELECT pg_sleep(0.06)");
     assert_eq!(code(&mut client, peek), "55000");
     client.run("SELECT sno_seek_feed('f', since => '2026-01-01Z')");
     wait_until("all come", || client.query(peek, &[]).unwrap().len() == 5);
@@ -172,8 +172,23 @@ fn servers_are_asked_if_there_is_a_row() {
     client.run("INSERT INTO items (n) VALUES (1)");
     wait_until("it comes", || client.query(peek, &[]).unwrap().len() == 1);
     assert_eq!(text(&mut client, "SELECT known FROM says"), "a");
+    // For a moment, one answer serves all feeds, those after a position that is not before it left out.
+    client.run("INSERT INTO items (n) VALUES (2); SELECT sno_create_feed('g', 'items', margin => '0')");
+    let told = |client: &mut Client, statement: &str| {
+        client.run(&format!("SELECT pg_sleep(0.06); {peek}; UPDATE says SET known = 'not asked'; {statement}; SELECT FROM sno_peek_feed('g', NULL::items)"));
+        text(client, "SELECT known FROM says")
+    };
+    client.run("SELECT FROM sno_peek_feed('g', NULL::items)");
+    wait_until("the answer is used", || told(&mut client, "SELECT") == "not asked");
+    for other in [
+        "SELECT pg_sleep(0.06)",
+        "UPDATE sno_internal.feed_positions SET margin = '1 ms' WHERE feed = 'g'",
+        "UPDATE sno_internal.feed_positions SET margin = '0', servers = 'b' WHERE feed = 'g'",
+    ] {
+        assert_ne!(told(&mut client, other), "not asked", "{other}");
+    }
     // A position that is ten seconds old is stored again.
-    client.run("UPDATE says SET known = 'not asked'; DELETE FROM items; UPDATE sno_internal.feed_positions SET moved = '2026-01-01Z'");
+    client.run("SELECT pg_sleep(0.06); UPDATE says SET known = 'not asked'; DELETE FROM items; UPDATE sno_internal.feed_positions SET moved = '2026-01-01Z'");
     client.run(peek);
     assert_eq!(text(&mut client, "SELECT known FROM says"), "a");
 }
