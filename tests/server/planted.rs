@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use sno_tests::postgres::{Client, NoTls};
-use sno_tests::{Server, Sql as _, sql_file, text};
+use sno_tests::{Mode, Server, Sql as _, sql_file, text};
 
 use crate::schemas::{TYPES_OF_SCRIPTS, plant};
 use crate::{citus::made_up, files, root, sources};
@@ -290,7 +290,13 @@ fn database(server: &Server, creator: &str, has: Has) -> String {
     if has == Has::Extensions {
         session(creator).run("CREATE EXTENSION sno; CREATE EXTENSION sno_compat");
         session(creator).run(&sql_file("uuidv7.sql"));
-        if creator == "postgres" {
+        if creator == "citus" {
+            session(creator).run(&format!(
+                "CREATE EXTENSION citus; SELECT citus_set_coordinator_host('127.0.0.1', {port});
+                 SELECT citus_set_node_property('127.0.0.1', {port}, 'shouldhaveshards', true); CREATE EXTENSION sno_citus",
+                port = server.port()
+            ));
+        } else if creator == "postgres" {
             // As if it were a node of Citus, where superusers ask the others.
             made_up::database(&mut session(creator));
             session(creator).run(&format!(
@@ -318,6 +324,8 @@ fn database(server: &Server, creator: &str, has: Has) -> String {
             .run("CREATE TABLE own.spread (id public.sno PRIMARY KEY DEFAULT public.sno_new(), n integer)");
         if creator == "postgres" {
             session(creator).run("INSERT INTO pg_dist_partition VALUES ('own.spread')");
+        } else if creator == "citus" {
+            session(creator).run("SELECT create_distributed_table('own.spread', 'id')");
         }
     } else {
         mallory.run("CREATE TABLE own.items (id public.sno PRIMARY KEY, n integer)");
@@ -335,15 +343,31 @@ fn calls(superuser: &mut Client, least: usize) -> Vec<String> {
 
 #[test]
 fn nothing_that_is_planted_runs_as_another_role() {
-    let [names, columns, relations] = names().map(|names| format!("ARRAY['{}']", names.join("','")));
     let server = Server::builder().extension(false).conf("max_locks_per_transaction", "2000").start();
+    nothing_runs_as_another_role(
+        &server,
+        &[
+            ("postgres", Has::Extensions, [300, 100]),
+            ("owner1", Has::Extensions, [300, 100]),
+            ("owner1", Has::StandIn, [50, 30]),
+        ],
+    );
+}
+
+/// The same on a server with Citus.
+pub(crate) fn nothing_runs_beside_citus(server: &Server) {
+    server.configure("max_locks_per_transaction", "2000");
+    server.restart(Mode::Fast);
+    server.run("CREATE ROLE citus LOGIN SUPERUSER");
+    nothing_runs_as_another_role(server, &[("citus", Has::Extensions, [300, 100])]);
+}
+
+/// In databases that these roles have created, where so many calls there are at least, and so many work.
+fn nothing_runs_as_another_role(server: &Server, databases: &[(&str, Has, [usize; 2])]) {
+    let [names, columns, relations] = names().map(|names| format!("ARRAY['{}']", names.join("','")));
     server.run("CREATE ROLE mallory LOGIN; CREATE ROLE owner1 LOGIN; CREATE ROLE shop LOGIN");
-    for (creator, has, least) in [
-        ("postgres", Has::Extensions, [300, 100]),
-        ("owner1", Has::Extensions, [300, 100]),
-        ("owner1", Has::StandIn, [50, 30]),
-    ] {
-        let name = database(&server, creator, has);
+    for &(creator, has, least) in databases {
+        let name = database(server, creator, has);
         let session = |user: &str| server.config().user(user).dbname(&name).connect(NoTls).unwrap();
         let mut superuser = session("postgres");
         let calls = calls(&mut superuser, least[0]);

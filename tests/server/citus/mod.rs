@@ -89,6 +89,13 @@ impl Cluster {
     }
 }
 
+/// Nothing that a role without rights plants runs as another one, also where Citus itself is.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn nothing_that_is_planted_runs() {
+    crate::planted::nothing_runs_beside_citus(&server(NUMBER));
+}
+
 /// The texts in the first column of a query.
 fn texts(client: &mut Client, query: &str) -> Vec<String> {
     let rows = client.query(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}"));
