@@ -78,6 +78,31 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.groups() IS 'internal: groups of the nodes of the cluster';
 
+-- The last group that Citus has given to a node; null where it gives none, and while a node is added: who adds one
+-- takes the lock before the group. Clones have groups before they can commit. Whatever it is, after a crash of the
+-- coordinator Citus leaves some groups out.
+CREATE FUNCTION sno_internal.last_group() RETURNS integer
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    last CONSTANT integer := (
+        SELECT pg_sequence_last_value('pg_catalog.pg_dist_groupid_seq') FROM pg_catalog.pg_dist_local_group l
+        WHERE l.groupid = 0
+    );
+BEGIN
+    IF last > (SELECT max(n.groupid) FROM pg_catalog.pg_dist_node n) AND EXISTS (
+        SELECT FROM pg_locks l WHERE l.relation = 'pg_catalog.pg_dist_node'::regclass AND l.mode = 'ExclusiveLock'
+            AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+    ) THEN
+        RETURN NULL;
+    END IF;
+    RETURN least(last, (
+        SELECT min(n.groupid) - 1 FROM pg_catalog.pg_dist_node n WHERE to_jsonb(n) ->> 'nodeisclone' = 'true'
+    ));
+END
+$$;
+COMMENT ON FUNCTION sno_internal.last_group() IS 'internal: the last group that Citus has given to a node';
+
 -- The horizon of a node, what its IDs have that no other node may have, since when it generates them, and after which
 -- ID it goes on if its horizons were lowered.
 CREATE FUNCTION sno_internal.horizon_of_node(margin interval) RETURNS json
@@ -165,7 +190,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.readers_on_node(text) IS
     'internal: IDs up to which the feeds of a node have read the rows of a table';
 
--- The answer of a node to one of these questions, with the groups that it knows, or its error.
+-- The answer of a node to one of these questions, with the last group and then those that it knows, or its error.
 CREATE FUNCTION sno_internal.answer(question text, argument text) RETURNS json
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -175,7 +200,7 @@ DECLARE
     detail text;
     hint text;
 BEGIN
-    RETURN json_build_object('groups', sno_internal.groups(), 'answer', CASE question
+    RETURN json_build_object('last', sno_internal.last_group(), 'groups', sno_internal.groups(), 'answer', CASE question
         WHEN 'horizon' THEN sno_internal.horizon_of_node(argument::interval)
         WHEN 'open' THEN sno_internal.open_on_node(argument::bigint)
         WHEN 'holders' THEN sno_internal.holders_on_node()
@@ -190,13 +215,14 @@ COMMENT ON FUNCTION sno_internal.answer(text, text) IS 'internal: the answer of 
 
 -- The answers of all nodes, this one included. A node that is disabled is asked, too, since it can have clients. A node
 -- that does not answer is an error, and so is a list of nodes that is not the coordinator's for a second: rows of a
--- node that is not asked would be missed.
+-- node that is not asked would be missed. The coordinator's answer has the last group of before that list.
 CREATE FUNCTION sno_internal.ask_nodes(question text, argument text, attempts integer DEFAULT 5)
-    RETURNS TABLE (node integer, answer json) LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10
+    RETURNS TABLE (node integer, answer json, last integer) LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10
     SET search_path = pg_catalog, pg_temp SET jit = off SET citus.remote_task_check_interval = 1
 AS $$
 DECLARE
     own CONSTANT integer := (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l);
+    own_last CONSTANT integer := sno_internal.last_group();
     groups CONSTANT integer[] := sno_internal.groups();
     other record;
     detail text;
@@ -248,9 +274,11 @@ BEGIN
                     answer -> 'groups'),
                 HINT = 'If this node was disabled, use citus_activate_node().';
         END IF;
+        last := answer ->> 'last';
         answer := answer -> 'answer';
         RETURN NEXT;
     END LOOP;
+    last := own_last;
     node := coalesce((SELECT n.nodeid FROM pg_catalog.pg_dist_node n
         WHERE n.groupid = own AND n.noderole = 'primary'), 0);
     -- Not by answer(), whose savepoint would hide errors of this session.
@@ -266,6 +294,9 @@ COMMENT ON FUNCTION sno_internal.ask_nodes(text, text, integer) IS 'internal: th
 -- The least of the horizons of all nodes, who these are, and those of them that are not known. Who asks for it is
 -- warned if two nodes have one number, or the number of one contains that of the other. A node that has left may
 -- still have clients whose rows nobody waits for.
+--
+-- Who the nodes are ends with the last group. If groups are not known that were given since an earlier answer, nodes
+-- may have come and gone, whose numbers are these groups.
 CREATE FUNCTION sno_internal.least_horizon(
         margin interval, known text, OUT horizon sno, OUT servers text, OUT since sno, OUT partitions int4multirange
     ) RETURNS record
@@ -273,39 +304,56 @@ CREATE FUNCTION sno_internal.least_horizon(
 AS $$
 DECLARE
     own CONSTANT integer := (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l);
+    known_last CONSTANT integer := (
+        SELECT coalesce(max(k::integer) FILTER (WHERE NOT k LIKE '%:%'),
+            max(split_part(k, ':', 1)::integer)) FROM unnest(string_to_array(known, ' ')) k
+    );
     equal text;
     gone text;
+    passed integer;
 BEGIN
     -- The texts of IDs are in their order.
     WITH nodes AS MATERIALIZED (
         SELECT n.node, format('%s:%s:%s', j."group", j.timeline, concat_ws(':', j.since, j.lowered)) AS server,
             CASE WHEN j.since IS NOT NULL THEN least(j.since COLLATE "C", j.lowered) END AS since, j."group",
-            j.horizon, j.prefix, j.bits, j.lower, j.upper
+            j.horizon, j.prefix, j.bits, j.lower, j.upper, n.last
         FROM sno_internal.ask_nodes('horizon', margin::text) n,
             json_to_record(n.answer) j("group" integer, horizon text, prefix integer, bits integer,
                 lower integer, upper integer, timeline integer, since text, lowered text)
     ), others AS (
         SELECT n.* FROM nodes n
         WHERE n."group" <> own AND NOT n.server = ANY (string_to_array(coalesce(known, ''), ' '))
+        UNION ALL
+        SELECT NULL, NULL, NULL, g, NULL, g, n.bits, NULL, NULL, NULL
+        FROM nodes n, generate_series(known_last + 1, (SELECT max(m.last) FROM nodes m)) g
+        WHERE n."group" = own AND g NOT IN (SELECT m."group" FROM nodes m) AND g < 1 << n.bits
     )
-    SELECT min(n.horizon COLLATE "C"), string_agg(n.server, ' ' ORDER BY n."group"), (
+    SELECT min(n.horizon COLLATE "C"),
+        concat_ws(' ', string_agg(n.server, ' ' ORDER BY n."group"), coalesce(max(n.last), known_last)), (
         SELECT CASE WHEN count(*) = count(o.since) THEN min(o.since COLLATE "C") END FROM others o
     ), (
         SELECT range_agg(int4range(o.prefix << (16 - o.bits), (o.prefix + 1) << (16 - o.bits))) FROM others o
+    ), (
+        SELECT min(o."group") FROM others o WHERE o.node IS NULL
     ), (
         SELECT format('nodes %s and %s', a.node, b.node)
         FROM nodes a JOIN nodes b ON a.node < b.node AND a.lower <= b.upper AND b.lower <= a.upper
             AND a.prefix >> (a.bits - least(a.bits, b.bits)) = b.prefix >> (b.bits - least(a.bits, b.bits)) LIMIT 1
     ), (
         SELECT min(split_part(k, ':', 1)) FROM unnest(string_to_array(known, ' ')) k
-        WHERE split_part(k, ':', 1)::integer NOT IN (SELECT m."group" FROM nodes m)
-    ) INTO horizon, servers, since, partitions, equal, gone
+        WHERE k LIKE '%:%' AND split_part(k, ':', 1)::integer NOT IN (SELECT m."group" FROM nodes m)
+    ) INTO horizon, servers, since, partitions, passed, equal, gone
     FROM nodes n;
     IF gone IS NOT NULL THEN
         RAISE EXCEPTION 'node of group % has left the cluster since the feed was read', gone
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'Nobody waits for what its clients still write.',
             HINT = 'When it has no clients any more, call sno_seek_feed() with the position of the feed.';
+    END IF;
+    IF passed IS NOT NULL AND current_setting('sno.partition_prefix') NOT ILIKE 'citus%' THEN
+        RAISE EXCEPTION 'node of group % may have come and gone since the feed was read', passed
+            USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Its server number is not known.',
+            HINT = 'If its clock was right, or there was none, call sno_seek_feed() with the position of the feed.';
     END IF;
     IF equal IS NOT NULL THEN
         RAISE WARNING '% of the cluster have one server number', equal USING DETAIL = 'Their IDs can be equal.',
@@ -454,8 +502,9 @@ COMMENT ON FUNCTION sno_internal.sno_joins_citus() IS
     'internal: whether transactions with IDs become transactions of Citus';
 
 REVOKE EXECUTE ON FUNCTION sno_internal.timeline(), sno_internal.note_start(sno), sno_internal.groups(),
-    sno_internal.horizon_of_node(interval), sno_internal.open_on_node(bigint), sno_internal.holders_on_node(),
-    sno_internal.readers_on_node(text), sno_citus_holders(), sno_internal.answer(text, text),
+    sno_internal.last_group(), sno_internal.horizon_of_node(interval), sno_internal.open_on_node(bigint),
+    sno_internal.holders_on_node(), sno_internal.readers_on_node(text), sno_citus_holders(),
+    sno_internal.answer(text, text),
     sno_internal.ask_nodes(text, text, integer), sno_internal.least_horizon(interval, text),
     sno_internal.open_on_nodes(), sno_internal.scope_horizon(interval, sno, text),
     sno_internal.scope_read(regclass), sno_internal.sno_joins_citus() FROM PUBLIC;

@@ -63,14 +63,16 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "left_over := ARRAY(SELECT unnest(left_over) INTERSECT SELECT unnest(found.to_wait_for));", "left_over := found.to_wait_for;"),
         ("a node that has left is forgotten", &[NODES], "IF gone IS NOT NULL THEN", "IF false THEN"),
         ("a reader of secondaries passes rows", &[NODES], "IF current_setting('citus.use_secondary_nodes') <> 'never' THEN", "IF false THEN"),
+        ("a node that came and went is not missed", &[NODES], "generate_series(known_last + 1,", "generate_series(NULL,"),
+        ("a node that is being added counts as one that has gone", &[NODES], "IF last > (SELECT max(n.groupid)", "IF false AND last > (SELECT max(n.groupid)"),
         ("a node has its own list of nodes", &[NODES], "IF other.groupid = 0 AND ", "IF false AND "),
     ]),
     ("src/sno/feed/open.rs", &[
-        ("rows of servers that were not known are passed", &[SCOPE],
-            "guard(|| -> Result<(), Error> { Err(self.passed(position)) });", ""),
         ("the horizon of one margin serves another", &[SCOPE], "(told.margin, &told.servers, told.lowered) == (now.margin,", "(now.margin, &told.servers, told.lowered) == (now.margin,"),
         ("the horizon of some servers serves another", &[SCOPE], "(told.margin, &told.servers, told.lowered) == (now.margin,", "(told.margin, &now.servers, told.lowered) == (now.margin,"),
         ("a horizon serves for ever", &[SCOPE], "now.at < told.at + MOMENT && ", ""),
+        ("rows of servers that were not known are passed", &[SCOPE],
+            "guard(|| -> Result<(), Error> { Err(self.passed(position)) });", ""),
     ]),
     ("src/sno/feed/scope.rs", &[
         ("any function is a scope", &[SCOPE],

@@ -1,9 +1,9 @@
 //! What a node answers, and what a horizon of all nodes follows from. What Citus would say is made up: these tests need no Citus.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, text};
+use sno_tests::{Server, Sql as _, code, error, text, wait_until};
 
-use super::made_up;
+use super::{NUMBER, made_up};
 
 /// A database in which the nodes answer what stands in a table. Each question to all of them takes the next of its answers, the last again and again.
 fn database(server: &Server) -> Client {
@@ -13,12 +13,12 @@ fn database(server: &Server) -> Client {
         "CREATE EXTENSION sno_citus;
          CREATE TABLE answers (question text, place integer, node integer, answer json);
          CREATE SEQUENCE asked MINVALUE 0;
-         CREATE OR REPLACE FUNCTION sno_internal.ask_nodes(question text, argument text, attempts integer DEFAULT 5) RETURNS TABLE (node integer, answer json) LANGUAGE plpgsql VOLATILE AS $$
+         CREATE OR REPLACE FUNCTION sno_internal.ask_nodes(question text, argument text, attempts integer DEFAULT 5) RETURNS TABLE (node integer, answer json, last integer) LANGUAGE plpgsql VOLATILE AS $$
          DECLARE
              asked CONSTANT text := question;
              next CONSTANT integer := CASE asked WHEN 'open' THEN nextval('public.asked') ELSE 0 END;
          BEGIN
-             RETURN QUERY SELECT a.node, a.answer FROM public.answers a
+             RETURN QUERY SELECT a.node, a.answer, (a.answer ->> 'last')::integer FROM public.answers a
              WHERE a.question = asked AND a.place = (SELECT max(b.place) FROM public.answers b WHERE b.question = asked AND b.place <= next);
          END
          $$; SET citus.use_secondary_nodes = 'never'",
@@ -180,7 +180,7 @@ fn what_is_open_on_a_node() {
 /// Who was asked before, and is asked now.
 #[test]
 fn nodes_that_come_and_go() {
-    let server = Server::builder().start();
+    let server = Server::builder().conf("sno.partition_prefix", NUMBER).start();
     let mut client = database(&server);
     let mut answers = |nodes: &[(i32, i32, i32, &str)]| {
         client.run("TRUNCATE answers");
@@ -204,15 +204,46 @@ fn nodes_that_come_and_go() {
     let all = "0:1:4222222222222222 1:1:4222222222222222 2:3:5222222222222222";
     // All others are new to a feed that has asked nobody. This node's own horizon counted before, too.
     assert_eq!(said("NULL"), format!("{all}; 4222222222222222; {{[256,768)}}"));
-    assert_eq!(said(&format!("'{all}'")), format!("{all}; any; none"));
+    assert_eq!(said(&format!("'{all} 2'")), format!("{all} 2; any; none"));
     // A node that joins, a standby that has taken its place, a node that was set up again.
     for known in [
         "0:1:4222222222222222 1:1:4222222222222222",
         "1:1:4222222222222222 2:2:5222222222222222",
         "1:1:4222222222222222 2:3:5222222222222223",
     ] {
-        assert_eq!(said(&format!("'{known}'")), format!("{all}; 5222222222222222; {{[512,768)}}"), "{known}");
+        assert_eq!(
+            said(&format!("'{known} 2'")),
+            format!("{all} 2; 5222222222222222; {{[512,768)}}"),
+            "{known}"
+        );
     }
+    // The last group that was given. One that is not known may have had rows of its number, whatever the others say.
+    client.run("UPDATE answers SET answer = jsonb_set(answer::jsonb, '{last}', '4')::json WHERE node = 1");
+    let mut said_after = |known: &str| {
+        let query = format!(
+            "SELECT concat_ws('; ', servers, coalesce(since::text, 'any'), coalesce(partitions::text, 'none')) FROM sno_internal.least_horizon('1 s', '{known}')"
+        );
+        text(&mut client, &query).replace(all, "all")
+    };
+    assert_eq!(said_after(&format!("{all} 4")), "all 4; any; none");
+    assert_eq!(said_after(&format!("{all} 3")), "all 4; any; {[1024,1280)}");
+    assert_eq!(said_after(all), "all 4; any; {[768,1280)}");
+    assert_eq!(said_after("0:1:4222222222222222 1:1:4222222222222222"), "all 4; any; {[512,1280)}");
+    server.configure("sno.partition_prefix", "7/8");
+    server.reload();
+    wait_until("the setting is read", || {
+        client.one("SELECT current_setting('sno.partition_prefix') = '7/8'")
+    });
+    let failed = error(&mut client, &format!("SELECT sno_internal.least_horizon('1 s', '{all} 3')"));
+    assert_eq!(
+        (failed.code().code(), failed.message()),
+        ("55000", "node of group 4 may have come and gone since the feed was read")
+    );
+    // While another one is added, the last one is not known.
+    client.run("UPDATE answers SET answer = (answer::jsonb - 'last')::json");
+    let known =
+        text(&mut client, &format!("SELECT servers FROM sno_internal.least_horizon('1 s', '{all} 3')"));
+    assert_eq!(known, format!("{all} 3"));
     // A clock that was fast and was corrected.
     client.run("UPDATE answers SET answer = jsonb_set(answer::jsonb, '{lowered}', '\"4322222222222222\"')::json WHERE node = 3");
     let lowered = text(
@@ -221,7 +252,7 @@ fn nodes_that_come_and_go() {
             "SELECT concat_ws('; ', servers, since, partitions) FROM sno_internal.least_horizon('1 s', '{all}')"
         ),
     );
-    assert_eq!(lowered, format!("{all}:4322222222222222; 4322222222222222; {{[512,768)}}"));
+    assert_eq!(lowered, format!("{all}:4322222222222222 2; 4322222222222222; {{[512,768)}}"));
     client.run("UPDATE answers SET answer = (answer::jsonb - 'lowered')::json");
     // One of which is not known since when it generates.
     client
@@ -260,6 +291,21 @@ fn answers_of_nodes() {
     answer(true, "{\"groups\": [0], \"answer\": 1}");
     let mut session = server.connect();
     assert_eq!(text(&mut session, ask), "1 {\"clock\", 2 1, 3 2");
+    // The last group that the coordinator has given. While a node is added it is not known, unless it is a node's.
+    let mut adding = server.connect();
+    adding.run("INSERT INTO pg_dist_node VALUES (4, 4, 'there', 5435, 'secondary')");
+    let last = "SELECT coalesce(sno_internal.last_group()::text, 'none')";
+    assert_eq!(text(&mut session, last), "none");
+    adding.run("SELECT setval('pg_dist_groupid_seq', 4)");
+    adding.run("BEGIN; LOCK TABLE pg_dist_node IN EXCLUSIVE MODE");
+    assert_eq!(text(&mut session, last), "4");
+    adding.run("SELECT nextval('pg_dist_groupid_seq')");
+    assert_eq!(text(&mut session, last), "none");
+    adding.run("ROLLBACK");
+    assert_eq!(text(&mut session, last), "5");
+    adding.run("ALTER TABLE pg_dist_node ADD nodeisclone boolean; UPDATE pg_dist_node SET nodeisclone = true WHERE nodeid = 4");
+    assert_eq!(text(&mut session, last), "3");
+    adding.run("DELETE FROM pg_dist_node WHERE nodeid = 4");
     // Who has not answered, and the error of who has.
     answer(false, "ERROR: nobody there");
     let failed = error(&mut session, ask);

@@ -10,7 +10,7 @@ use super::feeds::{Stalled, check, take};
 use super::{Cluster, NUMBER, node, texts};
 
 /// A cluster with a distributed table, and a feed of it that has read a row.
-fn cluster(workers: usize) -> (Cluster, Client, Vec<String>) {
+pub(super) fn cluster(workers: usize) -> (Cluster, Client, Vec<String>) {
     let cluster = Cluster::new(workers);
     let mut client = cluster.coordinator.connect();
     client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
@@ -139,10 +139,39 @@ fn a_node_that_joins_with_a_slow_clock() {
     write(&cluster.workers[2], "4, 8");
     client.run("INSERT INTO items (n) VALUES (9)");
     thread::sleep(Duration::from_millis(500));
-    refused(&mut client, "and a server that was not asked then has rows before that");
+    let behind = "and a server that was not asked then has rows before that";
+    refused(&mut client, behind);
     assert_eq!(error(&mut client, "CALL sno_wait_feed('f', '5 s')").code().code(), "55000");
-    client.run("SELECT sno_seek_feed('f', since => now() - interval '1 min')");
+    let again = "SELECT sno_seek_feed('f', since => now() - interval '5 min')";
+    client.run(again);
     check(&mut client, &mut Vec::new());
+    // One that comes and goes between two calls. Also after a crash, when Citus leaves groups out.
+    for is_slow in [false, true] {
+        let added = node(NUMBER);
+        added.set_clock(if is_slow { "-100" } else { "0" });
+        cluster.add(added);
+        let added = cluster.workers.pop().unwrap();
+        write(&added, "10, 12");
+        client.run(&format!("SELECT citus_remove_node('127.0.0.1', {})", added.port()));
+        added.stop(Mode::Fast);
+        client.run("INSERT INTO items (n) VALUES (13)");
+        thread::sleep(Duration::from_millis(500));
+        if is_slow {
+            refused(&mut client, behind);
+            client.run(again);
+            check(&mut client, &mut Vec::new());
+        } else {
+            cluster.coordinator.stop(Mode::Crash);
+            cluster.coordinator.start();
+            client = cluster.coordinator.connect();
+            let mut rows = Vec::new();
+            wait_until("all come", || {
+                rows.extend(take(&mut client));
+                rows.len() == 4
+            });
+        }
+        client.run("DELETE FROM items WHERE n >= 10");
+    }
 }
 
 #[test]

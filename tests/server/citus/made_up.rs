@@ -15,6 +15,8 @@ const SCRIPT: &str = "
     INSERT INTO citus.pg_dist_local_group VALUES (0);
     CREATE TABLE citus.pg_dist_node (nodeid integer, groupid integer, nodename text DEFAULT 'there', nodeport integer, noderole text DEFAULT 'primary');
     INSERT INTO citus.pg_dist_node VALUES (1, 0, 'here', 5432);
+    CREATE SEQUENCE citus.pg_dist_groupid_seq;
+    ALTER SEQUENCE citus.pg_dist_groupid_seq SET SCHEMA pg_catalog;
     CREATE TABLE citus.pg_dist_partition (logicalrelid regclass);
     ALTER TABLE citus.pg_dist_local_group SET SCHEMA pg_catalog;
     ALTER TABLE citus.pg_dist_node SET SCHEMA pg_catalog;
