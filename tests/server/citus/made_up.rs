@@ -34,7 +34,7 @@ const SCRIPT: &str = "
         JOIN citus.answers a ON a.port = u.port AND u.query LIKE format('SELECT sno_internal.answer(%L, %%)', a.question) ORDER BY n
     $$";
 
-fn extensions() -> PathBuf {
+pub(super) fn extensions() -> PathBuf {
     folder(&program(""), "--sharedir").join("extension")
 }
 

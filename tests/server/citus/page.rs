@@ -1,8 +1,12 @@
 //! The page about Citus, in its order.
 
-use sno_tests::{Sql as _, wait_until};
+use std::fs;
 
-use super::{Cluster, NUMBER, node, numbers, server};
+use sno_tests::{Mode, Sql as _, error, text, wait_until};
+
+use super::feeds::check;
+use super::losses::cluster;
+use super::{Cluster, NUMBER, made_up, node, numbers, server};
 use crate::docs::{Block, blocks, page, psql};
 
 #[test]
@@ -60,4 +64,71 @@ fn from_one_server_to_a_cluster() {
     client.run("CALL sno_wait_feed('f', '20 s')");
     client.run("SELECT pg_sleep(0.3)");
     assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('f', NULL::events)"), 140);
+}
+
+/// All nodes are restored to one point, at other addresses, while a feed has read half of the rows.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn a_cluster_is_restored() {
+    let page = page("citus.md");
+    let (cluster, mut client, mut read) = cluster(1);
+    let restored = [&cluster.coordinator, &cluster.workers[0]].map(|node| {
+        let copy = node.standby();
+        for (name, value) in [("recovery_target_name", "hourly"), ("recovery_target_action", "promote")] {
+            assert!(page.contains(&format!("`{name} = '{value}'`")));
+            copy.configure(name, value);
+        }
+        copy.restart(Mode::Fast);
+        copy
+    });
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 5)");
+    check(&mut client, &mut read);
+    client.run("INSERT INTO items (n) SELECT generate_series(6, 10)");
+    client.run(page.lines().find(|line| line.contains("citus_create_restore_point")).unwrap());
+    client.run("INSERT INTO items (n) VALUES (11)");
+    for (old, new) in cluster.nodes().zip(&restored) {
+        wait_until("it is promoted", || new.connect().one("SELECT NOT pg_is_in_recovery()"));
+        old.stop(Mode::Fast);
+    }
+    let [coordinator, worker] = &restored;
+    let mut client = coordinator.connect();
+    for (command, node, from) in [
+        ("citus_update_node(nodeid, ", worker, " FROM pg_dist_node WHERE groupid = 1"),
+        ("citus_activate_node(", worker, ""),
+        ("citus_set_coordinator_host(", coordinator, ""),
+    ] {
+        assert!(page.contains(&format!("`SELECT {command}'…', 5432)`")));
+        client.run(&format!("SELECT {command}'127.0.0.1', {}){from}", node.port()));
+    }
+    client.run("INSERT INTO items (n) SELECT generate_series(12, 20)");
+    check(&mut client, &mut read);
+    assert_eq!(read.len(), 20);
+}
+
+/// One node after the other is restarted, as with another version of the library; then the SQL of all is updated.
+#[test]
+#[ignore = "needs Citus: make test-citus"]
+fn a_cluster_is_upgraded() {
+    let (cluster, mut client, mut read) = cluster(2);
+    for (n, node) in cluster.nodes().enumerate() {
+        client.run(&format!("INSERT INTO items (n) VALUES ({})", n + 1));
+        node.stop(Mode::Fast);
+        if n > 0 {
+            assert!(
+                error(&mut client, "SELECT FROM sno_peek_feed('f', NULL::items)")
+                    .code()
+                    .code()
+                    .starts_with("08")
+            );
+        }
+        node.start();
+        client = cluster.coordinator.connect();
+        check(&mut client, &mut read);
+    }
+    let version = text(&mut client, "SELECT extversion FROM pg_extension WHERE extname = 'sno_citus'");
+    fs::write(made_up::extensions().join(format!("sno_citus--{version}--next.sql")), "").unwrap();
+    client.run("ALTER EXTENSION sno_citus UPDATE TO 'next'");
+    let versions = "SELECT string_agg(result, ' ')
+        FROM run_command_on_all_nodes('SELECT extversion FROM pg_extension WHERE extname = ''sno_citus''')";
+    assert_eq!(text(&mut client, versions), "next next next");
 }
