@@ -3,49 +3,6 @@
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, error, text};
 
-/// Temporary views of the names that the extension looks for in `pg_catalog`, where they are only if Citus is there. Who reads one as another role
-/// than that of the session takes a number of `ran`, which stays when the statement fails.
-#[test]
-fn temporary_views_instead_of_tables_of_citus() {
-    let server = Server::builder().extension(false).start();
-    server.run("CREATE ROLE owner1 LOGIN; CREATE ROLE mallory LOGIN");
-    server.run("CREATE DATABASE own OWNER owner1");
-    for (database, creator) in [("postgres", "postgres"), ("own", "owner1")] {
-        let session =
-            |user| server.config().user(user).dbname(database).connect(sno_tests::postgres::NoTls).unwrap();
-        session(creator).run("CREATE EXTENSION sno");
-        let mut superuser = session("postgres");
-        superuser.run("CREATE SEQUENCE public.ran; GRANT USAGE ON SEQUENCE public.ran TO PUBLIC");
-        let mut mallory = session("mallory");
-        mallory.run(
-            "CREATE FUNCTION pg_temp.planted() RETURNS integer LANGUAGE plpgsql AS $$
-             BEGIN
-                 IF current_user <> session_user THEN
-                     PERFORM nextval('public.ran');
-                 END IF;
-                 RETURN 0;
-             END
-             $$;
-             CREATE TEMP VIEW pg_dist_local_group AS SELECT pg_temp.planted() AS groupid;
-             CREATE TEMP VIEW pg_dist_node AS SELECT pg_temp.planted() AS groupid, pg_temp.planted() AS nodeid, 'primary' AS noderole;
-             CREATE TEMP VIEW pg_dist_partition AS SELECT pg_temp.planted()::oid AS logicalrelid",
-        );
-        for (call, state) in [
-            ("sno_internal.sno_scope_horizon('0.1 s', NULL, NULL)", "0A000"),
-            ("sno_internal.sno_scope_read('pg_class')", "0A000"),
-            ("sno_internal.sno_scope_read(NULL)", "0A000"),
-        ] {
-            let result = mallory.batch_execute(&format!("SELECT {call}"));
-            assert_eq!(
-                text(&mut superuser, "SELECT is_called FROM public.ran"),
-                "f",
-                "{creator}: {call}: {result:?}"
-            );
-            assert_eq!(code(&mut mallory, &format!("SELECT {call}")), state, "{creator}: {call}");
-        }
-    }
-}
-
 /// What a tenant puts into tables. Whatever runs as another role than the tenant, or becomes another one, takes a number of `others`, whatever runs as
 /// the tenant one of `own`; numbers stay when a statement fails.
 const TENANT: &str = r#"

@@ -7,13 +7,9 @@ use std::time::Duration;
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, error, in_block, plan, sql_file, text, wait_until};
 
-/// Types that could be written instead of another one.
-const TYPES_INSTEAD: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,timestamptz,timestamp,date,interval,time,
-    int8,int4,int2,numeric,float8,bool}"#;
-
 /// Types of the arguments of what scripts call, each of which could be written instead of another one.
 pub(crate) const TYPES_OF_SCRIPTS: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
-    timestamptz,timestamp,date,interval,time,int8,int4,int2,numeric,float8}"#;
+    timestamptz,timestamp,date,interval,time,int8,int4,int2,numeric,float8,bool}"#;
 
 /// The same of the files without the extension.
 const TYPES_OF_FILES: &str =
@@ -259,7 +255,7 @@ fn functions_of_others_are_not_called() {
     let server = Server::builder().compat().extension(false).conf("track_functions", "pl").start();
     let mut client = server.connect();
     client.run(&format!(
-        "CREATE SCHEMA trap; CREATE TEMP TABLE types AS SELECT unnest('{TYPES_INSTEAD}'::regtype[]) AS type;
+        "CREATE SCHEMA trap; CREATE TEMP TABLE types AS SELECT unnest('{TYPES_OF_SCRIPTS}'::regtype[]) AS type;
          CREATE EXTENSION sno SCHEMA trap; CREATE EXTENSION sno_compat SCHEMA trap; {OWN_TRAPS}"
     ));
     let planted: i32 = text(&mut client, "SELECT current_setting('test.planted')").parse().unwrap();
