@@ -11,7 +11,6 @@ import os
 import pathlib
 import pwd
 import random
-import re
 import signal
 import socket
 import subprocess
@@ -23,7 +22,6 @@ import time
 import psycopg2
 import yaml
 
-PAGE = pathlib.Path(__file__).parent.parent / "docs/operation.md"
 USER = pwd.getpwnam(os.environ["SNO_SERVER_USER"])
 # What sessions may see of members that stop being the primary; a lost connection has no code.
 EXPECTED = {None, "25006", "57P01", "57P02", "57P03"}
@@ -75,12 +73,6 @@ def query(port, sql):
         return []
 
 
-def merge(into, more):
-    for key, value in more.items():
-        into[key] = merge(into.get(key, {}), value) if isinstance(value, dict) else value
-    return into
-
-
 class Member:
     """A server, and the Patroni that runs it."""
 
@@ -89,7 +81,7 @@ class Member:
         self.folder = cluster.folder / self.name
         self.folder.mkdir()
         rest, server, folder = f"127.0.0.1:{self.rest}", f"127.0.0.1:{self.port}", str(self.folder)
-        self.conf = merge(yaml.safe_load(re.search(r"```yaml\n(bootstrap:.*?)```", PAGE.read_text(), re.S)[1]), {
+        self.conf = {
             "scope": "shop",
             "name": self.name,
             "restapi": {"listen": rest, "connect_address": rest},
@@ -98,7 +90,7 @@ class Member:
                 "initdb": [{"encoding": "UTF8"}, {"locale": "C"}, "data-checksums"],
                 "pg_hba": [f"host {what} all 127.0.0.1/32 trust" for what in ("all", "replication")],
                 "dcs": {"ttl": 20, "loop_wait": 2, "retry_timeout": 5, "maximum_lag_on_failover": 10**8, "primary_start_timeout": 0,
-                        "synchronous_mode": True, "postgresql": {"use_pg_rewind": True}},
+                        "synchronous_mode": True, "postgresql": {"use_pg_rewind": True, "parameters": {"shared_preload_libraries": "pg_stat_statements"}}},
             },
             "postgresql": {
                 "listen": server, "connect_address": server, "data_dir": f"{folder}/data", "pgpass": f"{folder}/pgpass",
@@ -106,14 +98,17 @@ class Member:
                 "authentication": {who: {"username": who, "password": "x"} for who in ("superuser", "replication")},
                 "parameters": {"fsync": "off", "shared_buffers": "32MB", "unix_socket_directories": folder},
             },
-        })
+        }
         self.conf["postgresql"]["authentication"]["superuser"]["username"] = "postgres"
-        self.set_number(str(number))
+        self.write_conf()
         (self.folder / "clock").write_bytes(bytes(8))
         cluster.give(self.folder, *self.folder.iterdir())
 
     def set_number(self, number):
         self.conf["postgresql"]["parameters"]["sno.partition_prefix"] = number
+        self.write_conf()
+
+    def write_conf(self):
         (self.folder / "patroni.yml").write_text(yaml.safe_dump(self.conf))
 
     def set_clock(self, seconds):
@@ -185,6 +180,26 @@ class Cluster:
         for process in self.others:
             process.kill()
 
+    def set_up(self):
+        """As docs/operation.md says for a cluster that runs."""
+        self.ctl("edit-config", "shop", "--pg", "shared_preload_libraries=pg_stat_statements, sno", "--force")
+        self.set_numbers("1", "2", "3")
+        wait("the list of libraries", lambda: all(row.get("Pending restart") for row in self.list()))
+        primary, _ = self.settled(True)
+        for member in sorted(self.members, key=lambda member: member is primary):
+            self.ctl("restart", "shop", member.name, "--force")
+            self.settled(True)
+
+    def set_numbers(self, *numbers):
+        for member, number in zip(self.members, numbers):
+            member.set_number(number)
+        self.ctl("reload", "shop", "--force")
+        for member, number in zip(self.members, numbers):
+            wait(number, lambda: query(member.port, f"SELECT 1 WHERE current_setting('sno.partition_prefix', true) = '{number}'"))
+
+    def list(self):
+        return json.loads(self.ctl("list", "shop", "--format", "json"))
+
     def ctl(self, *arguments):
         command = ["patronictl", "-c", self.folder / "p1/patroni.yml", *arguments]
         program = spawn(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -195,7 +210,7 @@ class Cluster:
     def settled(self, synchronous):
         """The primary and the standby to follow it, once all members run on one timeline."""
         def found():
-            rows = json.loads(self.ctl("list", "shop", "--format", "json"))
+            rows = self.list()
             run = all(row["State"] in ("running", "streaming") for row in rows)
             if run and len(rows) == 3 and len({row.get("TL") for row in rows}) == 1:
                 roles = {row["Role"]: self.members[int(row["Member"][1:]) - 1] for row in rows}
@@ -361,6 +376,7 @@ class Drill:
 
 def run(cluster):
     cluster.start()
+    cluster.set_up()
     query(cluster.proxy, """
         CREATE EXTENSION sno;
         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1));
@@ -390,13 +406,12 @@ def run(cluster):
     assert (second.repeated, second.missed) == (0, (0, 0)) and second.lost > 0 and second.gone > 0
     assert not set(first.ids) & set(second.ids)
 
-    for member in cluster.members:
-        member.set_number("700/16")
-    cluster.ctl("reload", "shop", "--force")
-    for member in cluster.members:
-        wait("one number", lambda: query(member.port, "SELECT 1 FROM sno_generator() WHERE prefix = 700"))
-    control = Drill(cluster, False, lambda drill: drill.change("one number for all: two primaries", drill.kill_patroni))
-    assert control.repeated > 0, "IDs do not repeat where they can: this drill shows nothing"
+    repeated = {}
+    for number in "auto", "700/16":
+        cluster.set_numbers(number, number, number)
+        drill = Drill(cluster, False, lambda drill: drill.change(f"{number} for all: two primaries", drill.kill_patroni))
+        repeated[number] = drill.repeated
+    assert repeated["auto"] == 0 and repeated["700/16"] > 0, "IDs do not repeat where they can: this drill shows nothing"
 
 
 # So that what was started is stopped.
