@@ -84,17 +84,23 @@ impl Horizons {
         Some(DatabaseHorizon { database, horizon, all: self })
     }
 
-    /// The same, after a place was taken for the database, if it had none: a free one, or that of a database that does
-    /// not exist any more. For one process at a time, after [`resume`](Self::resume).
+    /// Of the databases that have places those that do not exist any more. At any time.
+    pub fn gone(&self, exists: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
+        let holders = self.places.iter().map(|place| place.database.load(Relaxed) as u32);
+        holders.filter(move |&database| database != 0 && !exists(database))
+    }
+
+    /// The same as [`join`](Self::join), after a place was taken for the database, if it had none: a free one, or that of
+    /// one that is [gone](Self::gone). For one process at a time, after [`resume`](Self::resume).
     ///
     /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and
     /// others would be in the shared one.
-    pub fn take(&self, database: u32, exists: impl Fn(u32) -> bool) -> DatabaseHorizon<'_> {
+    pub fn take(&self, database: u32, gone: &[u32]) -> DatabaseHorizon<'_> {
         if let Some(horizon) = self.join(database) {
             return horizon;
         }
         let is_free = |place: &&Place| place.database.load(Relaxed) == 0;
-        let is_left = |place: &&Place| !exists(place.database.load(Relaxed) as u32);
+        let is_left = |place: &&Place| gone.contains(&(place.database.load(Relaxed) as u32));
         let mut places = self.places_of(database);
         let Some(place) = places.find(is_free).or_else(|| self.places_of(database).find(is_left)) else {
             self.is_shared.store(true, Release);
@@ -185,7 +191,7 @@ mod tests {
 
     /// The horizon of a database, which takes a place if it has none. All databases exist.
     fn taken(horizons: &Horizons, database: u32) -> DatabaseHorizon<'_> {
-        horizons.take(database, |_| true)
+        horizons.take(database, &[])
     }
 
     #[test]
@@ -225,7 +231,7 @@ mod tests {
         assert!(!own.counts(ALL + 1));
         assert!(core::ptr::eq(&*horizons.find(ALL + 1), &*a) && horizons.find(ALL + 3).counts(ALL + 2));
         // From now on no place is given away.
-        let c = horizons.take(ALL + 3, |database| database != 7);
+        let c = horizons.take(ALL + 3, &[7]);
         assert!(core::ptr::eq(&*a, &*c) && core::ptr::eq(&*a, &*horizons.join(ALL + 4).unwrap()));
     }
 
@@ -239,15 +245,16 @@ mod tests {
         let dropped = horizons.join(7).unwrap();
         dropped.advance(0, tick(100), || None, || None);
         horizons.join(8).unwrap().advance(0, tick(110), || None, || None);
-        let exists = |database| database != 7;
-        let new = horizons.take(ALL + 1, exists);
+        let gone: Vec<_> = horizons.gone(|database| database != 7).collect();
+        assert_eq!(gone, [7]);
+        let new = horizons.take(ALL + 1, &gone);
         assert!(core::ptr::eq(&*new, &*dropped) && horizons.place(7).is_none());
         assert!(core::ptr::eq(&*horizons.join(ALL + 1).unwrap(), &*new));
         // It has something that was prepared before a restart.
         assert_eq!((new.floor(), new.highest()), (tick(110), Tick::MIN));
         assert_eq!(new.advance(0, tick(120), || None, || Some(tick(90))), tick(90));
         assert!(!new.counts(7));
-        assert!(core::ptr::eq(&*horizons.take(ALL + 2, exists), &horizons.shared));
+        assert!(core::ptr::eq(&*horizons.take(ALL + 2, &gone), &horizons.shared));
     }
 
     /// A copy has the positions of its original, wherever its horizon is.

@@ -331,8 +331,12 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
     ///
     /// The file could not be locked.
     pub fn take_place(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
+        let horizons = &self.shared.horizons;
+        // Not with the lock, for which all who generate may have to wait: the look-up waits for whoever has locked the
+        // catalog, as VACUUM FULL does.
+        let gone: Vec<_> = horizons.gone(|other| self.host.has_database(other)).collect();
         let _lock = self.lock()?;
-        Ok(self.shared.horizons.take(database, |other| self.host.has_database(other)))
+        Ok(horizons.take(database, &gone))
     }
 
     /// Lowers the horizons of all databases to the clock, if one is ahead of it, since it has been fast.

@@ -232,8 +232,9 @@ fn databases_take_places() {
                 dropped: Option<u32>,
             ) -> DatabaseHorizon<'_> {
                 horizons.join(database).unwrap_or_else(|| {
+                    let gone: Vec<_> = horizons.gone(|other| dropped != Some(other)).collect();
                     let _lock = lock.lock().unwrap();
-                    horizons.take(database, |other| dropped != Some(other))
+                    horizons.take(database, &gone)
                 })
             }
             let place = |horizon: DatabaseHorizon<'_>| std::ptr::from_ref(horizon.horizon()).addr();

@@ -175,3 +175,10 @@ fn a_reading_of_an_earlier_generation_raises_nothing() {
     assert_eq!(horizon(&session, 1, 0), tick(1100));
     assert_eq!(session.shared().horizons.highest_floor(), tick(1100));
 }
+
+#[test]
+fn more_databases_than_places() {
+    let server = Server::new(1000, 8, [900, 800]);
+    let session = server.start();
+    assert!((1..=1025).all(|database| session.horizon_of(database).is_ok()));
+}

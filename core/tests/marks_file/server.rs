@@ -199,6 +199,8 @@ impl Host<Tick> for Process<'_> {
     }
 
     fn has_database(&self, _: u32) -> bool {
+        // It can wait for others, as nobody may who has the lock.
+        assert!(cfg!(loom) || !self.0.lock.load(Relaxed));
         true
     }
 
