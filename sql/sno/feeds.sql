@@ -39,12 +39,13 @@ CREATE TABLE sno_internal.feed_positions (
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
 -- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions": it reads the names that the sources
 -- have then. Without sources that were dropped, so that a feed does not go on with another table of the same name.
+-- `lowered` is later than all that the other server knows: a feed that it restores has read nothing there.
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
     SELECT NULL, p.feed, p.owner, coalesce(p.source_name, pg_catalog.format('%I.%I', n.nspname, c.relname)), p.key,
         p.margin, p.position, p.moved,
-        NULL, p.lowered, NULL, NULL
+        NULL, 9223372036854775807, NULL, NULL
     FROM sno_internal.feed_positions p
     LEFT JOIN pg_catalog.pg_class c ON c.oid = p.source AND c.relkind IN ('r', 'p', 'v') AND c.relpersistence <> 't'
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

@@ -118,18 +118,19 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
         // Without marks of this cluster, its IDs are not later than now.
         let floors = [is_unknown.then_some(now), self.last_of_old_primary()];
         let raise = |tick| floors.into_iter().flatten().fold(tick, T::max);
-        let (limits, horizon) = (found.limits.map(raise), raise(found.horizon));
-        let number = if is_unknown || !found.origin.place.is_same(&place) {
+        let (limits, mut horizon) = (found.limits.map(raise), raise(found.horizon));
+        let (mut number, mut lowerings) = (found.number, found.lowerings);
+        if is_unknown || !found.origin.place.is_same(&place) {
             let random = self.host.random().map_err(Error::io("draw a server number for"))?;
-            Prefix::drawn(random, (!is_new).then_some(found.number))
-        } else {
-            found.number
-        };
-        if (limits, horizon, number) == (found.limits, found.horizon, found.number) {
+            number = Prefix::drawn(random, (!is_new).then_some(found.number));
+            // A reader whom another server has told more goes back to here, below which this one generates nothing.
+            horizon = horizon.max(now);
+            lowerings = lowerings.begin(place.wal_timeline, now, horizon);
+        } else if (limits, horizon) == (found.limits, found.horizon) {
             return Ok(found.clone());
         }
         let (serial, origin) = (found.serial + 1, self.origin(place, number));
-        Ok(Record { serial, limits, horizon, number, system_identifier, origin, ..*found })
+        Ok(Record { serial, limits, horizon, lowerings, number, system_identifier, origin, ..*found })
     }
 
     /// Logs what is unusual about this start, if the record is of this cluster.

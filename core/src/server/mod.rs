@@ -279,9 +279,9 @@ pub struct Shared<T: WithHorizons, const SLOTS: usize> {
     number: AtomicU64,
     /// The mark of the horizons in the file, as a word of their era.
     horizon_mark: AtomicU64,
-    /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, and from which
-    /// tick.
-    lowerings: [[AtomicU64; 2]; record::KEPT],
+    /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, where the server
+    /// began as the last one; and from which tick.
+    lowerings: [[AtomicU64; 2]; record::KEPT + 1],
     lowered_from: AtomicU64,
     /// The number of the last lowering that all horizons have.
     lowered: AtomicU64,
@@ -334,7 +334,9 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
     fn note_horizon(&self, horizon_mark: u64, lowerings: Lowerings<T>) {
         self.horizon_mark.store(horizon_mark, Relaxed);
         self.lowered_from.store(lowerings.from.get(), Relaxed);
-        for ([number, to], new) in self.lowerings.iter().zip(lowerings.last) {
+        for ([number, to], new) in
+            self.lowerings.iter().zip(lowerings.last.into_iter().chain([lowerings.begun]))
+        {
             to.store(new.to.get(), Relaxed);
             number.store(new.number, Relaxed);
         }
@@ -343,11 +345,12 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
     /// How the horizons were lowered, for who has the lock.
     fn lowerings(&self) -> Lowerings<T> {
         let tick = |word: &AtomicU64| T::from_bits(word.load(Relaxed));
-        let last = self
-            .lowerings
-            .each_ref()
-            .map(|[number, to]| Lowering { number: number.load(Relaxed), to: tick(to) });
-        Lowerings { last, from: tick(&self.lowered_from) }
+        let lowering = |place: usize| {
+            let [number, to] = &self.lowerings[place];
+            Lowering { number: number.load(Relaxed), to: tick(to) }
+        };
+        let (last, begun) = (core::array::from_fn(lowering), lowering(record::KEPT));
+        Lowerings { last, from: tick(&self.lowered_from), begun }
     }
 
     /// The number of the last [lowering](crate::server::record::Lowering). A reader loads it before it reads a horizon,

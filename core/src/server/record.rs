@@ -1,14 +1,16 @@
 //! The high-water marks in a file: a line of text with a checksum.
 //!
 //! ```text
-//! sno-marks 4 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0:0,0:0,0:0 from=0 number=2725/14
+//! sno-marks 4 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0:0,0:0,0:0 from=0
+//!     begun=4531256511104:133210000000 number=2725/14
 //!     system=7575001234567890123 wal_timeline=1 host=2774106531 boot=1090342716 device=2049 file=1311789
 //!     partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
 //! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark
 //! of the [horizons](crate::horizon::Horizon), `lowered` when they were lowered and to which tick, the last three
-//! times, and `from` the tick that they were lowered from. `number` is what the server has drawn for the case that
+//! times, and `from` the tick that they were lowered from. `begun` says when the server began to generate in this
+//! place, and from which tick on. `number` is what the server has drawn for the case that
 //! nobody gives it a number. `wal_timeline` is the timeline of the write-ahead log; `host` and `boot` are checksums of
 //! the machine's name and of what identifies its running system.
 //!
@@ -69,20 +71,28 @@ pub struct Record<T = Tick> {
 /// How many [`Lowerings`] are kept.
 pub(super) const KEPT: usize = 3;
 
-/// How horizons that were ahead of the clock were lowered, since it had been fast. Zeros: they were not.
+/// Where the timeline begins in the number of one: above all ticks. With two million timelines, a number fits a `bigint`.
+const TIMELINE: u32 = 42;
+
+/// How horizons that were ahead of the clock were lowered, since it had been fast. Zeros: they were not. Where a server
+/// begins, they are lowered, too: to what its own are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowerings<T = Tick> {
     /// The last ones, in the order of time.
     pub last: [Lowering<T>; KEPT],
     /// No reader was told more than this before the last one.
     pub from: T,
+    /// When the server began here: after it was created, promoted, restored or copied, or had lost its marks. Other
+    /// servers may have told readers more, by a clock that was ahead of this one.
+    pub begun: Lowering<T>,
 }
 
 /// One of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowering<T = Tick> {
-    /// When it was, in ticks; and later than the one before. So it is a number that is not used again, on standbys and
-    /// copies neither.
+    /// The timeline of the write-ahead log where the server began, then when it was, in ticks; and later than the one
+    /// before. So it is a number that is not used again, on standbys and copies neither, and a server that was promoted
+    /// has higher ones than its old primary, whatever their clocks show.
     pub number: u64,
     /// From this tick on IDs can be below what readers were told before.
     pub to: T,
@@ -90,7 +100,10 @@ pub struct Lowering<T = Tick> {
 
 impl<T: TickType> Lowerings<T> {
     /// None.
-    pub const NONE: Self = Self { last: [Lowering { number: 0, to: T::MIN }; KEPT], from: T::MIN };
+    pub const NONE: Self = {
+        let none = Lowering { number: 0, to: T::MIN };
+        Self { last: [none; KEPT], from: T::MIN, begun: none }
+    };
 
     /// The same after one more, at `now`. The oldest one counts as one with that after it: who knows neither goes back
     /// as far as for both.
@@ -98,21 +111,29 @@ impl<T: TickType> Lowerings<T> {
         let [first, second, third] = self.last;
         let second =
             Lowering { to: if first.number == 0 { second.to } else { first.to.min(second.to) }, ..second };
-        let last = Lowering { number: now.get().max(third.number + 1), to: now };
         let from = if self.from > now { self.from.max(from) } else { from };
-        Self { last: [second, third, last], from }
+        Self { last: [second, third, self.next(self.begun.number >> TIMELINE, now, now)], from, ..self }
+    }
+
+    /// The same of a server that begins in another place, at `now`, and generates from a tick on.
+    pub(super) fn begin(self, wal_timeline: u32, now: T, to: T) -> Self {
+        Self { begun: self.next(u64::from(wal_timeline), now, to), ..self }
+    }
+
+    fn next(&self, wal_timeline: u64, now: T, to: T) -> Lowering<T> {
+        Lowering { number: (wal_timeline << TIMELINE | now.get()).max(self.number() + 1), to }
     }
 
     /// The number of the last one; zero if there was none.
-    pub const fn number(&self) -> u64 {
-        self.last[KEPT - 1].number
+    pub fn number(&self) -> u64 {
+        self.last[KEPT - 1].number.max(self.begun.number)
     }
 
     /// Where a reader goes on who was told a tick before those with a higher number; `None` if there is none, or it is
-    /// not concerned.
+    /// not concerned. With zero, which no reader is told, only what was lowered after a fast clock counts.
     pub fn goes_back_from(&self, tick: T, number: u64) -> Option<T> {
-        let to =
-            self.last.iter().filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;
+        let all = self.last.iter().chain((number > 0).then_some(&self.begun));
+        let to = all.filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;
         (tick >= to).then_some(to)
     }
 }
@@ -210,7 +231,11 @@ impl<T: TickType> Record<T> {
             limits: [words.tick("timeline0")?, words.tick("timeline1")?],
             current: words.number::<u8>("current")? == 1,
             horizon: words.tick("horizon")?,
-            lowerings: Lowerings { last: words.lowerings("lowered")?, from: words.tick("from")? },
+            lowerings: Lowerings {
+                last: words.lowerings("lowered")?,
+                from: words.tick("from")?,
+                begun: words.lowerings::<T, 1>("begun")?[0],
+            },
             number: words.number("number")?,
             system_identifier: words.number("system")?,
             origin: Origin {
@@ -257,7 +282,9 @@ impl<T: TickType> fmt::Display for Record<T> {
             origin,
         } = self;
         let [zero, one, horizon, from] = [zero, one, horizon, &lowerings.from].map(|tick| tick.get());
-        let [first, second, third] = lowerings.last.map(|Lowering { number, to }| (number, to.get()));
+        let [first, second, third] = lowerings.last;
+        let [first, second, third, begun] =
+            [first, second, third, lowerings.begun].map(|Lowering { number, to }| (number, to.get()));
         let current = *current as u8;
         let Origin { place: Place { wal_timeline, machine, device, file }, partitions, sequences } = origin;
         let Machine { host, boot } = machine;
@@ -265,7 +292,7 @@ impl<T: TickType> fmt::Display for Record<T> {
         write!(
             f,
             "{}-marks 4 serial={serial} timeline0={zero} timeline1={one} current={current} \
-             horizon={horizon} lowered={}:{},{}:{},{}:{} from={from} number={number} \
+             horizon={horizon} lowered={}:{},{}:{},{}:{} from={from} begun={}:{} number={number} \
              system={system_identifier} wal_timeline={wal_timeline} host={host} boot={boot} device={device} file={file} \
              partitions={}-{} sequences={}-{}",
             T::NAME,
@@ -275,6 +302,8 @@ impl<T: TickType> fmt::Display for Record<T> {
             second.1,
             third.0,
             third.1,
+            begun.0,
+            begun.1,
             partitions.start(),
             partitions.end(),
             sequences.start(),
@@ -301,14 +330,18 @@ impl<'a> Words<'a> {
         T::new(self.number(name)?)
     }
 
-    fn lowerings<T: TickType>(&mut self, name: &str) -> Option<[Lowering<T>; KEPT]> {
+    fn lowerings<T: TickType, const N: usize>(&mut self, name: &str) -> Option<[Lowering<T>; N]> {
         let mut words = self.value(name)?.split(',').map(|word| {
             let (number, to) = word.split_once(':')?;
             Some(Lowering { number: number.parse().ok()?, to: T::new(to.parse().ok()?)? })
         });
-        let last = [(); KEPT].map(|()| words.next().flatten());
-        let [Some(first), Some(second), Some(third)] = last else { return None };
-        words.next().is_none().then_some([first, second, third])
+        let none = Lowering { number: 0, to: T::MIN };
+        let (mut all, mut are_there) = ([none; N], true);
+        for lowering in &mut all {
+            let word = words.next().flatten();
+            (*lowering, are_there) = (word.unwrap_or(none), are_there && word.is_some());
+        }
+        (are_there && words.next().is_none()).then_some(all)
     }
 
     fn range(&mut self, name: &str) -> Option<RangeInclusive<u16>> {
@@ -349,8 +382,9 @@ mod tests {
         current: true,
         horizon: Tick::MAX,
         lowerings: Lowerings {
-            last: [Lowering { number: Tick::MAX.get(), to: Tick::MAX }; 3],
+            last: [Lowering { number: i64::MAX as u64, to: Tick::MAX }; 3],
             from: Tick::MAX,
+            begun: Lowering { number: i64::MAX as u64, to: Tick::MAX },
         },
         number: Prefix::drawn(16_383, None),
         system_identifier: u64::MAX,
@@ -364,11 +398,11 @@ mod tests {
         assert_eq!(
             line,
             "sno-marks 4 serial=7 timeline0=549755813887 timeline1=0 current=1 horizon=549755813887 \
-             lowered=549755813887:549755813887,549755813887:549755813887,549755813887:549755813887 \
-             from=549755813887 number=16383/14 \
+             lowered=9223372036854775807:549755813887,9223372036854775807:549755813887,9223372036854775807:549755813887 \
+             from=549755813887 begun=9223372036854775807:549755813887 number=16383/14 \
              system=18446744073709551615 wal_timeline=4294967295 host=4294967295 boot=4294967295 \
              device=18446744073709551615 file=18446744073709551615 \
-             partitions=65280-65535 sequences=0-65535 crc32=306bdbf1"
+             partitions=65280-65535 sequences=0-65535 crc32=a2ceb3b9"
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));

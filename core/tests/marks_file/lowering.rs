@@ -176,6 +176,41 @@ fn a_reading_of_an_earlier_generation_raises_nothing() {
     assert_eq!(session.shared().horizons.highest_floor(), tick(1100));
 }
 
+/// Readers were told more elsewhere, by a clock that was ahead: by the old primary of a standby that was restarted between
+/// its promotion and its first ID, or before the file was lost. They go back to the first ID.
+#[test]
+fn a_server_that_begins_with_a_slow_clock() {
+    for (serial, marks) in [(8, [900, 800]), (0, [0; 2])] {
+        let mut server = Server::new(1000, serial, marks);
+        // The old primary has begun later, by its clock.
+        let (before, begun) = (1 << 42 | 4000, 2 << 42 | 1000);
+        server.place.wal_timeline = 2;
+        let check = |server: &Server| {
+            let session = server.start();
+            let gone_back = [999, 1000, 5000].map(|told| goes_back(&session, told, before));
+            assert_eq!(gone_back, [None, Some(1000), Some(1000)]);
+            // What it tells itself stays.
+            assert_eq!(session.shared().lowered(), begun);
+            assert_eq!([0, begun].map(|number| goes_back(&session, 5000, number)), [None; 2]);
+        };
+        check(&server);
+        let session = server.start();
+        assert_eq!(id(&server, &session, 1, 990), Err(1000));
+        assert_eq!(id(&server, &session, 1, 1001).unwrap().0, 1001);
+        server.shared = Shared::default();
+        server.now.store(2000, Relaxed);
+        check(&server);
+        // Its file is copied, and its clock is even slower.
+        server.shared = Shared::default();
+        server.place.file = 70;
+        server.now.store(500, Relaxed);
+        let to = Some(server.record().horizon.get());
+        let session = server.start();
+        let gone_back = [before, begun, begun + 1].map(|number| goes_back(&session, 5000, number));
+        assert_eq!(gone_back, [to, to, None]);
+    }
+}
+
 #[test]
 fn more_databases_than_places() {
     let server = Server::new(1000, 8, [900, 800]);

@@ -30,7 +30,8 @@
 //!   listed, since it is about to be prepared or has just ended, counts for all.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the mark of the horizons on disk is not below it before it is
 //!   returned. If the clock was fast, [`sno_lower_horizons`](reader) lowers the floors of all databases and this mark, and begins a
-//!   era: what readers were told before does not hold any more.
+//!   era: what readers were told before does not hold any more. Nor does what another server has told them, where this one
+//!   [begins](sno_core::record::Lowerings::begun): its floors are at the clock then.
 
 pub(crate) mod transaction;
 

@@ -1,8 +1,8 @@
 //! Feeds.
 
 use super::{
-    CHANGES, CHANGES_TORTURE, CONSUMERS, FAILURES, FAST_CLOCK, FEED_PLANS, FEEDS, LEAVING, NODES, OWNERS,
-    OfFile, SCOPE, STATEMENTS, TORTURE, WAITING,
+    BATCHES, CHANGES, CHANGES_TORTURE, CONSUMERS, DUMPS, FAILURES, FAST_CLOCK, FEED_PLANS, FEED_RIGHTS,
+    FEEDS, LEAVING, NODES, OWNERS, OfFile, PEEKS, READING, SCOPE, SEAMS, STATEMENTS, TORTURE, WAITING,
 };
 
 #[rustfmt::skip]
@@ -51,6 +51,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("positions are not dumped", &[FEEDS],
             "SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',",
             "SELECT concat('sno_internal.feed_positions',"),
+        ("a feed that was restored goes back to where its server has begun", &[DUMPS],
+            "NULL, 9223372036854775807, NULL, NULL", "NULL, p.lowered, NULL, NULL"),
+        ("rows of children are not looked at", &[FEEDS],
+            "            UNION ALL\n            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = b.oid\n", ""),
     ]),
     ("sql/sno/schema.sql", &[
         ("a key of a domain counts as none", &[CHANGES],
@@ -115,6 +119,12 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "raw::TransactionIdIsCurrentTransactionId(self.writer)", "self.writer != 0"),
         ("a peek of an earlier transaction counts", &[FEEDS],
             "find(|peeked| is_of_this && peeked.feed == feed)", "find(|peeked| (is_of_this || !is_of_this) && peeked.feed == feed)"),
+        ("a smaller peek takes away what the first one has shown", &[PEEKS],
+            "|before| shown.max(before.shown));", "|before| shown.min(before.shown));"),
+        ("a second peek is told after what was lowered before it", &[FAST_CLOCK],
+            "|before| self.present.min(before.lowered));", "|before| self.present.max(before.lowered));"),
+        ("feeds of one name are one for who peeks", &[PEEKS, FEED_RIGHTS],
+            "name.len() as c_int, seed)", "name.len() as c_int, seed & 0)"),
     ]),
     ("shared/src/pg/rights.rs", &[
         ("what runs as the owner of the ledger finds names by the caller's path", &[FEEDS],
@@ -158,6 +168,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "restored.is_none() && of.is_none_or", "of.is_none_or"),
         ("a feed of another table is left alone", &[FEEDS],
             "exists(feed, skips && is_of_source)", "exists(feed, skips && (is_of_source || !is_of_source))"),
+        ("what fails is remembered by a feed that was set elsewhere", &[FAILURES],
+            "        feed.forget_failures();\n        spi::finish();", "        spi::finish();"),
+        ("rows come one by one after a feed was set elsewhere", &[FAILURES],
+            ", servers = $5, careful_until = NULL", ", servers = $5"),
     ]),
     ("src/sno/feed/plans.rs", &[
         ("a plan that is kept is that of any query", &[WAITING, FEEDS],
@@ -247,6 +261,14 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "            this.passed = Some(id);", "            this.passed = this.passed.or(Some(id));"),
         ("a result that was gone through is not read from its start", &[FEEDS],
             "                raw::tuplestore_rescan((*self.set).setResult);\n", ""),
+        ("a batch knows its last ID one row late", &[BATCHES],
+            "if this.count + 1 >= this.enough {", "if this.count >= this.enough {"),
+        ("a row that was seen counts as passed before it is found", &[FEEDS],
+            "this.seen.filter(|&id| id < found)", "this.seen.filter(|&id| id <= found)"),
+        ("columns that were dropped count in a result", &[FEEDS],
+            "(1..=(*columns).natts).filter(is_left)", "(1..=(*columns).natts).filter(|column| is_left(column) || *column > 0)"),
+        ("rows that are read again count twice", &[FEEDS],
+            "        self.count = 0;\n        self.shown = None;\n", "        self.shown = None;\n"),
     ]),
     ("src/sno/feed/statement.rs", &[
         ("sno_feed is allowed in a SELECT of its own", &[FEEDS],
@@ -341,6 +363,20 @@ pub(super) const MUTANTS: &[OfFile] = &[
             ".or(feed.position()) >= Some(id)", ".or(feed.position()) >= Some(id.min(Sno::MIN))"),
         ("the last ID that was read does not count as read", &[WAITING],
             ".or(feed.position()) >= Some(id)", ".or(feed.position()) > Some(id)"),
+        ("what a peek has shown is forgotten", &[PEEKS],
+            "feed.remember(batch.shown);", "feed.remember(None);"),
+        ("an advance counts as told after what was lowered since its peek", &[FAST_CLOCK],
+            "peeked.lowered.min(feed.present));", "feed.present.max(peeked.lowered));"),
+        ("a peek without rows has shown what was committed meanwhile", &[PEEKS],
+            ".filter(|_| then == Then::Lock && !snapshot_has_changed());", ".filter(|_| then == Then::Lock);"),
+        ("a peek that must not write stores that there are no rows", &[PEEKS, READING],
+            "_ if batch.count == 0 => !can_store() || go_to(feed, last, true),", "_ if batch.count == 0 => go_to(feed, last, true),"),
+        ("a wait looks at what was read", &[WAITING],
+            "read(feed.next().max(from), below, &mut first, true);\n        raw_point", "read(from, below, &mut first, true);\n        raw_point"),
+        ("a wait for a feed that has to go back does not end", &[FAST_CLOCK, WAITING],
+            "        if guard(|| feed.goes_back()).is_some() {\n            return true;\n        }\n", ""),
+        ("a wait does not listen to what others have changed", &[WAITING, SEAMS],
+            "        raw::AcceptInvalidationMessages();\n        let feed = Feed::find_to_read", "        let feed = Feed::find_to_read"),
     ]),
     ("src/sno/feed/wait.rs", &[
         ("a wait for an ID keeps its transaction while it sleeps", &[WAITING],
@@ -362,6 +398,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "[false.into()].into_result(fcinfo)", "[true.into()].into_result(fcinfo)"),
         ("the pauses of a wait for an ID grow without a bound", &[WAITING],
             "pause = (pause * 2).min(longest);", "pause *= 2;"),
+        ("a wait looks again and again at a row that fails", &[WAITING, FAILURES],
+            "if look.is_ready || look.pause.is_some() {", "if look.is_ready {"),
+        ("who waits for a row that fails does not see that another consumer has passed it", &[FAILURES],
+            "Duration::from_micros(pause).min(LONGEST_PAUSE).min(left)", "Duration::from_micros(pause).min(left)"),
     ]),
     ("sql/sno/read_by_all.sql", &[
         ("what a feed has read that is ahead of the clock can be deleted", &[FAST_CLOCK],

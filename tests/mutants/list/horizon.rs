@@ -1,6 +1,6 @@
 //! The horizon.
 
-use super::{CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, OfFile, REGRESS, SIM, WAITING};
+use super::{CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, MONITORING, OfFile, REGRESS, SIM, WAITING};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -27,6 +27,18 @@ pub(super) const MUTANTS: &[OfFile] = &[
             " | XactEvent::XACT_EVENT_PREPARE =>", " =>"),
         ("a transaction that was rolled back leaves its tick to the next one", &[HORIZON],
             "XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE", "XactEvent::XACT_EVENT_PREPARE"),
+        ("an announcement is cleared just before others know what the transaction has changed", &[HORIZON, FEEDS],
+            "phase == ResourceReleasePhase::RESOURCE_RELEASE_LOCKS", "phase == ResourceReleasePhase::RESOURCE_RELEASE_BEFORE_LOCKS"),
+    ]),
+    ("src/sno/horizon/reader.rs", &[
+        ("readers of their own do not hear what has changed in catalogs", &[HORIZON, REGRESS],
+            "    unsafe { pg_sys::AcceptInvalidationMessages() };\n", ""),
+        ("a horizon is returned in REPEATABLE READ", &[HORIZON, REGRESS],
+            ">= pg_sys::XACT_REPEATABLE_READ as i32", "> pg_sys::XACT_REPEATABLE_READ as i32"),
+        ("a transaction that is about to be prepared holds nothing", &[HORIZON],
+            ".is_none_or(|(_, database)| counts(*database))", ".is_some_and(|(_, database)| counts(*database))"),
+        ("a standby is asked where a feed goes on", &[HORIZON, MONITORING],
+            "is_preloaded() && !is_in_recovery()", "is_preloaded()"),
     ]),
     ("src/sno/planner/condition.rs", &[
         ("a horizon may be asked for in a condition on a table", &[HORIZON],
@@ -102,7 +114,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("the copy of a database begins below the positions in it, if it shares its horizon", &[CORE],
             "                self.shared.floor.fetch_max(self.highest_word(), Relaxed);\n", ""),
         ("places of dropped databases are lost", &[CORE, LOOM_HORIZON],
-            "!exists(place.database.load(Relaxed) as u32)", "exists(place.database.load(Relaxed) as u32) && false"),
+            "database != 0 && !exists(database)", "database != 0 && exists(database) && false"),
         ("a database begins with what readers of a dropped one were told", &[CORE],
             "        place.horizon.highest.store(0, Relaxed);\n", ""),
         ("who finds the place of a database learns nothing of its floor", &[LOOM_HORIZON],

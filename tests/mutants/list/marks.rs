@@ -1,6 +1,8 @@
 //! The marks in their file, what a start makes of them, sessions.
 
-use super::{CORE, DISK, LOOM_MARKS, MARKS, OfFile, RESTARTS, SIM, STANDBY, STARTS, Suite, UNIQUENESS};
+use super::{
+    CORE, DISK, HORIZON, LOOM_MARKS, MARKS, OfFile, RESTARTS, SIM, STANDBY, STARTS, Suite, UNIQUENESS,
+};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -12,8 +14,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "        self.write_record(file, &record)?;\n",
             "        let low = record.limits.map(|l| T::from_bits(l.get() - Marks::<T>::AHEAD));\n        self.write_record(file, &Record { limits: low, ..record.clone() })?;\n"),
         ("a promotion raises the mark of the current side only", &[CORE, SIM, STANDBY],
-            "        let (limits, horizon) = (found.limits.map(raise), raise(found.horizon));",
-            "        let (mut limits, horizon) = (found.limits, raise(found.horizon));\n        limits[found.current as usize] = raise(limits[found.current as usize]);"),
+            "        let (limits, mut horizon) = (found.limits.map(raise), raise(found.horizon));",
+            "        let (mut limits, mut horizon) = (found.limits, raise(found.horizon));\n        limits[found.current as usize] = raise(limits[found.current as usize]);"),
         ("a promotion does not raise the mark of the horizons", &[CORE],
             "(found.limits.map(raise), raise(found.horizon))", "(found.limits.map(raise), found.horizon)"),
         ("a promotion raises no mark of a new file", &[CORE, SIM],
@@ -53,6 +55,13 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "Prefix::drawn(random, (!is_new).then_some(found.number))", "Prefix::drawn(random, None)"),
         ("the number is forgotten when marks are renewed", &[CORE, SIM],
             "            number: shared.number(),\n", "            number: Prefix::default(),\n"),
+        ("a server that begins keeps the horizon of another one's clock", &[CORE],
+            "horizon = horizon.max(now);\n", ""),
+        ("what another server has told counts where a server begins", &[CORE, HORIZON],
+            "lowerings = lowerings.begin(place.wal_timeline, now, horizon);", "lowerings = found.lowerings;"),
+        ("databases are looked up while the marks are locked", &[CORE],
+            "        let gone: Vec<_> = horizons.gone(|other| self.host.has_database(other)).collect();\n        let _lock = self.lock()?;\n",
+            "        let _lock = self.lock()?;\n        let gone: Vec<_> = horizons.gone(|other| self.host.has_database(other)).collect();\n"),
         ("a start after horizons were lowered tells of a step of the clock", &[CORE],
             "if record.lowerings.from > now {", "if false {"),
     ]),
@@ -95,7 +104,13 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a reader goes back for lowerings that it knows", &[CORE],
             "lowering.number > number)", "lowering.number > 0)"),
         ("two lowerings have one number", &[CORE],
-            "number: now.get().max(third.number + 1)", "number: now.get()"),
+            ".max(self.number() + 1), to }", ", to }"),
+        ("a server that begins again has the number of its last lowering", &[CORE],
+            "self.last[KEPT - 1].number.max(self.begun.number)", "self.last[KEPT - 1].number"),
+        ("a server that was promoted with a slow clock has the numbers of its old primary", &[CORE, HORIZON],
+            "begun: self.next(u64::from(wal_timeline),", "begun: self.next(u64::from(wal_timeline & 0),"),
+        ("where a server begins is where another one has lowered its horizons", &[CORE],
+            "self.last.iter().chain((number > 0).then_some(&self.begun))", "self.last.iter().chain(Some(&self.begun))"),
         ("a container with another name is a copy", &[CORE],
             "(here.boot.is_some() || here.host == there.host)", "here.host == there.host"),
         ("a snapshot that is mounted beside its original is none", &[CORE],

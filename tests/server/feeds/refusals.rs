@@ -197,7 +197,7 @@ fn refusals() {
     );
     client.run("ALTER TABLE items RENAME id TO key");
     refused("postgres", feed, "42703", "key \"id\" of feed \"feed\" does not exist");
-    // A position that is not before the horizon, as after marks were removed and with a clock that is slow.
+    // A position that is not before the horizon, as in a dump of a server whose clock was ahead.
     client.run("ALTER TABLE items RENAME key TO id; UPDATE sno_internal.feed_positions SET position = 'xxxxxxxxxxxxxxxx' WHERE feed = 'feed'");
     let error = error(&mut client, feed);
     assert_eq!(error.code().code(), "55000");
