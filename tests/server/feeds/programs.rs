@@ -10,8 +10,20 @@ use sno_tests::{Random, Server, Sql as _};
 
 const SETUP: &str = "
     CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n serial); CREATE ROLE member; GRANT postgres TO member;
-    CREATE TABLE copy (id sno, n integer); SELECT sno_create_feed('feed', 'items', margin => '0');
+    CREATE TABLE copy (id sno, n integer, at serial); SELECT sno_create_feed('feed', 'items', margin => '0');
     CREATE VIEW next AS SELECT * FROM sno_feed('feed', NULL::items, 2);
+    CREATE VIEW peeked AS SELECT * FROM sno_peek_feed('feed', NULL::items, 2);
+    CREATE FUNCTION advanced() RETURNS SETOF items LANGUAGE plpgsql AS $$ DECLARE r items; BEGIN
+        FOR r IN SELECT * FROM peeked LOOP
+            IF sno_advance_feed('feed', r.id) THEN RETURN NEXT r; END IF;
+        END LOOP; END $$;
+    CREATE PROCEDURE work() LANGUAGE plpgsql AS $$ DECLARE last text; BEGIN
+        FOR step IN 1..2 LOOP
+            WITH p AS MATERIALIZED (SELECT * FROM sno_peek_feed('feed', NULL::items, 1)), i AS (INSERT INTO copy SELECT * FROM p)
+            SELECT max(id::text) INTO last FROM p;
+            IF last IS NOT NULL THEN PERFORM sno_advance_feed('feed', last::sno); END IF;
+            COMMIT;
+        END LOOP; END $$;
     CREATE FUNCTION loop() RETURNS SETOF items LANGUAGE plpgsql AS $$ DECLARE r items; BEGIN
         FOR r IN SELECT * FROM sno_feed('feed', NULL::items, 2) LOOP RETURN NEXT r; END LOOP;
         FOR r IN SELECT * FROM sno_feed('feed', NULL::items, 1) LOOP RETURN NEXT r; END LOOP; END $$;
@@ -26,10 +38,12 @@ enum Step {
     Run(&'static str),
     /// One that returns rows, which have been read.
     Read(&'static str),
+    /// One that stores them, and does not return them.
+    Store(&'static str),
     Declare,
     /// The first of a cursor's rows; the others before the transaction ends.
     Fetch,
-    Peek(u8),
+    Peek(&'static str),
     /// Up to the last that was peeked at, or one before it.
     Advance(bool),
     Begin,
@@ -38,13 +52,14 @@ enum Step {
     Savepoint,
     RollbackTo,
     Release,
-    /// The connection is lost.
+    /// The connection is lost: closed, or ended by the server.
     Lose,
+    End,
     /// A row whose transaction stays open, and its end.
     Write,
 }
 
-const STEPS: [Step; 39] = [
+const STEPS: [Step; 54] = [
     Step::Read("SELECT * FROM sno_feed('feed', NULL::items, 2)"),
     Step::Read("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 3) RETURNING *"),
     Step::Read("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items) RETURNING *"),
@@ -56,6 +71,19 @@ const STEPS: [Step; 39] = [
     Step::Read("EXECUTE read"),
     Step::Read("SELECT * FROM loop()"),
     Step::Read("SELECT * FROM caught()"),
+    Step::Read("SELECT * FROM advanced()"),
+    Step::Read("SELECT * FROM sno_feed('feed', NULL::items, 3) LIMIT 1"),
+    Step::Read(
+        "INSERT INTO copy SELECT * FROM (SELECT * FROM sno_feed('feed', NULL::items, 3)) f LIMIT 1 RETURNING *",
+    ),
+    Step::Store("EXPLAIN ANALYZE INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2)"),
+    Step::Store("EXPLAIN ANALYZE EXECUTE read"),
+    Step::Store("CALL work()"),
+    Step::Run("CREATE TEMP TABLE IF NOT EXISTS t AS SELECT * FROM sno_peek_feed('feed', NULL::items)"),
+    Step::Run("EXPLAIN ANALYZE SELECT * FROM sno_feed('feed', NULL::items)"),
+    Step::Run("EXPLAIN ANALYZE SELECT * FROM peeked"),
+    Step::Run("DECLARE h CURSOR WITH HOLD FOR SELECT * FROM sno_feed('feed', NULL::items, 2)"),
+    Step::Run("DISCARD ALL"),
     Step::Read(
         "INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 1) UNION ALL SELECT * FROM sno_feed('feed', NULL::items, 1) RETURNING *",
     ),
@@ -72,9 +100,12 @@ const STEPS: [Step; 39] = [
     Step::Declare,
     Step::Fetch,
     Step::Fetch,
-    Step::Peek(1),
-    Step::Peek(2),
-    Step::Peek(100),
+    Step::Peek("SELECT * FROM sno_peek_feed('feed', NULL::items, 1)"),
+    Step::Peek("SELECT * FROM sno_peek_feed('feed', NULL::items)"),
+    Step::Peek("SELECT * FROM peeked"),
+    Step::Peek("SELECT * FROM sno_peek_feed('feed', NULL::items, 3) LIMIT 1"),
+    Step::Peek("EXECUTE peek"),
+    Step::Peek("SELECT * FROM items WHERE EXISTS (SELECT FROM peeked p WHERE p.id = items.id)"),
     Step::Advance(true),
     Step::Advance(true),
     Step::Advance(false),
@@ -89,14 +120,21 @@ const STEPS: [Step; 39] = [
     Step::RollbackTo,
     Step::Release,
     Step::Lose,
+    Step::End,
     Step::Write,
 ];
+
+/// What a client prepares first; DISCARD ALL takes it away.
+const PREPARE: &str =
+    "PREPARE read AS INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING *;
+    PREPARE peek AS SELECT * FROM sno_peek_feed('feed', NULL::items, 2)";
 
 /// A client: its transaction, as what was read in it and in each of its savepoints; what it has peeked at, by IDs; and its cursor, with the
 /// savepoint in which it was declared, and later the one in which it was first fetched from.
 struct Session<'a> {
     server: &'a Server,
     client: Client,
+    pid: i32,
     transaction: String,
     read: Vec<Vec<String>>,
     peeked: BTreeMap<String, String>,
@@ -120,10 +158,11 @@ fn rows(client: &mut Client, sql: &str) -> Result<Rows, Error> {
 
 impl<'a> Session<'a> {
     fn new(server: &'a Server) -> Self {
-        let mut client = server.connect();
-        client.run("SET lock_timeout = '3ms'");
+        let mut client = server.connect_with("-c lock_timeout=3ms");
+        client.run(PREPARE);
+        let pid = client.one("SELECT pg_backend_pid()");
         let (transaction, read, peeked) = (String::new(), vec![Vec::new()], BTreeMap::new());
-        Self { server, client, transaction, read, peeked, cursor: None, is_fetched: false }
+        Self { server, client, pid, transaction, read, peeked, cursor: None, is_fetched: false }
     }
 
     fn is_in_block(&self) -> bool {
@@ -169,6 +208,17 @@ impl<'a> Session<'a> {
                     self.note(rows, done);
                 }
             }
+            Step::Store(sql) => {
+                let before =
+                    rows(&mut self.client, "SELECT last_value - (NOT is_called)::int, '' FROM copy_at_seq");
+                drop(self.client.simple_query(sql));
+                if let Ok(before) = before
+                    && let Ok(rows) =
+                        rows(&mut self.client, &format!("SELECT * FROM copy WHERE at > {}", before[0].0))
+                {
+                    self.note(rows, done);
+                }
+            }
             Step::Fetch if self.is_in_block() => {
                 self.fetch("1");
             }
@@ -179,9 +229,8 @@ impl<'a> Session<'a> {
                     self.is_fetched = false;
                 }
             }
-            Step::Peek(size) => {
-                let sql = format!("SELECT * FROM sno_peek_feed('feed', NULL::items, {size})");
-                if let Ok(rows) = rows(&mut self.client, &sql) {
+            Step::Peek(sql) => {
+                if let Ok(rows) = rows(&mut self.client, sql) {
                     self.peeked.extend(rows);
                 }
             }
@@ -214,6 +263,10 @@ impl<'a> Session<'a> {
                 self.cursor = self.cursor.map(|level| level.min(depth - 2));
             }
             Step::Lose => *self = Self::new(self.server),
+            Step::End => {
+                self.server.run(&format!("SELECT pg_terminate_backend({}, 10000)", self.pid));
+                *self = Self::new(self.server);
+            }
             _ => (),
         }
     }
@@ -237,9 +290,6 @@ fn wrong(server: &Server, program: &[(usize, Step)]) -> Vec<String> {
     let mut late = server.connect();
     writer.run("TRUNCATE items, copy RESTART IDENTITY; SELECT sno_seek_feed('feed', '-infinity')");
     let (mut sessions, mut done) = ([0, 1].map(|_| Session::new(server)), Vec::new());
-    sessions[0]
-        .client
-        .run("PREPARE read AS INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING *");
     let mut is_open = false;
     for &(number, step) in program {
         writer.run("INSERT INTO items DEFAULT VALUES");
