@@ -19,6 +19,8 @@ fn refusals() {
          CREATE TABLE tenants (tenant integer, id sno, PRIMARY KEY (tenant, id));
          CREATE MATERIALIZED VIEW old AS SELECT * FROM items; CREATE VIEW over_old AS SELECT * FROM old;
          CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw;
+         CREATE VIEW locking AS SELECT * FROM items FOR UPDATE; CREATE VIEW locks AS SELECT * FROM items;
+         SELECT sno_create_feed('locks', 'locks'); CREATE OR REPLACE VIEW locks AS SELECT * FROM items FOR UPDATE;
          CREATE TABLE log (id sno) PARTITION BY RANGE (id);
          CREATE FOREIGN TABLE log_far PARTITION OF log FOR VALUES FROM ('2222222222222222') TO (MAXVALUE) SERVER far;
          CREATE EXTENSION dblink; CREATE VIEW by_dblink AS SELECT * FROM dblink('', '') AS row (id sno, n integer);
@@ -41,6 +43,8 @@ fn refusals() {
     let statements = r#"
         25000 BEGIN ISOLATION LEVEL REPEATABLE READ; TABLE feed -> cannot read a feed in a transaction with isolation level REPEATABLE READ
         25000 BEGIN ISOLATION LEVEL SERIALIZABLE; TABLE feed -> cannot read a feed in a transaction with isolation level SERIALIZABLE
+        0A000 create('locking') -> SELECT FOR UPDATE is not allowed in a non-volatile function
+        0A000 SELECT sno_peek_feed('locks', NULL::locks) -> SELECT FOR UPDATE is not allowed in a non-volatile function
         25006 BEGIN READ ONLY; SELECT * FROM sno_feed('feed', NULL::items) -> cannot read a feed in a read-only transaction
         22023 SELECT sno_peek_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
         22004 SELECT sno_peek_feed('feed', NULL::items, NULL) -> size of a batch must not be null
