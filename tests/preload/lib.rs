@@ -7,6 +7,9 @@
 //! microseconds by which the clock is ahead of the machine's; or twice the Unix microseconds at which it stands, plus
 //! one. libfaketime would do the same, but it has a semaphore, which a process that is killed may hold for ever.
 //!
+//! With `SNO_CLOCK_STEP=10000`, the machine's clock itself stands for so many microseconds, and then jumps: [how a whole suite is
+//! run so](../README.md).
+//!
 //! # The disk
 //!
 //! With `SNO_DISK`, these functions look at what is done to the file of the marks:
@@ -37,6 +40,8 @@ use std::{
 /// The clock's number; null without `SNO_CLOCK`, and before the first call.
 static CLOCK: AtomicPtr<AtomicI64> = AtomicPtr::new(ptr::null_mut());
 static IS_CLOCK_MAPPED: AtomicBool = AtomicBool::new(false);
+/// How long the machine's clock stands, in nanoseconds.
+static STEP: AtomicI64 = AtomicI64::new(1);
 
 /// What the clock shows, in nanoseconds of the Unix time.
 fn now() -> i64 {
@@ -45,9 +50,16 @@ fn now() -> i64 {
     unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_REALTIME, &raw mut machine) };
     let machine = machine.tv_sec * 1_000_000_000 + machine.tv_nsec;
     if !IS_CLOCK_MAPPED.load(Relaxed) {
+        // SAFETY: reads this process's environment.
+        let step = unsafe { libc::getenv(c"SNO_CLOCK_STEP".as_ptr()) };
+        if !step.is_null() {
+            // SAFETY: a text.
+            STEP.store(unsafe { libc::atol(step) }.max(1) * 1000, Relaxed);
+        }
         CLOCK.store(map_clock(), Relaxed);
         IS_CLOCK_MAPPED.store(true, Relaxed);
     }
+    let machine = machine - machine % STEP.load(Relaxed);
     // SAFETY: mapped for as long as the process lives.
     match unsafe { CLOCK.load(Relaxed).as_ref() }.map(|clock| clock.load(Relaxed)) {
         None => machine,

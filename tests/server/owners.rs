@@ -1,10 +1,7 @@
 //! Whose a feed is: after restores under other roles, after roles and owners of tables have changed, and between tenants of a database.
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::{Client, NoTls};
-use sno_tests::{Server, Sql as _, code, give_to_server, in_block, text};
+use sno_tests::{Server, Sql as _, code, give_to_server, in_block, next_tick, text};
 
 /// A table with a feed, and one whose changes are tracked, with a feed of these.
 const TABLES: &str = "
@@ -27,7 +24,7 @@ const READ: [&str; 3] = [
 /// Whoever this session is can read, move and drop all feeds, delete what was read, and stop to track the changes.
 #[track_caller]
 fn owns_all(client: &mut Client) {
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     for query in READ {
         assert_eq!(text(client, &in_block(query)), "2", "{query}");
     }
@@ -45,7 +42,7 @@ fn database(server: &Server, name: &str, role: &str) -> Client {
     let mut client = session(server, name, role);
     client.run("CREATE EXTENSION sno");
     client.run(TABLES);
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     for query in READ {
         assert_eq!(text(&mut client, &in_block(query)), "1", "{query}");
     }
@@ -136,7 +133,7 @@ fn a_role_without_rights_holds_nothing_back() {
     let (mut owner, mut tenant, mut other) =
         (server.connect_as("owner1"), server.connect_as("tenant"), server.connect_as("other"));
     owner.run(TABLES);
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     owner.run(
         "SELECT FROM sno_feed('events', NULL::events); SELECT FROM sno_feed('items', NULL::items_changes)",
     );
@@ -232,7 +229,7 @@ fn restored_feeds() {
         "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); INSERT INTO items (n) VALUES (1);
          SELECT sno_create_feed('read', 'items', margin => '0')",
     );
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('read', NULL::items)"), 1);
     assert_eq!(text(&mut client, "SELECT sno_read_by_all('items') IS NULL"), "t");
     assert_eq!(text(&mut client, "CALL sno_wait_feed('restored', '1 s', NULL)"), "t");

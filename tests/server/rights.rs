@@ -1,7 +1,7 @@
 //! Nobody's name, function or text runs with another's rights.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, text};
+use sno_tests::{Server, Sql as _, code, error, next_tick, text};
 
 /// What a tenant puts into tables. Whatever runs as another role than the tenant, or becomes another one, takes a number of `others`, whatever runs as
 /// the tenant one of `own`; numbers stay when a statement fails.
@@ -90,7 +90,7 @@ _log""#;
     ran("SELECT sno_maintain_partitions('ten.log', '1 day', 2)", true);
     tenant.run("INSERT INTO ten.log (id) SELECT sno_new(0, now() - '1 day'::interval * n) FROM generate_series(16, 19) n");
     for view in ["ten.log_changes".to_owned(), log.replace("_log", "_changes")] {
-        std::thread::sleep(std::time::Duration::from_millis(8));
+        next_tick();
         let feed = if view == "ten.log_changes" { "log" } else { "one" };
         tenant.run(&format!("BEGIN; SELECT changed FROM sno_feed('{feed}', NULL::{view}); COMMIT"));
     }
@@ -103,7 +103,7 @@ _log""#;
         "INSERT INTO {} (id) VALUES (2); CREATE CONSTRAINT TRIGGER c AFTER DELETE ON {log} INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ten.noted()",
         one.replace("''", "'")
     ));
-    std::thread::sleep(std::time::Duration::from_millis(8));
+    next_tick();
     tenant.run(&format!(
         "BEGIN; SELECT changed FROM sno_feed('one', NULL::{}); COMMIT",
         log.replace("_log", "_changes")
@@ -144,7 +144,7 @@ fn feeds_of_a_tenant_and_their_dump() {
          INSERT INTO ten.log (id) SELECT sno_new() FROM generate_series(1, 3);
          SELECT sno_create_feed({name}, {source}, margin => '0'), sno_create_feed('log', 'ten.log', margin => '0')"
     ));
-    std::thread::sleep(std::time::Duration::from_millis(8));
+    next_tick();
     let last = text(&mut tenant, "SELECT min(id) FROM ten.log");
     superuser.run("ALTER SEQUENCE own RESTART; ALTER SEQUENCE others RESTART");
     let nothing_ran = |after: &str| {

@@ -1,11 +1,8 @@
 //! Schemas whose owners have put something in before the extension comes: both are trusted, so whoever may create in a
 //! database chooses the schema, and what the superuser's script finds there must not become part of it.
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, in_block, plan, sql_file, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, in_block, next_tick, plan, sql_file, text, wait_until};
 
 /// Types of the arguments of what scripts call, each of which could be written instead of another one.
 pub(crate) const TYPES_OF_SCRIPTS: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
@@ -184,7 +181,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         "SELECT * FROM trap.sno_feeds(); SELECT * FROM trap.sno_horizon_holders(); SELECT trap.sno_drop_feed('export')",
     ] {
         client.run(sql);
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
     }
     // The log and the triggers of a table whose changes are tracked, also as others fire them.
     client.run(

@@ -1,10 +1,7 @@
 //! A table whose changes are tracked, and which then changes itself: what the copy has is right, or an error says that it is not.
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, text};
+use sno_tests::{Server, Sql as _, code, error, next_tick, text};
 
 use crate::docs::{blocks, page, psql};
 use crate::meanwhile;
@@ -26,7 +23,7 @@ fn database(server: &Server, name: &str) -> Client {
     let mut client = server.config().user("alice").dbname(name).connect(sno_tests::postgres::NoTls).unwrap();
     client.run("CREATE EXTENSION sno");
     client.run(SETUP);
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     client
 }
 
@@ -154,7 +151,7 @@ fn names_and_owners() {
     let mut client = database(&server, "renamed");
     // A column of the key.
     client.run("ALTER TABLE lines RENAME id TO number; INSERT INTO lines VALUES (3, 3, 'three')");
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     assert_eq!(text(&mut client, READ), format!("{ALL} (3,3,three)"));
     // Another table of this name: the log is that of the old one, which nobody is told to drop.
     client.run("ALTER TABLE lines RENAME TO old; CREATE TABLE lines (LIKE old INCLUDING ALL)");
@@ -215,7 +212,7 @@ fn the_page() {
         run(&statements.0.replace("'copy'", &format!("'{name}'")));
         for change in [insert, update, "DELETE FROM items WHERE id = 2"] {
             client.run(change);
-            thread::sleep(Duration::from_millis(8));
+            next_tick();
             run(&merge.replace("'copy'", &format!("'{name}'")));
             let content = |table: &str| format!("SELECT string_agg(t::text, ' ' ORDER BY id) FROM {table} t");
             assert_eq!(

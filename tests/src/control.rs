@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use sno_core::Tick;
 
 /// How long the thread sleeps each time.
 const NAP: Duration = Duration::from_millis(10);
@@ -53,6 +55,16 @@ pub fn assert_soon(took: Duration, most: Duration) {
         took < most + TURNS * late,
         "{took:?}, not below {most:?}; naps of {NAP:?} were up to {late:?} late"
     );
+}
+
+/// Waits until the machine's clock has gone on by a tick, so that what a server generates after this is later than all that it has generated
+/// before. Nothing else says how long that takes: the clock may stand still for longer than a tick.
+pub fn next_tick() {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set");
+    let next = now() + Duration::from_micros(Tick::MICROS);
+    while now() < next {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The processor time that processes have used, in ticks of which there are 100 in a second.

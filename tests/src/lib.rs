@@ -18,7 +18,7 @@ mod witness;
 
 pub use answers::{Sql, code, error, in_block, major_version, plan, text};
 pub use catalog::catalog;
-pub use control::{assert_soon, processor_ticks};
+pub use control::{assert_soon, next_tick, processor_ticks};
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel, wait_until};
 pub use postgres;
 pub use random::Random;

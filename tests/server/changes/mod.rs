@@ -7,11 +7,8 @@ mod rights;
 mod subscribers;
 mod tracking;
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _};
+use sno_tests::{Server, Sql as _, next_tick};
 
 const SETUP: &str = "
     CREATE TABLE items (id integer PRIMARY KEY, n integer);
@@ -42,7 +39,7 @@ impl Copy<'_> {
     #[track_caller]
     fn follow(&self, client: &mut Client) {
         // A tick later, so that the horizon is after all that is committed.
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         let Self { feed, changes, copy, key } = self;
         loop {
             client.run(&format!(

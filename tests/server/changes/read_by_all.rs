@@ -1,10 +1,7 @@
 //! What all feeds have read: changes in the log, rows of a table, partitions.
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, next_tick, text};
 
 use super::{ITEMS, server};
 
@@ -29,7 +26,7 @@ fn the_log_is_cleared() {
     let last =
         "BEGIN; SELECT sno_feed('search', NULL::items_changes, 2), sno_feed('other', NULL::even); COMMIT";
     client.run("UPDATE items SET n = n WHERE id IN (2, 4, 6)");
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     client.run(last);
     assert_eq!(client.one::<i64>(forget), 7);
     ITEMS.check(&mut client, "the rest");
@@ -68,7 +65,7 @@ fn what_all_feeds_have_read() {
          CREATE VIEW swapped AS SELECT item AS id FROM (SELECT id, item FROM outbox) o;
          INSERT INTO outbox (n) SELECT generate_series(1, 10); INSERT INTO other (n) SELECT generate_series(1, 10)",
     );
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     let read = "SELECT count(*) FROM outbox WHERE id <= sno_read_by_all('outbox')";
     assert_eq!(client.one::<i64>(read), 0, "no feed");
     client.run("SELECT sno_create_feed('all', 'outbox', margin => '0'), sno_create_feed('other', 'other', margin => '0')");
@@ -161,7 +158,7 @@ fn partitions_that_all_feeds_have_read() {
          INSERT INTO log SELECT sno_new(1, now() - n * interval '1 day'), n FROM generate_series(0, 3) n;
          SELECT sno_create_feed('all', 'log', margin => '0')",
     );
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     let maintain = "SELECT coalesce(string_agg(action, ' '), '') FROM sno_maintain_partitions('log', '1 day', 1, '1 hour', read_by_all => true)";
     let expire = "SELECT count(*)::text FROM sno_expire_partitions('log', now(), true, read_by_all => true)";
     for (feed, expected) in

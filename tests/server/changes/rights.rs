@@ -1,9 +1,6 @@
 //! Of whom the log, its view and its triggers are, and who may do what.
 
-use std::thread;
-use std::time::Duration;
-
-use sno_tests::{Server, Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, next_tick, text};
 
 /// Of the owner of the table alone, whoever tracks it: what triggers do as him must be nothing that others choose.
 #[test]
@@ -26,7 +23,7 @@ fn rights() {
         let mut tracker = server.connect_as(who);
         tracker.run("SELECT sno_track_changes('items')");
         bob.run("INSERT INTO items VALUES (1, 1), (2, 2)");
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         alice.run("DELETE FROM items WHERE id = 2");
         assert_eq!(
             text(
@@ -74,7 +71,7 @@ fn rights() {
         assert_eq!(text(&mut alice, owners), "alice");
         alice.run("GRANT SELECT ON items_changes TO bob");
         bob.run("SELECT sno_create_feed('bob', 'items_changes', margin => '0')");
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_peek_feed('bob', NULL::items_changes)"), "6");
         bob.run("SELECT sno_drop_feed('bob')");
         tracker.run(

@@ -1,8 +1,6 @@
 //! Handlers that fail, rows that cannot be read, transactions that handlers end.
 
-use std::{thread, time::Duration};
-
-use sno_tests::{text, wait_until};
+use sno_tests::{next_tick, text, wait_until};
 
 use super::Language::{Go, Node, Python, PythonAsync, Ruby, Rust};
 use super::{Case, Way};
@@ -78,9 +76,9 @@ pub(super) fn rows_that_cannot_be_read(way: Way) {
         case.server.run("ALTER TABLE events ADD at timestamptz");
         case.insert(&[]);
         // Each in a tick of its own: within one, IDs of several sessions are in the order of their partitions.
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         case.server.run("INSERT INTO events (at) VALUES ('infinity')");
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         case.insert(&[]);
         let errors = case.start(options).assert_fails("");
         let copied = || text(&mut case.client(), "SELECT count(*)::text FROM copy");

@@ -14,11 +14,8 @@ mod rights;
 mod statements;
 mod visibility;
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::{Client, SimpleQueryMessage};
-use sno_tests::{Server, in_block, text};
+use sno_tests::{Server, in_block, next_tick, text};
 
 const SETUP: &str = "
     CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
@@ -41,11 +38,6 @@ fn server() -> Server {
     let server = Server::builder().start();
     server.run(SETUP);
     server
-}
-
-/// A tick later, so that the horizon is after all rows that are committed.
-fn next_tick() {
-    thread::sleep(Duration::from_millis(8));
 }
 
 #[track_caller]

@@ -1,9 +1,8 @@
 //! The horizon and the clock: margins, steps back, restarts.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Mode, Server, Sql as _, code, error, text};
+use sno_tests::{Mode, Server, Sql as _, code, error, next_tick, text};
 
 use super::{NOW, TABLE, holders};
 
@@ -66,7 +65,7 @@ fn the_clock_steps_back() {
     writer.run("SET sno.max_clock_wait = 0; BEGIN; INSERT INTO items VALUES (DEFAULT, 4)");
     server.set_clock("-6");
     // A tick that lasts.
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     assert_eq!(code(&mut writer, "INSERT INTO items VALUES (DEFAULT, 5)"), "55000");
 }
 

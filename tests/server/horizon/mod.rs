@@ -8,11 +8,8 @@ mod processes;
 mod standbys;
 mod transactions;
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, text};
+use sno_tests::{Server, Sql as _, next_tick, text};
 
 const TABLE: &str = "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
 
@@ -30,7 +27,7 @@ const PARALLEL: &str = "SET max_parallel_workers_per_gather = 2; SET min_paralle
 #[track_caller]
 fn settled(client: &mut Client) -> bool {
     // A tick later, so that it can be after the last row.
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     let horizon = text(client, NOW);
     client.one(&format!("SELECT NOT EXISTS (SELECT FROM items WHERE id >= '{horizon}')"))
 }

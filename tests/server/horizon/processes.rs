@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, major_version, skip, text, wait_until};
+use sno_tests::{Server, Sql as _, major_version, next_tick, skip, text, wait_until};
 
 use super::{NOW, PARALLEL, SOURCE, elsewhere, holders, pid, settled};
 use crate::workers_started;
@@ -22,7 +22,7 @@ fn a_parallel_worker_holds_it_back_until_its_leader_commits() {
         leader.run(&format!("BEGIN; CREATE TABLE items AS SELECT {call} AS id FROM source"));
         let leader_pid = pid(&mut leader);
         assert_ne!(workers_started(&server, leader_pid.parse().unwrap()), 0, "no workers");
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         let horizon = text(&mut reader, NOW);
         assert_eq!(holders(&mut reader), [&*leader_pid], "{call}");
         assert_eq!(holders(&mut elsewhere), [""; 0], "{call}");

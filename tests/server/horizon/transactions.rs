@@ -1,10 +1,10 @@
 //! Transactions that hold the horizon back, prepared ones included, and what nobody has to wait for.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, code, plan, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, code, next_tick, plan, text, wait_until};
 
 use super::{NOW, PARALLEL, SOURCE, TABLE, elsewhere, holders, pid, settled};
 
@@ -31,14 +31,14 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
         ("BEGIN; SELECT sno_new(1)", "SELECT 1 / 0"),
     ] {
         writer.run(begin);
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         let first = text(&mut reader, NOW);
         assert_eq!(holders(&mut reader), [&*writer_pid], "{begin}");
         // It does not hold back what was there before.
         let since = "SELECT (sno_time(sno_horizon('0')) = since)::text FROM sno_horizon_holders()";
         assert_eq!(text(&mut reader, since), "true", "{begin}");
         other.run("SELECT 1");
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
         assert_eq!(text(&mut reader, NOW), first, "{begin}");
         assert!(!reader.one::<bool>(&format!("SELECT EXISTS (SELECT FROM items WHERE id >= '{first}')")));
         let _ = writer.batch_execute(end);
@@ -99,7 +99,7 @@ fn a_transaction_knows_what_it_holds() {
     client.run(TABLE);
     client.run(SOURCE);
     let earlier = text(&mut client, "SELECT sno_new(1)::text");
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     let holds =
         |client: &mut Client, id: &str| client.one::<bool>(&format!("SELECT sno_holds_horizon('{id}')"));
     client.run("BEGIN");
@@ -107,7 +107,7 @@ fn a_transaction_knows_what_it_holds() {
     // Also of a subtransaction that was rolled back.
     let own = text(&mut client, "SAVEPOINT s; SELECT sno_new(1)::text");
     client.run("ROLLBACK TO s");
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     assert!(holds(&mut client, &own) && !holds(&mut client, &earlier));
     // Of another transaction of now, as long as this one lasts.
     let others = text(&mut server.connect(), "SELECT sno_new(1)::text");
@@ -155,7 +155,7 @@ fn a_prepared_transaction_holds_it_back_over_restarts() {
     client.run("BEGIN; CREATE TABLE t (n integer); PREPARE TRANSACTION 'none'");
     for gid in ["rolled back", "committed"] {
         client.run(&format!("BEGIN; INSERT INTO items VALUES (DEFAULT, 1); PREPARE TRANSACTION '{gid}'"));
-        thread::sleep(Duration::from_millis(8));
+        next_tick();
     }
     let horizon = text(&mut client, NOW);
     let mut there = elsewhere(&server, "other");

@@ -1,17 +1,14 @@
 //! Who holds a horizon, and what it and the feeds refuse.
 
-use std::thread;
-use std::time::Duration;
-
 use sno_tests::postgres::Client;
-use sno_tests::{Sql as _, code, text};
+use sno_tests::{Sql as _, code, next_tick, text};
 
 use super::{ITEMS, start};
 
 /// Whether a transaction of another session holds a table's horizon at its start.
 #[track_caller]
 fn holds(reader: &mut Client, pid: &str, table: &str) -> bool {
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     let start = text(reader, &format!("SELECT xact_start FROM pg_stat_activity WHERE pid = {pid}"));
     let settled = text(reader, &format!("SELECT uuidv7_settled('{table}')"));
     let holds = reader.one::<bool>(&format!("SELECT '{settled}'::timestamptz = '{start}'"));

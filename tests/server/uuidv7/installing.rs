@@ -1,10 +1,8 @@
 //! The file is installed, by whom and where; what is there stays; a dump brings it back.
 
 use std::process::Output;
-use std::thread;
-use std::time::Duration;
 
-use sno_tests::{Server, Sql as _, code, error, give_to_server, sql_file, text};
+use sno_tests::{Server, Sql as _, code, error, give_to_server, next_tick, sql_file, text};
 
 use super::{ITEMS, next, none, start};
 
@@ -45,7 +43,7 @@ fn it_is_installed_by_a_role_without_rights() {
     server.connect_as("owner").run(
         "GRANT SELECT, UPDATE ON uuidv7_feeds TO app; INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('a', 'items', '0')",
     );
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     assert_eq!(text(&mut app, "SELECT count(*) FROM uuidv7_feed('a', NULL::items)"), "1");
     // Once more: it leaves what it has no newer form of.
     server.connect_as("owner").run(
@@ -60,7 +58,7 @@ fn it_is_installed_by_a_role_without_rights() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(text(&mut client, kept), before);
     app.run("INSERT INTO items DEFAULT VALUES");
-    thread::sleep(Duration::from_millis(8));
+    next_tick();
     assert_eq!(text(&mut app, "SELECT count(*) FROM uuidv7_feed('a', NULL::items)"), "1");
     // Whose start the owner may not see, holds all.
     app.run("BEGIN; INSERT INTO items DEFAULT VALUES");

@@ -1,9 +1,6 @@
 //! Feeds: each row once and in order.
 
-use std::thread;
-use std::time::Duration;
-
-use sno_tests::{Server, Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, next_tick, text};
 
 use super::{ITEMS, defaults, next, start, start_with};
 
@@ -35,7 +32,7 @@ fn a_feed_returns_each_row_once_and_in_order() {
         late.run("COMMIT; BEGIN; INSERT INTO items (n) VALUES (13); PREPARE TRANSACTION 'p'; SELECT pg_sleep(0.01)");
         assert_eq!(next(&mut client, 1000), Ok(vec![]));
         late.run("COMMIT PREPARED 'p'");
-        thread::sleep(Duration::from_millis(10));
+        next_tick();
         assert_eq!(next(&mut client, 1000), Ok(vec![11, 12, 13]));
         // From now on, and from a time on.
         client.run("UPDATE uuidv7_feeds SET position = uuidv7_horizon('items', '0')");
@@ -71,7 +68,7 @@ fn a_statement_sees_what_its_rows_came_with() {
             } else {
                 client.run(&insert);
             }
-            thread::sleep(Duration::from_millis(8));
+            next_tick();
         }
         client.run("SELECT pg_advisory_lock(1)");
         let call = format!(
@@ -85,7 +82,7 @@ fn a_statement_sees_what_its_rows_came_with() {
             || {
                 writer.run("COMMIT");
                 client.run(meantime);
-                thread::sleep(Duration::from_millis(8));
+                next_tick();
                 client.run("SELECT pg_advisory_unlock_all()");
             },
         );
