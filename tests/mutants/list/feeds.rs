@@ -1,8 +1,9 @@
 //! Feeds.
 
 use super::{
-    BATCHES, CHANGES, CHANGES_TORTURE, CONSUMERS, DUMPS, FAILURES, FAST_CLOCK, FEED_PLANS, FEED_RIGHTS,
-    FEEDS, LEAVING, NODES, OWNERS, OfFile, PEEKS, READING, SCOPE, SEAMS, STATEMENTS, TORTURE, WAITING,
+    BATCHES, CATALOGS, CHANGES, CHANGES_TORTURE, CONSUMERS, DUMPS, FAILURES, FAST_CLOCK, FEED_PLANS,
+    FEED_RIGHTS, FEEDS, LEAVING, NODES, OWNERS, OfFile, PEEKS, READING, REFUSALS, SCOPE, STATEMENTS, TORTURE,
+    VISIBILITY, WAITING,
 };
 
 #[rustfmt::skip]
@@ -53,7 +54,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SELECT concat('sno_internal.feed_positions',"),
         ("a feed that was restored goes back to where its server has begun", &[DUMPS],
             "NULL, 9223372036854775807, NULL, NULL", "NULL, p.lowered, NULL, NULL"),
-        ("rows of children are not looked at", &[FEEDS],
+        ("rows of children are not looked at", &[REFUSALS],
             "            UNION ALL\n            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = b.oid\n", ""),
     ]),
     ("sql/sno/schema.sql", &[
@@ -263,11 +264,11 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "                raw::tuplestore_rescan((*self.set).setResult);\n", ""),
         ("a batch knows its last ID one row late", &[BATCHES],
             "if this.count + 1 >= this.enough {", "if this.count >= this.enough {"),
-        ("a row that was seen counts as passed before it is found", &[FEEDS],
+        ("a row that was seen counts as passed before it is found", &[VISIBILITY],
             "this.seen.filter(|&id| id < found)", "this.seen.filter(|&id| id <= found)"),
-        ("columns that were dropped count in a result", &[FEEDS],
+        ("columns that were dropped count in a result", &[CATALOGS, VISIBILITY],
             "(1..=(*columns).natts).filter(is_left)", "(1..=(*columns).natts).filter(|column| is_left(column) || *column > 0)"),
-        ("rows that are read again count twice", &[FEEDS],
+        ("rows that are read again count twice", &[VISIBILITY],
             "        self.count = 0;\n        self.shown = None;\n", "        self.shown = None;\n"),
     ]),
     ("src/sno/feed/statement.rs", &[
@@ -375,7 +376,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "read(feed.next().max(from), below, &mut first, true);\n        raw_point", "read(from, below, &mut first, true);\n        raw_point"),
         ("a wait for a feed that has to go back does not end", &[FAST_CLOCK, WAITING],
             "        if guard(|| feed.goes_back()).is_some() {\n            return true;\n        }\n", ""),
-        ("a wait does not listen to what others have changed", &[WAITING, SEAMS],
+        ("a wait does not listen to what others have changed", &[WAITING, CATALOGS],
             "        raw::AcceptInvalidationMessages();\n        let feed = Feed::find_to_read", "        let feed = Feed::find_to_read"),
     ]),
     ("src/sno/feed/wait.rs", &[

@@ -1,6 +1,6 @@
 //! The horizon.
 
-use super::{CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, MONITORING, OfFile, REGRESS, SIM, WAITING};
+use super::{CATALOGS, CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, OfFile, REGRESS, SIM, WAITING};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -27,17 +27,15 @@ pub(super) const MUTANTS: &[OfFile] = &[
             " | XactEvent::XACT_EVENT_PREPARE =>", " =>"),
         ("a transaction that was rolled back leaves its tick to the next one", &[HORIZON],
             "XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE", "XactEvent::XACT_EVENT_PREPARE"),
-        ("an announcement is cleared just before others know what the transaction has changed", &[HORIZON, FEEDS],
+        ("an announcement is cleared just before others know what the transaction has changed", &[HORIZON, CATALOGS],
             "phase == ResourceReleasePhase::RESOURCE_RELEASE_LOCKS", "phase == ResourceReleasePhase::RESOURCE_RELEASE_BEFORE_LOCKS"),
     ]),
     ("src/sno/horizon/reader.rs", &[
-        ("readers of their own do not hear what has changed in catalogs", &[HORIZON, REGRESS],
+        ("readers of their own do not hear what has changed in catalogs", &[HORIZON, CATALOGS],
             "    unsafe { pg_sys::AcceptInvalidationMessages() };\n", ""),
-        ("a horizon is returned in REPEATABLE READ", &[HORIZON, REGRESS],
-            ">= pg_sys::XACT_REPEATABLE_READ as i32", "> pg_sys::XACT_REPEATABLE_READ as i32"),
         ("a transaction that is about to be prepared holds nothing", &[HORIZON],
             ".is_none_or(|(_, database)| counts(*database))", ".is_some_and(|(_, database)| counts(*database))"),
-        ("a standby is asked where a feed goes on", &[HORIZON, MONITORING],
+        ("a standby is asked where a feed goes on", &[HORIZON],
             "is_preloaded() && !is_in_recovery()", "is_preloaded()"),
     ]),
     ("src/sno/planner/condition.rs", &[
