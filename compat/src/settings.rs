@@ -21,25 +21,25 @@ pub(crate) static BASE_CLOCK: Setting<BaseClock> = Setting::new(
 /// The machine of a Snowflake-SI server.
 pub(crate) static MACHINE: Setting<Machine> = Setting::new(
     c"sno_compat.snowflake_si_machine",
-    c"0/5",
+    c"",
     c"Sets this server's number in Snowflake-SI IDs, and how many bits it takes.",
-    c"Written 12/4; the bits are 0 to 12, and 5 if they are left out. Servers of a site need different numbers of as many bits.",
+    c"Written 12/4; the bits are 0 to 12, and 5 if they are left out. Servers of a site need different numbers of as many bits. None is generated before.",
 )
 .of_one_server();
 /// The worker numbers of a uid60 server.
 pub(crate) static WORKERS: Setting<Workers> = Setting::new(
     c"sno_compat.uid60_workers",
-    c"0-511",
+    c"",
     c"Sets the first and the last worker number of this server in uid60 IDs.",
-    c"Written 0-511. Servers whose IDs meet need ranges without overlap.",
+    c"Written 0-511. Servers whose IDs meet need ranges without overlap. None is generated before.",
 )
 .of_one_server();
 /// The cluster of a uniqueid server.
 pub(crate) static CLUSTER: Setting<Cluster> = Setting::new(
     c"sno_compat.uniqueid_cluster",
-    c"0",
+    c"",
     c"Sets this server's number in uniqueid IDs, 0 to 15.",
-    c"Servers whose IDs meet need different numbers.",
+    c"Servers whose IDs meet need different numbers. None is generated before.",
 )
 .of_one_server();
 /// The form of new IDs of a uniqueid server.

@@ -176,7 +176,8 @@ fn create_extension_says_which_line_is_missing() {
 /// Each library has its own functions, settings and memory, and needs no other.
 #[test]
 fn each_library_is_preloaded_by_itself() {
-    let server = Server::builder().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z").start();
+    let server =
+        Server::builder().compat().conf("sno_compat.snowflake_si_base_clock", "2020-01-01T00:00:00Z").start();
     server.run("CREATE EXTENSION sno_compat");
     // A name that begins with it is one of sno_compat's, in settings and in the names of memory.
     let owned = "SELECT string_agg(name, ', ' ORDER BY name) FROM (

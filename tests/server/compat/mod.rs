@@ -186,6 +186,23 @@ fn a_standby_does_not_generate_and_its_promotion_repeats_nothing() {
     }
 }
 
+/// A default would be the same one on all servers.
+#[test]
+fn no_number_means_no_id() {
+    let server = start(builder());
+    for (scheme, setting) in [
+        ("snowflake_si", "snowflake_si_machine"),
+        ("uid60", "uid60_workers"),
+        ("uniqueid", "uniqueid_cluster"),
+    ] {
+        server.configure(&format!("sno_compat.{setting}"), "");
+        server.reload();
+        let refused = error(&mut server.connect(), &format!("SELECT {scheme}_new()"));
+        let message = format!("invalid value for parameter \"sno_compat.{setting}\": \"\"");
+        assert_eq!((refused.code().code(), refused.message()), ("22023", &*message));
+    }
+}
+
 #[test]
 fn no_base_clock_means_no_id() {
     let server = start(Server::builder().compat());

@@ -44,10 +44,13 @@ impl Builder {
         self
     }
 
-    /// With the library of `sno_compat` preloaded beside it.
+    /// With the library of `sno_compat` preloaded beside it, and the numbers of a server that is alone.
     #[must_use]
     pub fn compat(self) -> Self {
         self.conf("shared_preload_libraries", "sno, sno_compat")
+            .conf("sno_compat.snowflake_si_machine", "0/5")
+            .conf("sno_compat.uid60_workers", "0-511")
+            .conf("sno_compat.uniqueid_cluster", "0")
     }
 
     /// Whether [`Server::set_clock`] can move the server's clock.
