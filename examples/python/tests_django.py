@@ -17,7 +17,7 @@ settings.configure(
 )
 django.setup()
 
-from django.db import connection, migrations, models  # noqa: E402
+from django.db import connection, migrations, models, transaction  # noqa: E402
 from django.db.migrations.state import ProjectState  # noqa: E402
 from django.test import TestCase, TransactionTestCase  # noqa: E402
 from django.test.runner import DiscoverRunner  # noqa: E402
@@ -49,6 +49,16 @@ class TimeTests(TestCase):
         self.assertEqual(old.id.time, at)
         before = Sno.lower_bound(datetime(2026, 1, 1, tzinfo=timezone.utc))
         self.assertEqual(list(Event.objects.filter(id__lt=before)), [old])
+
+    def test_objects_of_a_bulk_insert(self):
+        events = Event.objects.bulk_create([Event(payload="one"), Event(payload="two")])
+        for event in events:
+            if isinstance(event.id, Sno):
+                event.save()
+            else:
+                with self.assertRaisesMessage(ValueError, "read it again"), transaction.atomic():
+                    event.save()
+        self.assertEqual(Event.objects.filter(payload__in=["one", "two"]).count(), 2)
 
     def test_when_events_were_created(self):
         at = datetime(2025, 7, 1, tzinfo=timezone.utc)

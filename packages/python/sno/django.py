@@ -86,6 +86,13 @@ class SnoField(models.CharField):
         is_ready = value is None or type(value) is Sno or hasattr(value, "resolve_expression")
         return value if is_ready else self.kind(value)
 
+    def pre_save(self, instance, add):
+        value = super().pre_save(instance, add)
+        # Before Django 6, bulk_create does not tell the objects what the database has generated.
+        if add and hasattr(value, "resolve_expression") and not instance._state.adding:
+            raise ValueError(f"the {self.attname} of this object is not known: read it again, or save() would insert it again")
+        return value
+
     def formfield(self, **kwargs):
         # As with other keys that the database generates, forms leave it out.
         if self.primary_key and self.db_default is not models.NOT_PROVIDED:
