@@ -4,7 +4,7 @@ import { fromBytes } from './index.js'
 // The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
 const AGAIN = '08 25006 25P03 25P04 40 53 55P03 57014 57P'
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
-const ADVANCE = 'SELECT sno_advance_feed($1, $2::sno, $3::regclass)'
+const ADVANCE = 'SELECT sno_advance_feed($1, $2::sno, $3::regclass)::text AS moved'
 const FAIL = 'SELECT sno_fail_feed($1, $2::sno, $3, $4::sno, source => $5::regclass)'
 // No longer than the server lets a statement take.
 const WAIT = `CALL sno_wait_feed($1, least($2::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'),
@@ -195,7 +195,7 @@ class Consumer {
       const poison = first === last && first === this.poison?.key ? this.poison : null
       if (poison && !this.onPoison && done) break
       if (poison && !this.onPoison) throw new Final(poison.error)
-      if (this.autocommit && done && done !== first) await this.query(false, ADVANCE, this.feed, done, this.source)
+      if (this.autocommit && done && done !== first) await this.advance(done)
       try {
         await this.call(index, index + count, poison)
       } catch (error) {
@@ -233,11 +233,18 @@ class Consumer {
     }
   }
 
+  async advance (done) {
+    const { rows: [{ moved }] } = await this.query(false, ADVANCE, this.feed, done, this.source)
+    if (!this.autocommit || moved === 'true') return
+    this.session.lost = true
+    throw new Error('another consumer has sent the same rows')
+  }
+
   /** Rows up to a key are done, in one transaction with the work, if there is one. */
   async acknowledge (done) {
     try {
       if (done && !this.autocommit && this.session.status === 'I') throw new Final(new Error('the handler ended the transaction'))
-      if (done) await this.query(false, ADVANCE, this.feed, done, this.source)
+      if (done) await this.advance(done)
       if (this.autocommit) return
       const { command } = await this.query(false, 'COMMIT')
       if (command !== 'COMMIT') throw Object.assign(new Error(), { code: '25P02' })

@@ -276,7 +276,7 @@ func (c *consumer[T]) handle(ctx context.Context, tx Tx) (done string, err error
 			return "", &final{c.poisonCause}
 		}
 		if c.Autocommit && done != "" && done != first {
-			if err = c.exec(ctx, false, advance, c.feed, done, c.source); err != nil {
+			if err = c.advance(ctx, done); err != nil {
 				return "", err
 			}
 		}
@@ -316,13 +316,24 @@ func (c *consumer[T]) call(ctx context.Context, tx Tx, rows []row, isPoison bool
 	return nil
 }
 
+func (c *consumer[T]) advance(ctx context.Context, done string) error {
+	limited, cancel := c.limited(ctx, false)
+	defer cancel()
+	isNew := false
+	err := c.conn.QueryRow(limited, advance, pgx.QueryExecModeExec, c.feed, done, c.source).Scan(&isNew)
+	if err == nil && c.Autocommit && !isNew {
+		return &lost{errors.New("another consumer has sent the same rows")}
+	}
+	return err
+}
+
 // acknowledge says that rows up to a key are done, in one transaction with the work, if there is one.
 func (c *consumer[T]) acknowledge(ctx context.Context, open pgx.Tx, done string) (err error) {
 	if done != "" && open != nil && c.conn.PgConn().TxStatus() == 'I' && !c.conn.IsClosed() {
 		return &final{errors.New("the handler ended the transaction")}
 	}
 	if done != "" {
-		err = c.exec(ctx, false, advance, c.feed, done, c.source)
+		err = c.advance(ctx, done)
 	}
 	if open != nil && err == nil {
 		limited, cancel := c.limited(ctx, false)

@@ -26,7 +26,7 @@ __all__ = ["Unreadable", "consume", "consume_async"]
 # The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
 _AGAIN = "08 25006 25P03 25P04 40 53 55P03 57014 57P"
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-_ADVANCE = "SELECT sno_advance_feed(%s, %s::sno, %s::regclass)"
+_ADVANCE = "SELECT sno_advance_feed(%s, %s::sno, %s::regclass)::text"
 _FAIL = "SELECT sno_fail_feed(%s, %s::sno, %s, %s::sno, source => %s::regclass)"
 # No longer than the server lets a statement take.
 _WAIT = """CALL sno_wait_feed(%s, least(%s::interval, 0.8 * nullif(current_setting('statement_timeout')::interval, '0'),
@@ -225,7 +225,7 @@ class _Consumer:
                     break
                 raise poison
             if self.autocommit and done and done != keys[first]:
-                await self._execute(_ADVANCE, self.feed, done, self.source)
+                await self._advance(done)
             try:
                 await self._call(cursor, rows, poison)
             except Exception as error:
@@ -258,13 +258,18 @@ class _Consumer:
             for row in rows:
                 await self.take(lambda: self.on_poison(row, poison, self.connection))
 
+    async def _advance(self, done: str) -> None:
+        is_new = (await self._execute(_ADVANCE, self.feed, done, self.source)).pgresult.get_value(0, 0) == b"true"
+        if self.autocommit and not is_new:
+            raise _Lost("another consumer has sent the same rows")
+
     async def _acknowledge(self, done: str | None) -> None:
         """Rows up to a key are done, in one transaction with the work, if there is one."""
         try:
             if done and not self.autocommit and self._status() == TransactionStatus.IDLE and not self.connection.closed:
                 raise RuntimeError("the handler ended the transaction")
             if done:
-                await self._execute(_ADVANCE, self.feed, done, self.source)
+                await self._advance(done)
             if not self.autocommit and (await self._execute("COMMIT")).statusmessage != "COMMIT":
                 raise psycopg.errors.InFailedSqlTransaction()
         except psycopg.Error as error:

@@ -318,7 +318,11 @@ impl<T: Tls, H: AsyncFnMut(&Client, &[Row]) -> Result<(), Error>> Consumer<'_, T
 
     async fn advance(&self, client: &Client, done: Sno) -> Result<(), Trouble> {
         let texts = [self.feed, &done.to_string(), self.source];
-        self.own(false, client.query_typed(ADVANCE, &texts.each_ref().map(typed))).await.map(drop)
+        let rows = self.own(false, client.query_typed(ADVANCE, &texts.each_ref().map(typed))).await?;
+        if self.options.autocommit && !rows[0].get::<_, bool>(0) {
+            return Err(Trouble::Lost("another consumer has sent the same rows".into()));
+        }
+        Ok(())
     }
 
     /// Rows up to a key are done, in one transaction with the work, if there is one.

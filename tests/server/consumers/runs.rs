@@ -70,6 +70,14 @@ pub(super) fn stops(way: Way) {
         wait_until("it waits for the other one", || text(&mut case.client(), waits) == "1");
         assert_soon(consumer.stop(), Duration::from_secs(5));
         drop(other);
+    } else {
+        // Another one was faster: it is not silent.
+        case.server.run("INSERT INTO events (payload) VALUES ('slow 0.5'), ('plain')");
+        let consumer = case.start(&[]);
+        consumer.wait_for_output("slow");
+        case.server.run("SELECT sno_advance_feed('feed', (SELECT max(id) FROM events))");
+        wait_until("it says so", || consumer.errors().contains("another consumer has sent the same rows"));
+        consumer.stop();
     }
 
     // In a handler: after this row, the rest is given back.
