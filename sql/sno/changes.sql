@@ -24,7 +24,7 @@ BEGIN
         CASE WHEN bool_and(i.indimmediate) THEN
             format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE false GROUP BY %3$s)', source,
             sno_internal.alone(source), string_agg(format('t.%I', a.attname), ', ' ORDER BY n)) END,
-        min(l.name) FILTER (WHERE l.name IN ('changed', 'record')),
+        min(l.name) FILTER (WHERE l.name IN ('changed', 'record', 'deleted')),
         -- The same names in another order: a DEFERRABLE primary key, which PostgreSQL lets go, had its columns
         -- exchanged.
         bool_and((b.atttypid, b.atttypmod, b.attcollation) = (a.atttypid, a.atttypmod, a.attcollation))
@@ -104,6 +104,7 @@ DECLARE
     fault record;
     log text;
     changes text;
+    of_key text;
     present text;
     relation regclass;
 BEGIN
@@ -141,11 +142,14 @@ BEGIN
     -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole
     -- row, so that columns can be added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to
     -- depend on the primary key: so PostgreSQL refuses to drop or to change it.
-    present := format('(SELECT t.*::%1$s FROM %2$s%1$s t WHERE %3$s)', source, sno_internal.alone(source), k.equal);
+    of_key := format('FROM %s%s t WHERE %s', sno_internal.alone(source), source, k.equal);
+    present := format('(SELECT t.*::%s %s)', source, of_key);
     EXECUTE format('CREATE %s VIEW %s AS
-        SELECT l.changed, %s, %s AS record FROM %s l WHERE sno_internal.check_changes(%L)',
+        SELECT l.changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
+        FROM %s l WHERE sno_internal.check_changes(%L)',
         CASE WHEN tracked.changes IS NOT NULL THEN 'OR REPLACE' END, changes, k.shown,
-        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), log, source);
+        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), of_key, log,
+        source);
     IF tracked.changes IS NULL THEN
         EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
     END IF;

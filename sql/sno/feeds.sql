@@ -260,6 +260,13 @@ BEGIN
     END IF;
     "position" := CASE WHEN after IS NULL THEN sno_internal.sno_last(least(since, horizon::timestamptz), true)
         ELSE least(after, sno_internal.sno_last(horizon::timestamptz, true)) END;
+    IF "position" IS DISTINCT FROM present AND present IS NOT NULL
+        AND coalesce("position" < least(present, sno_internal.sno_last(now() - interval '1 hour', true)), true)
+        AND EXISTS (SELECT FROM sno_internal.logs_below(source)) THEN
+        RAISE WARNING 'log of changes may lack what all feeds had read' USING
+            DETAIL = 'Changes that are older than an hour are deleted from the log once all feeds have read them.',
+            HINT = 'To have all rows returned, put the keys of the table into the log once more.';
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
@@ -278,6 +285,11 @@ BEGIN
     ELSIF margin > '100 years' THEN
         RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin
             USING ERRCODE = 'invalid_parameter_value';
+    ELSIF since > '-infinity' AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'cannot create a feed that begins at a time in a transaction with isolation level %',
+            upper(current_setting('transaction_isolation')) USING ERRCODE = 'invalid_transaction_state',
+            DETAIL = 'A copy of the table in this transaction would lack rows that the feed does not return.',
+            HINT = 'Use READ COMMITTED.';
     END IF;
     -- Not a foreign key, unless it is named: its values are older than the rows.
     SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
@@ -313,6 +325,11 @@ BEGIN
                 ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such '
                     'column.' END;
     END IF;
+    SELECT o.view, o.fault, o.hint INTO bad FROM sno_internal.origin(source, keys[1]) o WHERE o.fault IS NOT NULL;
+    IF FOUND THEN
+        RAISE EXCEPTION 'cannot create a feed of the rows of view "%"', bad.view USING ERRCODE = 'wrong_object_type',
+            DETAIL = bad.fault, HINT = bad.hint;
+    END IF;
     IF NOT EXISTS (
         SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
         UNION ALL
@@ -335,10 +352,10 @@ CREATE FUNCTION sno_create_feed(
         feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL,
             margin interval DEFAULT '0.1 s',
         if_not_exists boolean DEFAULT false
-    ) RETURNS void
+    ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean)
-    IS 'create a feed of the rows of a table or view';
+    IS 'create a feed of the rows of a table or view; returns the ID after which it begins, or null';
 
 CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL,
     source regclass DEFAULT NULL) RETURNS void

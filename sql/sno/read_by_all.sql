@@ -1,22 +1,36 @@
-CREATE FUNCTION sno_internal.sno_origin(view regclass, number integer, OUT relation regclass, OUT number_there integer)
+CREATE FUNCTION sno_internal.sno_origin(
+        view regclass, number integer, OUT relation regclass, OUT number_there integer, OUT fault text,
+            OUT hint text
+    )
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer) IS 'internal: the column that a column of a view shows';
+COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer) IS
+    'internal: the column that a column of a view shows, and why it cannot be the key of a feed';
 
 -- Follows a column of a view down to the column of a table that it shows. NULL if it is an expression.
-CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name) RETURNS record
+CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name, OUT view regclass, OUT fault text,
+        OUT hint text)
+    RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     number integer := (SELECT attnum FROM pg_attribute WHERE attrelid = source AND attname = key);
+    next record;
 BEGIN
     WHILE EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v') LOOP
-        SELECT o.relation, o.number_there INTO source, number FROM sno_internal.sno_origin(source, number) o;
+        SELECT * INTO next FROM sno_internal.sno_origin(source, number);
+        IF fault IS NULL THEN
+            view := source;
+            fault := next.fault;
+            hint := next.hint;
+        END IF;
+        source := next.relation;
+        number := next.number_there;
     END LOOP;
     key := (SELECT attname FROM pg_attribute WHERE attrelid = source AND attnum = number);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name)
-    IS 'internal: the column of a table that a column of a view shows';
+    IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';
 
 -- Whether a role can read a table or view now: the tables below a view are read with the rights of its owner, unless it
 -- has security_invoker.

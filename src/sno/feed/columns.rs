@@ -1,36 +1,115 @@
-//! Columns by their numbers, since their names change.
+//! Columns of views: by their numbers, since their names change; and what of a view makes its rows no feed.
 
-use pgrx::pg_sys::{self, Datum, Oid, TargetEntry};
+use pgrx::pg_sys::{
+    self, Datum, List, Node, NodeTag, Oid, Query, RTEKind, RangeTblEntry, SetOperation, SetOperationStmt,
+    TargetEntry,
+};
 
 use crate::pg::{
+    datum::varlena,
     fmgr::{Row, export},
-    nodes::nodes,
+    nodes::{nodes, variable},
 };
 
 export! { sno_origin }
 
-/// `sno_origin(view regclass, number integer) → (relation regclass, number integer)`: the column of a table or of another view that a column
-/// of a view shows; nulls if it is an expression. By numbers, since a column of a view can be renamed, and its query keeps the old name.
-fn sno_origin(view: i32, number: i32) -> Row<2> {
+/// `sno_origin(view regclass, number integer) → (relation regclass, number integer, fault text, hint text)`: the column of a table or of another
+/// view that a column of a view shows; nulls if it is an expression. By numbers, since a column of a view can be renamed, and its query keeps
+/// the old name. The fault is why a feed of the view with this key would miss rows.
+fn sno_origin(view: i32, number: i32) -> Row<4> {
     // SAFETY: PostgreSQL's description of the view, which is used while it is open.
-    let (relation, number) = unsafe {
+    let (relation, number, fault) = unsafe {
         let view = pg_sys::try_relation_open(Oid::from(view as u32), pg_sys::AccessShareLock as i32);
         if view.is_null() {
-            return [None::<Datum>.into(), None::<Datum>.into()];
+            return [None::<Datum>.into(); 4];
         }
         // Any role may call it, with anything: other relations have no query, and nobody's is locked any longer than this takes.
         let is_view = (*(*view).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW;
-        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let column = place
-            .filter(|_| is_view)
-            .and_then(|place| nodes((*pg_sys::get_view_query(view)).targetList).get(place));
-        let origin = column.map_or((Oid::INVALID, 0), |column| {
-            let column = &*column.cast::<TargetEntry>();
-            (column.resorigtbl, column.resorigcol)
-        });
+        let query = is_view.then(|| pg_sys::get_view_query(view));
+        let origin = query
+            .and_then(|query| column(query, number))
+            .map_or((Oid::INVALID, 0), |column| (column.resorigtbl, column.resorigcol));
+        let fault = query.and_then(|query| fault(query, number));
         pg_sys::relation_close(view, pg_sys::AccessShareLock as i32);
-        origin
+        (origin.0, origin.1, fault)
     };
     let is_there = relation != Oid::INVALID && number > 0;
-    [is_there.then(|| Datum::from(relation)).into(), is_there.then(|| i32::from(number)).into()]
+    [
+        is_there.then(|| Datum::from(relation)).into(),
+        is_there.then(|| i32::from(number)).into(),
+        fault.map(|(fault, _)| varlena(fault)).into(),
+        fault.map(|(_, hint)| varlena(hint)).into(),
+    ]
+}
+
+unsafe fn column<'a>(query: *const Query, number: i32) -> Option<&'a TargetEntry> {
+    let place = usize::try_from(number).ok()?.checked_sub(1)?;
+    // SAFETY: a query's list of columns, which lives as long as the query.
+    unsafe { nodes((*query).targetList).get(place).map(|column| &*column.cast::<TargetEntry>()) }
+}
+
+/// A row that is inserted later would change which rows there were before.
+const LATER: &str = "Leave that to the query that reads the feed.";
+
+/// Why a query's rows with this column as their key are not each of one insert, for good; and what to do.
+unsafe fn fault(query: *const Query, number: i32) -> Option<(&'static str, &'static str)> {
+    // SAFETY: a query that PostgreSQL has analyzed, and its lists.
+    unsafe {
+        let Query { limitCount, limitOffset, hasDistinctOn, setOperations, jointree, rtable, .. } = *query;
+        let subquery = |table: *mut Node| {
+            let RangeTblEntry { rtekind, subquery, .. } = *table.cast();
+            (rtekind == RTEKind::RTE_SUBQUERY).then_some(subquery)
+        };
+        if !limitCount.is_null() || !limitOffset.is_null() {
+            return Some(("It has LIMIT or OFFSET.", LATER));
+        }
+        if hasDistinctOn {
+            return Some(("It has DISTINCT ON.", LATER));
+        }
+        if !setOperations.is_null() {
+            if has_other_than_union(setOperations) {
+                return Some(("It has EXCEPT or INTERSECT.", LATER));
+            }
+            return nodes(rtable)
+                .iter()
+                .filter_map(|&table| subquery(table))
+                .find_map(|query| fault(query, number));
+        }
+        let key = column(query, number)?.expr.cast::<Node>();
+        if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
+            return Some(("Its key is an aggregate, or of a window function.", LATER));
+        }
+        if has_record(jointree.cast(), rtable) {
+            let hint = "Have the view show such rows as deleted: CASE WHEN ... THEN record END.";
+            return Some(("It leaves out rows by what they are now, which a copy would keep.", hint));
+        }
+        let key = variable(key)?;
+        fault(subquery(*nodes(rtable).get(key.varno as usize - 1)?)?, key.varattno.into())
+    }
+}
+
+unsafe fn has_other_than_union(node: *mut Node) -> bool {
+    // SAFETY: the tree of a query's set operations, whose leaves are references to subqueries.
+    unsafe {
+        if (*node).type_ != NodeTag::T_SetOperationStmt {
+            return false;
+        }
+        let SetOperationStmt { op, larg, rarg, .. } = *node.cast();
+        op != SetOperation::SETOP_UNION || has_other_than_union(larg) || has_other_than_union(rarg)
+    }
+}
+
+/// Whether conditions have the column `record` of a view of changes. A row that such a condition leaves out stays in a copy.
+unsafe fn has_record(conditions: *mut Node, tables: *const List) -> bool {
+    // SAFETY: what a query joins, and the tables to which its columns belong.
+    unsafe {
+        let columns = pg_sys::pull_vars_of_level(conditions, 0);
+        nodes(columns).iter().filter_map(|&column| variable(column)).any(|column| {
+            let Some(&table) = nodes(tables).get(column.varno as usize - 1) else { return false };
+            let RangeTblEntry { relkind, relid, .. } = *table.cast();
+            relkind as u8 == pg_sys::RELKIND_VIEW
+                && pg_sys::get_attnum(relid, c"changed".as_ptr()) == 1
+                && pg_sys::get_attnum(relid, c"record".as_ptr()) == column.varattno
+        })
+    }
 }

@@ -6,9 +6,11 @@ use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum, FunctionCallInfo, Oid},
 };
+use sno_core::Sno;
 
 use crate::{
     pg::{
+        datum::{Argument as _, Returned as _},
         errors::{Error, guard},
         fmgr::{functions, optional},
         raw, spi,
@@ -23,7 +25,7 @@ use crate::{
 };
 
 functions! {
-    /// `sno_create_feed(feed text, source regclass, since timestamptz, key name, margin interval, if_not_exists boolean)`
+    /// `sno_create_feed(feed text, source regclass, since timestamptz, key name, margin interval, if_not_exists boolean) → sno`: its position.
     sno_create_feed: create;
     /// `sno_seek_feed(feed text, since timestamptz, after sno, source regclass)`
     sno_seek_feed: seek;
@@ -49,7 +51,7 @@ const MAY_READ: &CStr = c"SELECT pg_catalog.bool_and(
 FROM pg_catalog.pg_attribute a
 WHERE a.attrelid OPERATOR(pg_catalog.=) $1 AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped";
 
-const SOURCE: &CStr = c"SELECT p.source, p.source_name FROM sno_internal.feed_positions p
+const KNOWN: &CStr = c"SELECT p.source, p.source_name, p.position FROM sno_internal.feed_positions p
 WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2";
 
 const CREATE: &CStr =
@@ -89,7 +91,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         let [key, owner] = [1, 2].map(|column| (pg_sys::NAMEOID, row.value(column)));
         check_rights(source.1.map_or(Oid::INVALID, oid));
         let feed = name.1.unwrap_or(Datum::null());
-        let known = as_owner(SOURCE, [name, owner], true);
+        let known = as_owner(KNOWN, [name, owner], true);
         if known.count > 0 {
             let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
             if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
@@ -98,8 +100,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
                 let is_of_source = of == source.1;
                 let skips = if_not_exists.is_some_and(|if_not_exists| if_not_exists.value() as u8 != 0);
                 guard(|| exists(feed, skips && is_of_source));
-                spi::finish();
-                return Datum::null();
+                return finish(fcinfo, known.row(0).value(3));
             }
         }
         let lowered = present();
@@ -112,8 +113,18 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             guard(|| exists(feed, false));
         }
         query(WARN, [source, key], true);
+        finish(fcinfo, position.1)
+    }
+}
+
+/// Returns an ID, or null.
+unsafe fn finish(fcinfo: FunctionCallInfo, id: Option<Datum>) -> Datum {
+    // SAFETY: an ID that lives until `SPI_finish`.
+    unsafe {
+        let id = id.map(|id| Sno::from_datum(id));
         spi::finish();
-        Datum::null()
+        (*fcinfo).isnull = id.is_none();
+        id.map_or(Datum::null(), |id| id.into_datum())
     }
 }
 

@@ -354,7 +354,7 @@ impl Feed {
             SqlState::ERRCODE_T_R_SERIALIZATION_FAILURE,
             format!("statement cannot read feed \"{}\" again", shown(self.name)),
         )
-        .hint("Call sno_feed() in FROM, once for each feed.")
+        .hint("Call sno_feed() in FROM, once in a statement.")
     }
 
     /// Of an advance whose rows another consumer may have had, too.

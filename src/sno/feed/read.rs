@@ -22,7 +22,7 @@ use crate::{
             log,
             open::{Horizon, Source, can_store},
             query::query,
-            reads::{is_first_read, keep_cursor_from_outliving_move},
+            reads::{keep_cursor_from_outliving_move, read_before},
             rows::{Batch, First, Range, Unseen, snapshot_has_changed},
             statement::Use,
             whose::Whose,
@@ -92,8 +92,12 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
                 is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
         }
-        if then == Then::Move && !is_first_read(fcinfo, feed.hash()) {
-            guard(|| -> Result<(), Error> { Err(feed.read_again()) });
+        if then == Then::Move
+            && let Some(other) = read_before(fcinfo, feed.hash())
+        {
+            guard(|| -> Result<(), Error> {
+                Err(if other == feed.hash() { feed.read_again() } else { several_feeds() })
+            });
         }
         follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
         raw_point(c"feed found");
@@ -249,6 +253,12 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, then: Then) -
         .detail("The position of the feed is stored."));
     }
     Ok(size as usize)
+}
+
+fn several_feeds() -> Error {
+    Error::new(SqlState::ERRCODE_FEATURE_NOT_SUPPORTED, "a statement cannot read two feeds by sno_feed()")
+        .detail("Rows that a join of them leaves out would count as read.")
+        .hint("Store the rows of each feed by a statement of its own.")
 }
 
 /// Reads the batch below a horizon, and moves or locks the feed. Returns whether the batch has the rows to return.

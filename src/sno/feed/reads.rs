@@ -1,4 +1,4 @@
-//! The statement that reads a feed: it may do so once, and what it has read must not outlive its move of the feed.
+//! The statement that reads a feed: it may do so once, and no other feed, and what it has read must not outlive its move of the feed.
 
 use std::{cell::Cell, ffi::c_void, ptr};
 
@@ -17,23 +17,23 @@ struct Read {
 // SAFETY: for functions, which SQL calls.
 static READS: BackendLocal<Cell<*mut Read>> = unsafe { BackendLocal::new(Cell::new(ptr::null_mut())) };
 
-/// Whether the statement of a call reads a feed for the first time. If it was read before without rows, the feed has not moved, but there
+/// The feed that the statement of a call has read before, if it has. If that was the same one, without rows, it has not moved, but there
 /// can be some by now: those who read them then would not know what the first ones did without them.
 ///
 /// # Safety
 /// A call for a set, and as for the functions of [`raw`].
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn is_first_read(call: FunctionCallInfo, feed: u64) -> bool {
+pub(super) unsafe fn read_before(call: FunctionCallInfo, feed: u64) -> Option<u64> {
     // SAFETY: what is allocated here lives as long as the statement, whose end takes it out of the list.
     unsafe {
         let statement = (*(*(*call).resultinfo.cast::<ReturnSetInfo>()).econtext).ecxt_estate;
         if statement.is_null() {
-            return true;
+            return None;
         }
         let mut read = READS.get();
         while let Some(known) = read.as_ref() {
-            if known.statement == statement.cast_const() && known.feed == feed {
-                return false;
+            if known.statement == statement.cast_const() {
+                return Some(known.feed);
             }
             read = known.next;
         }
@@ -42,7 +42,7 @@ pub(super) unsafe fn is_first_read(call: FunctionCallInfo, feed: u64) -> bool {
         let end = MemoryContextCallback { func: Some(forget), arg: read.cast(), next: ptr::null_mut() };
         read.write(Read { end, statement, feed, next: READS.replace(read) });
         raw::MemoryContextRegisterResetCallback(memory, &raw mut (*read).end);
-        true
+        None
     }
 }
 

@@ -23,8 +23,7 @@ fn the_log_is_cleared() {
     assert_eq!(client.one::<i64>(forget), 10);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM items_log"), 5);
     // Up to the very change that was read last, if there are more.
-    let last =
-        "BEGIN; SELECT sno_feed('search', NULL::items_changes, 2), sno_feed('other', NULL::even); COMMIT";
+    let last = "BEGIN; SELECT sno_feed('search', NULL::items_changes, 2); SELECT sno_feed('other', NULL::even); COMMIT";
     client.run("UPDATE items SET n = n WHERE id IN (2, 4, 6)");
     next_tick();
     client.run(last);

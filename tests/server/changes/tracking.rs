@@ -105,7 +105,7 @@ fn tracked_again() {
         "UPDATE items SET n = 0 WHERE id = 1; DROP TRIGGER sno_log ON items; DROP TRIGGER sno_log_truncate ON items;
          CREATE TRIGGER sno_log AFTER INSERT ON items FOR EACH ROW WHEN ('items_log'::regclass IS NOT NULL)
              EXECUTE FUNCTION sno_internal.sno_log_changes();
-         CREATE OR REPLACE VIEW items_changes AS SELECT changed, id, NULL::items AS record
+         CREATE OR REPLACE VIEW items_changes AS SELECT changed, id, NULL::items AS record, false AS deleted
              FROM items_log WHERE sno_internal.check_changes('items')",
     );
     assert_eq!(text(&mut client, "SELECT sno_track_changes('items')"), "items_changes");
@@ -126,7 +126,7 @@ fn tracked_again() {
     let alter = |column: &str| {
         format!(
             "DROP VIEW typed_changes; ALTER TABLE typed ALTER id TYPE {column};
-             CREATE VIEW typed_changes AS SELECT changed, id, NULL::typed AS record FROM typed_log
+             CREATE VIEW typed_changes AS SELECT changed, id, NULL::typed AS record, false AS deleted FROM typed_log
                  WHERE sno_internal.check_changes('typed')"
         )
     };

@@ -26,7 +26,20 @@ fn refusals() {
          CREATE EXTENSION dblink; CREATE VIEW by_dblink AS SELECT * FROM dblink('', '') AS row (id sno, n integer);
          CREATE TABLE dropped (LIKE items INCLUDING ALL); SELECT sno_create_feed('dropped', 'dropped'); DROP TABLE dropped;
          CREATE TABLE dropped (LIKE items INCLUDING ALL);
-         SELECT sno_create_feed('given', 'items', margin => NULL)",
+         CREATE VIEW limited AS SELECT * FROM items LIMIT 10; CREATE VIEW over_limited AS SELECT id FROM limited;
+         CREATE VIEW in_limited AS SELECT s.id FROM two, (SELECT id FROM items OFFSET 1) s;
+         CREATE VIEW newest AS SELECT DISTINCT ON (n) * FROM items ORDER BY n, id DESC;
+         CREATE VIEW without AS SELECT id FROM items EXCEPT SELECT a FROM two;
+         CREATE VIEW last AS SELECT max(id) AS id, n FROM items GROUP BY n;
+         CREATE VIEW previous AS SELECT lag(id) OVER (ORDER BY id) AS id FROM items;
+         CREATE TABLE prices (item integer PRIMARY KEY, price integer); SELECT sno_track_changes('prices');
+         CREATE VIEW cheap AS SELECT * FROM prices_changes WHERE (record).price < 5;
+         CREATE VIEW few AS SELECT changed, item, CASE WHEN (record).price < 5 THEN record END AS shown FROM prices_changes
+             WHERE item % 2 = 0;
+         CREATE VIEW with_lines AS SELECT i.id, array_agg(t.a) FROM items i LEFT JOIN two t ON t.b = i.id GROUP BY i.id;
+         CREATE VIEW both_kinds AS SELECT id FROM items UNION ALL SELECT a FROM two;
+         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds}'::regclass[]) source;
+         SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items')",
     );
     let mut alice = server.connect_as("alice");
     alice.run("CREATE TABLE hers (id sno PRIMARY KEY); SELECT sno_create_feed('hers', 'hers')");
@@ -72,6 +85,16 @@ fn refusals() {
         42809 create('log', margin => NULL) -> cannot create a feed of foreign rows: "public.log_far"
         42809 create('by_dblink') -> cannot create a feed of foreign rows: "public.by_dblink"
         42809 create('by_dblink', margin => NULL) -> cannot create a feed of foreign rows: "public.by_dblink"
+        42809 create('limited') -> cannot create a feed of the rows of view "public.limited"
+        42809 create('over_limited') -> cannot create a feed of the rows of view "public.limited"
+        42809 create('in_limited') -> cannot create a feed of the rows of view "public.in_limited"
+        42809 create('newest') -> cannot create a feed of the rows of view "public.newest"
+        42809 create('without') -> cannot create a feed of the rows of view "public.without"
+        42809 create('last') -> cannot create a feed of the rows of view "public.last"
+        42809 create('previous') -> cannot create a feed of the rows of view "public.previous"
+        42809 create('cheap', key => 'changed') -> cannot create a feed of the rows of view "public.cheap"
+        25000 BEGIN ISOLATION LEVEL REPEATABLE READ; create('items', now()) -> cannot create a feed that begins at a time in a transaction with isolation level REPEATABLE READ
+        0A000 CREATE TABLE t AS SELECT * FROM sno_feed('feed', NULL::items) UNION ALL SELECT * FROM sno_feed('other', NULL::items) -> a statement cannot read two feeds by sno_feed()
         42703 create('two') -> no single key of type sno in "public.two"
         42703 create('doubled') -> no single key of type sno in "public.doubled"
         42703 create('doubled', key => 'c') -> no single key of type sno in "public.doubled"

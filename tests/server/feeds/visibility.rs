@@ -209,8 +209,7 @@ fn twice_in_a_statement_without_rows() {
     // A statement after another is one of its own, in loops, in cursors and in functions that others call.
     client.run(&format!(
         "DO $$ BEGIN FOR i IN 1 .. 3 LOOP PERFORM {none}; END LOOP; END $$;
-         BEGIN; DECLARE a CURSOR FOR SELECT {none}; DECLARE b CURSOR FOR SELECT {none}; FETCH a; FETCH b; COMMIT;
-         SELECT sno_create_feed('other', 'items'); SELECT {none} + (SELECT count(*) FROM sno_feed('other', NULL::items))"
+         BEGIN; DECLARE a CURSOR FOR SELECT {none}; DECLARE b CURSOR FOR SELECT {none}; FETCH a; FETCH b; COMMIT"
     ));
 }
 
