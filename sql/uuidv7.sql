@@ -7,7 +7,8 @@
 --     CREATE TABLE events (id uuid PRIMARY KEY DEFAULT uuidv7(), payload jsonb);    -- before PostgreSQL 18: sno_uuid()
 --     SELECT * FROM events WHERE id >= uuidv7_lower(now() - interval '1 hour');
 --     INSERT INTO uuidv7_feeds (feed, source) VALUES ('export', 'events');
---     SELECT * FROM uuidv7_feed('export', NULL::events);                            -- the next rows, and so on
+--     SELECT * FROM uuidv7_peek_feed('export', NULL::events);                       -- the next rows
+--     SELECT uuidv7_advance_feed('export', '019a…');                                -- up to this one they are done
 
 -- What is replaced keeps its owner, who could change it later, or has put something else in its place.
 DO $do$
@@ -23,6 +24,7 @@ BEGIN
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
             'uuidv7_smaller', 'uuidv7_larger',
         'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
+        'uuidv7_peek_feed', 'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'another role owns what this file would replace: %', other
@@ -247,8 +249,9 @@ COMMENT ON FUNCTION uuidv7_move_feed(uuidv7_feeds, uuid) IS 'internal: moves a f
 
 -- STABLE, so that it sees what the calling statement sees: the position, the rows, and all that their transactions
 -- wrote.
-CREATE OR REPLACE FUNCTION uuidv7_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
-    RETURNS SETOF anyelement
+CREATE OR REPLACE FUNCTION uuidv7_feed(
+        feed text, row_type anyelement, batch_size integer DEFAULT 1000, moves boolean DEFAULT true
+    ) RETURNS SETOF anyelement
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1000
 AS $$
 DECLARE
@@ -286,15 +289,45 @@ BEGIN
     -- call.
     unseen := uuidv7_unseen_key(f, seen);
     last := (SELECT k FROM pg_catalog.unnest(seen) k WHERE unseen IS NULL OR k < unseen ORDER BY k DESC LIMIT 1);
-    IF last IS NOT NULL AND uuidv7_move_feed(f, last) THEN
+    IF last IS NOT NULL AND uuidv7_move_feed(f, CASE WHEN moves THEN last ELSE f.position END) THEN
         RETURN QUERY EXECUTE pg_catalog.format('SELECT * FROM %2$s WHERE %1$I > $1 AND %1$I <= $2 ORDER BY %1$I', f.key,
             f.source)
             USING f.position, last;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer)
+COMMENT ON FUNCTION uuidv7_feed(text, anyelement, integer, boolean)
     IS 'the next rows of a feed, in the order of their IDs: once, if the transaction commits';
+
+CREATE OR REPLACE FUNCTION uuidv7_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000)
+    RETURNS SETOF anyelement
+    LANGUAGE SQL STABLE PARALLEL UNSAFE ROWS 1000
+AS $$
+    SELECT * FROM uuidv7_feed(feed, row_type, batch_size, moves => false)
+$$;
+COMMENT ON FUNCTION uuidv7_peek_feed(text, anyelement, integer)
+    IS 'the next rows of a feed, in the order of their IDs, until uuidv7_advance_feed() says that they are done';
+
+CREATE OR REPLACE FUNCTION uuidv7_advance_feed(feed text, upto uuid) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    f uuidv7_feeds;
+BEGIN
+    SELECT * INTO f FROM uuidv7_feeds u WHERE u.feed = uuidv7_advance_feed.feed;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'feed "%" does not exist', feed USING ERRCODE = 'undefined_object';
+    -- Not the horizon, which may fall.
+    ELSIF upto <= uuidv7_upper(clock_timestamp() - f.margin) IS NOT TRUE THEN
+        RAISE EXCEPTION 'cannot advance feed "%" to "%"', feed, upto USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'No row up to there was returned.', HINT = 'Use the ID of the last row that is done.';
+    END IF;
+    UPDATE uuidv7_feeds u SET position = upto WHERE u.feed = uuidv7_advance_feed.feed AND u.position < upto;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_advance_feed(text, uuid)
+    IS 'the rows of a feed up to an ID are done; whether they were not yet';
 
 -- What they need is found, and nothing of the same name elsewhere.
 DO $do$
@@ -302,7 +335,8 @@ DECLARE
     function regprocedure;
 BEGIN
     FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_move_feed(uuidv7_feeds, uuid)',
-        'uuidv7_feed(text, anyelement, integer)']::regprocedure[] LOOP
+        'uuidv7_feed(text, anyelement, integer, boolean)', 'uuidv7_peek_feed(text, anyelement, integer)',
+        'uuidv7_advance_feed(text, uuid)']::regprocedure[] LOOP
         EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function,
             current_schema());
     END LOOP;

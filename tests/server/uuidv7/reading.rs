@@ -1,6 +1,6 @@
 //! Feeds: each row once and in order.
 
-use sno_tests::{Server, Sql as _, code, next_tick, text};
+use sno_tests::{Server, Sql as _, code, next_tick, postgres::Client, text};
 
 use super::{ITEMS, defaults, next, start, start_with};
 
@@ -40,6 +40,48 @@ fn a_feed_returns_each_row_once_and_in_order() {
         client.run("UPDATE uuidv7_feeds SET position = uuidv7_lower(now() - interval '1 hour')");
         assert_eq!(next(&mut client, 1000).map(|rows| rows.len()), Ok(12));
     }
+}
+
+/// What was peeked at comes again, whatever a client does with it, until the feed is advanced.
+#[test]
+fn a_peek_moves_nothing() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(ITEMS);
+    client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')");
+    client.run("INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 5) n");
+    let peek = |client: &mut Client| {
+        text(
+            client,
+            "SELECT coalesce(string_agg(n::text, ' ' ORDER BY n), '') FROM uuidv7_peek_feed('f', NULL::items, 3)",
+        )
+    };
+    let advance =
+        |n: i32| format!("SELECT uuidv7_advance_feed('f', (SELECT id FROM items WHERE n = {n}))::text");
+    assert_eq!(text(&mut client, "SELECT n::text FROM uuidv7_peek_feed('f', NULL::items) LIMIT 1"), "1");
+    client.run("BEGIN");
+    assert_eq!((peek(&mut client), peek(&mut client)), ("1 2 3".into(), "1 2 3".into()));
+    assert_eq!((text(&mut client, &advance(2)), peek(&mut client)), ("true".into(), "3 4 5".into()));
+    client.run("ROLLBACK");
+    assert_eq!(text(&mut client, &advance(1)), "true");
+    assert_eq!(text(&mut client, &advance(1)), "false");
+    // Who peeks meanwhile waits, and then has what is left in the next statement.
+    let mut other = server.connect();
+    client.run("BEGIN");
+    assert_eq!(peek(&mut client), "2 3 4");
+    let got = crate::meanwhile(
+        &server,
+        || peek(&mut other),
+        || {
+            assert_eq!(text(&mut client, &advance(4)), "true");
+            client.run("COMMIT");
+        },
+    );
+    assert_eq!((got, peek(&mut other)), (String::new(), "5".into()));
+    for (upto, expected) in [("uuidv7_lower(now() + interval '1 s')", "22023"), ("NULL", "22023")] {
+        assert_eq!(code(&mut client, &format!("SELECT uuidv7_advance_feed('f', {upto})")), expected);
+    }
+    assert_eq!(code(&mut client, "SELECT uuidv7_advance_feed('none', uuidv7_lower(now()))"), "42704");
 }
 
 /// A statement gets no row that it does not see, so that joins find what was committed with the row.
