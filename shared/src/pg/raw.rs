@@ -37,6 +37,10 @@ unsafe extern "C-unwind" {
     pub fn WaitLatch(latch: *mut Latch, events: c_int, millis: c_long, wait_event: u32) -> c_int;
     pub fn ResetLatch(latch: *mut Latch);
     pub fn stack_is_too_deep() -> bool;
+    pub(super) fn enable_timeout_at(id: c_int, at: i64);
+    pub(super) fn disable_timeout(id: c_int, keep_indicator: bool);
+    pub(super) fn get_timeout_active(id: c_int) -> bool;
+    pub(super) fn get_timeout_finish_time(id: c_int) -> i64;
 
     pub fn GetPortalByName(name: *const c_char) -> *mut pg_sys::PortalData;
     pub(super) fn SPI_connect() -> c_int;

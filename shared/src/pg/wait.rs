@@ -1,10 +1,10 @@
 //! Waits that a user can cancel and that `pg_stat_activity` shows.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 
 use pgrx::{check_for_interrupts, pg_sys};
 
-use crate::pg::{raw, versions::wait_event};
+use crate::pg::{datum::Timestamp, raw, versions::wait_event};
 
 /// Shorter waits sleep to the microsecond, since a tick has only four milliseconds. Longer ones wait on the latch, to
 /// the millisecond; a cancel request sets it.
@@ -46,6 +46,53 @@ pub unsafe fn raw_nap(event: u32, millis: u64) {
         raw::WaitLatch(pg_sys::MyLatch, wake as _, millis as _, event);
         raw::ResetLatch(pg_sys::MyLatch);
         raw::check_for_interrupts();
+    }
+}
+
+/// A time at which PostgreSQL cancels the statement, as by `statement_timeout`.
+#[derive(Clone, Copy)]
+pub struct Limit {
+    /// Whether `statement_timeout` does not do so before.
+    is_set: bool,
+    /// When it does.
+    others: Option<i64>,
+}
+
+impl Limit {
+    /// `STATEMENT_TIMEOUT` in PostgreSQL's `utils/timeout.h`.
+    const ID: c_int = 3;
+
+    /// After so many microseconds, until [`end`](Self::end) or the end of the statement.
+    ///
+    /// # Safety
+    /// As for the functions of [`raw`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub unsafe fn after(micros: i64) -> Self {
+        // SAFETY: a timeout of each backend.
+        unsafe {
+            let at = Timestamp::now().0.saturating_add(micros);
+            let others = raw::get_timeout_active(Self::ID).then(|| raw::get_timeout_finish_time(Self::ID));
+            let is_set = others.is_none_or(|others| at < others);
+            if is_set {
+                raw::enable_timeout_at(Self::ID, at);
+            }
+            Self { is_set, others }
+        }
+    }
+
+    /// # Safety
+    /// As for the functions of [`raw`].
+    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    pub unsafe fn end(self) {
+        // SAFETY: as above.
+        unsafe {
+            if self.is_set {
+                raw::disable_timeout(Self::ID, false);
+                if let Some(others) = self.others {
+                    raw::enable_timeout_at(Self::ID, others);
+                }
+            }
+        }
     }
 }
 

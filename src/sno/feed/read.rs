@@ -1,5 +1,7 @@
 //! `sno_feed`, and the look of those who wait for it.
 
+use std::time::Duration;
+
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{self, Datum, FunctionCallInfo, Oid, ReturnSetInfo},
@@ -12,7 +14,7 @@ use crate::{
         errors::{Error, guard},
         fmgr::{functions, optional},
         raw, spi,
-        wait::raw_point,
+        wait::{Limit, raw_point},
     },
     sno::{
         feed::{
@@ -378,6 +380,9 @@ unsafe fn go_to(feed: Feed, last: Sno, is_idle: bool) -> bool {
     }
 }
 
+/// How long a look at rows of several servers may take. One that is frozen answers nothing.
+const LONGEST_LOOK: Duration = Duration::from_secs(5);
+
 /// What a look has found.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
@@ -391,12 +396,17 @@ pub(super) struct Look {
     pub(super) pause: Option<u64>,
 }
 
-/// Looks for a row of a feed between two IDs, or for none. From time to time it looks for all, and stores that there are none.
+/// Looks for a row of a feed between two IDs, or for none, for a wait with so much time left. From time to time it looks for all, and stores that there are none.
 ///
 /// # Safety
 /// As for the functions of [`raw`], in a transaction without a snapshot.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Option<[Sno; 2]>) -> Look {
+pub(super) unsafe fn look(
+    name: Option<Datum>,
+    source: Option<Oid>,
+    left: Duration,
+    between: Option<[Sno; 2]>,
+) -> Look {
     // SAFETY: as promised by the caller.
     unsafe {
         spi::connect();
@@ -407,6 +417,7 @@ pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Opt
         raw_point(c"look finds feed");
         let whose = feed.whose_horizon();
         let is_of_scope = whose == Whose::Scope;
+        let limit = is_of_scope.then(|| Limit::after((left + LONGEST_LOOK).as_micros() as i64));
         let margin = match feed.margin() {
             Some(margin) if is_of_scope || whose == Whose::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
@@ -418,6 +429,9 @@ pub(super) unsafe fn look(name: Option<Datum>, source: Option<Oid>, between: Opt
             } else {
                 between.is_some_and(|between| look_between(feed, whose, between))
             };
+        if let Some(limit) = limit {
+            limit.end();
+        }
         spi::finish();
         Look { is_ready, margin, is_of_scope, pause }
     }

@@ -61,17 +61,17 @@ unsafe fn wait_feed(fcinfo: FunctionCallInfo) -> Datum {
         let mut wait = guard(|| Wait::begin(timeout, "timeout must not be null"));
         wait.end_transaction(fcinfo);
         loop {
-            let Look { margin, is_of_scope, pause, .. } = look(name, source, None);
+            let Look { margin, is_of_scope, pause, .. } = look(name, source, wait.left(), None);
             wait.end_transaction(fcinfo);
             if let Some(pause) = pause {
-                let left = wait.until.saturating_sub(monotonic());
+                let left = wait.left();
                 if left.is_zero() {
                     return guard(|| [false.into()].into_result(fcinfo));
                 }
                 // Another consumer can pass the row meanwhile.
                 wait.sleep(fcinfo, Duration::from_micros(pause).min(LONGEST_PAUSE).min(left));
             } else if is_of_scope {
-                return wait.poll(fcinfo, SCOPE_PAUSES, || look(name, source, None).is_ready);
+                return wait.poll(fcinfo, SCOPE_PAUSES, |left| look(name, source, left, None).is_ready);
             } else if let Some(is_ready) = wait.watch(fcinfo, name, source, margin) {
                 return guard(|| [is_ready.into()].into_result(fcinfo));
             }
@@ -90,7 +90,7 @@ unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
         let mut wait = guard(|| Wait::begin(timeout, "ID and timeout must not be null"));
         let id = id.map_or(Sno::MIN, |id| Sno::from_datum(id));
         wait.end_transaction(fcinfo);
-        wait.poll(fcinfo, READ_PAUSES, || has_read(name, source, id))
+        wait.poll(fcinfo, READ_PAUSES, |_| has_read(name, source, id))
     }
 }
 
@@ -122,6 +122,11 @@ impl Wait {
         })
     }
 
+    /// The time that is left.
+    fn left(self) -> Duration {
+        self.until.saturating_sub(monotonic())
+    }
+
     /// Ends the transaction of a procedure that is called outside of transaction blocks and functions. Another one has begun, which has
     /// no snapshot.
     unsafe fn end_transaction(&mut self, fcinfo: FunctionCallInfo) {
@@ -145,7 +150,7 @@ impl Wait {
                 match guard(|| step(&mut watch)) {
                     Step::Sleep(pause) => self.sleep(fcinfo, pause),
                     Step::Look(from, below) => {
-                        let look = look(name, source, Some([first_id(from), first_id(below)]));
+                        let look = look(name, source, self.left(), Some([first_id(from), first_id(below)]));
                         self.end_transaction(fcinfo);
                         if look.is_ready || look.pause.is_some() {
                             return look.is_ready.then_some(true);
@@ -162,14 +167,14 @@ impl Wait {
         mut self,
         fcinfo: FunctionCallInfo,
         [first, longest]: [Duration; 2],
-        is_so: impl Fn() -> bool,
+        is_so: impl Fn(Duration) -> bool,
     ) -> Datum {
         let mut pause = first;
         loop {
-            let is_so = is_so();
+            let is_so = is_so(self.left());
             // SAFETY: as above.
             unsafe { self.end_transaction(fcinfo) };
-            let left = self.until.saturating_sub(monotonic());
+            let left = self.left();
             // SAFETY: as above.
             unsafe {
                 if is_so || left.is_zero() {

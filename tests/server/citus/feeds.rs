@@ -360,6 +360,16 @@ fn what_consumers_do() {
     reader.run("SELECT sno_create_feed('r', 'items', margin => '0.1 s')");
     assert_eq!(reader.take::<i64>("SELECT count(*) FROM sno_feed('r', NULL::items)"), 30);
 
+    // A wait ends, also while a node does not answer.
+    client.run("INSERT INTO items (n) SELECT generate_series(1, 30)");
+    let stalled = Stalled::all_of(worker);
+    let began = Instant::now();
+    assert_eq!(error(&mut client, "CALL sno_wait_feed('f', '1 s')").code().code(), "57014");
+    assert!((6..9).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+    drop(stalled);
+    assert!(waited(&mut client, "20 s").0);
+    assert_eq!(take(&mut client).len(), 30);
+
     // A node that does not answer is named.
     client.run("INSERT INTO items (n) SELECT generate_series(1, 30)");
     worker.stop(Mode::Fast);
