@@ -1,13 +1,13 @@
-//! Refuses `sno_horizon()` in a condition on a table: the statement does not see rows that were committed after it began, and such a row
-//! can have an ID below the horizon. Who stores that horizon never reads the row.
+//! Refuses `sno_horizon()` in a condition on a table, and beside one in FROM or WITH: the statement does not see rows that were committed
+//! after it began, and such a row can have an ID below the horizon. Who stores that horizon never reads the row.
 
 use std::ffi::c_void;
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
-        CmdType, CommonTableExpr, Datum, FuncExpr, FunctionCallInfo, Node, NodeTag, Oid, Query, RTEKind,
-        RangeTblEntry, SupportRequestSimplify,
+        CmdType, CommonTableExpr, Datum, FuncExpr, FunctionCallInfo, List, Node, NodeTag, Oid, Query,
+        RTEKind, RangeTblEntry, RangeTblFunction, SupportRequestSimplify,
     },
 };
 
@@ -31,7 +31,8 @@ unsafe fn check(fcinfo: FunctionCallInfo) -> Datum {
         // The conditions around a query that is in them as a subquery, too.
         while !root.is_null() {
             let query = (*root).parse;
-            if is_in_condition(query, &raw mut function) && reads_table(query) {
+            let function = &raw mut function;
+            if (is_in_condition(query, function) || is_beside(query, function)) && reads_table(query) {
                 guard(|| -> Result<(), Error> { Err(misses_rows()) });
             }
             root = (*root).parent_root;
@@ -43,6 +44,29 @@ unsafe fn check(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn is_in_condition(query: *mut Query, function: *mut Oid) -> bool {
     let function = function.cast();
     has_call((*query).jointree.cast(), function) || has_call((*query).havingQual, function)
+}
+
+/// Whether the result of a function comes from FROM or WITH of a query, to be compared with something there.
+unsafe fn is_beside(query: *mut Query, function: *mut Oid) -> bool {
+    let Query { rtable, cteList, .. } = *query;
+    let returns = |query: *mut Query| {
+        !reads_table(query)
+            && (has_call((*query).targetList.cast(), function.cast()) || is_beside(query, function))
+    };
+    nodes(rtable).iter().any(|&entry| {
+        let RangeTblEntry { functions, subquery, .. } = *entry.cast();
+        !subquery.is_null() && returns(subquery)
+            || nodes(functions).iter().any(|&of| {
+                let call = (*of.cast::<RangeTblFunction>()).funcexpr;
+                (*call).type_ == NodeTag::T_FuncExpr && (*call.cast::<FuncExpr>()).funcid == *function
+            })
+    }) || tables(cteList).any(returns)
+}
+
+/// The queries of a WITH. While one is planned, it is none.
+unsafe fn tables<'a>(list: *mut List) -> impl Iterator<Item = *mut Query> + 'a {
+    let queries = nodes(list).iter().map(|table| (*table.cast::<CommonTableExpr>()).ctequery);
+    queries.filter(|&query| !query.is_null() && (*query).type_ == NodeTag::T_Query).map(|query| query.cast())
 }
 
 /// Whether a part of a query has a call of a function.
@@ -63,15 +87,11 @@ unsafe fn reads_table(query: *mut Query) -> bool {
     (1..).zip(nodes(rtable)).any(|(number, &entry)| {
         let RangeTblEntry { rtekind, subquery, .. } = *entry.cast();
         rtekind == RTEKind::RTE_RELATION && number != target || !subquery.is_null() && reads_table(subquery)
-    }) || nodes(cteList).iter().any(|&table| {
-        let query = (*table.cast::<CommonTableExpr>()).ctequery;
-        // While it is planned, it is none.
-        !query.is_null() && (*query).type_ == NodeTag::T_Query && reads_table(query.cast())
-    })
+    }) || tables(cteList).any(|query| reads_table(query))
 }
 
 fn misses_rows() -> Error {
-    Error::new(SqlState::ERRCODE_FEATURE_NOT_SUPPORTED, "sno_horizon() is not allowed in a condition on a table")
+    Error::new(SqlState::ERRCODE_FEATURE_NOT_SUPPORTED, "sno_horizon() is not allowed in a condition on a table, nor beside one in FROM or WITH")
         .detail(
             "The statement does not see rows that were committed after it began, and these can have IDs below the horizon.",
         )
