@@ -44,6 +44,32 @@ pub(super) unsafe fn execute<const N: usize>(
     }
 }
 
+/// Executes queries with some settings off. Those of row security fail where it would hide rows of what they read.
+///
+/// # Safety
+/// As for the functions of [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub(super) unsafe fn with_off(settings: &[&CStr], call: impl FnOnce()) {
+    // SAFETY: as promised by the caller. After an error PostgreSQL resets the settings.
+    unsafe {
+        let level = raw::NewGUCNestLevel();
+        for setting in settings {
+            raw::set_config_option(
+                setting.as_ptr(),
+                c"off".as_ptr(),
+                pg_sys::GucContext::PGC_USERSET,
+                pg_sys::GucSource::PGC_S_SESSION,
+                pg_sys::GucAction::GUC_ACTION_SAVE,
+                true,
+                0,
+                false,
+            );
+        }
+        call();
+        raw::AtEOXact_GUC(true, level);
+    }
+}
+
 /// The rows of a query.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {

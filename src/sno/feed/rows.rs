@@ -1,7 +1,7 @@
 //! The rows of a source: read once, into the result of the call.
 
 use std::{
-    ffi::{c_char, c_int},
+    ffi::{CStr, c_char, c_int},
     ptr, slice,
 };
 
@@ -24,9 +24,13 @@ use crate::{
         ledger::{Feed, text},
         open::Source,
         plans::plan,
-        query::execute,
+        query::{execute, with_off},
     },
 };
+
+/// What is off while a source is read: a scan of an index in the order of the keys reads only the batch, but with bad statistics the planner
+/// would read and sort all rows that are left; and rows that row security hides would count as read.
+const SETTINGS: &[&CStr] = &[c"enable_sort", c"jit", c"row_security"];
 
 /// The query of a source's rows between two IDs, in their order, the first inclusive and the second exclusive.
 #[derive(Clone, Copy)]
@@ -83,10 +87,9 @@ impl Range {
             );
             let mut ids = [from, below];
             let params = ids.each_mut().map(|id| (id_type, Some(ptr::from_mut(id).into())));
-            let rows = execute(text, params, is_fresh, true);
-            if rows.count == 0 {
-                return None;
-            }
+            let mut rows = None;
+            with_off(&[c"row_security"], || rows = Some(execute(text, params, is_fresh, true)));
+            let rows = rows.filter(|rows| rows.count > 0)?;
             check_type(rows.row(0).type_of(1), id_type, source.key);
             rows.row(0).value(1).map(|id| Sno::from_datum(id))
         }
@@ -94,14 +97,11 @@ impl Range {
 
     /// Hands the rows to a receiver, as they are under the snapshot of the calling statement or a fresh one.
     ///
-    /// Without sorts: a scan of an index in the order of the keys reads only the batch. With bad statistics the planner would read and
-    /// sort all rows that are left.
-    ///
     /// # Safety
     /// As for [`Range::of`]. A receiver begins with a `DestReceiver`.
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     pub(super) unsafe fn read<R>(self, mut from: Sno, mut below: Sno, receiver: &mut R, is_fresh: bool) {
-        // SAFETY: as promised by the caller. After an error PostgreSQL resets the settings.
+        // SAFETY: as promised by the caller.
         unsafe {
             let values: [Datum; 2] = [(&raw mut from).into(), (&raw mut below).into()];
             let params = raw::makeParamList(values.len() as _);
@@ -110,23 +110,9 @@ impl Range {
                 let param = ParamExternData { value, isnull: false, pflags, ptype: self.id_type };
                 (*params).params.as_mut_ptr().add(number).write(param);
             }
-            let level = raw::NewGUCNestLevel();
-            for setting in [c"enable_sort", c"jit"] {
-                raw::set_config_option(
-                    setting.as_ptr(),
-                    c"off".as_ptr(),
-                    pg_sys::GucContext::PGC_USERSET,
-                    pg_sys::GucSource::PGC_S_SESSION,
-                    pg_sys::GucAction::GUC_ACTION_SAVE,
-                    true,
-                    0,
-                    false,
-                );
-            }
             let dest = ptr::from_mut(receiver).cast();
             let options = SPIExecuteOptions { params, read_only: !is_fresh, dest, ..Default::default() };
-            spi::execute_plan_into(self.plan, &options);
-            raw::AtEOXact_GUC(true, level);
+            with_off(SETTINGS, || spi::execute_plan_into(self.plan, &options));
         }
     }
 }
