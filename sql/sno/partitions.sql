@@ -255,9 +255,10 @@ CREATE FUNCTION sno_internal.expire_partitions(
 AS $$
 DECLARE
     child record;
-    all_read timestamptz;
+    readers text;
+    all_read timestamptz := 'infinity';
 BEGIN
-    IF num_nulls(before, drop_expired, read_by_all) > 0 THEN
+    IF num_nulls(before, drop_expired) > 0 THEN
         RAISE EXCEPTION 'time and kind of expiry must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     IF before > now() THEN
@@ -265,16 +266,27 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
     PERFORM sno_internal.check_partitioned(parent);
-    IF read_by_all THEN
-        all_read := sno_internal.read_by_all(parent)::timestamptz;
-        -- Null if one feed has read nothing: no partition ends before that.
-        before := CASE WHEN all_read IS NOT NULL THEN least(before, all_read) END;
+    IF read_by_all IS NULL THEN
+        readers := (SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner)
+            FROM sno_internal.readers(parent) r);
+    END IF;
+    IF read_by_all OR readers IS NOT NULL THEN
+        -- Null if one feed has read nothing.
+        all_read := coalesce(sno_internal.read_by_all(parent)::timestamptz, '-infinity');
     END IF;
     FOR child IN
-        SELECT p.partition, c.relkind
+        SELECT p.partition, p.until, c.relkind
         FROM sno_internal.partition_bounds(parent) p JOIN pg_class c ON c.oid = p.partition
         WHERE p.until <= before
     LOOP
+        IF child.until > all_read THEN
+            IF readers IS NOT NULL THEN
+                RAISE WARNING 'partition "%" is kept, since not all feeds have read its rows', child.partition
+                    USING DETAIL = format('Feeds of "%s": %s.', parent, readers),
+                    HINT = format('SELECT * FROM sno_readers(%L) shows how far each was read.', parent::text);
+            END IF;
+            CONTINUE;
+        END IF;
         RETURN NEXT child.partition;
         PERFORM sno_internal.alter_partitions(format('ALTER TABLE %s DETACH PARTITION %s', parent, child.partition));
         -- If the changes of the table are tracked, copies of its rows are to follow.
@@ -291,12 +303,12 @@ COMMENT ON FUNCTION sno_internal.expire_partitions(regclass, timestamptz, boolea
     IS 'internal: sno_expire_partitions()';
 
 CREATE FUNCTION sno_expire_partitions(
-        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false
+        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT NULL
     ) RETURNS SETOF text
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_expire_partitions(regclass, timestamptz, boolean, boolean) IS
-    'detach the partitions that end before a time, and drop them only if drop_expired is true; with read_by_all, only '
-    'those that all feeds have read';
+    'detach the partitions that end before a time, and drop them only if drop_expired is true; of a table with feeds, '
+    'only those that all feeds have read, unless read_by_all is false';
 
 CREATE FUNCTION sno_internal.maintain_partitions(
         parent regclass, width interval, ahead integer, retention interval, drop_expired boolean, read_by_all boolean,
@@ -337,10 +349,10 @@ COMMENT ON FUNCTION sno_internal.maintain_partitions(regclass, interval, integer
 
 CREATE FUNCTION sno_maintain_partitions(
         parent regclass, width interval, ahead integer DEFAULT 3,
-        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false,
+        retention interval DEFAULT NULL, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT NULL,
         OUT action text, OUT partition text
     ) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION sno_maintain_partitions(regclass, interval, integer, interval, boolean, boolean) IS
     'create the partitions for now and the time ahead, and detach or drop those that are entirely older than a '
-    'retention; with read_by_all, only those that all feeds have read';
+    'retention; of a table with feeds, only those that all feeds have read, unless read_by_all is false';

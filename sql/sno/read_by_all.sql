@@ -32,28 +32,9 @@ $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name)
     IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';
 
--- Whether a role can read a table or view now: the tables below a view are read with the rights of its owner, unless it
--- has security_invoker.
-CREATE FUNCTION sno_internal.can_read(role oid, source regclass) RETURNS boolean
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-    WITH RECURSIVE base(oid, role) AS (
-        SELECT source::oid, role
-        UNION
-        SELECT d.refobjid, CASE WHEN (SELECT o.option_value::boolean FROM pg_options_to_table(c.reloptions) o
-            WHERE o.option_name = 'security_invoker')
-            THEN b.role ELSE c.relowner END
-        FROM base b JOIN pg_class c USING (oid) JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
-        JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> c.oid
-        WHERE c.relkind = 'v'
-    )
-    SELECT bool_and(has_any_column_privilege(b.role, b.oid, 'SELECT')) FROM base b
-$$;
-COMMENT ON FUNCTION sno_internal.can_read(oid, regclass) IS 'internal: whether a role can read a table or view';
-
 -- The feeds of all that reads the table, its partitions or its children: what is above them, of which there is less
--- than there are feeds.
+-- than there are feeds. Also those that their roles may not read at present: what they have not read is still there
+-- when they may again, or until the owner of the table drops them.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -94,12 +75,6 @@ AS $$
     -- Changes of the table do not need its rows: what is deleted is a change, too.
     AND s.source IS DISTINCT FROM (SELECT t.changes
         FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
-    -- A feed that neither its role nor the owner of its source can read is not waited for.
-    AND EXISTS (
-        SELECT FROM unnest(ARRAY[to_regrole(quote_ident(f.owner))::oid,
-            (SELECT c.relowner FROM pg_class c WHERE c.oid = s.source)]) role
-        WHERE sno_internal.can_read(role, s.source)
-    )
 $$;
 COMMENT ON FUNCTION sno_internal.readers(regclass) IS 'internal: the feeds that read rows of a table';
 

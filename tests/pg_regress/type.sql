@@ -124,7 +124,6 @@ ORDER BY 1;
 -->  sno_fail_feed(text,sno,text,sno,interval,regclass)                                                     | v           | f           | u
 -->  sno_internal.sno_origin(regclass,integer)                                                              | s           | t           | s
 -->  sno_internal.origin(regclass,name)                                                                     | s           | f           | s
--->  sno_internal.can_read(oid,regclass)                                                                    | s           | f           | s
 -->  sno_internal.readers(regclass)                                                                         | s           | f           | s
 -->  sno_readers(regclass)                                                                                  | s           | f           | s
 -->  sno_internal.read_by_all(regclass)                                                                     | s           | f           | r
@@ -154,7 +153,7 @@ ORDER BY 1;
 -->  sno_internal.clear_log(regclass)                                                                       | v           | f           | u
 -->  sno_internal.untrack_changes(regclass)                                                                 | v           | f           | u
 -->  sno_untrack_changes(regclass)                                                                          | v           | f           | u
---> (90 rows)
+--> (89 rows)
 -->
 
 -- Leakproof is what can't fail. These can. (The functions of the planner and of sorts are never asked.)

@@ -119,7 +119,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz)\n    RETURNS SETOF regclass\n    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C",
             "CREATE FUNCTION sno_create_partitions(parent regclass, width interval, since timestamptz, until timestamptz)\n    RETURNS SETOF regclass\n    AS 'SELECT sno_internal.create_partitions($1, $2, $3, $4)' LANGUAGE SQL"),
         ("partitions expire as the caller", &[RIGHTS],
-            "        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false\n    ) RETURNS SETOF text\n    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C",
-            "        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT false\n    ) RETURNS SETOF text\n    AS 'SELECT sno_internal.expire_partitions($1, $2, $3, $4)' LANGUAGE SQL"),
+            "        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT NULL\n    ) RETURNS SETOF text\n    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C",
+            "        parent regclass, before timestamptz, drop_expired boolean DEFAULT false, read_by_all boolean DEFAULT NULL\n    ) RETURNS SETOF text\n    AS 'SELECT sno_internal.expire_partitions($1, $2, $3, $4)' LANGUAGE SQL"),
     ]),
 ];

@@ -1,7 +1,7 @@
 //! What all feeds have read: changes in the log, rows of a table, partitions.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, next_tick, text};
+use sno_tests::{Server, Sql as _, code, next_tick, stored, text};
 
 use super::{ITEMS, server};
 
@@ -17,16 +17,17 @@ fn the_log_is_cleared() {
     client.run("CREATE VIEW even AS SELECT * FROM items_changes WHERE id % 2 = 0; SELECT sno_create_feed('other', 'even', margin => '0')");
     ITEMS.check(&mut client, "one feed");
     assert_eq!(client.one::<i64>(forget), 0, "one feed has read nothing");
-    client.run("BEGIN; SELECT sno_feed('other', NULL::even); COMMIT");
+    client.run(&stored("SELECT sno_feed('other', NULL::even)"));
     client.run("UPDATE items SET n = n WHERE id > 5");
     ITEMS.check(&mut client, "the other one");
     assert_eq!(client.one::<i64>(forget), 10);
     assert_eq!(client.one::<i64>("SELECT count(*) FROM items_log"), 5);
     // Up to the very change that was read last, if there are more.
-    let last = "BEGIN; SELECT sno_feed('search', NULL::items_changes, 2); SELECT sno_feed('other', NULL::even); COMMIT";
+    let last = ["'search', NULL::items_changes, 2", "'other', NULL::even"]
+        .map(|feed| stored(&format!("SELECT sno_feed({feed})")));
     client.run("UPDATE items SET n = n WHERE id IN (2, 4, 6)");
     next_tick();
-    client.run(last);
+    client.run(&last.join(";"));
     assert_eq!(client.one::<i64>(forget), 7);
     ITEMS.check(&mut client, "the rest");
     assert_eq!(client.one::<i64>(forget), 1);
@@ -34,7 +35,7 @@ fn the_log_is_cleared() {
     ITEMS.check(&mut client, "the other one again");
     // A consumer that has not committed has read nothing.
     let mut consumer = server.connect();
-    consumer.run("BEGIN; SELECT sno_feed('other', NULL::even)");
+    consumer.run(&format!("BEGIN; {}", stored("SELECT sno_feed('other', NULL::even)")));
     assert_eq!(client.one::<i64>(forget), 0);
     consumer.run("ROLLBACK");
     assert_eq!(client.take::<i64>("SELECT count(*) FROM sno_feed('other', NULL::even)"), 3);
@@ -43,7 +44,8 @@ fn the_log_is_cleared() {
     client.run("CREATE VIEW moved AS SELECT sno_new() AS changed, id FROM items_changes; SELECT sno_create_feed('moved', 'moved', margin => '0')");
     client.run("UPDATE items SET n = n");
     ITEMS.check(&mut client, "a feed by another column");
-    client.run("BEGIN; SELECT sno_feed('other', NULL::even), sno_seek_feed('moved', now()); COMMIT");
+    client.run(&stored("SELECT sno_feed('other', NULL::even)"));
+    client.run("SELECT sno_seek_feed('moved', now())");
     assert_eq!(client.one::<i64>(forget), 0);
     client.run("SELECT sno_drop_feed('moved')");
     assert_eq!(client.one::<i64>(forget), 10);
@@ -69,12 +71,12 @@ fn what_all_feeds_have_read() {
     assert_eq!(client.one::<i64>(read), 0, "no feed");
     client.run("SELECT sno_create_feed('all', 'outbox', margin => '0'), sno_create_feed('other', 'other', margin => '0')");
     assert_eq!(client.one::<i64>(read), 0, "a feed that has read nothing");
-    client.run("BEGIN; SELECT sno_feed('all', NULL::outbox, 4); COMMIT");
+    client.run(&stored("SELECT sno_feed('all', NULL::outbox, 4)"));
     assert_eq!(client.one::<i64>(read), 4);
     for (view, key) in [("even", "id"), ("renamed", "key")] {
         client.run(&format!("SELECT sno_create_feed('view', '{view}', key => '{key}', margin => '0')"));
         assert_eq!(client.one::<i64>(read), 0, "{view}");
-        client.run(&format!("BEGIN; SELECT sno_feed('view', NULL::{view}, 1); COMMIT"));
+        client.run(&stored(&format!("SELECT sno_feed('view', NULL::{view}, 1)")));
         assert_eq!(client.one::<i64>(read), 2, "{view}");
         client.run("SELECT sno_drop_feed('view')");
         assert_eq!(client.one::<i64>(read), 4);
@@ -87,7 +89,7 @@ fn what_all_feeds_have_read() {
     }
     assert_eq!(client.one::<i64>("SELECT count(*) FROM without WHERE sno_read_by_all('without') IS NOT NULL OR sno_read_by_all('even') IS NOT NULL"), 0);
     let mut consumer = server.connect();
-    consumer.run("BEGIN; SELECT sno_feed('all', NULL::outbox)");
+    consumer.run(&format!("BEGIN; {}", stored("SELECT sno_feed('all', NULL::outbox)")));
     assert_eq!(client.one::<i64>(read), 4, "not committed");
     consumer.run("COMMIT");
     assert_eq!(client.execute("DELETE FROM outbox WHERE id <= sno_read_by_all('outbox')", &[]).unwrap(), 10);
@@ -135,7 +137,7 @@ fn renamed_columns_of_views() {
         client.run(&format!(
             "{rename}; SELECT sno_create_feed('feed', '{view}', key => '{key}', margin => '0')"
         ));
-        client.run(&format!("BEGIN; SELECT count(*) FROM sno_feed('feed', NULL::{view}, 2); COMMIT"));
+        client.run(&stored(&format!("SELECT count(*) FROM sno_feed('feed', NULL::{view}, 2)")));
         let read = client.one("SELECT count(*) FROM outbox WHERE id <= sno_read_by_all('outbox')");
         client.run("SELECT sno_drop_feed('feed')");
         read
@@ -161,9 +163,9 @@ fn partitions_that_all_feeds_have_read() {
     let maintain = "SELECT coalesce(string_agg(action, ' '), '') FROM sno_maintain_partitions('log', '1 day', 1, '1 hour', read_by_all => true)";
     let expire = "SELECT count(*)::text FROM sno_expire_partitions('log', now(), true, read_by_all => true)";
     for (feed, expected) in
-        [("SELECT", ""), ("BEGIN; SELECT sno_feed('all', NULL::log, 2); COMMIT", "detached")]
+        [("SELECT".to_owned(), ""), (stored("SELECT sno_feed('all', NULL::log, 2)"), "detached")]
     {
-        client.run(feed);
+        client.run(&feed);
         assert_eq!(text(&mut client, maintain), expected);
     }
     assert_eq!(text(&mut client, expire), "0");
@@ -171,21 +173,29 @@ fn partitions_that_all_feeds_have_read() {
     let second = text(&mut client, "SELECT min(tableoid::regclass::text) FROM log");
     assert!(client.one::<bool>(&format!("SELECT sno_read_by_all('{second}') = sno_read_by_all('log')")));
     // A feed of one partition reads rows of the table, too.
-    client.run(&format!(
-        "SELECT sno_create_feed('part', '{second}', margin => '0'); SELECT sno_feed('all', NULL::log)"
-    ));
+    client.run(&format!("SELECT sno_create_feed('part', '{second}', margin => '0')"));
+    client.run(&stored("SELECT sno_feed('all', NULL::log)"));
     assert_eq!(text(&mut client, expire), "0");
-    client.run(&format!("BEGIN; SELECT sno_feed('part', NULL::{second}); COMMIT"));
+    client.run(&stored(&format!("SELECT sno_feed('part', NULL::{second})")));
     assert_eq!(text(&mut client, expire), "2");
     assert_eq!(text(&mut client, "SELECT string_agg(n::text, ' ') FROM log"), "0");
-    client.run("SELECT sno_drop_feed('part'), sno_drop_feed('all')");
+    // Without a word about feeds, they count if there are any.
+    client.run(
+        "SELECT sno_create_partitions('log', '1 day', now() - interval '9 days', now() - interval '7 days');
+         SELECT sno_create_feed('new', 'log', margin => '0')",
+    );
+    let expire_any =
+        "SELECT count(*)::text FROM sno_expire_partitions('log', now() - interval '8 days', true)";
+    let output = server.psql(expire_any);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.stdout == b"0\n" && told.starts_with("WARNING:  partition \"public.log_"), "{output:?}");
+    assert!(told.contains("\nDETAIL:  Feeds of \"public.log\": \"all\" of role \"postgres\", "), "{told}");
+    assert_eq!(text(&mut client, &expire_any.replace("true", "true, read_by_all => false")), "1");
+    client.run("SELECT sno_drop_feed('part'), sno_drop_feed('all'), sno_drop_feed('new')");
     assert_eq!(text(&mut client, expire), "0");
-    for (call, code) in [
-        ("sno_maintain_partitions('log', '1 day', read_by_all => true)", "22023"),
-        ("sno_expire_partitions('log', now(), read_by_all => NULL)", "22004"),
-    ] {
-        assert_eq!(self::code(&mut client, &format!("SELECT {call}")), code, "{call}");
-    }
+    assert_eq!(text(&mut client, &expire_any.replace("8 days", "7 days")), "1");
+    let call = "SELECT sno_maintain_partitions('log', '1 day', read_by_all => true)";
+    assert_eq!(code(&mut client, call), "22023");
 }
 
 /// A feed of the table's owner clears the log as it moves, of what all have read and is an hour old; a feed of another role does not.
