@@ -277,7 +277,8 @@ class Drill:
 
     def store(self, cursor):
         """Stores rows elsewhere, then commits; one time in nine it fails before that."""
-        rows = set(self.rows(cursor, "BEGIN; SELECT id FROM sno_feed('elsewhere', NULL::items, 500)"))
+        rows = set(self.rows(cursor, "BEGIN; WITH f AS MATERIALIZED (SELECT id FROM sno_feed('elsewhere', NULL::items, 500)), "
+                                     "i AS (INSERT INTO read TABLE f) TABLE f"))
         self.again += len(rows & self.stored)
         self.stored |= rows
         cursor.execute(random.choice(["COMMIT"] * 8 + ["ROLLBACK"]))
@@ -380,7 +381,7 @@ def run(cluster):
     query(cluster.proxy, """
         CREATE EXTENSION sno;
         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1));
-        CREATE TABLE copy (LIKE items);
+        CREATE TABLE copy (LIKE items); CREATE TABLE read (LIKE items);
         SELECT sno_create_feed('copy', 'items'), sno_create_feed('elsewhere', 'items')""")
     for member in cluster.members:
         wait("the extension", lambda: query(member.port, "SELECT 1 FROM pg_extension WHERE extname = 'sno'"))

@@ -23,14 +23,16 @@ const SETUP: &str = "
     SELECT sno_track_changes('items');
     CREATE TABLE merged (LIKE items INCLUDING ALL);
     CREATE TABLE stepwise (LIKE items INCLUDING ALL);
-    CREATE TABLE by_time (LIKE items INCLUDING ALL);
+    CREATE TABLE seen (changed sno); CREATE TABLE by_time (LIKE items INCLUDING ALL);
     CREATE TABLE last (at timestamptz);
     INSERT INTO last VALUES ('-infinity');
     SELECT sno_create_feed(name, 'items_changes', key => 'changed', margin => '0.1 s') FROM unnest('{merged,stepwise}'::text[]) name;
     CREATE FUNCTION apply(size integer) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
-        changes items_changes[] := ARRAY(SELECT f FROM sno_feed('stepwise', NULL::items_changes, size) f);
+        changes items_changes[];
     BEGIN
+        WITH f AS MATERIALIZED (SELECT f FROM sno_feed('stepwise', NULL::items_changes, size) f), i AS (INSERT INTO seen SELECT (f).changed FROM f)
+        SELECT array_agg(f) INTO changes FROM f;
         DELETE FROM stepwise USING unnest(changes) c WHERE stepwise.id = c.id;
         INSERT INTO stepwise SELECT DISTINCT ON (c.id) (c.record).* FROM unnest(changes) c WHERE NOT c.record IS NULL;
     END

@@ -8,7 +8,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sno_tests::{Mode, Server, Sql as _, in_parallel, skip, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, in_parallel, skip, stored, text, wait_until};
+
+const READ: &str = "SELECT count(*) FROM sno_feed('export', NULL::events)";
 
 const EXPORTER: &str = "prometheus-postgres-exporter";
 
@@ -161,7 +163,7 @@ fn figures_of_the_server_are_those_of_all_databases() {
     one.run("CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new()); INSERT INTO events DEFAULT VALUES");
     one.run("SELECT sno_create_feed('export', 'events', margin => '0')");
     one.run("SELECT pg_sleep(0.01)");
-    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
+    one.run(&stored(READ));
     server.set_clock("+0");
     let metrics = ["postgres", "other"].map(|database| {
         let mut metrics = Exporter::start(&server, "one", database, &[]).scrape();
@@ -226,7 +228,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
              CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items');
              SELECT uid60_new()",
         );
-        server.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
+        server.run(&stored(READ));
         server
     };
     let (one, other) = (start("42"), start("43"));
@@ -289,17 +291,17 @@ fn each_alert_fires_on_a_server_in_its_state() {
     let mut open = one.connect();
     open.run("BEGIN; INSERT INTO events DEFAULT VALUES");
     one.set_clock("+180");
-    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
+    one.run(&stored(READ));
     assert_eq!(then(), ["SnoFeedLate"]);
     open.run("COMMIT");
-    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
+    one.run(&stored(READ));
     assert_eq!(then(), Vec::<String>::new());
     // One whose consumer fails at a row.
     fails(&one);
     one.set_clock("+250");
     assert_eq!(then(), ["SnoFeedNotRead", "SnoFeedLate", "SnoFeedFails"]);
     one.set_clock("+129600");
-    one.run("INSERT INTO events DEFAULT VALUES; SELECT count(*) FROM sno_feed('export', NULL::events)");
+    one.run(&format!("INSERT INTO events DEFAULT VALUES; {}", stored(READ)));
     // Without all that come after the present one. Of an hour each, three more are enough.
     one.run(
         "DO $$DECLARE later regclass; BEGIN
@@ -334,7 +336,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
     assert_eq!(then(), ["SnoClockSteppedBack"]);
     one.set_clock("+129630");
     in_parallel(8, |_| one.run("SELECT sno_new()"));
-    one.run("BEGIN; SELECT count(*) FROM sno_feed('export', NULL::events); COMMIT");
+    one.run(&stored(READ));
     then();
     one.set_clock("+129621");
     assert_eq!(then(), ["SnoInsertsWait", "SnoClockWasFast"]);
@@ -344,7 +346,7 @@ fn each_alert_fires_on_a_server_in_its_state() {
     fired.retain(|name| name != "SnoClockSteppedBack");
     assert_eq!(fired, ["SnoWaits"]);
     one.set_clock("+129660");
-    one.run("SELECT sno_new(), uid60_new(); SELECT count(*) FROM sno_feed('export', NULL::events)");
+    one.run(&format!("SELECT sno_new(), uid60_new(); {}", stored(READ)));
     then();
     one.set_clock("+129630");
     assert_eq!(then(), ["SnoInsertsFail", "SnoInsertsWait", "SnoClockWasFast", "SnoCompatWaits"]);

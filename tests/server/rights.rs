@@ -1,7 +1,7 @@
 //! Nobody's name, function or text runs with another's rights.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, next_tick, text};
+use sno_tests::{Server, Sql as _, code, error, next_tick, stored, text};
 
 /// What a tenant puts into tables. Whatever runs as another role than the tenant, or becomes another one, takes a number of `others`, whatever runs as
 /// the tenant one of `own`; numbers stay when a statement fails.
@@ -92,7 +92,7 @@ _log""#;
     for view in ["ten.log_changes".to_owned(), log.replace("_log", "_changes")] {
         next_tick();
         let feed = if view == "ten.log_changes" { "log" } else { "one" };
-        tenant.run(&format!("BEGIN; SELECT changed FROM sno_feed('{feed}', NULL::{view}); COMMIT"));
+        tenant.run(&stored(&format!("SELECT changed FROM sno_feed('{feed}', NULL::{view})")));
     }
     ran("SELECT sno_read_by_all('ten.log'), sno_partitions('ten.log'), sno_readers('ten.log_log')", false);
     ran("SELECT sno_expire_partitions('ten.log', now() - interval '18 days')", true);
@@ -104,10 +104,10 @@ _log""#;
         one.replace("''", "'")
     ));
     next_tick();
-    tenant.run(&format!(
-        "BEGIN; SELECT changed FROM sno_feed('one', NULL::{}); COMMIT",
+    tenant.run(&stored(&format!(
+        "SELECT changed FROM sno_feed('one', NULL::{})",
         log.replace("_log", "_changes")
-    ));
+    )));
     let mut other = server.connect();
     assert_eq!(code(&mut other, &format!("SELECT sno_forget_changes('{one}')")), "42501");
     assert_eq!(text(&mut other, &format!("SELECT count(*) FROM {log}")), "1");

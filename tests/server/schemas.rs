@@ -2,7 +2,7 @@
 //! database chooses the schema, and what the superuser's script finds there must not become part of it.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, in_block, next_tick, plan, sql_file, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, next_tick, plan, sql_file, stored, text, wait_until};
 
 /// Types of the arguments of what scripts call, each of which could be written instead of another one.
 pub(crate) const TYPES_OF_SCRIPTS: &str = r#"{oid,regclass,regtype,regrole,regnamespace,text,name,varchar,"\"char\"",bpchar,
@@ -167,7 +167,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
     wait_until("the row is read", || {
         client.query("SELECT FROM trap.sno_peek_feed('export', NULL::public.log)", &[]).unwrap().len() == 1
     });
-    let read = "BEGIN; SELECT trap.sno_feed('export', NULL::public.log); COMMIT";
+    let read = "CREATE TEMP TABLE read AS SELECT trap.sno_feed('export', NULL::public.log); DROP TABLE read";
     for sql in [
         "UPDATE sno_internal.feed_positions SET moved = '2026-01-01Z'",
         read,
@@ -177,7 +177,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
         "INSERT INTO public.log DEFAULT VALUES",
         "SELECT trap.sno_fail_feed('export', pg_catalog.max(id), 'error') FROM public.log",
         "SELECT trap.sno_seek_feed('export', '-infinity')",
-        "BEGIN; SELECT trap.sno_feed('export', NULL::public.log, 1); COMMIT",
+        "CREATE TEMP TABLE read AS SELECT trap.sno_feed('export', NULL::public.log, 1); DROP TABLE read",
         "SELECT * FROM trap.sno_feeds(); SELECT * FROM trap.sno_horizon_holders(); SELECT trap.sno_drop_feed('export')",
     ] {
         client.run(sql);
@@ -192,7 +192,7 @@ fn names_in_the_scripts_mean_what_they_mean_in_postgresql() {
          SELECT trap.sno_create_feed('changes', 'public.items_changes', margin => '0'); SELECT pg_catalog.pg_sleep(0.02)",
     );
     let changes = "SELECT pg_catalog.concat(pg_catalog.count(*), ' ', pg_catalog.count(record)) FROM trap.sno_feed('changes', NULL::public.items_changes)";
-    assert_eq!(text(&mut client, &in_block(changes)), "8 0");
+    assert_eq!(text(&mut client, &stored(changes)), "8 0");
     assert_eq!(client.one::<i64>("SELECT trap.sno_forget_changes('public.items')"), 8);
     client.run("SELECT trap.sno_drop_feed('changes'), trap.sno_track_changes('public.items'), trap.sno_untrack_changes('public.items')");
 }
@@ -272,12 +272,12 @@ fn functions_of_others_are_not_called() {
         "SELECT trap.sno_create_feed('twice'::text, 'public.twice'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval, true::boolean)",
         "INSERT INTO public.log (n) SELECT generate_series(1::integer, 3::integer)",
         "CALL trap.sno_wait_feed('log'::text, '5 s'::interval, NULL::boolean, 'public.log'::regclass)",
-        "BEGIN; SELECT n FROM trap.sno_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno); COMMIT",
+        "CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno); DROP TABLE read",
         "BEGIN; SELECT n FROM trap.sno_peek_feed('log'::text, NULL::public.log, 1::integer, NULL::trap.sno);
          SELECT trap.sno_advance_feed('log'::text, '2222222222222223'::trap.sno, 'public.log'::regclass); COMMIT",
         "SELECT trap.sno_fail_feed('log'::text, (SELECT pg_catalog.min(id) FROM public.log), 'error'::text, NULL::trap.sno, '0'::interval, 'public.log'::regclass)",
         "CALL trap.sno_wait_feed('twice'::text, '5 s'::interval, NULL::boolean, NULL::regclass)",
-        "BEGIN; SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer, NULL::trap.sno);
+        "BEGIN; CREATE TEMP TABLE read AS SELECT n FROM trap.sno_feed('twice'::text, NULL::public.twice, 2::integer, NULL::trap.sno); DROP TABLE read;
          SELECT trap.sno_seek_feed('twice'::text, NULL::timestamptz, '2222222222222222'::trap.sno, NULL::regclass); COMMIT",
         "CALL trap.sno_wait_read('log'::text, '2222222222222222'::trap.sno, '1 s'::interval, NULL::boolean, 'public.log'::regclass)",
         "CALL trap.sno_wait_read('log'::text, 'xxxxxxxxxxxxxxxx'::trap.sno, '10 ms'::interval, NULL::boolean, NULL::regclass)",
@@ -292,10 +292,10 @@ fn functions_of_others_are_not_called() {
         "INSERT INTO public.items VALUES ('a'::varchar, 1::integer); UPDATE public.items SET n = 2::integer; TRUNCATE public.items",
         "SELECT trap.sno_create_feed('changes'::text, 'public.items_changes'::regclass, '-infinity'::timestamptz, 'changed'::name, '0'::interval, false::boolean)",
         "SELECT pg_sleep(0.02::float8)",
-        "BEGIN; SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); COMMIT",
+        "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
         "UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute' WHERE feed = 'changes'::text",
         "INSERT INTO public.items VALUES ('b'::varchar, 1::integer); SELECT pg_sleep(0.02::float8)",
-        "BEGIN; SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); COMMIT",
+        "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
         "SELECT trap.sno_forget_changes('public.items'::regclass)",
         "SELECT trap.sno_readers('public.items_log'::regclass)",
         "SELECT trap.sno_drop_feed('changes'::text, 'postgres'::name)",

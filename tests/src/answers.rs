@@ -10,7 +10,7 @@ pub trait Sql {
     /// The first value that a query returns.
     fn one<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T;
 
-    /// The same in a transaction block of its own, for a SELECT from `sno_feed()`.
+    /// The same of a query from `sno_feed()`, whose rows have to be stored.
     fn take<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T;
 }
 
@@ -27,16 +27,16 @@ impl<C: GenericClient> Sql for C {
 
     #[track_caller]
     fn take<T: for<'a> FromSql<'a>>(&mut self, query: &str) -> T {
-        self.run("BEGIN");
-        let value = self.one(query);
-        self.run("COMMIT");
+        self.run(&format!("BEGIN; CREATE TEMP TABLE stored AS {query}"));
+        let value = self.one("TABLE stored");
+        self.run("DROP TABLE stored; COMMIT");
         value
     }
 }
 
-/// Statements in a transaction block of their own.
-pub fn in_block(sql: &str) -> String {
-    format!("BEGIN; {sql}; COMMIT")
+/// Statements that store what a query returns, from `sno_feed()`, and return it.
+pub fn stored(query: &str) -> String {
+    format!("CREATE TEMP TABLE stored AS {query}; TABLE stored; DROP TABLE stored")
 }
 
 /// The first value that a query returns, as text.

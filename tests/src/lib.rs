@@ -16,7 +16,7 @@ mod skips;
 mod system;
 mod witness;
 
-pub use answers::{Sql, code, error, in_block, major_version, plan, text};
+pub use answers::{Sql, code, error, major_version, plan, stored, text};
 pub use catalog::catalog;
 pub use control::{assert_soon, next_tick, processor_ticks};
 pub use ids::{COPY_HEADER, Ids, Stop, draw, in_parallel, wait_until};

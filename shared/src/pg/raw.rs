@@ -257,7 +257,6 @@ unsafe extern "C" {
     pub fn SPI_unregister_relation(name: *const c_char) -> c_int;
     pub fn GetTopTransactionIdIfAny() -> u32;
     pub fn IsTransactionBlock() -> bool;
-    pub fn InSecurityRestrictedOperation() -> bool;
     pub fn TransactionIdIsCurrentTransactionId(transaction: u32) -> bool;
     pub fn hash_bytes_extended(bytes: *const u8, length: c_int, seed: u64) -> u64;
 

@@ -348,6 +348,19 @@ impl Feed {
         format!("SELECT * FROM sno_peek_feed({feed}, NULL::{name})")
     }
 
+    /// Of a statement that does not store all rows of `sno_feed()`.
+    pub(super) fn loses_rows(self, source: Source) -> Error {
+        Error::new(
+            SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
+            "sno_feed() can only be used in a statement that stores its rows",
+        )
+        .detail("It must be in FROM or WITH of what writes, as in INSERT INTO ... SELECT, without LIMIT: the rows count as read.")
+        .hint(format!(
+            "Use {}, and then sno_advance_feed() with the ID of the last row that is done.",
+            self.peek(source)
+        ))
+    }
+
     /// Of a statement that reads it once more.
     pub(super) fn read_again(self) -> Error {
         Error::new(

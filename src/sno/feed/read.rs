@@ -24,9 +24,9 @@ use crate::{
             log,
             open::{Horizon, Source, can_store},
             query::query,
-            reads::{keep_cursor_from_outliving_move, read_before},
+            reads::read_before,
             rows::{Batch, First, Range, Unseen, snapshot_has_changed},
-            statement::Use,
+            statement::{goes_on, stores_rows},
             whose::Whose,
         },
         horizon::reader::first_id,
@@ -57,7 +57,7 @@ enum Then {
 /// A call of `sno_feed`.
 unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as promised by the caller.
-    unsafe { rows(fcinfo, |_| Then::Move) }
+    unsafe { rows(fcinfo, Then::Move) }
 }
 
 /// # Safety
@@ -65,19 +65,18 @@ unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
 unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as promised by the caller; a variable of this backend.
     unsafe {
-        rows(fcinfo, |use_| if use_.goes_on() && !pg_sys::XactReadOnly { Then::Lock } else { Then::Nothing })
+        let locks = goes_on(fcinfo) && !pg_sys::XactReadOnly;
+        rows(fcinfo, if locks { Then::Lock } else { Then::Nothing })
     }
 }
 
 /// # Safety
 /// A call of one of these.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datum {
+unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
         let [name, _, batch_size, given] = optional(fcinfo);
-        let use_ = Use::of(fcinfo);
-        let then = then(use_);
         let batch_size = guard(|| check_call(fcinfo, batch_size, then));
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
@@ -94,21 +93,22 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
                 is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
         }
-        if then == Then::Move
-            && let Some(other) = read_before(fcinfo, feed.hash())
-        {
-            guard(|| -> Result<(), Error> {
-                Err(if other == feed.hash() { feed.read_again() } else { several_feeds() })
-            });
+        if then == Then::Move {
+            if !stores_rows(fcinfo) {
+                let source = feed.source();
+                guard(|| -> Result<(), Error> { Err(feed.loses_rows(source)) });
+            }
+            if let Some(other) = read_before(fcinfo, feed.hash()) {
+                guard(|| -> Result<(), Error> {
+                    Err(if other == feed.hash() { feed.read_again() } else { several_feeds() })
+                });
+            }
         }
         follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
         raw_point(c"feed found");
         let whose = feed.whose_horizon();
         if whose == Whose::Scope && given.is_none() && !feed.is_stale() && !has_rows(feed) {
-            if then == Then::Move {
-                let source = feed.source();
-                guard(|| use_.check(fcinfo, || feed.peek(source)));
-            } else {
+            if then != Then::Move {
                 feed.remember(None);
             }
             spi::finish();
@@ -120,9 +120,6 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: impl FnOnce(Use) -> Then) -> Datu
         match horizon {
             Horizon::UpTo(horizon) => {
                 let source = feed.source();
-                if then == Then::Move {
-                    guard(|| use_.check(fcinfo, || feed.peek(source)));
-                }
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
                 if !read(feed, source, whose, horizon, &mut batch, then) {
@@ -327,13 +324,7 @@ unsafe fn read(
             is_still(feed, source, whose)
                 && match then {
                     _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
-                    Then::Move => {
-                        let has_moved = go_to(feed, last, false);
-                        if has_moved {
-                            keep_cursor_from_outliving_move();
-                        }
-                        has_moved
-                    }
+                    Then::Move => go_to(feed, last, false),
                     Then::Lock => feed.lock(),
                     Then::Nothing => true,
                 }

@@ -1,10 +1,10 @@
-//! The statement that reads a feed: it may do so once, and no other feed, and what it has read must not outlive its move of the feed.
+//! The statement that reads a feed may do so once, and no other feed.
 
 use std::{cell::Cell, ffi::c_void, ptr};
 
-use pgrx::pg_sys::{self, EState, FunctionCallInfo, MemoryContextCallback, ReturnSetInfo};
+use pgrx::pg_sys::{EState, FunctionCallInfo, MemoryContextCallback, ReturnSetInfo};
 
-use crate::pg::{backend_local::BackendLocal, errors::guard, raw};
+use crate::pg::{backend_local::BackendLocal, raw};
 
 /// A statement under way and a feed that it has read.
 struct Read {
@@ -60,33 +60,6 @@ unsafe extern "C-unwind" fn forget(read: *mut c_void) {
                 known.next = (*read).next;
             }
             before = known.next;
-        }
-    }
-}
-
-/// Called when the running statement has rows of a feed that it has moved. If a cursor from before this subtransaction was fetched from for the
-/// first time, it would have its rows still when the subtransaction was rolled back, and with it the move: they would come again. So from
-/// now on the cursor is one of this subtransaction.
-///
-/// # Safety
-/// Called in a transaction, outside of guards.
-pub(super) unsafe fn keep_cursor_from_outliving_move() {
-    // SAFETY: the portal that runs. What PostgreSQL does, in the other direction, when a subtransaction is committed.
-    unsafe {
-        let now = pg_sys::GetCurrentSubTransactionId();
-        if let Some(cursor) = pg_sys::ActivePortal.as_mut()
-            && cursor.createSubid < now
-            // Otherwise the subtransaction ends before the cursor has got rows.
-            && cursor.activeSubid == now
-        {
-            cursor.createSubid = now;
-            cursor.createLevel = pg_sys::GetCurrentTransactionNestLevel();
-            if !cursor.resowner.is_null() {
-                guard(|| {
-                    pg_sys::ResourceOwnerNewParent(cursor.resowner, pg_sys::CurTransactionResourceOwner);
-                    Ok(())
-                });
-            }
         }
     }
 }

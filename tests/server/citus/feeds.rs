@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Mode, Server, Sql as _, assert_soon, error, text, wait_until};
+use sno_tests::{Mode, Server, Sql as _, assert_soon, error, stored, text, wait_until};
 
 use super::{Cluster, NUMBER, node, texts};
 
@@ -55,9 +55,9 @@ fn signal(process: i32, signal: i32) {
 /// The next rows.
 #[track_caller]
 pub(super) fn take(client: &mut Client) -> Vec<String> {
-    client.run("BEGIN");
-    let rows = texts(client, "SELECT n::text FROM sno_feed('f', NULL::items)");
-    client.run("COMMIT");
+    client.run("CREATE TEMP TABLE stored AS SELECT n::text FROM sno_feed('f', NULL::items)");
+    let rows = texts(client, "TABLE stored");
+    client.run("DROP TABLE stored");
     rows
 }
 
@@ -95,7 +95,7 @@ fn rows_of_other_nodes_are_waited_for() {
         let is_other = distribute.contains("metadata");
         client.run(if is_other { distribute } else { feed });
         if !is_other {
-            client.run("BEGIN; SELECT FROM sno_feed('f', NULL::items); COMMIT");
+            client.run(&stored("SELECT FROM sno_feed('f', NULL::items)"));
         }
         client.run(if is_other { feed } else { distribute });
         let mut other = cluster.workers[0].connect();

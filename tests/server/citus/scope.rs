@@ -2,7 +2,7 @@
 //! no Citus.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, error, in_block, text, wait_until};
+use sno_tests::{Server, Sql as _, code, error, stored, text, wait_until};
 
 use super::made_up;
 
@@ -41,7 +41,7 @@ fn no_feed_without_an_extension_that_knows_the_servers() {
     assert_eq!(code(&mut client, "SELECT sno_track_changes('items')"), "42809");
     let statements = [
         "SELECT FROM sno_peek_feed('f', NULL::items)",
-        &in_block("SELECT FROM sno_feed('f', NULL::items)"),
+        &stored("SELECT FROM sno_feed('f', NULL::items)"),
         "SELECT sno_create_feed('g', 'items')",
         "SELECT sno_seek_feed('f', '-infinity')",
         "SELECT sno_read_by_all('items')",
@@ -118,8 +118,8 @@ fn rows_of_servers_that_were_not_known() {
         "INSERT INTO items SELECT sno_make(sno_time(min(id)) - interval '1 s', 1, 2050, 0), 4 FROM items;
          UPDATE says SET servers = 'a b c'; INSERT INTO items (n) VALUES (5)",
     );
-    for statement in [peek, advance, &in_block("SELECT FROM sno_feed('f', NULL::items)")] {
-        wait_until("it fails", || client.query(statement, &[]).is_err());
+    for statement in [peek, advance, &stored("SELECT FROM sno_feed('f', NULL::items)")] {
+        wait_until("it fails", || client.batch_execute(statement).is_err());
         client.run("ROLLBACK");
         let failed = error(&mut client, statement);
         client.run("ROLLBACK");
@@ -157,18 +157,13 @@ fn servers_are_asked_if_there_is_a_row() {
     client.run(DISTRIBUTE);
     client.run("INSERT INTO says (servers) VALUES ('a'); SELECT sno_create_feed('f', 'items', margin => '0'); UPDATE says SET known = 'not asked'");
     let peek = "SELECT FROM sno_peek_feed('f', NULL::items)";
-    for statement in [
-        peek,
-        "BEGIN",
-        "SELECT FROM sno_feed('f', NULL::items)",
-        peek,
-        "COMMIT",
-        "CALL sno_wait_feed('f', '50 ms')",
-    ] {
+    for statement in
+        [peek, &stored("SELECT FROM sno_feed('f', NULL::items)"), peek, "CALL sno_wait_feed('f', '50 ms')"]
+    {
         client.run(statement);
     }
     assert_eq!(text(&mut client, "SELECT known FROM says"), "not asked");
-    assert_eq!(code(&mut client, "SELECT FROM sno_feed('f', NULL::items)"), "25P01");
+    assert_eq!(code(&mut client, "SELECT FROM sno_feed('f', NULL::items)"), "0A000");
     client.run("INSERT INTO items (n) VALUES (1)");
     wait_until("it comes", || client.query(peek, &[]).unwrap().len() == 1);
     assert_eq!(text(&mut client, "SELECT known FROM says"), "a");

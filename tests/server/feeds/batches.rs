@@ -1,6 +1,6 @@
 //! Batches: in the order of the IDs, each row once, whatever their ends; what is rolled back or given back comes again.
 
-use sno_tests::{Server, Sql as _, code, in_block, text};
+use sno_tests::{Server, Sql as _, code, text};
 
 use super::{INSERT, READ, SETUP, meanwhile, next_tick, read, server};
 use crate::docs;
@@ -62,12 +62,11 @@ fn ends_of_batches() {
     // Up to a horizon that is given, as of the server that has generated these.
     client.run("INSERT INTO items VALUES ('4222222222222222', 9); SELECT sno_create_feed('given', 'items', margin => NULL)");
     let given = READ.replace("feed'", "given'").replace("items)", "items, 9, '3222222222222222')");
-    let given = in_block(&given);
     assert_eq!((text(&mut client, &given), text(&mut client, &given)), ("1 2 3".into(), String::new()));
     client.run("DELETE FROM items WHERE n = 9; SELECT sno_drop_feed('given')");
     client.run("SELECT sno_seek_feed('feed', '-infinity')");
     for expected in ["1", "2", "3", ""] {
-        assert_eq!(text(&mut client, &in_block(&READ.replace("items)", "items, 1)"))), expected);
+        assert_eq!(text(&mut client, &READ.replace("items)", "items, 1)")), expected);
     }
     client.run("SELECT sno_seek_feed('feed', after => '2222222222222222')");
     client.run("DELETE FROM items WHERE n = 3");
@@ -109,12 +108,11 @@ fn transactions() {
     };
     let prepared = format!("SELECT prepared FROM ({}) q", query.sql.trim_end().trim_end_matches(';'));
     assert_eq!(text(&mut other, &prepared), "one");
-    let block = in_block(&one);
-    let got = meanwhile(&server, &block, || client.run("ROLLBACK PREPARED 'one'"));
+    let got = meanwhile(&server, &one, || client.run("ROLLBACK PREPARED 'one'"));
     assert_eq!(got.as_deref(), Ok("1"));
     client.run(&format!("BEGIN; {one}; PREPARE TRANSACTION 'two'"));
-    let got = meanwhile(&server, &block, || client.run("COMMIT PREPARED 'two'"));
-    assert_eq!((got.as_deref(), text(&mut client, &block)), (Ok(""), "3".into()));
+    let got = meanwhile(&server, &one, || client.run("COMMIT PREPARED 'two'"));
+    assert_eq!((got.as_deref(), text(&mut client, &one)), (Ok(""), "3".into()));
     // A call that finds nothing waits for nobody.
     client.run("BEGIN; SELECT FROM sno_internal.feed_positions WHERE feed = 'feed' FOR UPDATE");
     assert_eq!(read(&mut other), "");

@@ -2,7 +2,7 @@
 //! has all locks already, and so does not hear of it by taking one.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, in_block, text};
+use sno_tests::{Server, Sql as _, code, stored, text};
 
 use super::{FAR, INSERT, next_tick, read, server};
 use crate::{at_point, meanwhile};
@@ -84,7 +84,7 @@ fn a_foreign_partition_that_is_attached_between_two_calls() {
     let server = Server::builder().start();
     let (mut client, mut other) = (server.connect(), server.connect());
     client.run(FAR);
-    client.run("PREPARE far AS SELECT count(*) FROM sno_feed('feed', NULL::shown); BEGIN; EXECUTE far");
+    client.run("CREATE TABLE copy (id sno); PREPARE far AS INSERT INTO copy SELECT id FROM sno_feed('feed', NULL::shown); BEGIN; EXECUTE far");
     other.run(
         "CREATE FOREIGN TABLE far (id sno NOT NULL) SERVER far;
          ALTER TABLE log ATTACH PARTITION far FOR VALUES FROM ('x222222222222222') TO (MAXVALUE);
@@ -101,9 +101,9 @@ fn schemas_that_exchange_their_names_between_two_calls() {
     let (mut client, mut other) = (server.connect(), server.connect());
     client.run(
         "CREATE SCHEMA s; CREATE SCHEMA o; CREATE TABLE s.items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
-         CREATE TABLE o.items (LIKE s.items INCLUDING ALL); SELECT sno_create_feed('feed', 's.items', margin => '0');
-         CREATE TABLE none (); PREPARE parts AS WITH w AS (INSERT INTO none SELECT WHERE false) SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::s.items)",
+         CREATE TABLE o.items (LIKE s.items INCLUDING ALL); SELECT sno_create_feed('feed', 's.items', margin => '0')",
     );
+    client.run(&PREPARE.replace("parts', NULL::shown", "feed', NULL::s.items"));
     client.run("BEGIN");
     assert_eq!(execute(&mut client), "");
     other.run(
@@ -116,7 +116,7 @@ fn schemas_that_exchange_their_names_between_two_calls() {
     other.run("INSERT INTO o.items (n) VALUES (2); BEGIN; LOCK o.items");
     next_tick();
     let by_name = |schema| {
-        in_block(&format!(
+        stored(&format!(
             "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::{schema}.items)"
         ))
     };
@@ -190,7 +190,7 @@ fn a_key_that_is_renamed_while_the_caller_runs() {
     ] {
         client.run(&format!("{INSERT} (3), (4); SELECT pg_advisory_lock(1)"));
         other.run(before);
-        let result = super::meanwhile(&server, &in_block(call), || {
+        let result = super::meanwhile(&server, &stored(call), || {
             other.run(during);
             // The caller reads more than once.
             other.run(&format!("{INSERT} (5)"));

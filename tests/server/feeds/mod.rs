@@ -15,14 +15,17 @@ mod statements;
 mod visibility;
 
 use sno_tests::postgres::{Client, SimpleQueryMessage};
-use sno_tests::{Server, in_block, next_tick, text};
+use sno_tests::{Server, next_tick, text};
 
 const SETUP: &str = "
     CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+    CREATE TABLE taken (n integer); GRANT INSERT ON taken TO PUBLIC;
     SELECT sno_create_feed('feed', 'items', margin => '0');";
 
 /// The numbers of the next rows, in their order.
-const READ: &str = "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_feed('feed', NULL::items)";
+const READ: &str =
+    "WITH f AS MATERIALIZED (SELECT n FROM sno_feed('feed', NULL::items)), i AS (INSERT INTO taken TABLE f)
+    SELECT coalesce(string_agg(n::text, ' '), '') FROM f";
 
 const INSERT: &str = "INSERT INTO items (n) VALUES";
 
@@ -43,7 +46,7 @@ fn server() -> Server {
 #[track_caller]
 fn read(client: &mut Client) -> String {
     next_tick();
-    text(client, &in_block(READ))
+    text(client, READ)
 }
 
 /// Runs some SQL in one session, up to where it waits for a lock; then something else; the last value that it returned.

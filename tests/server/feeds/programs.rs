@@ -25,11 +25,11 @@ const SETUP: &str = "
             COMMIT;
         END LOOP; END $$;
     CREATE FUNCTION loop() RETURNS SETOF items LANGUAGE plpgsql AS $$ DECLARE r items; BEGIN
-        FOR r IN SELECT * FROM sno_feed('feed', NULL::items, 2) LOOP RETURN NEXT r; END LOOP;
-        FOR r IN SELECT * FROM sno_feed('feed', NULL::items, 1) LOOP RETURN NEXT r; END LOOP; END $$;
+        FOR r IN INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING id, n LOOP RETURN NEXT r; END LOOP;
+        FOR r IN INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 1) RETURNING id, n LOOP RETURN NEXT r; END LOOP; END $$;
     CREATE FUNCTION caught() RETURNS SETOF items LANGUAGE plpgsql AS $$ BEGIN
         BEGIN INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2); RAISE 'caught'; EXCEPTION WHEN raise_exception THEN END;
-        RETURN QUERY SELECT * FROM sno_feed('feed', NULL::items, 1); END $$;";
+        RETURN QUERY INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 1) RETURNING id, n; END $$;";
 
 /// What a client does; before it, another one writes a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,9 +40,6 @@ enum Step {
     Read(&'static str),
     /// One that stores them, and does not return them.
     Store(&'static str),
-    Declare,
-    /// The first of a cursor's rows; the others before the transaction ends.
-    Fetch,
     Peek(&'static str),
     /// Up to the last that was peeked at, or one before it.
     Advance(bool),
@@ -59,8 +56,8 @@ enum Step {
     Write,
 }
 
-const STEPS: [Step; 54] = [
-    Step::Read("SELECT * FROM sno_feed('feed', NULL::items, 2)"),
+const STEPS: [Step; 51] = [
+    Step::Run("SELECT * FROM sno_feed('feed', NULL::items, 2)"),
     Step::Read("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 3) RETURNING *"),
     Step::Read("INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items) RETURNING *"),
     Step::Read(
@@ -97,9 +94,6 @@ const STEPS: [Step; 54] = [
     Step::Run("RESET ROLE"),
     Step::Run("SELECT 1 / 0"),
     Step::Run("SELECT * FROM sno_peek_feed('feed', NULL::items)"),
-    Step::Declare,
-    Step::Fetch,
-    Step::Fetch,
     Step::Peek("SELECT * FROM sno_peek_feed('feed', NULL::items, 1)"),
     Step::Peek("SELECT * FROM sno_peek_feed('feed', NULL::items)"),
     Step::Peek("SELECT * FROM peeked"),
@@ -129,8 +123,7 @@ const PREPARE: &str =
     "PREPARE read AS INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING *;
     PREPARE peek AS SELECT * FROM sno_peek_feed('feed', NULL::items, 2)";
 
-/// A client: its transaction, as what was read in it and in each of its savepoints; what it has peeked at, by IDs; and its cursor, with the
-/// savepoint in which it was declared, and later the one in which it was first fetched from.
+/// A client: its transaction, as what was read in it and in each of its savepoints; and what it has peeked at, by IDs.
 struct Session<'a> {
     server: &'a Server,
     client: Client,
@@ -138,8 +131,6 @@ struct Session<'a> {
     transaction: String,
     read: Vec<Vec<String>>,
     peeked: BTreeMap<String, String>,
-    cursor: Option<usize>,
-    is_fetched: bool,
 }
 
 type Rows = Vec<(String, String)>;
@@ -162,7 +153,7 @@ impl<'a> Session<'a> {
         client.run(PREPARE);
         let pid = client.one("SELECT pg_backend_pid()");
         let (transaction, read, peeked) = (String::new(), vec![Vec::new()], BTreeMap::new());
-        Self { server, client, pid, transaction, read, peeked, cursor: None, is_fetched: false }
+        Self { server, client, pid, transaction, read, peeked }
     }
 
     fn is_in_block(&self) -> bool {
@@ -175,27 +166,14 @@ impl<'a> Session<'a> {
         if self.is_in_block() { self.read.last_mut().unwrap().extend(read) } else { done.extend(read) }
     }
 
-    fn fetch(&mut self, count: &str) {
-        if self.cursor.is_some()
-            && let Ok(rows) = rows(&mut self.client, &format!("FETCH {count} FROM k"))
-        {
-            if !self.is_fetched {
-                (self.cursor, self.is_fetched) = (Some(self.read.len() - 1), true);
-            }
-            let level = self.cursor.unwrap_or_default();
-            self.read[level].extend(rows.into_iter().map(|(_, n)| n));
-        }
-    }
-
     fn end(&mut self, command: &str, done: &mut Vec<String>) {
-        self.fetch("ALL");
         let _ = self.client.batch_execute(command);
         // A transaction that has failed is rolled back.
         let status = format!("SELECT pg_xact_status('{}') = 'committed'", self.transaction);
         if self.client.one(&status) {
             done.extend(self.read.drain(..).flatten());
         }
-        (self.read, self.cursor) = (vec![Vec::new()], None);
+        self.read = vec![Vec::new()];
         self.peeked.clear();
     }
 
@@ -217,16 +195,6 @@ impl<'a> Session<'a> {
                         rows(&mut self.client, &format!("SELECT * FROM copy WHERE at > {}", before[0].0))
                 {
                     self.note(rows, done);
-                }
-            }
-            Step::Fetch if self.is_in_block() => {
-                self.fetch("1");
-            }
-            Step::Declare if self.is_in_block() && self.cursor.is_none() => {
-                let declare = "DECLARE k CURSOR FOR SELECT * FROM sno_feed('feed', NULL::items, 3)";
-                if self.client.batch_execute(declare).is_ok() {
-                    self.cursor = Some(depth - 1);
-                    self.is_fetched = false;
                 }
             }
             Step::Peek(sql) => {
@@ -253,14 +221,12 @@ impl<'a> Session<'a> {
             Step::RollbackTo if depth > 2 => {
                 self.client.run(&format!("ROLLBACK TO s{}", depth - 1));
                 self.read.last_mut().unwrap().clear();
-                self.cursor = self.cursor.filter(|&level| level < depth - 1);
             }
             Step::Release
                 if depth > 2 && self.client.batch_execute(&format!("RELEASE s{}", depth - 1)).is_ok() =>
             {
                 let read = self.read.pop().unwrap();
                 self.read.last_mut().unwrap().extend(read);
-                self.cursor = self.cursor.map(|level| level.min(depth - 2));
             }
             Step::Lose => *self = Self::new(self.server),
             Step::End => {

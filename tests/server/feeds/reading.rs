@@ -1,7 +1,7 @@
 //! How a feed is read: two sessions at once, what a call writes, its plans.
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, code, in_block, text, wait_until};
+use sno_tests::{Server, Sql as _, code, text, wait_until};
 
 use super::{ATTACH, FAR, INSERT, READ, meanwhile, next_tick, read, server};
 
@@ -14,14 +14,14 @@ fn two_at_once() {
     first.run(&format!("{INSERT} (1)"));
     next_tick();
     first.run(&format!("BEGIN; {READ}"));
-    let dropped = meanwhile(&server, &in_block(READ), || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
+    let dropped = meanwhile(&server, READ, || first.run("SELECT sno_drop_feed('feed'); COMMIT"));
     assert_eq!((dropped.as_deref(), code(&mut first, READ).as_str()), (Ok(""), "42704"));
 
     // The consumer that is waited for goes beyond the horizon of the one that waits.
     first.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
     next_tick();
     first.run(&format!("BEGIN; {READ}"));
-    let later = meanwhile(&server, &in_block(READ), || {
+    let later = meanwhile(&server, READ, || {
         other.run(&format!("{INSERT} (2)"));
         assert_eq!(read(&mut first), "2");
         first.run("COMMIT");
@@ -34,8 +34,9 @@ fn two_at_once() {
     next_tick();
     first.run("SELECT pg_advisory_lock(1)");
     let slowly = format!(
-        "BEGIN; {READ}; ROLLBACK; BEGIN; SELECT coalesce(string_agg(n::text, ' '), '')
-         FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock)); COMMIT"
+        "BEGIN; {READ}; ROLLBACK; WITH f AS MATERIALIZED (
+             SELECT n FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))
+         ), i AS (INSERT INTO taken TABLE f) SELECT coalesce(string_agg(n::text, ' '), '') FROM f"
     );
     let replaced = meanwhile(&server, &slowly, || {
         first.run("BEGIN; LOCK items; SELECT pg_advisory_unlock(1)");
@@ -52,7 +53,7 @@ fn two_at_once() {
         "CREATE VIEW slow AS SELECT * FROM items WHERE (SELECT pg_advisory_lock_shared(1) IS NOT NULL);
          SELECT sno_create_feed('slow', 'slow', now(), margin => '0')",
     );
-    let read_slow = in_block(&READ.replace("feed'", "slow'").replace("items", "slow"));
+    let read_slow = READ.replace("feed'", "slow'").replace("items", "slow");
     first.run("UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min' WHERE feed = 'slow'; SELECT pg_advisory_lock(1)");
     let nothing = meanwhile(&server, &read_slow, || {
         other.run("SELECT sno_seek_feed('slow', '-infinity')");
@@ -91,7 +92,7 @@ fn what_is_written() {
     let lsn = "SELECT pg_current_wal_insert_lsn()::text";
     let idle = |client: &mut Client| {
         let before = text(client, lsn);
-        (0..300).for_each(|_| client.run(&in_block(READ)));
+        (0..300).for_each(|_| client.run(READ));
         text(client, lsn) == before
     };
     assert!((0..5).any(|_| idle(&mut client)), "an idle call writes");
@@ -111,7 +112,7 @@ fn what_is_written() {
     client.run("SELECT pg_stat_reset_single_table_counters('sno_internal.feed_positions'::regclass)");
     client.run("INSERT INTO items (n) SELECT generate_series(1, 1000)");
     next_tick();
-    let one = in_block(&READ.replace("items)", "items, 1)"));
+    let one = READ.replace("items)", "items, 1)");
     (0..1001).for_each(|_| assert_ne!(text(&mut client, &one), ""));
     client.run("SELECT pg_stat_force_next_flush()");
     let updates = "SELECT n_tup_upd || ' ' || n_tup_hot_upd || ' ' || pg_relation_size(relid)

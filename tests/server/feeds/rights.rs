@@ -1,7 +1,7 @@
 //! By whose rights a feed is read, names, and one name of several roles.
 
 use sno_tests::postgres::NoTls;
-use sno_tests::{Server, Sql as _, code, error, in_block, text};
+use sno_tests::{Server, Sql as _, code, error, stored, text};
 
 use super::{INSERT, READ, next_tick, read, server};
 
@@ -13,13 +13,12 @@ fn rights() {
     client.run(
         "CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE carol LOGIN IN ROLE alice; CREATE ROLE lazy LOGIN NOINHERIT IN ROLE alice;
          GRANT SELECT, INSERT ON items TO alice; SELECT sno_drop_feed('feed');
-         ALTER TABLE items ENABLE ROW LEVEL SECURITY; CREATE POLICY even ON items USING (n % 2 = 0) WITH CHECK (true);
          INSERT INTO items (n) SELECT generate_series(1, 6)",
     );
     let (mut alice, mut bob, mut carol) =
         (server.connect_as("alice"), server.connect_as("bob"), server.connect_as("carol"));
     alice.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
-    assert_eq!(read(&mut carol), "2 4 6");
+    assert_eq!(read(&mut carol), "1 2 3 4 5 6");
     assert_eq!(text(&mut carol, "SELECT feed || ' ' || owner FROM sno_feeds()"), "feed alice");
     // Everybody sees where feeds are, and nobody else can move, lock or drop them.
     assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_feeds() WHERE lag < '1 min'"), "1");
@@ -78,10 +77,56 @@ fn rights() {
     client.run(r#"CREATE ROLE "Bob" LOGIN; GRANT SELECT ON items TO "Bob""#);
     let mut upper = server.connect_as("Bob");
     upper.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
-    assert_eq!(read(&mut upper), "2 4 6 8");
+    assert_eq!(read(&mut upper), "1 2 3 4 5 6 8");
     assert_eq!(code(&mut bob, READ), "42501");
     assert_eq!(code(&mut bob, "SELECT sno_seek_feed('feed', '-infinity')"), "42501");
     upper.run("SELECT sno_seek_feed('feed', '-infinity'), sno_drop_feed('feed')");
+}
+
+/// Rows that row security hides do not count as read: neither the feed is created, nor one read over whose source a policy comes later.
+#[test]
+fn rows_that_row_security_hides() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE bob LOGIN; GRANT SELECT ON items TO bob; CREATE POLICY even ON items USING (n % 2 = 0);
+         CREATE VIEW by_owner AS SELECT * FROM items; CREATE VIEW by_reader WITH (security_invoker) AS SELECT * FROM items;
+         GRANT SELECT ON by_owner, by_reader TO bob; INSERT INTO items (n) VALUES (1), (2)",
+    );
+    let mut bob = server.connect_as("bob");
+    let create = |source: &str| format!("SELECT sno_create_feed('{source}', '{source}', margin => '0')");
+    bob.run(&create("items"));
+    bob.run(&create("by_reader"));
+    bob.run("SELECT sno_seek_feed('items', after => '2222222222222223')");
+    client.run("ALTER TABLE items ENABLE ROW LEVEL SECURITY");
+    next_tick();
+    let place =
+        "SELECT string_agg(concat(position, moved), ' ' ORDER BY feed) FROM sno_internal.feed_positions";
+    let before = text(&mut client, place);
+    for source in ["items", "by_reader"] {
+        for call in [
+            stored(&format!("SELECT FROM sno_feed('{source}', NULL::{source})")),
+            format!("SELECT FROM sno_peek_feed('{source}', NULL::{source})"),
+            format!("CALL sno_wait_feed('{source}', '0', source => '{source}')"),
+            create(source).replace("feed('", "feed('new "),
+        ] {
+            let refused = error(&mut bob, &call);
+            assert_eq!(
+                (refused.code().code(), refused.message()),
+                ("42501", "query would be affected by row-level security policy for table \"items\""),
+                "{call}"
+            );
+        }
+    }
+    assert_eq!(text(&mut client, place), before);
+    // What a view of the owner's shows, and its owner, who is exempt.
+    bob.run(&create("by_owner"));
+    assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_peek_feed('by_owner', NULL::by_owner)"), "2");
+    assert_eq!(read(&mut client), "1 2");
+    client.run("ALTER TABLE items DISABLE ROW LEVEL SECURITY");
+    assert_eq!(text(&mut bob, "SELECT count(*) FROM sno_peek_feed('items', NULL::items)"), "2");
+    // The setting of a query is not that of the session.
+    assert_eq!(text(&mut bob, "SHOW row_security"), "on");
 }
 
 /// Names that need quotes, and an extension that is in no path; what others put in front of PostgreSQL's names: `schemas.rs`.
@@ -96,7 +141,7 @@ fn names_and_paths() {
            RESET search_path"#,
     );
     let (table, feed) = (r#""S '1 %1$s"."Ev""il; --""#, "f''\"%1$s");
-    let call = in_block(&format!(
+    let call = stored(&format!(
         r#"SELECT string_agg(n::text, ' ') FROM "Ex t%s".sno_feed('{feed}', NULL::{table})"#
     ));
     client.run(&format!("INSERT INTO {table} (n) VALUES (1), (2)"));
@@ -140,11 +185,11 @@ fn views_that_rely_on_a_path() {
     next_tick();
     let read = "SELECT string_agg(n::text, ' ') || ' ' || min(id)::text FROM sno_feed('news', NULL::news)";
     client.run("BEGIN");
-    let rows = text(&mut client, read);
+    let rows = text(&mut client, &stored(read));
     let (rows, first) = rows.rsplit_once(' ').unwrap();
     assert_eq!(rows, "1 2");
     client.run(&format!("SELECT sno_seek_feed('news', after => '{first}'); COMMIT"));
-    assert!(text(&mut client, &in_block(read)).starts_with("2 "));
+    assert!(text(&mut client, &stored(read)).starts_with("2 "));
     client.run("RESET search_path");
     assert_eq!(code(&mut client, "SELECT sno_create_feed('lost', 'app.news')"), "42704");
 }

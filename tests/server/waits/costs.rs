@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sno_tests::postgres::Client;
-use sno_tests::{Server, Sql as _, in_block, processor_ticks, text, wait_until};
+use sno_tests::{Server, Sql as _, processor_ticks, stored, text, wait_until};
 
 use super::{HELD, INSERT, READ, SETUP, WAIT, during, wait};
 use crate::meanwhile;
@@ -63,7 +63,7 @@ fn a_wait_holds_nothing() {
     client.run(SETUP);
     client.run("INSERT INTO items SELECT FROM generate_series(1, 2000)");
     thread::sleep(Duration::from_millis(300));
-    client.run("BEGIN; SELECT count(*) FROM sno_feed('feed', NULL::items, 10000); COMMIT");
+    client.run(&stored("SELECT count(*) FROM sno_feed('feed', NULL::items, 10000)"));
     client.run("DELETE FROM items");
     let (ready, _) = during(&server, "CALL sno_wait_feed('feed', '60 s')", |other| {
         assert_eq!(text(other, HELD), "");
@@ -91,7 +91,7 @@ fn a_wait_for_an_id_holds_nothing() {
         });
         let held: Vec<_> = samples.filter(|held| !held.is_empty()).collect();
         assert!(held.len() < 50, "{} of 100: {:?}", held.len(), held.first());
-        other.run(&in_block(READ));
+        other.run(&stored(READ));
     });
     assert!(is_read);
 }
@@ -129,7 +129,7 @@ fn what_a_wait_stores() {
     assert!(client.one::<bool>("CALL sno_wait_feed('rare', '5 s')"));
     assert_eq!(client.one::<i64>(unread), 2);
     let mut holder = server.connect();
-    client.run("BEGIN; SELECT count(*) FROM sno_feed('rare', NULL::rare); COMMIT");
+    client.run(&stored("SELECT count(*) FROM sno_feed('rare', NULL::rare)"));
     holder.run("BEGIN; INSERT INTO items (n) VALUES (-2)");
     client.run(stale);
     assert!(!client.one::<bool>("CALL sno_wait_feed('rare', '0.2 s')"));
@@ -153,7 +153,7 @@ fn what_a_wait_costs() {
     let mut client = server.connect();
     client.run(SETUP);
     client.run("CREATE TABLE others (id sno DEFAULT sno_new(1)); SELECT pg_sleep(0.2)");
-    client.run(&in_block(READ));
+    client.run(&stored(READ));
     let looks = |client: &mut Client| -> i64 {
         client.run("SELECT pg_stat_force_next_flush()");
         client.one("SELECT idx_scan FROM pg_stat_user_tables WHERE relname = 'items'")

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sno_tests::{Mode, Server, Sql as _, assert_soon, in_block, text};
+use sno_tests::{Mode, Server, Sql as _, assert_soon, stored, text};
 
 use super::{INSERT, READ, SETUP, SOON, WAIT, during, wait};
 
@@ -112,7 +112,7 @@ fn it_returns_when_an_id_was_read() {
     let (read, took) = during(&server, &call(&id, "50 s"), |reader| {
         // The transaction of the reader has to commit.
         reader.run("BEGIN");
-        assert_eq!(reader.one::<i64>(READ), 1);
+        assert_eq!(text(reader, &stored(READ)), "1");
         thread::sleep(Duration::from_millis(200));
         assert!(!client.one::<bool>(&call(&id, "0")));
         reader.run("COMMIT");
@@ -131,7 +131,7 @@ fn it_returns_when_an_id_was_read() {
     let id = text(&mut client, &format!("{INSERT} RETURNING id::text"));
     client.run(INSERT);
     thread::sleep(Duration::from_millis(150));
-    client.run(&in_block(&READ.replace("items)", "items, 1)")));
+    client.run(&stored(&READ.replace("items)", "items, 1)")));
     assert!(client.one::<bool>(&call(&id, "0")));
     assert_eq!(client.take::<i64>(READ), 1);
     // It does not wait for a call that finds nothing new.
