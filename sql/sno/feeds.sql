@@ -353,7 +353,7 @@ CREATE FUNCTION sno_create_feed(
             margin interval DEFAULT '0.1 s',
         if_not_exists boolean DEFAULT false
     ) RETURNS sno
-    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE SUPPORT sno_internal.sno_horizon_support;
 COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean)
     IS 'create a feed of the rows of a table or view; returns the ID after which it begins, or null';
 

@@ -5,7 +5,7 @@
 CREATE FUNCTION sno_internal.sno_horizon_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_horizon_support(internal)
-    IS 'internal: refuses sno_horizon() in a condition on a table';
+    IS 'internal: refuses a position in a condition on a table';
 CREATE FUNCTION sno_horizon(margin interval DEFAULT '0.1 s') RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE SUPPORT sno_internal.sno_horizon_support;
 COMMENT ON FUNCTION sno_horizon(interval) IS 'below this ID no row is missing and none will come';

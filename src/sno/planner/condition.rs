@@ -1,12 +1,13 @@
 //! Refuses `sno_horizon()` in a condition on a table, and beside one in FROM or WITH: the statement does not see rows that were committed
-//! after it began, and such a row can have an ID below the horizon. Who stores that horizon never reads the row.
+//! after it began, and such a row can have an ID below the horizon. Who stores that horizon never reads the row. So with the position of a
+//! new feed.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
-        CmdType, CommonTableExpr, Datum, FuncExpr, FunctionCallInfo, List, Node, NodeTag, Oid, Query,
+        self, CmdType, CommonTableExpr, Datum, FuncExpr, FunctionCallInfo, List, Node, NodeTag, Oid, Query,
         RTEKind, RangeTblEntry, RangeTblFunction, SupportRequestSimplify,
     },
 };
@@ -19,7 +20,7 @@ use crate::pg::{
 };
 
 functions! {
-    /// `sno_horizon_support(internal) → internal`: planner support for `sno_horizon()`, which PostgreSQL calls for each call of it in a query.
+    /// `sno_horizon_support(internal) → internal`: planner support for `sno_horizon()` and `sno_create_feed()`, which PostgreSQL calls for each call of them in a query.
     sno_horizon_support: check;
 }
 
@@ -33,7 +34,7 @@ unsafe fn check(fcinfo: FunctionCallInfo) -> Datum {
             let query = (*root).parse;
             let function = &raw mut function;
             if (is_in_condition(query, function) || is_beside(query, function)) && reads_table(query) {
-                guard(|| -> Result<(), Error> { Err(misses_rows()) });
+                guard(|| -> Result<(), Error> { Err(misses_rows(*function)) });
             }
             root = (*root).parent_root;
         }
@@ -90,10 +91,13 @@ unsafe fn reads_table(query: *mut Query) -> bool {
     }) || tables(cteList).any(|query| reads_table(query))
 }
 
-fn misses_rows() -> Error {
-    Error::new(SqlState::ERRCODE_FEATURE_NOT_SUPPORTED, "sno_horizon() is not allowed in a condition on a table, nor beside one in FROM or WITH")
-        .detail(
-            "The statement does not see rows that were committed after it began, and these can have IDs below the horizon.",
-        )
-        .hint("Call sno_horizon() in a statement before, and compare with what it returned; or read a feed.")
+fn misses_rows(function: Oid) -> Error {
+    // SAFETY: inside the guard; a function that is called has a name.
+    let name = unsafe { CStr::from_ptr(pg_sys::get_func_name(function)) }.to_string_lossy();
+    Error::new(
+        SqlState::ERRCODE_FEATURE_NOT_SUPPORTED,
+        format!("{name}() is not allowed in a condition on a table, nor beside one in FROM or WITH"),
+    )
+    .detail("The statement does not see rows that were committed after it began, and these can have IDs below the result.")
+    .hint(format!("Call {name}() in a statement before, and compare with what it returned."))
 }

@@ -58,6 +58,17 @@ fn a_condition_on_a_table_is_refused() {
         );
         assert!(error.hint().is_some() && error.detail().is_some());
     }
+    // Nor where a new feed begins, for a copy of what is there.
+    for refused in [
+        "SELECT * FROM items WHERE id <= sno_create_feed('x', 'items', since => now())",
+        "SELECT * FROM items WHERE id <= (SELECT sno_create_feed('x', 'items', since => now()))",
+        "WITH x AS (SELECT sno_create_feed('x', 'items', since => now()) AS start) SELECT * FROM items, x WHERE id <= start",
+    ] {
+        let error = error(&mut client, refused);
+        let message =
+            "sno_create_feed() is not allowed in a condition on a table, nor beside one in FROM or WITH";
+        assert_eq!((error.code().code(), error.message()), ("0A000", message), "{refused}");
+    }
     client.run("SELECT sno_create_feed('f', 'items', margin => NULL)");
     for allowed in [
         "SELECT sno_horizon()",
