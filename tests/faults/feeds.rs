@@ -306,15 +306,19 @@ fn consumers_that_join_and_count() {
         let is_read = format!(
             "SELECT NOT EXISTS (SELECT FROM {source} s JOIN sno_feeds() ON feed = '{name}' AND (s.id > position OR position IS NULL))"
         );
-        wait_until("the last rows", || {
-            if apply(&mut client, *consumer, &mut random).is_err() {
-                let _ = client.batch_execute("ROLLBACK");
-                if client.is_closed() {
-                    client = server.connect();
+        let position = format!("SELECT coalesce(position::text, '') FROM sno_feeds() WHERE feed = '{name}'");
+        while !client.one::<bool>(&is_read) {
+            let before = sno_tests::text(&mut client, &position);
+            wait_until(&format!("feed {name} goes on"), || {
+                if apply(&mut client, *consumer, &mut random).is_err() {
+                    let _ = client.batch_execute("ROLLBACK");
+                    if client.is_closed() {
+                        client = server.connect();
+                    }
                 }
-            }
-            client.one(&is_read)
-        });
+                sno_tests::text(&mut client, &position) != before
+            });
+        }
     }
     let total: i64 = client.one("SELECT count(*) FROM events");
     for feed in ["join", "view"].into_iter().chain(PEEKS) {

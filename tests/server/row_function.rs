@@ -60,14 +60,20 @@ fn a_function_of_the_row_is_a_column_for_queries_that_name_the_table() {
 }
 
 #[test]
-fn views_with_security_invoker_and_their_feeds_have_the_rows_of_the_role() {
+fn views_with_security_invoker_have_the_rows_of_the_role() {
     let server = Server::builder().start();
     server.run(TABLES);
     let mut app = server.connect();
     app.run("SET ROLE app");
     for (source, rows) in [("notes", 5_000), ("notes_by_time", 5_000), ("open_notes", 10_000)] {
         assert_eq!(app.one::<i64>(&format!("SELECT count(*) FROM {source}")), rows, "{source}");
-        app.run(&format!("SELECT sno_create_feed('{source}', '{source}', margin => '0')"));
+        // A feed would count what they hide from the role as read.
+        let feed = format!("SELECT sno_create_feed('{source}', '{source}', margin => '0')");
+        if rows == 5_000 {
+            assert_eq!(code(&mut app, &feed), "42501", "{source}");
+            continue;
+        }
+        app.run(&feed);
         let feed = format!("SELECT count(*) FROM sno_peek_feed('{source}', NULL::{source}, 100000)");
         assert_eq!(text(&mut app, &feed), rows.to_string(), "{source}");
     }

@@ -110,7 +110,12 @@ fn what_the_log_cannot_follow_is_an_error_when_it_is_read() {
             "CALL sno_wait_feed('lines', '1 s', NULL)",
         ] {
             let error = error(&mut client, query);
-            assert_eq!((error.code().code(), error.detail()), ("55000", Some(detail)), "{query}");
+            // Whatever row security hides from the reader of a feed is an error of PostgreSQL's before.
+            if name == "forced" && query.contains("feed") {
+                assert_eq!(error.code().code(), "42501", "{query}");
+            } else {
+                assert_eq!((error.code().code(), error.detail()), ("55000", Some(detail)), "{query}");
+            }
         }
         assert_eq!(code(&mut client, "SELECT sno_track_changes('lines')"), "42809", "{name}");
         client.run(undo);

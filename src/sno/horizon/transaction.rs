@@ -80,13 +80,7 @@ unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
         XactEvent::XACT_EVENT_PRE_PREPARE => unsafe { guard(before_prepare) },
         // Other backends see the commit, but do not know yet what it has changed in catalogs: they could pass the rows of a
         // partition that they miss.
-        XactEvent::XACT_EVENT_COMMIT => {
-            IS_COMMITTED.set(true);
-            if announced() != Tick::MAX {
-                // SAFETY: interrupts are held off, so nothing is cancelled.
-                unsafe { raw_point(c"commit visible") };
-            }
-        }
+        XactEvent::XACT_EVENT_COMMIT => IS_COMMITTED.set(true),
         // There is nothing to know, or the locks belong to the prepared transaction.
         XactEvent::XACT_EVENT_ABORT | XactEvent::XACT_EVENT_PREPARE => at_end(),
         _ => (),
@@ -101,8 +95,15 @@ unsafe extern "C-unwind" fn at_release(
     is_top_level: bool,
     _: *mut c_void,
 ) {
-    if phase == ResourceReleasePhase::RESOURCE_RELEASE_LOCKS && is_top_level && IS_COMMITTED.get() {
+    if !is_top_level || !IS_COMMITTED.get() {
+        return;
+    }
+    if phase == ResourceReleasePhase::RESOURCE_RELEASE_LOCKS {
         at_end();
+    }
+    if phase == ResourceReleasePhase::RESOURCE_RELEASE_BEFORE_LOCKS && announced() != Tick::MAX {
+        // SAFETY: interrupts are held off, so nothing is cancelled.
+        unsafe { raw_point(c"commit visible") };
     }
 }
 

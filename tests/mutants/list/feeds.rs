@@ -395,8 +395,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/wait.rs", &[
         ("a wait for an ID keeps its transaction while it sleeps", &[WAITING],
-            "            let is_so = is_so();\n            // SAFETY: as above.\n            unsafe { self.end_transaction(fcinfo) };\n",
-            "            let is_so = is_so();\n"),
+            "            let is_so = is_so(self.left());\n            // SAFETY: as above.\n            unsafe { self.end_transaction(fcinfo) };\n",
+            "            let is_so = is_so(self.left());\n"),
         ("who waits copies the lock table at each step if what is prepared has no IDs", &[WAITING],
             "prepared.has_copied_locks)", "prepared.ticks().next().is_some())"),
         ("who waits keeps the transaction", &[WAITING],

@@ -387,7 +387,8 @@ fn since_when_a_node_generates() {
     assert_eq!(text(&mut client, said), "0 7 8 1 t t");
     // A standby that takes its place begins after what it has replayed.
     let standby = server.standby();
-    client.run("BEGIN; CREATE TABLE replayed (id sno DEFAULT sno_new(1)); INSERT INTO replayed DEFAULT VALUES");
+    client
+        .run("BEGIN; CREATE TABLE replayed (id sno DEFAULT sno_new(1)); INSERT INTO replayed DEFAULT VALUES");
     server.advance_clock(0.01);
     client.run("COMMIT");
     server.wait_replayed(&standby);
