@@ -8,7 +8,7 @@
 --     SELECT * FROM events WHERE id >= uuidv7_lower(now() - interval '1 hour');
 --     INSERT INTO uuidv7_feeds (feed, source) VALUES ('export', 'events');
 --     SELECT * FROM uuidv7_peek_feed('export', NULL::events);                       -- the next rows
---     SELECT uuidv7_advance_feed('export', '019a…');                                -- up to this one they are done
+--     SELECT uuidv7_advance_feed('export', '019a...');                              -- up to this one they are done
 
 -- What is replaced keeps its owner, who could change it later, or has put something else in its place.
 DO $do$

@@ -63,7 +63,7 @@ unsafe fn is_into(portal: &PortalData, state: &EState) -> bool {
     // SAFETY: as promised by the caller, and what the portal runs.
     unsafe {
         match portal.queryDesc.as_ref().filter(|query| ptr::eq(query.plannedstmt, state.es_plannedstmt)) {
-            None => makes_table(portal, state),
+            None => makes_table(portal, state) || portal.queryDesc.is_null() && is_part_of_work(portal),
             Some(query) => match query.dest.as_ref().map(|dest| dest.mydest) {
                 // CREATE TABLE AS EXECUTE.
                 Some(CommandDest::DestIntoRel) => true,

@@ -29,12 +29,13 @@ type change struct {
 	Changed string
 	ID      int
 	Record  *string
+	Deleted bool
 }
 
 // follow is what a copy does with a change.
 func follow(ctx context.Context, tx snopgx.Tx, row change) error {
 	_, err := tx.Exec(ctx, "DELETE FROM items_copy WHERE id = $1", row.ID)
-	if err == nil && row.Record != nil {
+	if err == nil && !row.Deleted {
 		_, err = tx.Exec(ctx, "INSERT INTO items_copy SELECT ($1::text::items).*", *row.Record)
 	}
 	return err

@@ -107,14 +107,14 @@ async def handle_async(rows, connection):
 def follow(row, connection):
     """What a copy does with a change."""
     connection.execute(DELETE, row[1:2])
-    if row[2] is not None:
-        connection.execute(INSERT, row[2:])
+    if not row[3]:
+        connection.execute(INSERT, row[2:3])
 
 
 async def follow_async(row, connection):
     await connection.execute(DELETE, row[1:2])
-    if row[2] is not None:
-        await connection.execute(INSERT, row[2:])
+    if not row[3]:
+        await connection.execute(INSERT, row[2:3])
 
 
 def pass_poison(row, error, connection):
