@@ -14,9 +14,12 @@ CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name, OUT v
 AS $$
 DECLARE
     number integer := (SELECT attnum FROM pg_attribute WHERE attrelid = source AND attname = key);
+    seen regclass[] := '{}';
     next record;
 BEGIN
-    WHILE EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v') LOOP
+    -- CREATE OR REPLACE VIEW can close a circle of views, which only a query refuses.
+    WHILE source <> ALL (seen) AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v') LOOP
+        seen := seen || source;
         SELECT * INTO next FROM sno_internal.sno_origin(source, number);
         IF fault IS NULL THEN
             view := source;

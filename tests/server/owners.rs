@@ -200,6 +200,23 @@ fn a_role_without_rights_holds_nothing_back() {
     assert_eq!(code(&mut replica, "SELECT sno_create_feed('one more', 'o.events')"), "53400");
 }
 
+/// A tenant's views that name each other, and a table on which the tenant has no right.
+#[test]
+fn views_in_a_circle() {
+    let server = Server::builder().start();
+    server.run("CREATE ROLE tenant LOGIN; CREATE SCHEMA ten AUTHORIZATION tenant; CREATE TABLE events (id sno PRIMARY KEY)");
+    server.connect_as("tenant").run(
+        "CREATE TABLE ten.own (id sno PRIMARY KEY); CREATE VIEW ten.a AS TABLE ten.own; CREATE VIEW ten.b AS TABLE ten.a;
+         SELECT sno_create_feed('circle', 'ten.a'); CREATE VIEW ten.c AS TABLE events;
+         CREATE OR REPLACE VIEW ten.a AS SELECT b.id FROM ten.b LEFT JOIN ten.c USING (id)",
+    );
+    let mut client = server.connect();
+    client.run("SET statement_timeout = '10 s'");
+    assert_eq!(text(&mut client, "SELECT feed FROM sno_readers('events')"), "circle");
+    assert_eq!(text(&mut client, "SELECT sno_read_by_all('events') IS NULL"), "t");
+    client.run("SELECT sno_drop_feed('circle', 'tenant')");
+}
+
 /// Feeds of one name, a feed of a partitioned table, and one whose source a restore does not find, through two dumps.
 #[test]
 fn restored_feeds() {
