@@ -1,8 +1,10 @@
 //! Columns of views: by their numbers, since their names change; and what of a view makes its rows no feed.
 
+use std::ffi::CStr;
+
 use pgrx::pg_sys::{
-    self, Datum, List, Node, NodeTag, Oid, Query, RTEKind, RangeTblEntry, SetOperation, SetOperationStmt,
-    TargetEntry,
+    self, CommonTableExpr, Datum, List, Node, NodeTag, Oid, Query, RTEKind, RangeTblEntry, SetOperation,
+    SetOperationStmt, TargetEntry,
 };
 
 use crate::pg::{
@@ -29,7 +31,7 @@ fn sno_origin(view: i32, number: i32) -> Row<4> {
         let origin = query
             .and_then(|query| column(query, number))
             .map_or((Oid::INVALID, 0), |column| (column.resorigtbl, column.resorigcol));
-        let fault = query.and_then(|query| fault(query, number));
+        let fault = query.and_then(|query| fault(&Level { query, outer: None }, number));
         pg_sys::relation_close(view, pg_sys::AccessShareLock as i32);
         (origin.0, origin.1, fault)
     };
@@ -51,15 +53,18 @@ unsafe fn column<'a>(query: *const Query, number: i32) -> Option<&'a TargetEntry
 /// A row that is inserted later would change which rows there were before.
 const LATER: &str = "Leave that to the query that reads the feed.";
 
+/// A query, and the one around it, whose WITH it can name.
+struct Level<'a> {
+    query: *const Query,
+    outer: Option<&'a Level<'a>>,
+}
+
 /// Why a query's rows with this column as their key are not each of one insert, for good; and what to do.
-unsafe fn fault(query: *const Query, number: i32) -> Option<(&'static str, &'static str)> {
+unsafe fn fault(level: &Level, number: i32) -> Option<(&'static str, &'static str)> {
     // SAFETY: a query that PostgreSQL has analyzed, and its lists.
     unsafe {
-        let Query { limitCount, limitOffset, hasDistinctOn, setOperations, jointree, rtable, .. } = *query;
-        let subquery = |table: *mut Node| {
-            let RangeTblEntry { rtekind, subquery, .. } = *table.cast();
-            (rtekind == RTEKind::RTE_SUBQUERY).then_some(subquery)
-        };
+        let Query { limitCount, limitOffset, hasDistinctOn, setOperations, jointree, rtable, .. } =
+            *level.query;
         if !limitCount.is_null() || !limitOffset.is_null() {
             return Some(("It has LIMIT or OFFSET.", LATER));
         }
@@ -70,12 +75,9 @@ unsafe fn fault(query: *const Query, number: i32) -> Option<(&'static str, &'sta
             if has_other_than_union(setOperations) {
                 return Some(("It has EXCEPT or INTERSECT.", LATER));
             }
-            return nodes(rtable)
-                .iter()
-                .filter_map(|&table| subquery(table))
-                .find_map(|query| fault(query, number));
+            return nodes(rtable).iter().find_map(|&table| fault_below(level, table, number));
         }
-        let key = column(query, number)?.expr.cast::<Node>();
+        let key = column(level.query, number)?.expr.cast::<Node>();
         if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
             return Some(("Its key is an aggregate, or of a window function.", LATER));
         }
@@ -84,7 +86,25 @@ unsafe fn fault(query: *const Query, number: i32) -> Option<(&'static str, &'sta
             return Some(("It leaves out rows by what they are now, which a copy would keep.", hint));
         }
         let key = variable(key)?;
-        fault(subquery(*nodes(rtable).get(key.varno as usize - 1)?)?, key.varattno.into())
+        fault_below(level, *nodes(rtable).get(key.varno as usize - 1)?, key.varattno.into())
+    }
+}
+
+/// The same of what a table in FROM stands for, if that is a subquery, or a query in WITH, which can be one of a query further out.
+unsafe fn fault_below(level: &Level, table: *mut Node, number: i32) -> Option<(&'static str, &'static str)> {
+    // SAFETY: as above; the nodes of a list of WITH.
+    unsafe {
+        let RangeTblEntry { rtekind, subquery, ctename, ctelevelsup, self_reference, .. } = *table.cast();
+        match rtekind {
+            RTEKind::RTE_SUBQUERY => fault(&Level { query: subquery, outer: Some(level) }, number),
+            RTEKind::RTE_CTE if !self_reference => {
+                let of = (0..ctelevelsup).try_fold(level, |level, _| level.outer)?;
+                let ctes = nodes((*of.query).cteList).iter().map(|&cte| &*cte.cast::<CommonTableExpr>());
+                let cte = { ctes }.find(|cte| CStr::from_ptr(cte.ctename) == CStr::from_ptr(ctename))?;
+                fault(&Level { query: cte.ctequery.cast(), outer: Some(of) }, number)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -38,7 +38,10 @@ fn refusals() {
              WHERE item % 2 = 0;
          CREATE VIEW with_lines AS SELECT i.id, array_agg(t.a) FROM items i LEFT JOIN two t ON t.b = i.id GROUP BY i.id;
          CREATE VIEW both_kinds AS SELECT id FROM items UNION ALL SELECT a FROM two;
-         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds}'::regclass[]) source;
+         CREATE VIEW in_with AS WITH f AS (SELECT * FROM items LIMIT 10) SELECT * FROM f;
+         CREATE VIEW in_outer_with AS WITH f AS (SELECT id FROM items EXCEPT SELECT a FROM two), g AS (SELECT s.id FROM (SELECT * FROM f) s) SELECT id FROM g;
+         CREATE VIEW recursive AS WITH RECURSIVE r AS (SELECT id FROM items UNION ALL SELECT id FROM r WHERE false) SELECT * FROM r;
+         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive}'::regclass[]) source;
          SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items')",
     );
     let mut alice = server.connect_as("alice");
@@ -90,6 +93,8 @@ fn refusals() {
         42809 create('in_limited') -> cannot create a feed of the rows of view "public.in_limited"
         42809 create('newest') -> cannot create a feed of the rows of view "public.newest"
         42809 create('without') -> cannot create a feed of the rows of view "public.without"
+        42809 create('in_with') -> cannot create a feed of the rows of view "public.in_with"
+        42809 create('in_outer_with') -> cannot create a feed of the rows of view "public.in_outer_with"
         42809 create('last') -> cannot create a feed of the rows of view "public.last"
         42809 create('previous') -> cannot create a feed of the rows of view "public.previous"
         42809 create('cheap', key => 'changed') -> cannot create a feed of the rows of view "public.cheap"
