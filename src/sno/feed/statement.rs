@@ -46,6 +46,10 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo) -> bool {
     // SAFETY: as promised by the caller; plans.
     unsafe {
         let Some((state, statement)) = statement(call) else { return false };
+        // What a rule adds would read the next rows.
+        if !statement.canSetTag {
+            return false;
+        }
         let call = (*(*call).flinfo).fn_expr;
         let stores =
             writes(statement) || pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state));

@@ -16,6 +16,8 @@ const SETUP: &str = "
     CREATE FUNCTION stored() RETURNS SETOF items LANGUAGE plpgsql AS $$ DECLARE r items; BEGIN
         FOR r IN INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items, 2) RETURNING * LOOP RETURN NEXT r; END LOOP;
         RETURN QUERY INSERT INTO copy SELECT * FROM sno_feed('feed', NULL::items) RETURNING *; END $$;
+    CREATE TABLE ruled (LIKE items); CREATE RULE others AS ON INSERT TO ruled WHERE new.n > 2 DO INSTEAD INSERT INTO copy VALUES (new.*);
+    CREATE VIEW renamed AS TABLE copy; CREATE RULE instead AS ON INSERT TO renamed DO INSTEAD INSERT INTO copy VALUES (new.*);
     CREATE PROCEDURE by_cursor() LANGUAGE plpgsql AS $$ DECLARE c refcursor; r items; BEGIN
         OPEN c FOR SELECT * FROM sno_feed('feed', NULL::items);
         LOOP FETCH c INTO r; EXIT WHEN NOT FOUND; INSERT INTO copy VALUES (r.*); END LOOP; END $$";
@@ -93,6 +95,9 @@ fn statements_that_would_lose_rows() {
         "CREATE MATERIALIZED VIEW another AS SELECT * FROM FEED",
         "DO $$ BEGIN REFRESH MATERIALIZED VIEW later; END $$",
         "CREATE INDEX ON copy ((stepped(n)))",
+        // A rule makes two statements of it, and each would read other rows.
+        "INSERT INTO ruled SELECT * FROM FEED",
+        "DO $$ BEGIN INSERT INTO ruled SELECT * FROM FEED; END $$",
     ] {
         let refused = error(&mut client, &sql.replace("FEED", "sno_feed('feed', NULL::items)"));
         let message = "sno_feed() can only be used in a statement that stores its rows";
@@ -124,6 +129,7 @@ fn statements_that_store_rows() {
         "INSERT INTO copy SELECT * FROM shown ON CONFLICT DO NOTHING RETURNING n",
         "INSERT INTO copy SELECT * FROM inlined() WHERE n > 1",
         "INSERT INTO copy SELECT (FEED).*",
+        "INSERT INTO renamed SELECT * FROM FEED",
         "EXECUTE p",
         "EXPLAIN ANALYZE INSERT INTO copy SELECT * FROM FEED",
         "CREATE TABLE another AS SELECT * FROM FEED",
