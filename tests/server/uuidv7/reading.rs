@@ -84,6 +84,25 @@ fn a_peek_moves_nothing() {
     assert_eq!(code(&mut client, "SELECT uuidv7_advance_feed('none', uuidv7_lower(now()))"), "42704");
 }
 
+/// Rows that row security hides from the reader do not count as read.
+#[test]
+fn rows_that_row_security_hides() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(ITEMS);
+    client.run(
+        "CREATE ROLE bob LOGIN; CREATE POLICY even ON items USING (n % 2 = 0); ALTER TABLE items ENABLE ROW LEVEL SECURITY;
+         GRANT SELECT ON items TO bob; GRANT SELECT, UPDATE ON uuidv7_feeds TO bob;
+         INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0');
+         INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 2) n",
+    );
+    let mut bob = server.connect_as("bob");
+    for function in ["uuidv7_feed", "uuidv7_peek_feed"] {
+        assert_eq!(code(&mut bob, &format!("SELECT FROM {function}('f', NULL::items)")), "42501");
+    }
+    assert_eq!(next(&mut client, 1000), Ok(vec![1, 2]));
+}
+
 /// A statement gets no row that it does not see, so that joins find what was committed with the row.
 #[test]
 fn a_statement_sees_what_its_rows_came_with() {
