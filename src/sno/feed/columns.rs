@@ -3,8 +3,8 @@
 use std::ffi::CStr;
 
 use pgrx::pg_sys::{
-    self, CommonTableExpr, Datum, List, Node, NodeTag, Oid, Query, RTEKind, RangeTblEntry, SetOperation,
-    SetOperationStmt, TargetEntry,
+    self, CommonTableExpr, Datum, FromExpr, JoinExpr, JoinType, List, Node, NodeTag, Oid, Query, RTEKind,
+    RangeTblEntry, RangeTblRef, SetOperation, SetOperationStmt, TargetEntry,
 };
 
 use crate::pg::{
@@ -81,7 +81,7 @@ unsafe fn fault(level: &Level, number: i32) -> Option<(&'static str, &'static st
         if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
             return Some(("Its key is an aggregate, or of a window function.", LATER));
         }
-        if has_record(jointree.cast(), rtable) {
+        if leaves_out_changes(jointree.cast(), rtable) {
             let hint = "Have the view show such rows as deleted: CASE WHEN ... THEN record END.";
             return Some(("It leaves out rows by what they are now, which a copy would keep.", hint));
         }
@@ -119,17 +119,64 @@ unsafe fn has_other_than_union(node: *mut Node) -> bool {
     }
 }
 
-/// Whether conditions have the column `record` of a view of changes. A row that such a condition leaves out stays in a copy.
-unsafe fn has_record(conditions: *mut Node, tables: *const List) -> bool {
+/// Whether a query leaves out changes by what their rows are now: such a row stays in a copy. The ON of an outer join leaves out no row of the
+/// side that it keeps.
+unsafe fn leaves_out_changes(node: *mut Node, tables: *const List) -> bool {
+    // SAFETY: a query's tree of joins, and its tables.
+    unsafe {
+        match (*node).type_ {
+            NodeTag::T_FromExpr => {
+                let FromExpr { fromlist, quals, .. } = *node.cast();
+                has_present(quals, tables, None)
+                    || nodes(fromlist).iter().any(|&node| leaves_out_changes(node, tables))
+            }
+            NodeTag::T_JoinExpr => {
+                let JoinExpr { jointype, larg, rarg, quals, .. } = *node.cast();
+                let kept = match jointype {
+                    JoinType::JOIN_LEFT => Some(larg),
+                    JoinType::JOIN_RIGHT => Some(rarg),
+                    JoinType::JOIN_FULL => Some(node),
+                    _ => None,
+                };
+                has_present(quals, tables, kept)
+                    || [larg, rarg].iter().any(|&side| leaves_out_changes(side, tables))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether conditions have the columns `record` or `deleted` of a view of changes, other than of the tables of one side of a join.
+unsafe fn has_present(conditions: *mut Node, tables: *const List, kept: Option<*mut Node>) -> bool {
     // SAFETY: what a query joins, and the tables to which its columns belong.
     unsafe {
         let columns = pg_sys::pull_vars_of_level(conditions, 0);
         nodes(columns).iter().filter_map(|&column| variable(column)).any(|column| {
             let Some(&table) = nodes(tables).get(column.varno as usize - 1) else { return false };
             let RangeTblEntry { relkind, relid, .. } = *table.cast();
+            let number = |name: &CStr| pg_sys::get_attnum(relid, name.as_ptr());
+            let record = number(c"record");
             relkind as u8 == pg_sys::RELKIND_VIEW
-                && pg_sys::get_attnum(relid, c"changed".as_ptr()) == 1
-                && pg_sys::get_attnum(relid, c"record".as_ptr()) == column.varattno
+                && number(c"changed") == 1
+                && record > 0
+                && pg_sys::type_is_rowtype(pg_sys::get_atttype(relid, record))
+                && [record, number(c"deleted")].contains(&column.varattno)
+                && !kept.is_some_and(|side| has_table(side, column.varno as i32))
         })
+    }
+}
+
+/// Whether a side of a join has a table.
+unsafe fn has_table(side: *mut Node, number: i32) -> bool {
+    // SAFETY: a part of a query's tree of joins.
+    unsafe {
+        match (*side).type_ {
+            NodeTag::T_RangeTblRef => (*side.cast::<RangeTblRef>()).rtindex == number,
+            NodeTag::T_JoinExpr => {
+                let JoinExpr { larg, rarg, .. } = *side.cast();
+                has_table(larg, number) || has_table(rarg, number)
+            }
+            _ => false,
+        }
     }
 }

@@ -36,12 +36,18 @@ fn refusals() {
          CREATE VIEW cheap AS SELECT * FROM prices_changes WHERE (record).price < 5;
          CREATE VIEW few AS SELECT changed, item, CASE WHEN (record).price < 5 THEN record END AS shown FROM prices_changes
              WHERE item % 2 = 0;
+         CREATE VIEW live AS SELECT * FROM prices_changes WHERE NOT deleted;
+         CREATE VIEW joined AS SELECT c.*, n FROM prices_changes c JOIN items ON n = (c.record).price;
+         CREATE VIEW named AS SELECT c.*, n, i.id FROM prices_changes c LEFT JOIN items i ON n = (c.record).price;
+         CREATE VIEW named_too AS SELECT c.* FROM two RIGHT JOIN (items JOIN prices_changes c ON n = item) ON c.record IS NULL AND NOT c.deleted;
+         CREATE VIEW other_changes AS SELECT id AS changed, n AS record FROM items; CREATE VIEW ours AS SELECT * FROM other_changes WHERE record > 5;
          CREATE VIEW with_lines AS SELECT i.id, array_agg(t.a) FROM items i LEFT JOIN two t ON t.b = i.id GROUP BY i.id;
          CREATE VIEW both_kinds AS SELECT id FROM items UNION ALL SELECT a FROM two;
          CREATE VIEW in_with AS WITH f AS (SELECT * FROM items LIMIT 10) SELECT * FROM f;
          CREATE VIEW in_outer_with AS WITH f AS (SELECT id FROM items EXCEPT SELECT a FROM two), g AS (SELECT s.id FROM (SELECT * FROM f) s) SELECT id FROM g;
          CREATE VIEW recursive AS WITH RECURSIVE r AS (SELECT id FROM items UNION ALL SELECT id FROM r WHERE false) SELECT * FROM r;
-         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive}'::regclass[]) source;
+         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive,ours}'::regclass[]) source;
+         SELECT sno_create_feed(source::text, source, key => 'changed') FROM unnest('{named,named_too}'::regclass[]) source;
          SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items')",
     );
     let mut alice = server.connect_as("alice");
@@ -93,6 +99,8 @@ fn refusals() {
         42809 create('in_limited') -> cannot create a feed of the rows of view "public.in_limited"
         42809 create('newest') -> cannot create a feed of the rows of view "public.newest"
         42809 create('without') -> cannot create a feed of the rows of view "public.without"
+        42809 create('live', key => 'changed') -> cannot create a feed of the rows of view "public.live"
+        42809 create('joined', key => 'changed') -> cannot create a feed of the rows of view "public.joined"
         42809 create('in_with') -> cannot create a feed of the rows of view "public.in_with"
         42809 create('in_outer_with') -> cannot create a feed of the rows of view "public.in_outer_with"
         42809 create('last') -> cannot create a feed of the rows of view "public.last"
