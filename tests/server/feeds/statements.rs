@@ -30,6 +30,8 @@ fn statements_that_would_lose_rows() {
     client.run(SETUP);
     client.run(
         "CREATE FUNCTION stepped(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql SET search_path = public AS $$ BEGIN PERFORM steps(); RETURN 1; END $$;
+         CREATE FUNCTION looped() RETURNS integer LANGUAGE plpgsql AS $$ DECLARE r record; BEGIN
+             FOR r IN INSERT INTO copy (n) SELECT count(*) FROM called() RETURNING * LOOP NULL; END LOOP; RETURN 1; END $$;
          INSERT INTO copy VALUES ('2222222222222222', 0)",
     );
     client.run(&format!("{INSERT} (1), (2), (3); PREPARE p AS SELECT * FROM sno_feed('feed', NULL::items)"));
@@ -60,6 +62,7 @@ fn statements_that_would_lose_rows() {
         "SELECT * FROM called()",
         "INSERT INTO copy SELECT * FROM called()",
         "INSERT INTO copy (n) SELECT 1 FROM steps()",
+        "INSERT INTO copy (n) SELECT looped()",
         "CREATE TABLE another AS SELECT * FROM called()",
         "CREATE TABLE another AS SELECT steps()::text",
         "CALL by_cursor()",
