@@ -86,7 +86,7 @@ fn a_peek_moves_nothing() {
 
 /// Rows that row security hides from the reader do not count as read.
 #[test]
-fn rows_that_row_security_hides() {
+fn rows_hidden_by_row_security() {
     let server = start();
     let mut client = server.connect();
     client.run(ITEMS);
