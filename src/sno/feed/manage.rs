@@ -18,7 +18,7 @@ use crate::{
     sno::{
         feed::{
             ledger::{Feed, Meaning, as_owner, is_null, missing, of_others, oid, several, shown, text},
-            query::{query, with_off},
+            query::{Rows, query, with_off},
         },
         horizon::reader::lowered,
     },
@@ -91,16 +91,19 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         let [key, owner] = [1, 2].map(|column| (pg_sys::NAMEOID, row.value(column)));
         check_rights(source.1.map_or(Oid::INVALID, oid));
         let feed = name.1.unwrap_or(Datum::null());
+        let skips = if_not_exists.is_some_and(|if_not_exists| if_not_exists.value() as u8 != 0);
+        let leave = |known: Rows| {
+            let is_of_source = known.count > 0 && known.row(0).value(1) == source.1;
+            guard(|| exists(feed, skips && is_of_source));
+            finish(fcinfo, known.row(0).value(3))
+        };
         let known = as_owner(KNOWN, [name, owner], true);
         if known.count > 0 {
             let (of, restored) = (known.row(0).value(1), known.row(0).value(2));
             if restored.is_none() && of.is_none_or(|of| raw::get_rel_name(oid(of)).is_null()) {
                 as_owner(DROP, [name, owner], true);
             } else {
-                let is_of_source = of == source.1;
-                let skips = if_not_exists.is_some_and(|if_not_exists| if_not_exists.value() as u8 != 0);
-                guard(|| exists(feed, skips && is_of_source));
-                return finish(fcinfo, known.row(0).value(3));
+                return leave(known);
             }
         }
         let lowered = present();
@@ -110,7 +113,8 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         let row = query(POSITION, params, true).row(0);
         let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
         if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], true).count == 0 {
-            guard(|| exists(feed, false));
+            // Another session was waited for, which has created it.
+            return leave(as_owner(KNOWN, [name, owner], true));
         }
         query(WARN, [source, key], true);
         finish(fcinfo, position.1)
