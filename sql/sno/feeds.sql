@@ -196,6 +196,23 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
+-- Asked again when the catalogs have changed: views are replaced.
+CREATE FUNCTION sno_internal.check_origin(source regclass, key name) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    bad record;
+BEGIN
+    SELECT o.view, o.fault, o.hint INTO bad FROM sno_internal.origin(source, key) o WHERE o.fault IS NOT NULL;
+    IF FOUND THEN
+        RAISE EXCEPTION 'rows of "%" cannot be those of a feed', bad.view USING ERRCODE = 'wrong_object_type',
+            DETAIL = bad.fault, HINT = bad.hint;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.check_origin(regclass, name)
+    IS 'internal: fails if a feed with this key would miss rows of a table or view';
+
 -- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "s" for that of
 -- all servers of a scope; "g" for one that must be given, since other servers commit its rows. For rows of a foreign
 -- table there is none.
@@ -204,12 +221,13 @@ CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, margin int
 AS $$
 DECLARE
     other record;
+    is_view boolean := (SELECT relkind = 'v' FROM pg_class WHERE oid = source);
+    whose "char" := 'o';
 BEGIN
     -- Hardly any database has such rows, but for those of materialized views below other views.
     IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
         OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
-        OR (SELECT relkind = 'v' FROM pg_class WHERE oid = source)
-        AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
+        OR is_view AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
         SELECT * INTO other FROM sno_internal.base_relations(source) b
         WHERE b.kind IN ('foreign', 'materialized') OR b.kind IN ('subscribed', 'distributed')
             AND NOT sno_internal.is_logged(b.relation, source, key)
@@ -225,9 +243,12 @@ BEGIN
                 HINT =
     'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
         END IF;
-        RETURN CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
+        whose := CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
     END IF;
-    RETURN 'o';
+    IF is_view THEN
+        PERFORM sno_internal.check_origin(source, key);
+    END IF;
+    RETURN whose;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval)
@@ -325,11 +346,7 @@ BEGIN
                 ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such '
                     'column.' END;
     END IF;
-    SELECT o.view, o.fault, o.hint INTO bad FROM sno_internal.origin(source, keys[1]) o WHERE o.fault IS NOT NULL;
-    IF FOUND THEN
-        RAISE EXCEPTION 'cannot create a feed of the rows of view "%"', bad.view USING ERRCODE = 'wrong_object_type',
-            DETAIL = bad.fault, HINT = bad.hint;
-    END IF;
+    PERFORM sno_internal.check_origin(source, keys[1]);
     IF NOT EXISTS (
         SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
         UNION ALL

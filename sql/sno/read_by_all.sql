@@ -1,36 +1,23 @@
 CREATE FUNCTION sno_internal.sno_origin(
-        view regclass, number integer, OUT relation regclass, OUT number_there integer, OUT fault text,
-            OUT hint text
+        source regclass, number integer, OUT relation regclass, OUT number_there integer, OUT view regclass,
+            OUT fault text,
+        OUT hint text
     )
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer) IS
-    'internal: the column that a column of a view shows, and why it cannot be the key of a feed';
+    'internal: the column of a table that a column shows, and why it cannot be the key of a feed';
 
--- Follows a column of a view down to the column of a table that it shows. NULL if it is an expression.
+-- The column of a table that a column of a view shows. NULL if it is an expression, or one of several tables.
 CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name, OUT view regclass, OUT fault text,
         OUT hint text)
     RETURNS record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    number integer := (SELECT attnum FROM pg_attribute WHERE attrelid = source AND attname = key);
-    seen regclass[] := '{}';
-    next record;
-BEGIN
-    -- CREATE OR REPLACE VIEW can close a circle of views, which only a query refuses.
-    WHILE source <> ALL (seen) AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'v') LOOP
-        seen := seen || source;
-        SELECT * INTO next FROM sno_internal.sno_origin(source, number);
-        IF fault IS NULL THEN
-            view := source;
-            fault := next.fault;
-            hint := next.hint;
-        END IF;
-        source := next.relation;
-        number := next.number_there;
-    END LOOP;
-    key := (SELECT attname FROM pg_attribute WHERE attrelid = source AND attnum = number);
-END
+    SELECT o.relation, (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = o.relation
+        AND a.attnum = o.number_there), o.view, o.fault, o.hint
+    FROM (SELECT) one
+    LEFT JOIN pg_attribute k ON k.attrelid = origin.source AND k.attname = origin.key
+    LEFT JOIN LATERAL sno_internal.sno_origin(origin.source, k.attnum) o ON true
 $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name)
     IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';

@@ -16,8 +16,8 @@ use std::{
 use pgrx::{
     PgSqlErrorCode as SqlState,
     pg_sys::{
-        self, EquivalenceClass, EquivalenceMember, Node, Oid, PlannerInfo, RangeTblEntry, RelOptInfo, Relids,
-        RestrictInfo,
+        self, EquivalenceClass, EquivalenceMember, List, Node, Oid, PlannerInfo, RangeTblEntry, RelOptInfo,
+        Relids, RestrictInfo,
     },
 };
 
@@ -407,4 +407,14 @@ pub unsafe fn save_error(
         });
     }
     true
+}
+
+/// What a query is grouped by, if this is its table for that, which there is from 18 on.
+#[allow(unused_variables, reason = "before 18")]
+pub fn groups(table: &RangeTblEntry) -> Option<*const List> {
+    #[cfg(not(any(feature = "pg15", feature = "pg16", feature = "pg17")))]
+    if table.rtekind == pg_sys::RTEKind::RTE_GROUP {
+        return Some(table.groupexprs);
+    }
+    None
 }

@@ -1,109 +1,280 @@
-//! Columns of views: by their numbers, since their names change; and what of a view makes its rows no feed.
+//! Where the key of a view comes from: by the numbers of columns, since their names change. And what of a view makes its rows no feed.
 
-use std::ffi::CStr;
+use std::{ffi::CStr, iter};
 
 use pgrx::pg_sys::{
-    self, CommonTableExpr, Datum, FromExpr, JoinExpr, JoinType, List, Node, NodeTag, Oid, Query, RTEKind,
-    RangeTblEntry, RangeTblRef, SetOperation, SetOperationStmt, TargetEntry,
+    self, BoolExpr, BoolExprType, CoerceToDomain, CommonTableExpr, Const, Datum, FromExpr, FuncExpr,
+    JoinExpr, JoinType, Node, NodeTag, NullTest, NullTestType, Oid, Query, RTEKind, RangeTblEntry,
+    RangeTblRef, SetOperation, SetOperationStmt, TargetEntry,
 };
 
 use crate::pg::{
     datum::varlena,
     fmgr::{Row, export},
     nodes::{nodes, variable},
+    versions::groups,
 };
 
 export! { sno_origin }
 
-/// `sno_origin(view regclass, number integer) → (relation regclass, number integer, fault text, hint text)`: the column of a table or of another
-/// view that a column of a view shows; nulls if it is an expression. By numbers, since a column of a view can be renamed, and its query keeps
-/// the old name. The fault is why a feed of the view with this key would miss rows.
-fn sno_origin(view: i32, number: i32) -> Row<4> {
-    // SAFETY: PostgreSQL's description of the view, which is used while it is open.
-    let (relation, number, fault) = unsafe {
-        let view = pg_sys::try_relation_open(Oid::from(view as u32), pg_sys::AccessShareLock as i32);
-        if view.is_null() {
-            return [None::<Datum>.into(); 4];
-        }
-        // Any role may call it, with anything: other relations have no query, and nobody's is locked any longer than this takes.
-        let is_view = (*(*view).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW;
-        let query = is_view.then(|| pg_sys::get_view_query(view));
-        let origin = query
-            .and_then(|query| column(query, number))
-            .map_or((Oid::INVALID, 0), |column| (column.resorigtbl, column.resorigcol));
-        let fault = query.and_then(|query| fault(&Level { query, outer: None }, number));
-        pg_sys::relation_close(view, pg_sys::AccessShareLock as i32);
-        (origin.0, origin.1, fault)
-    };
-    let is_there = relation != Oid::INVALID && number > 0;
+/// `sno_origin(source regclass, number integer) → (relation regclass, number integer, view regclass, fault text, hint text)`: the column of a
+/// table that a column of a table or view shows in the end; nulls if it is an expression, or one of several tables. And why a feed with this
+/// key would miss rows, or copies keep what it leaves out, and of which view; nulls if it would not.
+fn sno_origin(source: i32, number: i32) -> Row<5> {
+    let source = Oid::from(source as u32);
+    // SAFETY: any role may call it, with anything: nothing is locked any longer than this takes.
+    let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None) };
+    let is_there = origin.table != Oid::INVALID;
+    let fault = origin.fault.or_else(|| origin.can_be_null.then_some(Fault { view: source, kind: NULLS }));
     [
-        is_there.then(|| Datum::from(relation)).into(),
-        is_there.then(|| i32::from(number)).into(),
-        fault.map(|(fault, _)| varlena(fault)).into(),
-        fault.map(|(_, hint)| varlena(hint)).into(),
+        is_there.then(|| Datum::from(origin.table)).into(),
+        is_there.then(|| i32::from(origin.number)).into(),
+        fault.map(|fault| Datum::from(fault.view)).into(),
+        fault.map(|fault| varlena(fault.kind.0)).into(),
+        fault.map(|fault| varlena(fault.kind.1)).into(),
     ]
 }
 
-unsafe fn column<'a>(query: *const Query, number: i32) -> Option<&'a TargetEntry> {
-    let place = usize::try_from(number).ok()?.checked_sub(1)?;
-    // SAFETY: a query's list of columns, which lives as long as the query.
-    unsafe { nodes((*query).targetList).get(place).map(|column| &*column.cast::<TargetEntry>()) }
-}
+/// What is wrong, and what to do.
+type Kind = (&'static str, &'static str);
 
 /// A row that is inserted later would change which rows there were before.
 const LATER: &str = "Leave that to the query that reads the feed.";
+const LIMIT: Kind = ("It has LIMIT or OFFSET.", LATER);
+const DISTINCT_ON: Kind = ("It has DISTINCT ON.", LATER);
+const EXCEPT: Kind = ("It has EXCEPT or INTERSECT.", LATER);
+const AGGREGATE: Kind = ("Its key is an aggregate, or of a window function.", LATER);
+const PRESENT: Kind = (
+    "It leaves out changes by what their rows or others are now, which a copy would keep.",
+    "Use LEFT JOIN, and have the view show such rows as deleted: CASE WHEN ... THEN record END.",
+);
+const NULLS: Kind = (
+    "Its key can be null, and a feed returns no row without a key.",
+    "Have the column of its table declared NOT NULL, or leave out such rows in the view: WHERE its key IS NOT NULL.",
+);
 
-/// A query, and the one around it, whose WITH it can name.
+#[derive(Clone, Copy)]
+struct Fault {
+    view: Oid,
+    kind: Kind,
+}
+
+/// Where a column comes from.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// The column of a table, if it is one.
+    table: Oid,
+    number: i16,
+    /// Of a view of changes: whether the column shows the row as it is now, and not which one it is.
+    is_present: Option<bool>,
+    can_be_null: bool,
+    fault: Option<Fault>,
+}
+
+/// An expression: it cannot be null, as far as is known.
+const EXPRESSION: Origin =
+    Origin { table: Oid::INVALID, number: 0, is_present: None, can_be_null: false, fault: None };
+
+/// A view whose query is gone through, and the one that names it.
+struct View<'a> {
+    oid: Oid,
+    above: Option<&'a View<'a>>,
+}
+
+/// A query of a view, and the one around it, whose WITH it can name.
 struct Level<'a> {
-    query: *const Query,
+    view: &'a View<'a>,
+    query: &'a Query,
     outer: Option<&'a Level<'a>>,
 }
 
-/// Why a query's rows with this column as their key are not each of one insert, for good; and what to do.
-unsafe fn fault(level: &Level, number: i32) -> Option<(&'static str, &'static str)> {
-    // SAFETY: a query that PostgreSQL has analyzed, and its lists.
+/// A column of one of the tables of a query: the number of the table, and of the column.
+type Place = (usize, i16);
+
+unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>) -> Origin {
+    // SAFETY: PostgreSQL's description of the relation, which is used while it is open.
     unsafe {
-        let Query { limitCount, limitOffset, hasDistinctOn, setOperations, jointree, rtable, .. } =
-            *level.query;
-        if !limitCount.is_null() || !limitOffset.is_null() {
-            return Some(("It has LIMIT or OFFSET.", LATER));
+        pg_sys::check_stack_depth();
+        // Views can be replaced so that they name each other in a circle, which no query can read.
+        let mut views = iter::successors(above, |view| view.above);
+        if views.any(|view| view.oid == oid) {
+            return EXPRESSION;
         }
-        if hasDistinctOn {
-            return Some(("It has DISTINCT ON.", LATER));
+        let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as i32);
+        if relation.is_null() {
+            return EXPRESSION;
         }
-        if !setOperations.is_null() {
-            if has_other_than_union(setOperations) {
-                return Some(("It has EXCEPT or INTERSECT.", LATER));
-            }
-            return nodes(rtable).iter().find_map(|&table| fault_below(level, table, number));
-        }
-        let key = column(level.query, number)?.expr.cast::<Node>();
-        if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
-            return Some(("Its key is an aggregate, or of a window function.", LATER));
-        }
-        if leaves_out_changes(jointree.cast(), rtable) {
-            let hint = "Have the view show such rows as deleted: CASE WHEN ... THEN record END.";
-            return Some(("It leaves out rows by what they are now, which a copy would keep.", hint));
-        }
-        let key = variable(key)?;
-        fault_below(level, *nodes(rtable).get(key.varno as usize - 1)?, key.varattno.into())
+        let origin = if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW {
+            let level =
+                Level { view: &View { oid, above }, query: &*pg_sys::get_view_query(relation), outer: None };
+            let origin = of_column(&level, number);
+            Origin { is_present: is_present(oid, number).or(origin.is_present), ..origin }
+        } else if number > 0 {
+            Origin { table: oid, number, can_be_null: !is_not_null(oid, number), ..EXPRESSION }
+        } else {
+            EXPRESSION
+        };
+        pg_sys::relation_close(relation, pg_sys::AccessShareLock as i32);
+        origin
     }
 }
 
-/// The same of what a table in FROM stands for, if that is a subquery, or a query in WITH, which can be one of a query further out.
-unsafe fn fault_below(level: &Level, table: *mut Node, number: i32) -> Option<(&'static str, &'static str)> {
+/// Of a view of changes, whether a column shows the row as it is now; `None` of other views.
+unsafe fn is_present(view: Oid, number: i16) -> Option<bool> {
+    // SAFETY: look-ups of catalogs.
+    unsafe {
+        let named = |name: &CStr| pg_sys::get_attnum(view, name.as_ptr());
+        let (record, deleted) = (named(c"record"), named(c"deleted"));
+        let is_of_changes = named(c"changed") == 1
+            && record > 0
+            && deleted > 0
+            && pg_sys::type_is_rowtype(pg_sys::get_atttype(view, record));
+        is_of_changes.then_some(number < 1 || number == record || number == deleted)
+    }
+}
+
+/// Whether a table's column is declared NOT NULL.
+unsafe fn is_not_null(table: Oid, number: i16) -> bool {
+    // SAFETY: a row of a cache, which is used while it is held.
+    unsafe {
+        let cache = pg_sys::SysCacheIdentifier::ATTNUM as i32;
+        let row = pg_sys::SearchSysCache2(cache, table.into(), number.into());
+        if row.is_null() {
+            return false;
+        }
+        let is_not_null = (*pg_sys::GETSTRUCT(row).cast::<pg_sys::FormData_pg_attribute>()).attnotnull;
+        pg_sys::ReleaseSysCache(row);
+        is_not_null
+    }
+}
+
+/// Of a column of a query's result.
+unsafe fn of_column(level: &Level, number: i16) -> Origin {
+    // SAFETY: a query that PostgreSQL has analyzed, and its lists.
+    unsafe {
+        pg_sys::check_stack_depth();
+        let fault = |kind| Origin { fault: Some(Fault { view: level.view.oid, kind }), ..EXPRESSION };
+        let query = level.query;
+        if !is_constant(query.limitCount, None) || !is_constant(query.limitOffset, Some(0)) {
+            return fault(LIMIT);
+        }
+        if query.hasDistinctOn {
+            return fault(DISTINCT_ON);
+        }
+        if !query.setOperations.is_null() {
+            if has_other_than_union(query.setOperations) {
+                return fault(EXCEPT);
+            }
+            let parts = nodes(query.rtable).iter().map(|&table| of_table(level, table.cast(), number));
+            return parts.reduce(union).unwrap_or(EXPRESSION);
+        }
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let Some(&column) = place.and_then(|place| nodes(query.targetList).get(place)) else {
+            return EXPRESSION;
+        };
+        let key = (*column.cast::<TargetEntry>()).expr.cast::<Node>();
+        if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
+            return fault(AGGREGATE);
+        }
+        let Some(key) = place_of(query, key) else { return EXPRESSION };
+        let origin = of_place(level, key);
+        if origin.fault.is_none() && origin.is_present.is_some() && leaves_out(level, key.0) {
+            return fault(PRESENT);
+        }
+        let is_optional = joined(query.jointree.cast(), key.0).is_some_and(|joined| joined.is_optional);
+        let can_be_null =
+            (origin.can_be_null || is_optional) && !demands(query, (*query.jointree).quals, key);
+        Origin { can_be_null, ..origin }
+    }
+}
+
+/// Of a column of one of the tables of a query.
+unsafe fn of_place(level: &Level, (table, number): Place) -> Origin {
+    // SAFETY: as above.
+    unsafe {
+        let table = nodes(level.query.rtable).get(table.wrapping_sub(1));
+        table.map_or(EXPRESSION, |table| of_table(level, table.cast(), number))
+    }
+}
+
+/// The same of what stands in FROM: a relation, a subquery, or a query in WITH, which can be of a query further out.
+unsafe fn of_table(level: &Level, table: *const RangeTblEntry, number: i16) -> Origin {
     // SAFETY: as above; the nodes of a list of WITH.
     unsafe {
-        let RangeTblEntry { rtekind, subquery, ctename, ctelevelsup, self_reference, .. } = *table.cast();
+        let RangeTblEntry { rtekind, relid, subquery, ctename, ctelevelsup, self_reference, .. } = *table;
+        let below =
+            |query: *const Query, outer| Level { view: level.view, query: &*query, outer: Some(outer) };
         match rtekind {
-            RTEKind::RTE_SUBQUERY => fault(&Level { query: subquery, outer: Some(level) }, number),
+            RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view)),
+            RTEKind::RTE_SUBQUERY => of_column(&below(subquery, level), number),
             RTEKind::RTE_CTE if !self_reference => {
-                let of = (0..ctelevelsup).try_fold(level, |level, _| level.outer)?;
-                let ctes = nodes((*of.query).cteList).iter().map(|&cte| &*cte.cast::<CommonTableExpr>());
-                let cte = { ctes }.find(|cte| CStr::from_ptr(cte.ctename) == CStr::from_ptr(ctename))?;
-                fault(&Level { query: cte.ctequery.cast(), outer: Some(of) }, number)
+                let Some(of) = (0..ctelevelsup).try_fold(level, |level, _| level.outer) else {
+                    return EXPRESSION;
+                };
+                let mut ctes = nodes(of.query.cteList).iter().map(|&cte| &*cte.cast::<CommonTableExpr>());
+                ctes.find(|cte| CStr::from_ptr(cte.ctename) == CStr::from_ptr(ctename))
+                    .map_or(EXPRESSION, |cte| of_column(&below(cte.ctequery.cast(), of), number))
             }
-            _ => None,
+            _ => EXPRESSION,
+        }
+    }
+}
+
+/// Of rows of both.
+fn union(one: Origin, other: Origin) -> Origin {
+    Origin {
+        is_present: one.is_present.or(other.is_present),
+        can_be_null: one.can_be_null || other.can_be_null,
+        fault: one.fault.or(other.fault),
+        ..EXPRESSION
+    }
+}
+
+/// A query's expression as a column of one of its tables, if it is one: also below casts to a domain and from one, and in the list of a join or
+/// of GROUP BY.
+unsafe fn place_of(query: &Query, mut node: *mut Node) -> Option<Place> {
+    // SAFETY: nodes of the types that their tags say; tables of the query.
+    unsafe {
+        loop {
+            while (*node).type_ == NodeTag::T_CoerceToDomain {
+                node = (*node.cast::<CoerceToDomain>()).arg.cast();
+            }
+            let column = variable(node)?;
+            let place = (column.varno as usize, column.varattno);
+            let table = nodes(query.rtable).get(place.0.checked_sub(1)?)?.cast::<RangeTblEntry>();
+            let list = match (*table).rtekind {
+                RTEKind::RTE_JOIN => (*table).joinaliasvars,
+                _ => match groups(&*table) {
+                    None => return Some(place),
+                    Some(list) => list,
+                },
+            };
+            node = *nodes(list).get(usize::try_from(place.1).ok()?.checked_sub(1)?)?;
+            if node.is_null() {
+                return None;
+            }
+        }
+    }
+}
+
+/// Whether a LIMIT or OFFSET is none, or a constant: null or this number.
+unsafe fn is_constant(limit: *mut Node, number: Option<usize>) -> bool {
+    // SAFETY: an expression, or null.
+    unsafe {
+        if limit.is_null() {
+            return true;
+        }
+        // A number is cast to bigint. Not evaluated: it could call a function of whoever has created the view.
+        let mut limit = limit;
+        if (*limit).type_ == NodeTag::T_FuncExpr {
+            let FuncExpr { funcid, args, .. } = *limit.cast();
+            if funcid == Oid::from(pg_sys::F_INT8_INT4) {
+                limit = nodes(args)[0];
+            }
+        }
+        (*limit).type_ == NodeTag::T_Const && {
+            let Const { constisnull, constvalue, .. } = *limit.cast();
+            constisnull || number == Some(constvalue.value())
         }
     }
 }
@@ -119,62 +290,78 @@ unsafe fn has_other_than_union(node: *mut Node) -> bool {
     }
 }
 
-/// Whether a query leaves out changes by what their rows are now: such a row stays in a copy. The ON of an outer join leaves out no row of the
-/// side that it keeps.
-unsafe fn leaves_out_changes(node: *mut Node, tables: *const List) -> bool {
-    // SAFETY: a query's tree of joins, and its tables.
+/// Whether a query of a view of changes, which is one of its tables, leaves out changes by anything but their keys.
+unsafe fn leaves_out(level: &Level, table: usize) -> bool {
+    // SAFETY: a query, its conditions, and their columns.
+    unsafe {
+        let Query { jointree, havingQual, hasTargetSRFs, .. } = *level.query;
+        let quals = (*jointree).quals;
+        let is_of_key = |&column: &*mut Node| {
+            let place = place_of(level.query, column).filter(|place| place.0 == table);
+            place.is_some_and(|place| of_place(level, place).is_present == Some(false))
+        };
+        let columns = pg_sys::pull_vars_of_level(quals, 0);
+        hasTargetSRFs
+            || !havingQual.is_null()
+            || joined(jointree.cast(), table).is_none_or(|joined| !joined.is_kept)
+            || pg_sys::contain_subplans(quals)
+            || !nodes(columns).iter().all(is_of_key)
+    }
+}
+
+/// How a table is joined.
+#[derive(Clone, Copy)]
+struct Joined {
+    /// There are rows in which all its columns are null.
+    is_optional: bool,
+    /// None of its rows are left out.
+    is_kept: bool,
+}
+
+unsafe fn joined(node: *mut Node, table: usize) -> Option<Joined> {
+    // SAFETY: what a query joins.
     unsafe {
         match (*node).type_ {
+            NodeTag::T_RangeTblRef => ((*node.cast::<RangeTblRef>()).rtindex as usize == table)
+                .then_some(Joined { is_optional: false, is_kept: true }),
             NodeTag::T_FromExpr => {
-                let FromExpr { fromlist, quals, .. } = *node.cast();
-                has_present(quals, tables, None)
-                    || nodes(fromlist).iter().any(|&node| leaves_out_changes(node, tables))
+                let parts = nodes((*node.cast::<FromExpr>()).fromlist);
+                let found = parts.iter().find_map(|&part| joined(part, table))?;
+                Some(Joined { is_kept: found.is_kept && parts.len() == 1, ..found })
             }
             NodeTag::T_JoinExpr => {
-                let JoinExpr { jointype, larg, rarg, quals, .. } = *node.cast();
-                let kept = match jointype {
-                    JoinType::JOIN_LEFT => Some(larg),
-                    JoinType::JOIN_RIGHT => Some(rarg),
-                    JoinType::JOIN_FULL => Some(node),
-                    _ => None,
+                let JoinExpr { jointype, larg, rarg, .. } = *node.cast();
+                let (found, keeps, adds) = match (joined(larg, table), joined(rarg, table)) {
+                    (Some(left), _) => (left, JoinType::JOIN_LEFT, JoinType::JOIN_RIGHT),
+                    (None, right) => (right?, JoinType::JOIN_RIGHT, JoinType::JOIN_LEFT),
                 };
-                has_present(quals, tables, kept)
-                    || [larg, rarg].iter().any(|&side| leaves_out_changes(side, tables))
+                let is_full = jointype == JoinType::JOIN_FULL;
+                Some(Joined {
+                    is_optional: found.is_optional || is_full || jointype == adds,
+                    is_kept: found.is_kept && (is_full || jointype == keeps),
+                })
             }
-            _ => false,
+            _ => None,
         }
     }
 }
 
-/// Whether conditions have the columns `record` or `deleted` of a view of changes, other than of the tables of one side of a join.
-unsafe fn has_present(conditions: *mut Node, tables: *const List, kept: Option<*mut Node>) -> bool {
-    // SAFETY: what a query joins, and the tables to which its columns belong.
+/// Whether a condition says that a column is not null.
+unsafe fn demands(query: &Query, condition: *mut Node, column: Place) -> bool {
+    // SAFETY: a condition of a query, or none.
     unsafe {
-        let columns = pg_sys::pull_vars_of_level(conditions, 0);
-        nodes(columns).iter().filter_map(|&column| variable(column)).any(|column| {
-            let Some(&table) = nodes(tables).get(column.varno as usize - 1) else { return false };
-            let RangeTblEntry { relkind, relid, .. } = *table.cast();
-            let number = |name: &CStr| pg_sys::get_attnum(relid, name.as_ptr());
-            let record = number(c"record");
-            relkind as u8 == pg_sys::RELKIND_VIEW
-                && number(c"changed") == 1
-                && record > 0
-                && pg_sys::type_is_rowtype(pg_sys::get_atttype(relid, record))
-                && [record, number(c"deleted")].contains(&column.varattno)
-                && !kept.is_some_and(|side| has_table(side, column.varno as i32))
-        })
-    }
-}
-
-/// Whether a side of a join has a table.
-unsafe fn has_table(side: *mut Node, number: i32) -> bool {
-    // SAFETY: a part of a query's tree of joins.
-    unsafe {
-        match (*side).type_ {
-            NodeTag::T_RangeTblRef => (*side.cast::<RangeTblRef>()).rtindex == number,
-            NodeTag::T_JoinExpr => {
-                let JoinExpr { larg, rarg, .. } = *side.cast();
-                has_table(larg, number) || has_table(rarg, number)
+        if condition.is_null() {
+            return false;
+        }
+        match (*condition).type_ {
+            NodeTag::T_BoolExpr => {
+                let BoolExpr { boolop, args, .. } = *condition.cast();
+                boolop == BoolExprType::AND_EXPR
+                    && nodes(args).iter().any(|&part| demands(query, part, column))
+            }
+            NodeTag::T_NullTest => {
+                let NullTest { arg, nulltesttype, .. } = *condition.cast();
+                nulltesttype == NullTestType::IS_NOT_NULL && place_of(query, arg.cast()) == Some(column)
             }
             _ => false,
         }

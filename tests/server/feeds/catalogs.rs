@@ -9,7 +9,7 @@ use crate::{at_point, meanwhile};
 
 /// A table with a partition, and its feed.
 const PARTS: &str = "
-    CREATE TABLE parts (region text, id sno DEFAULT sno_new(1), n integer) PARTITION BY LIST (region);
+    CREATE TABLE parts (region text, id sno NOT NULL DEFAULT sno_new(1), n integer) PARTITION BY LIST (region);
     CREATE TABLE a PARTITION OF parts FOR VALUES IN ('a'); CREATE INDEX ON parts (id);
     CREATE VIEW shown AS SELECT id, n FROM parts; SELECT sno_create_feed('parts', 'shown', margin => '0');";
 

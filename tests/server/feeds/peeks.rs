@@ -334,10 +334,10 @@ fn feeds_that_are_there() {
     let (mut first, second) =
         (server.connect(), "SELECT sno_create_feed('both', 'other', if_not_exists => true)");
     first.run("BEGIN; SELECT sno_create_feed('both', 'other')");
-    meanwhile(&server, || client.run(second), || first.run("COMMIT"));
+    crate::meanwhile(&server, || client.run(second), || first.run("COMMIT"));
     first.run("BEGIN; SELECT sno_create_feed('more', 'other')");
     let second = "SELECT sno_create_feed('more', 'other')";
-    assert_eq!(meanwhile(&server, || code(&mut client, second), || first.run("COMMIT")), "42710");
+    assert_eq!(crate::meanwhile(&server, || code(&mut client, second), || first.run("COMMIT")), "42710");
     // A restore can still bring what it has not found yet.
     client.run("INSERT INTO sno_internal.feed_positions (feed, source_name, key) VALUES ('later', 'public.later', 'id')");
     assert_eq!(code(&mut client, "SELECT sno_create_feed('later', 'other', if_not_exists => true)"), "42710");

@@ -39,14 +39,28 @@ fn refusals() {
          CREATE VIEW live AS SELECT * FROM prices_changes WHERE NOT deleted;
          CREATE VIEW joined AS SELECT c.*, n FROM prices_changes c JOIN items ON n = (c.record).price;
          CREATE VIEW named AS SELECT c.*, n, i.id FROM prices_changes c LEFT JOIN items i ON n = (c.record).price;
-         CREATE VIEW named_too AS SELECT c.* FROM two RIGHT JOIN (items JOIN prices_changes c ON n = item) ON c.record IS NULL AND NOT c.deleted;
+         CREATE VIEW named_too AS SELECT c.* FROM two RIGHT JOIN (items FULL JOIN prices_changes c ON n = item) ON c.record IS NULL AND NOT c.deleted
+             WHERE changed IS NOT NULL;
+         CREATE VIEW below AS SELECT changed, item FROM (SELECT changed, item, (record).price FROM prices_changes) s WHERE price < 5;
+         CREATE VIEW over_few AS SELECT * FROM few f (c, i, s) WHERE s IS NOT NULL;
+         CREATE VIEW matched AS SELECT c.* FROM prices_changes c JOIN prices USING (item);
+         CREATE VIEW unnested AS SELECT changed, unnest(ARRAY[(record).price]) FROM prices_changes;
+         CREATE VIEW grouped AS SELECT changed FROM prices_changes GROUP BY changed HAVING count(record) > 0;
+         CREATE VIEW there AS SELECT * FROM prices_changes c WHERE EXISTS (SELECT FROM prices p WHERE p.item = c.item);
+         CREATE VIEW optional AS SELECT i.* FROM two LEFT JOIN items i ON i.id = two.a;
+         CREATE VIEW others AS SELECT other FROM loose; CREATE VIEW some_others AS SELECT * FROM others WHERE other IS NOT NULL AND other > '2222222222222222';
+         CREATE VIEW union_of_limited AS SELECT id FROM limited UNION ALL SELECT a FROM two;
+         CREATE DOMAIN key AS sno; CREATE VIEW as_domain AS SELECT id::key FROM (SELECT id FROM items LIMIT 1) s;
+         CREATE VIEW fenced AS SELECT * FROM (SELECT * FROM items OFFSET 0) s LIMIT ALL;
+         CREATE VIEW replaced AS SELECT * FROM items; SELECT sno_create_feed('replaced', 'replaced');
+         CREATE OR REPLACE VIEW replaced AS SELECT * FROM items LIMIT 1;
          CREATE VIEW other_changes AS SELECT id AS changed, n AS record FROM items; CREATE VIEW ours AS SELECT * FROM other_changes WHERE record > 5;
          CREATE VIEW with_lines AS SELECT i.id, array_agg(t.a) FROM items i LEFT JOIN two t ON t.b = i.id GROUP BY i.id;
          CREATE VIEW both_kinds AS SELECT id FROM items UNION ALL SELECT a FROM two;
          CREATE VIEW in_with AS WITH f AS (SELECT * FROM items LIMIT 10) SELECT * FROM f;
          CREATE VIEW in_outer_with AS WITH f AS (SELECT id FROM items EXCEPT SELECT a FROM two), g AS (SELECT s.id FROM (SELECT * FROM f) s) SELECT id FROM g;
          CREATE VIEW recursive AS WITH RECURSIVE r AS (SELECT id FROM items UNION ALL SELECT id FROM r WHERE false) SELECT * FROM r;
-         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive,ours}'::regclass[]) source;
+         SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive,ours,some_others,fenced}'::regclass[]) source;
          SELECT sno_create_feed(source::text, source, key => 'changed') FROM unnest('{named,named_too}'::regclass[]) source;
          SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items')",
     );
@@ -94,18 +108,29 @@ fn refusals() {
         42809 create('log', margin => NULL) -> cannot create a feed of foreign rows: "public.log_far"
         42809 create('by_dblink') -> cannot create a feed of foreign rows: "public.by_dblink"
         42809 create('by_dblink', margin => NULL) -> cannot create a feed of foreign rows: "public.by_dblink"
-        42809 create('limited') -> cannot create a feed of the rows of view "public.limited"
-        42809 create('over_limited') -> cannot create a feed of the rows of view "public.limited"
-        42809 create('in_limited') -> cannot create a feed of the rows of view "public.in_limited"
-        42809 create('newest') -> cannot create a feed of the rows of view "public.newest"
-        42809 create('without') -> cannot create a feed of the rows of view "public.without"
-        42809 create('live', key => 'changed') -> cannot create a feed of the rows of view "public.live"
-        42809 create('joined', key => 'changed') -> cannot create a feed of the rows of view "public.joined"
-        42809 create('in_with') -> cannot create a feed of the rows of view "public.in_with"
-        42809 create('in_outer_with') -> cannot create a feed of the rows of view "public.in_outer_with"
-        42809 create('last') -> cannot create a feed of the rows of view "public.last"
-        42809 create('previous') -> cannot create a feed of the rows of view "public.previous"
-        42809 create('cheap', key => 'changed') -> cannot create a feed of the rows of view "public.cheap"
+        42809 create('limited') -> rows of "public.limited" cannot be those of a feed
+        42809 create('over_limited') -> rows of "public.limited" cannot be those of a feed
+        42809 create('in_limited') -> rows of "public.in_limited" cannot be those of a feed
+        42809 create('newest') -> rows of "public.newest" cannot be those of a feed
+        42809 create('without') -> rows of "public.without" cannot be those of a feed
+        42809 create('live', key => 'changed') -> rows of "public.live" cannot be those of a feed
+        42809 create('joined', key => 'changed') -> rows of "public.joined" cannot be those of a feed
+        42809 create('in_with') -> rows of "public.in_with" cannot be those of a feed
+        42809 create('in_outer_with') -> rows of "public.in_outer_with" cannot be those of a feed
+        42809 create('last') -> rows of "public.last" cannot be those of a feed
+        42809 create('previous') -> rows of "public.previous" cannot be those of a feed
+        42809 create('cheap', key => 'changed') -> rows of "public.cheap" cannot be those of a feed
+        42809 create('below', key => 'changed') -> rows of "public.below" cannot be those of a feed
+        42809 create('over_few') -> rows of "public.over_few" cannot be those of a feed
+        42809 create('matched', key => 'changed') -> rows of "public.matched" cannot be those of a feed
+        42809 create('unnested', key => 'changed') -> rows of "public.unnested" cannot be those of a feed
+        42809 create('grouped', key => 'changed') -> rows of "public.grouped" cannot be those of a feed
+        42809 create('there', key => 'changed') -> rows of "public.there" cannot be those of a feed
+        42809 create('optional') -> rows of "public.optional" cannot be those of a feed
+        42809 create('others') -> rows of "public.others" cannot be those of a feed
+        42809 create('union_of_limited') -> rows of "public.limited" cannot be those of a feed
+        42809 create('as_domain') -> rows of "public.as_domain" cannot be those of a feed
+        42809 SELECT sno_peek_feed('replaced', NULL::replaced) -> rows of "public.replaced" cannot be those of a feed
         25000 BEGIN ISOLATION LEVEL REPEATABLE READ; create('items', now()) -> cannot create a feed that begins at a time in a transaction with isolation level REPEATABLE READ
         0A000 CREATE TABLE t AS SELECT * FROM sno_feed('feed', NULL::items) UNION ALL SELECT * FROM sno_feed('other', NULL::items) -> a statement cannot read two feeds by sno_feed()
         42703 create('two') -> no single key of type sno in "public.two"
