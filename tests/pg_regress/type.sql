@@ -112,6 +112,7 @@ ORDER BY 1;
 -->  sno_internal.add_feed()                                                                                | v           | f           | u
 -->  sno_feeds()                                                                                            | v           | f           | u
 -->  sno_internal.base_relations(regclass)                                                                  | s           | f           | s
+-->  sno_internal.check_origin(regclass,name)                                                               | s           | f           | s
 -->  sno_internal.whose_horizon(regclass,name,interval)                                                     | s           | f           | s
 -->  sno_internal.position_of(regclass,name,interval,sno,timestamp with time zone,sno)                      | v           | f           | u
 -->  sno_internal.key_of(text,regclass,timestamp with time zone,name,interval)                              | v           | f           | u
@@ -153,7 +154,7 @@ ORDER BY 1;
 -->  sno_internal.clear_log(regclass)                                                                       | v           | f           | u
 -->  sno_internal.untrack_changes(regclass)                                                                 | v           | f           | u
 -->  sno_untrack_changes(regclass)                                                                          | v           | f           | u
---> (89 rows)
+--> (90 rows)
 -->
 
 -- Leakproof is what can't fail. These can. (The functions of the planner and of sorts are never asked.)
