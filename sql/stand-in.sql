@@ -234,6 +234,11 @@ CREATE FUNCTION sno_horizon(margin interval DEFAULT '1 s') RETURNS sno
         'This database has its stand-in, which knows no transactions.');
 COMMENT ON FUNCTION sno_horizon(interval) IS 'fails: the extension sno is not installed';
 
+CREATE FUNCTION sno_holds_horizon(sno) RETURNS boolean
+    LANGUAGE SQL VOLATILE STRICT PARALLEL SAFE
+    RETURN sno_horizon() < $1;
+COMMENT ON FUNCTION sno_holds_horizon(sno) IS 'fails: the extension sno is not installed';
+
 CREATE FUNCTION sno_mask(id sno, key bytea, context text DEFAULT '') RETURNS text
     LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
     RETURN sno_stand_in_fail('cannot mask a sno without the extension sno', '0A000',

@@ -23,8 +23,9 @@ BEGIN
     WHERE n.nspname = current_schema() AND pg_get_userbyid(o.owner) <> current_user AND o.name IN (
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
             'uuidv7_smaller', 'uuidv7_larger',
-        'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
-        'uuidv7_peek_feed', 'uuidv7_advance_feed',
+        'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_refuse_old_key', 'uuidv7_refuse_old_keys',
+        'uuidv7_guard_feed', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed', 'uuidv7_peek_feed',
+        'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'another role owns what this file would replace: %', other
@@ -206,6 +207,98 @@ CREATE TABLE IF NOT EXISTS uuidv7_feeds (
 );
 COMMENT ON TABLE uuidv7_feeds IS 'feeds: table, column of its IDs, margin of the horizon, last ID that was read';
 
+--
+-- Keys that were generated before their INSERT, or elsewhere: feeds can be past them, so triggers refuse them
+--
+
+-- STABLE, so that it sees what the statement sees: a row that an update moves to another partition is inserted there.
+CREATE OR REPLACE FUNCTION uuidv7_refuse_old_key() RETURNS trigger
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    was_there boolean;
+BEGIN
+    IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
+        BEGIN
+            EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I = ($1).%2$I)', pg_partition_root(TG_RELID),
+                TG_ARGV[0])
+                INTO was_there USING NEW;
+        EXCEPTION WHEN insufficient_privilege THEN
+            was_there := false;
+        END;
+        IF was_there THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'key of a row of "%" was not generated in its statement: "%"', TG_RELID::regclass,
+        (SELECT string_agg(to_jsonb(NEW) ->> k, '", "') FROM unnest(TG_ARGV) k)
+        USING ERRCODE = 'check_violation', COLUMN = TG_ARGV[0],
+        DETAIL = 'Feeds can be past this key, and would miss the row.',
+            HINT = 'Have the default generate the key.';
+END
+$$;
+COMMENT ON FUNCTION uuidv7_refuse_old_key() IS 'internal: what the triggers of uuidv7_refuse_old_keys() do';
+
+CREATE OR REPLACE FUNCTION uuidv7_refuse_old_keys(of_table regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+DECLARE
+    is_old text;
+    is_changed text;
+    keys text;
+BEGIN
+    SELECT pg_catalog.string_agg(k.is_old, ' OR '), pg_catalog.string_agg(pg_catalog.quote_literal(k.key::text), ', '),
+        pg_catalog.string_agg(pg_catalog.format('NEW.%I IS DISTINCT FROM OLD.%1$I AND %s', k.key, k.is_old), ' OR ')
+    INTO is_old, keys, is_changed
+    FROM (
+        SELECT f.key, pg_catalog.format('%s(NEW.%I) < pg_catalog.date_bin(%L::interval,
+            pg_catalog.statement_timestamp(), %L::timestamptz) - %L::interval', 'uuidv7_time'::regproc, f.key, '4 ms',
+            '2010-01-01 00:00Z', pg_catalog.min(f.margin)) AS is_old
+        FROM uuidv7_feeds f WHERE f.source::oid = of_table::oid GROUP BY f.key
+    ) k;
+    IF keys IS NULL THEN
+        EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS uuidv7_own_keys ON %s', of_table);
+        EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS uuidv7_changed_keys ON %s', of_table);
+    ELSE
+        EXECUTE pg_catalog.format('CREATE OR REPLACE TRIGGER uuidv7_own_keys AFTER INSERT ON %s FOR EACH ROW WHEN (%s)
+            EXECUTE FUNCTION %s(%s)', of_table, is_old, 'uuidv7_refuse_old_key'::regproc, keys);
+        EXECUTE pg_catalog.format('CREATE OR REPLACE TRIGGER uuidv7_changed_keys AFTER UPDATE ON %s FOR EACH ROW
+            WHEN (%s) EXECUTE FUNCTION %s(%s)', of_table, is_changed, 'uuidv7_refuse_old_key'::regproc, keys);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_refuse_old_keys(regclass)
+    IS 'creates triggers that refuse rows whose keys were generated earlier than the margin of a feed before their '
+        'INSERT, or drops them if the table has no feed';
+
+CREATE OR REPLACE FUNCTION uuidv7_guard_feed() RETURNS trigger
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+BEGIN
+    -- Those of a partition are the table's.
+    IF EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = NEW.source::oid AND g.tgname = 'uuidv7_own_keys'::name
+        AND g.tgparentid <> 0::oid) THEN
+        RETURN NULL;
+    ELSIF EXISTS (SELECT FROM pg_class c
+        WHERE c.oid = NEW.source::oid AND pg_catalog.pg_has_role(c.relowner, 'USAGE'::text)) THEN
+        BEGIN
+            PERFORM uuidv7_refuse_old_keys(NEW.source);
+            RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their statement', NEW.source;
+            RETURN NULL;
+        EXCEPTION WHEN feature_not_supported THEN
+            NULL;  -- Citus has none on its tables.
+        END;
+    END IF;
+    RAISE WARNING 'rows of "%" with keys from earlier statements would be missed', NEW.source
+        USING HINT = pg_catalog.format('Have the owner of the table call uuidv7_refuse_old_keys(%L).', NEW.source);
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_guard_feed() IS 'internal: has rows refused that a new feed would miss';
+CREATE OR REPLACE TRIGGER guard AFTER INSERT OR UPDATE OF source, key, margin ON uuidv7_feeds FOR EACH ROW
+    EXECUTE FUNCTION uuidv7_guard_feed();
+COMMENT ON TRIGGER guard ON uuidv7_feeds IS 'internal: has rows refused that a new feed would miss';
+
 -- VOLATILE, so that it sees what was committed up to now: the first row that the calling statement does not see.
 CREATE OR REPLACE FUNCTION uuidv7_unseen_key(f uuidv7_feeds, seen uuid[]) RETURNS uuid
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -337,7 +430,8 @@ DECLARE
 BEGIN
     FOREACH function IN ARRAY ARRAY['uuidv7_unseen_key(uuidv7_feeds, uuid[])', 'uuidv7_move_feed(uuidv7_feeds, uuid)',
         'uuidv7_feed(text, anyelement, integer, boolean)', 'uuidv7_peek_feed(text, anyelement, integer)',
-        'uuidv7_advance_feed(text, uuid)']::regprocedure[] LOOP
+        'uuidv7_advance_feed(text, uuid)', 'uuidv7_refuse_old_keys(regclass)',
+        'uuidv7_guard_feed()']::regprocedure[] LOOP
         EXECUTE pg_catalog.format('ALTER FUNCTION %s SET search_path = pg_catalog, %I, pg_temp', function,
             current_schema());
         EXECUTE pg_catalog.format('ALTER FUNCTION %s SET row_security = off', function);

@@ -106,7 +106,7 @@ DECLARE
     changes text;
     of_key text;
     present text;
-    relation regclass;
+    idle record;
 BEGIN
     SELECT * INTO fault FROM sno_internal.tracking_fault(source);
     SELECT c.relname AS name, s.nspname AS schema INTO t
@@ -158,12 +158,8 @@ BEGIN
         WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', source, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log', source);
     PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
-    FOR relation IN
-        SELECT g.tgrelid FROM pg_trigger g
-        WHERE g.tgname = 'sno_log_truncate' AND g.tgenabled <> 'A' AND (g.tgrelid = source
-            OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
-    LOOP
-        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', relation);
+    FOR idle IN SELECT * FROM sno_internal.idle_triggers(source) LOOP
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', idle.relation, idle.trigger);
     END LOOP;
     RETURN changes;
 END

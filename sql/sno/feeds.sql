@@ -196,18 +196,20 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
--- Asked again when the catalogs have changed: views are replaced.
-CREATE FUNCTION sno_internal.check_origin(source regclass, key name) RETURNS void
+-- The column of a table that is the key, if it is one. Asked again when the catalogs have changed: views are replaced.
+CREATE FUNCTION sno_internal.check_origin(source regclass, key name, OUT of_table regclass, OUT "column" name)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    bad record;
+    o record;
 BEGIN
-    SELECT o.view, o.fault, o.hint INTO bad FROM sno_internal.origin(source, key) o WHERE o.fault IS NOT NULL;
-    IF FOUND THEN
-        RAISE EXCEPTION 'rows of "%" cannot be those of a feed', bad.view USING ERRCODE = 'wrong_object_type',
-            DETAIL = bad.fault, HINT = bad.hint;
+    SELECT * INTO o FROM sno_internal.origin(source, key);
+    IF o.fault IS NOT NULL THEN
+        RAISE EXCEPTION 'rows of "%" cannot be those of a feed', o.view USING ERRCODE = 'wrong_object_type',
+            DETAIL = o.fault, HINT = o.hint;
     END IF;
+    of_table := o.source;
+    "column" := o.key;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.check_origin(regclass, name)
@@ -293,8 +295,11 @@ $$;
 COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
     'internal: position of a feed that is to return the rows since a time, or after an ID';
 
-CREATE FUNCTION sno_internal.key_of(feed text, source regclass, since timestamptz, key name, margin interval)
-    RETURNS name
+-- The key of a new feed, and the column of a table that it shows, if it is one.
+CREATE FUNCTION sno_internal.key_of(
+        feed text, source regclass, since timestamptz, INOUT key name, margin interval, OUT of_table regclass,
+            OUT "column" name
+    ) RETURNS record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -346,20 +351,21 @@ BEGIN
                 ELSE 'The key of a table is a column of type sno in its primary key, the key of a view any such '
                     'column.' END;
     END IF;
-    PERFORM sno_internal.check_origin(source, keys[1]);
+    key := keys[1];
+    SELECT o.of_table, o."column" INTO of_table, "column" FROM sno_internal.check_origin(source, key) o;
     IF NOT EXISTS (
         SELECT FROM pg_class c WHERE c.oid = source AND c.relkind = 'v'
         UNION ALL
         SELECT FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-        WHERE i.indrelid = source AND a.attname = keys[1] AND m.amname = 'btree' AND i.indpred IS NULL AND i.indisvalid
+        WHERE i.indrelid = source AND a.attname = key_of.key AND m.amname = 'btree' AND i.indpred IS NULL
+            AND i.indisvalid
     ) THEN
-        RAISE EXCEPTION 'no index of "%" begins with "%"', source, keys[1]
+        RAISE EXCEPTION 'no index of "%" begins with "%"', source, key
             USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'Each call of sno_feed() would read the whole table.',
             HINT = 'Create an index that begins with the key.';
     END IF;
-    RETURN keys[1];
 END
 $$;
 COMMENT ON FUNCTION sno_internal.key_of(text, regclass, timestamptz, name, interval)
@@ -368,10 +374,10 @@ COMMENT ON FUNCTION sno_internal.key_of(text, regclass, timestamptz, name, inter
 CREATE FUNCTION sno_create_feed(
         feed text, source regclass, since timestamptz DEFAULT '-infinity', key name DEFAULT NULL,
             margin interval DEFAULT '0.1 s',
-        if_not_exists boolean DEFAULT false
+        if_not_exists boolean DEFAULT false, refuse_old_keys boolean DEFAULT true
     ) RETURNS sno
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE SUPPORT sno_internal.sno_horizon_support;
-COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean)
+COMMENT ON FUNCTION sno_create_feed(text, regclass, timestamptz, name, interval, boolean, boolean)
     IS 'create a feed of the rows of a table or view; returns the ID after which it begins, or null';
 
 CREATE FUNCTION sno_seek_feed(feed text, since timestamptz DEFAULT NULL, after sno DEFAULT NULL,

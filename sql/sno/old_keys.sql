@@ -1,27 +1,113 @@
 --
--- Keys that were generated in an earlier transaction, or elsewhere: feeds can be past them
+-- Keys that were generated in an earlier transaction, or elsewhere: feeds can be past them, so triggers refuse them
 --
 
+-- STABLE, so that it sees what the statement sees.
 CREATE FUNCTION sno_internal.refuse_old_key() RETURNS trigger
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    key name;
+    is_old boolean;
+    was_there boolean;
 BEGIN
-    RAISE EXCEPTION 'key of a row of "%" was not generated in this transaction: "%"', TG_RELID::regclass,
-        to_jsonb(NEW) ->> TG_ARGV[0]
-        USING ERRCODE = 'check_violation', COLUMN = TG_ARGV[0],
-        DETAIL = 'Feeds can be past this key, and would miss the row.',
-            HINT = 'Have the default generate the key, or call sno_new() in the transaction that inserts the row.';
+    FOR key IN SELECT g.key FROM sno_internal.guards(TG_RELID) g WHERE g.trigger = TG_NAME LOOP
+        EXECUTE format('SELECT NOT %s.sno_holds_horizon(($1).%I::%1$s.sno)', sno_internal.schema(), key)
+            INTO is_old USING NEW;
+        CONTINUE WHEN is_old IS NOT TRUE OR TG_OP = 'UPDATE' AND to_jsonb(NEW) -> key = to_jsonb(OLD) -> key;
+        -- A row that an update moves to another partition is inserted there. The statement sees it where it was.
+        IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
+            BEGIN
+                EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I = ($1).%2$I)', pg_partition_root(TG_RELID), key)
+                    INTO was_there USING NEW;
+            EXCEPTION WHEN insufficient_privilege THEN
+                was_there := false;
+            END;
+            CONTINUE WHEN was_there;
+        END IF;
+        RAISE EXCEPTION 'key of a row of "%" was not generated in this transaction: "%"', TG_RELID::regclass,
+            to_jsonb(NEW) ->> key
+            USING ERRCODE = 'check_violation', COLUMN = key,
+            DETAIL = 'Feeds can be past this key, and would miss the row.',
+                HINT = 'Have the default generate the key, or call sno_new() in the transaction that inserts the row.';
+    END LOOP;
+    RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.refuse_old_key() IS 'internal: what the triggers of sno_refuse_old_keys() do';
 
--- By conditions of the triggers, which cost a tenth of what a function in PL/pgSQL costs for each row.
+-- The triggers on a table, and which keys each of them guards: by the columns that its condition depends on, since
+-- columns are renamed. Those of partitions have come from one that has dependencies.
+CREATE FUNCTION sno_internal.guards(relation regclass) RETURNS TABLE (trigger name, key name)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 2 SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE above AS (
+        SELECT g.tgname, g.oid, g.tgrelid, g.tgparentid
+        FROM pg_trigger g WHERE g.tgrelid = relation AND g.tgfoid = 'sno_internal.refuse_old_key()'::regprocedure
+            AND g.tgenabled IN ('O', 'A')
+        UNION ALL
+        SELECT a.tgname, g.oid, g.tgrelid, g.tgparentid FROM above a JOIN pg_trigger g ON g.oid = a.tgparentid
+    )
+    SELECT DISTINCT a.tgname, c.attname
+    FROM above a JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = a.oid
+        AND d.refclassid = 'pg_class'::regclass AND d.refobjid = a.tgrelid
+    JOIN pg_attribute c ON c.attrelid = a.tgrelid AND c.attnum = d.refobjsubid
+    WHERE a.tgparentid = 0
+$$;
+COMMENT ON FUNCTION sno_internal.guards(regclass) IS 'internal: triggers that refuse keys of earlier transactions';
+
+-- Of a table and those that inherit from it, which inherit no triggers, as partitions do: those without the triggers.
+CREATE FUNCTION sno_internal.unguarded(source regclass, key name) RETURNS TABLE (relation regclass)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE tree(oid) AS (
+        SELECT source::oid
+        UNION
+        SELECT c.oid FROM tree JOIN pg_inherits i ON i.inhparent = tree.oid
+        JOIN pg_class c ON c.oid = i.inhrelid AND NOT c.relispartition
+    )
+    SELECT tree.oid::regclass FROM tree
+    WHERE (SELECT count(*) FROM sno_internal.guards(tree.oid) g WHERE g.key = unguarded.key) < 2
+$$;
+COMMENT ON FUNCTION sno_internal.unguarded(regclass, name) IS
+    'internal: a table and those that inherit from it, if no triggers refuse keys of earlier transactions';
+
+-- By conditions of the triggers, which cost a tenth of what a function in PL/pgSQL costs for each row. AFTER, so that
+-- they see the key as it is stored, and not that of an INSERT with ON CONFLICT which stores no new row. Keys that are
+-- guarded already stay so.
+CREATE FUNCTION sno_internal.create_guard(source regclass, key name) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    is_old text;
+    is_changed text;
+    child regclass;
+BEGIN
+    -- The type itself: for a domain over it, somebody may have another function of this name.
+    SELECT string_agg(k.is_old, ' OR '),
+        string_agg(format('NEW.%I IS DISTINCT FROM OLD.%1$I AND %s', k.key, k.is_old), ' OR ')
+    INTO is_old, is_changed
+    FROM (
+        SELECT n.key, format('NOT %1$s.sno_holds_horizon(NEW.%2$I::%1$s.sno)', sno_internal.schema(), n.key) AS is_old
+        FROM (SELECT create_guard.key UNION SELECT g.key FROM sno_internal.guards(source) g) n
+    ) k;
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_own_keys AFTER INSERT ON %s FOR EACH ROW WHEN (%s)
+        EXECUTE FUNCTION sno_internal.refuse_old_key()', source, is_old);
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_changed_keys AFTER UPDATE ON %s FOR EACH ROW WHEN (%s)
+        EXECUTE FUNCTION sno_internal.refuse_old_key()', source, is_changed);
+    FOR child IN SELECT u.relation FROM sno_internal.unguarded(source, key) u WHERE u.relation <> source LOOP
+        PERFORM sno_internal.create_guard(child, key);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.create_guard(regclass, name) IS
+    'internal: creates the triggers that refuse keys of earlier transactions';
+
 CREATE FUNCTION sno_refuse_old_keys(source regclass, key name DEFAULT NULL) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     keys name[];
-    is_old text;
 BEGIN
     SELECT array_agg(a.attname) INTO keys
     FROM pg_attribute a
@@ -34,39 +120,52 @@ BEGIN
         RAISE EXCEPTION 'no single key of type sno in "%"', source USING ERRCODE = 'undefined_column',
             HINT = 'Name the column.';
     END IF;
-    -- The type itself: for a domain over it, somebody may have another function of this name.
-    is_old := format('NOT %1$s.sno_holds_horizon(NEW.%2$I::%1$s.sno)', sno_internal.schema(), keys[1]);
-    EXECUTE format('CREATE OR REPLACE TRIGGER sno_own_keys BEFORE INSERT ON %s FOR EACH ROW WHEN (%s)
-        EXECUTE FUNCTION sno_internal.refuse_old_key(%L)', source, is_old, keys[1]);
-    EXECUTE format('CREATE OR REPLACE TRIGGER sno_changed_keys BEFORE UPDATE ON %s FOR EACH ROW
-        WHEN (NEW.%I <> OLD.%2$I AND %s) EXECUTE FUNCTION sno_internal.refuse_old_key(%L)',
-        source, keys[1], is_old, keys[1]);
+    PERFORM sno_internal.create_guard(source, keys[1]);
 END
 $$;
 COMMENT ON FUNCTION sno_refuse_old_keys(regclass, name)
     IS 'creates triggers that refuse rows whose keys were not generated in their transaction';
 
--- Not an error: who creates the feed is often not the owner, and cannot change the table.
-CREATE FUNCTION sno_internal.warn_of_missed_rows(source regclass, key name) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+-- For a new feed: has the tables below it guarded. Who creates the feed is often not the owner, and cannot change them.
+-- Nor are there triggers where Citus distributes a table, or for an expression, whose tables can have other keys. Logs
+-- of changes get their keys from triggers.
+CREATE FUNCTION sno_internal.guard_keys(source regclass, of_table regclass, key name) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     t record;
 BEGIN
     FOR t IN
-        SELECT o.source, o.key FROM sno_internal.origin(source, key) o
-        JOIN pg_class c ON c.oid = o.source AND c.relkind IN ('r', 'p')
-        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = o.key AND NOT a.atthasdef
-        JOIN pg_type y ON y.oid = a.atttypid AND y.typdefault IS NULL
-        -- One that others have written may generate the key.
-        WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 7 = 7 AND NOT g.tgisinternal)
+        WITH below AS (
+            SELECT of_table AS relation, guard_keys.key
+            UNION ALL
+            SELECT b.relation, a.attname
+            FROM sno_internal.base_relations(source) b JOIN pg_class c ON c.oid = b.relation AND NOT c.relispartition
+            JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+                AND a.atttypid IN (SELECT sno_internal.id_types())
+            WHERE of_table IS NULL
+        )
+        SELECT b.relation, b.key, sno_internal.is_distributed(b.relation) AS is_distributed, of_table IS NOT NULL AND (
+            SELECT bool_and(pg_has_role(p.relowner, 'USAGE'))
+            FROM sno_internal.base_relations(b.relation) d JOIN pg_class p ON p.oid = d.relation
+        ) AS is_own
+        FROM below b JOIN pg_class c ON c.oid = b.relation AND c.relkind IN ('r', 'p')
+        WHERE EXISTS (SELECT FROM sno_internal.unguarded(b.relation, b.key))
+            AND NOT EXISTS (SELECT FROM sno_internal.logs_below(b.relation))
     LOOP
-        RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', t.source
-            USING DETAIL = format('The column "%s" has no default that generates a key, and no trigger refuses others.',
-            t.key),
-                HINT = format('Have the owner of the table call sno_refuse_old_keys(%L).', t.source);
+        IF t.is_own AND NOT t.is_distributed THEN
+            PERFORM sno_internal.create_guard(t.relation, t.key);
+            RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their transaction', t.relation;
+        ELSE
+            RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', t.relation
+                USING DETAIL = CASE WHEN t.is_distributed THEN 'Citus has no triggers on it to refuse such keys.'
+                    ELSE 'No triggers refuse such keys.' END,
+                HINT = CASE WHEN t.is_distributed THEN 'Generate each key in the transaction that inserts its row.'
+                    ELSE format('Have the owner of the table call sno_refuse_old_keys(%L, %L).', t.relation, t.key) END;
+        END IF;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.warn_of_missed_rows(regclass, name)
-    IS 'internal: warns of rows that a new feed would miss';
+COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
+    IS 'internal: has rows refused that a new feed would miss';

@@ -148,6 +148,17 @@ $$;
 COMMENT ON FUNCTION sno_internal.has_key_of_log(regclass, regclass) IS
     'internal: whether the primary key of a table has the columns of its log';
 
+-- Triggers of a log that do not fire always, so that what replication changes is not logged.
+CREATE FUNCTION sno_internal.idle_triggers(source regclass) RETURNS TABLE (relation regclass, trigger name)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT g.tgrelid, g.tgname FROM pg_trigger g
+    WHERE g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A' AND (g.tgrelid = source
+        OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
+$$;
+COMMENT ON FUNCTION sno_internal.idle_triggers(regclass) IS
+    'internal: triggers of the log of the changes of a table that do not fire always';
+
 -- Asked by each query of a view of changes, once. A partition that was created when it was attached had no rows, and
 -- its triggers have seen all since then: both are of one transaction. Others may have had rows.
 CREATE FUNCTION sno_internal.check_changes(source regclass) RETURNS boolean
@@ -175,11 +186,7 @@ BEGIN
             hint := format('SELECT sno_track_changes(%L) logs them.', source);
         END IF;
     END IF;
-    IF fault IS NULL AND EXISTS (
-        SELECT FROM pg_trigger g
-        WHERE g.tgname IN ('sno_log', 'sno_log_truncate') AND g.tgenabled <> 'A' AND (g.tgrelid = source
-            OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))
-    ) THEN
+    IF fault IS NULL AND EXISTS (SELECT FROM sno_internal.idle_triggers(source)) THEN
         fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';
         hint := format('SELECT sno_track_changes(%L), and then put all rows into the log once more.', source);
     END IF;

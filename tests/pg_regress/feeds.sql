@@ -10,6 +10,7 @@ DO $$ BEGIN
     PERFORM sno_create_feed('odd', 'odd', key => 'item', margin => '0'), sno_create_feed('default', 'items'),
         sno_create_feed('later', 'items', now(), margin => '0'), sno_create_feed('long', 'items', margin => '1 hour'), pg_sleep(0.008);
 END $$;
+--> NOTICE:  triggers on "public.items" refuse rows whose keys were not generated in their transaction
 CREATE TEMP TABLE read AS SELECT n, created_at = sno_time(item) AS same FROM sno_feed('odd', NULL::odd, batch_size => 2);
 TABLE read;
 -->  n | same 

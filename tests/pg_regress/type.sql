@@ -88,9 +88,12 @@ ORDER BY 1;
 -->  sno_internal.schema()                                                                                  | s           | f           | s
 -->  sno_internal.sno_new(integer)                                                                          | v           | t           | s
 -->  sno_internal.sno_horizon(interval)                                                                     | v           | t           | s
--->  sno_internal.refuse_old_key()                                                                          | v           | f           | u
+-->  sno_internal.refuse_old_key()                                                                          | s           | f           | u
+-->  sno_internal.guards(regclass)                                                                          | s           | f           | s
+-->  sno_internal.unguarded(regclass,name)                                                                  | s           | f           | s
+-->  sno_internal.create_guard(regclass,name)                                                               | v           | f           | u
 -->  sno_refuse_old_keys(regclass,name)                                                                     | v           | f           | u
--->  sno_internal.warn_of_missed_rows(regclass,name)                                                        | s           | f           | s
+-->  sno_internal.guard_keys(regclass,regclass,name)                                                        | v           | f           | u
 -->  sno_internal.partition_bounds(regclass)                                                                | s           | f           | s
 -->  sno_partitions(regclass)                                                                               | s           | f           | s
 -->  sno_internal.partition_gaps(regclass,timestamp without time zone,timestamp without time zone,interval) | s           | f           | s
@@ -116,7 +119,7 @@ ORDER BY 1;
 -->  sno_internal.whose_horizon(regclass,name,interval)                                                     | s           | f           | s
 -->  sno_internal.position_of(regclass,name,interval,sno,timestamp with time zone,sno)                      | v           | f           | u
 -->  sno_internal.key_of(text,regclass,timestamp with time zone,name,interval)                              | v           | f           | u
--->  sno_create_feed(text,regclass,timestamp with time zone,name,interval,boolean)                          | v           | f           | u
+-->  sno_create_feed(text,regclass,timestamp with time zone,name,interval,boolean,boolean)                  | v           | f           | u
 -->  sno_seek_feed(text,timestamp with time zone,sno,regclass)                                              | v           | f           | u
 -->  sno_drop_feed(text,name)                                                                               | v           | f           | u
 -->  sno_feed(text,anyelement,integer,sno)                                                                  | s           | f           | u
@@ -136,6 +139,7 @@ ORDER BY 1;
 -->  sno_internal.partitions(regclass)                                                                      | s           | f           | s
 -->  sno_internal.logs_truncate(regclass)                                                                   | s           | f           | s
 -->  sno_internal.has_key_of_log(regclass,regclass)                                                         | s           | f           | s
+-->  sno_internal.idle_triggers(regclass)                                                                   | s           | f           | s
 -->  sno_internal.check_changes(regclass)                                                                   | s           | f           | s
 -->  sno_internal.log_rows(regclass,regclass,regclass)                                                      | v           | f           | u
 -->  sno_internal.create_truncate_trigger(regclass,regclass,regclass[])                                     | v           | f           | u
@@ -154,7 +158,7 @@ ORDER BY 1;
 -->  sno_internal.clear_log(regclass)                                                                       | v           | f           | u
 -->  sno_internal.untrack_changes(regclass)                                                                 | v           | f           | u
 -->  sno_untrack_changes(regclass)                                                                          | v           | f           | u
---> (90 rows)
+--> (94 rows)
 -->
 
 -- Leakproof is what can't fail. These can. (The functions of the planner and of sorts are never asked.)
@@ -192,6 +196,8 @@ ORDER BY 1;
 -->  sno_lower_horizon()                                                                                    |      10
 -->  sno_generators()                                                                                       |      50
 -->  sno_internal.id_types()                                                                                |       3
+-->  sno_internal.guards(regclass)                                                                          |       2
+-->  sno_internal.unguarded(regclass,name)                                                                  |       1
 -->  sno_internal.partition_bounds(regclass)                                                                |     100
 -->  sno_partitions(regclass)                                                                               |     100
 -->  sno_internal.partition_gaps(regclass,timestamp without time zone,timestamp without time zone,interval) |      10
@@ -209,9 +215,10 @@ ORDER BY 1;
 -->  sno_internal.readers(regclass)                                                                         |      10
 -->  sno_readers(regclass)                                                                                  |      10
 -->  sno_internal.partitions(regclass)                                                                      |      10
+-->  sno_internal.idle_triggers(regclass)                                                                   |       1
 -->  sno_internal.truncated(regclass)                                                                       |      10
 -->  sno_internal.logs_below(regclass)                                                                      |       1
---> (24 rows)
+--> (27 rows)
 -->
 
 -- Casts are explicit. Those to and from text are PostgreSQL's own, as of every type.

@@ -232,10 +232,12 @@ const MORE: &str = "
     CREATE VIEW watched AS SELECT feed, lag FROM sno_feeds();";
 
 /// What differs on a server with the stand-in, as the page says, by parts of the lines of an inventory: indexes, views of what there is not, of changes,
-/// views that cannot be read; the greatest ID is a text; a text has another hash, and that of a uid60 another order.
-const DIFFERENT: [&str; 14] = [
+/// triggers, views that cannot be read; the greatest ID is a text; a text has another hash, and that of a uid60 another order.
+const DIFFERENT: [&str; 16] = [
     "items_changes:",
     "items sno_log",
+    " sno_own_keys",
+    " sno_changed_keys",
     "event_multi",
     "event_bloom",
     "last_minute",

@@ -1,40 +1,171 @@
 //! `sno_refuse_old_keys()`: rows that a feed would miss are refused.
 
-use sno_tests::{Server, Sql as _, code, error};
+use sno_tests::{Server, Sql as _, code, error, next_tick};
 
-/// Who creates a feed is told of rows that it can miss.
+/// A new feed has rows refused that it would miss, if its role may; else it is told.
 #[test]
-fn a_new_feed_warns() {
+fn a_new_feed_guards_its_keys() {
     let server = Server::builder().start();
     server.run(
-        "CREATE DOMAIN generated AS sno DEFAULT sno_new(); CREATE FUNCTION key() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN NEW.id := sno_new(); RETURN NEW; END';
-         CREATE TABLE given (id sno PRIMARY KEY); CREATE TABLE own (id sno PRIMARY KEY DEFAULT sno_new());
-         CREATE TABLE domain (id generated PRIMARY KEY); CREATE TABLE refused (id sno PRIMARY KEY);
-         SELECT sno_refuse_old_keys('refused'); CREATE TABLE by_trigger (id sno PRIMARY KEY);
-         CREATE TRIGGER key BEFORE INSERT ON by_trigger FOR EACH ROW EXECUTE FUNCTION key();
-         CREATE VIEW shown AS SELECT id AS key FROM given",
+        "CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO bob; CREATE TABLE own (id sno PRIMARY KEY DEFAULT sno_new());
+         CREATE TABLE declined (id sno PRIMARY KEY); CREATE TABLE \"No \"\"key\" (id sno PRIMARY KEY);
+         CREATE TABLE two (\"a b\" sno PRIMARY KEY, c sno NOT NULL, n integer); CREATE VIEW shown AS SELECT c AS key FROM two;
+         CREATE TABLE parent (id sno PRIMARY KEY); CREATE TABLE child () INHERITS (parent);
+         CREATE TABLE parts (id sno PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF parts DEFAULT;
+         CREATE TABLE of_bob PARTITION OF parts FOR VALUES FROM (MINVALUE) TO ('4222222222222222'); ALTER TABLE of_bob OWNER TO bob;
+         CREATE VIEW united AS SELECT id FROM own UNION ALL SELECT id FROM declined; GRANT SELECT ON ALL TABLES IN SCHEMA public TO bob;
+         CREATE TABLE tracked (id integer PRIMARY KEY)",
     );
-    let told = |source: &str| {
-        let output = server.psql(&format!("SELECT sno_create_feed('{source}', '{source}')"));
+    let told = |role: &str, call: &str| {
+        let output = server.psql(&format!("SET ROLE {role}; SELECT sno_create_feed({call})"));
         assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
+        let told = String::from_utf8(output.stderr).unwrap();
+        let lines = told.lines().filter(|line| ["NOTICE", "WARNIN", "HINT: "].contains(&&line[..6]));
+        lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
     };
-    let missed = "WARNING:  rows of \"public.given\" with keys from earlier transactions would be missed\n";
-    for source in ["given", "shown"] {
-        let told = told(source);
-        assert!(
-            told.starts_with(missed) && told.ends_with("call sno_refuse_old_keys('public.given').\n"),
-            "{told}"
+    let created = |table: &str| {
+        format!(
+            "NOTICE:  triggers on \"{table}\" refuse rows whose keys were not generated in their transaction"
+        )
+    };
+    let missed = |table: &str, call: &str| {
+        format!(
+            "WARNING:  rows of \"{table}\" with keys from earlier transactions would be missed
+HINT:  Have the owner of the table call sno_refuse_old_keys({call})."
+        )
+    };
+    for (role, call, expected) in [
+        ("bob", "'early', 'own'", missed("public.own", "'public.own', 'id'")),
+        ("postgres", "'own', 'own'", created("public.own")),
+        (
+            "postgres",
+            "'own', 'own', if_not_exists => true",
+            "NOTICE:  feed \"own\" already exists, skipping".into(),
+        ),
+        ("postgres", "'again', 'own'", String::new()),
+        ("bob", "'bob', 'own'", String::new()),
+        ("postgres", "'declined', 'declined', refuse_old_keys => false", String::new()),
+        ("postgres", "'given', 'declined', margin => NULL", String::new()),
+        ("postgres", "'quoted', '\"No \"\"key\"'", created("public.\"No \"\"key\"")),
+        ("postgres", "'two', 'two'", created("public.two")),
+        ("postgres", "'shown', 'shown'", created("public.two")),
+        ("postgres", "'both', 'two', key => 'a b'", String::new()),
+        ("postgres", "'parent', 'parent'", created("public.parent")),
+        ("bob", "'bobs', 'parts'", missed("public.parts", "'public.parts', 'id'")),
+        ("postgres", "'parts', 'parts'", created("public.parts")),
+        ("bob", "'part', 'of_bob'", String::new()),
+        ("postgres", "'united', 'united'", missed("public.declined", "'public.declined', 'id'")),
+    ] {
+        assert_eq!(told(role, call), expected, "{role}: {call}");
+    }
+    let mut client = server.connect();
+    client.run("SELECT sno_track_changes('tracked')");
+    assert_eq!(told("postgres", "'changes', 'tracked_changes', key => 'changed'"), "");
+    let old: String = client.one("SELECT sno_new()::text");
+    next_tick();
+    for (table, columns) in [
+        ("own", "id"),
+        ("\"No \"\"key\"", "id"),
+        ("two", "c, \"a b\""),
+        ("two", "\"a b\", c"),
+        ("child", "id"),
+        ("of_bob", "id"),
+        ("parts", "id"),
+    ] {
+        let values = if columns.contains(',') { format!("'{old}', sno_new()") } else { format!("'{old}'") };
+        let error = error(&mut client, &format!("INSERT INTO {table} ({columns}) VALUES ({values})"));
+        assert_eq!(
+            (error.code().code(), error.column()),
+            ("23514", columns.split(',').next().map(|name| name.trim_matches('"'))),
+            "{table}"
         );
     }
-    for source in ["own", "domain", "refused", "by_trigger"] {
-        assert_eq!(told(source), "", "{source}");
-    }
-    let output = server.psql(
-        "SELECT sno_track_changes('own') \\g /dev/null\nSELECT sno_create_feed('changes', 'own_changes', key => 'changed')",
+    client.run(&format!(
+        "INSERT INTO declined VALUES ('{old}'); INSERT INTO two VALUES (sno_new(), sno_new(), 1)"
+    ));
+    // With the names that the columns have by then.
+    client.run("ALTER TABLE two RENAME c TO d; UPDATE two SET n = 2, d = d");
+    let error = error(&mut client, &format!("UPDATE two SET d = '{old}'"));
+    assert_eq!((error.code().code(), error.column()), ("23514", Some("d")));
+    // A trigger that does not fire guards nothing.
+    client.run("ALTER TABLE own DISABLE TRIGGER sno_own_keys");
+    assert_eq!(told("postgres", "'third', 'own'"), created("public.own"));
+    assert_eq!(code(&mut client, &format!("INSERT INTO own VALUES ('{old}')")), "23514");
+}
+
+/// What stores no new row is no matter of its key.
+#[test]
+fn rows_that_are_there_already() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(), n integer); SELECT sno_create_feed('events', 'events');
+         CREATE TABLE lists (id sno DEFAULT sno_new(), state integer, PRIMARY KEY (id, state)) PARTITION BY LIST (state);
+         CREATE TABLE done (state integer, id sno DEFAULT sno_new(), PRIMARY KEY (id, state)); SELECT sno_create_feed('done', 'done');
+         ALTER TABLE lists ATTACH PARTITION done FOR VALUES IN (2); CREATE TABLE open PARTITION OF lists FOR VALUES IN (1);
+         SELECT sno_create_feed('lists', 'lists'), sno_create_feed('open', 'open'); CREATE ROLE bob; GRANT INSERT ON lists TO bob",
     );
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let old: String = client.one("INSERT INTO events (n) VALUES (1) RETURNING id::text");
+    next_tick();
+    client.run(&format!(
+        "INSERT INTO events VALUES ('{old}', 2) ON CONFLICT DO NOTHING;
+         INSERT INTO events VALUES ('{old}', 3) ON CONFLICT (id) DO UPDATE SET id = excluded.id, n = excluded.n"
+    ));
+    // A row that moves between partitions.
+    client.run("INSERT INTO lists (state) VALUES (1)");
+    client.run("UPDATE lists SET state = 2");
+    client.run("UPDATE lists SET state = 1, id = id");
+    for sql in [
+        format!("INSERT INTO lists VALUES ('{old}', 2)"),
+        format!("UPDATE lists SET state = 2, id = '{old}'"),
+        format!("UPDATE lists SET id = '{old}'"),
+        format!("SET ROLE bob; INSERT INTO lists VALUES ('{old}', 2)"),
+    ] {
+        assert_eq!(code(&mut client, &sql), "23514", "{sql}");
+    }
+}
+
+/// A feed never returns rows without a key: it is not created, nor read, where there can be some.
+#[test]
+fn rows_without_a_key() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE posts (id integer PRIMARY KEY, \"is\" sno, n sno NOT NULL); CREATE TABLE e (id sno PRIMARY KEY, n integer);
+         CREATE VIEW plain AS SELECT id, \"is\" AS key FROM posts; CREATE VIEW above AS SELECT * FROM (SELECT * FROM plain) p;
+         CREATE VIEW \"or\" AS SELECT \"is\" AS key FROM posts WHERE \"is\" IS NOT NULL OR id > 3;
+         CREATE VIEW other AS SELECT \"is\" AS key FROM posts WHERE n IS NOT NULL AND \"is\" IS NULL;
+         CREATE VIEW united AS SELECT id AS key FROM e UNION ALL SELECT key FROM plain;
+         CREATE VIEW outer_joined AS SELECT e.id AS key FROM posts p LEFT JOIN e ON e.n = p.id;
+         CREATE VIEW full_joined AS SELECT e.id AS key FROM e FULL JOIN posts p ON p.id = e.n;
+         CREATE VIEW right_joined AS SELECT e.id AS key FROM (e JOIN posts q ON e.n = q.id) RIGHT JOIN posts p ON p.id = e.n;
+         CREATE VIEW left_joined AS SELECT e.id AS key FROM e LEFT JOIN posts p ON p.id = e.n;
+         CREATE VIEW published AS SELECT * FROM above WHERE id > 0 AND key IS NOT NULL;
+         CREATE VIEW inner_joined AS SELECT e.id AS key FROM posts p LEFT JOIN e ON p.id = e.n WHERE e.id IS NOT NULL;
+         CREATE VIEW all_of_them AS SELECT id AS key FROM e UNION ALL SELECT key FROM published",
+    );
+    let create =
+        |view: &str| format!("SELECT sno_create_feed('{view}', '\"{view}\"', key => 'key', margin => '0')");
+    let hint = "Have the column of its table declared NOT NULL, or leave out such rows in the view: WHERE its key IS NOT NULL.";
+    for view in ["plain", "above", "or", "other", "united", "outer_joined", "full_joined", "right_joined"] {
+        let error = error(&mut client, &create(view));
+        assert_eq!((error.code().code(), error.hint()), ("42809", Some(hint)), "{view}");
+    }
+    for view in ["left_joined", "published", "inner_joined", "all_of_them"] {
+        client.run(&create(view));
+    }
+    // Nor a key that comes later, unless it is of this transaction.
+    let old: String = client.one("SELECT sno_new()::text");
+    next_tick();
+    client.run("INSERT INTO posts VALUES (1, NULL, sno_new())");
+    assert_eq!(code(&mut client, &format!("UPDATE posts SET \"is\" = '{old}'")), "23514");
+    client.run("UPDATE posts SET \"is\" = sno_new(); ALTER TABLE posts ALTER \"is\" SET NOT NULL");
+    client.run(&create("plain"));
+    let peek = "SELECT FROM sno_peek_feed('plain', NULL::plain)";
+    client.run(peek);
+    client.run("ALTER TABLE posts ALTER \"is\" DROP NOT NULL");
+    assert_eq!(error(&mut client, peek).hint(), Some(hint));
+    client.run("SELECT FROM sno_peek_feed('published', NULL::published)");
 }
 
 #[test]

@@ -25,7 +25,8 @@ use crate::{
 };
 
 functions! {
-    /// `sno_create_feed(feed text, source regclass, since timestamptz, key name, margin interval, if_not_exists boolean) → sno`: its position.
+    /// `sno_create_feed(feed text, source regclass, since timestamptz, key name, margin interval, if_not_exists boolean, refuse_old_keys boolean) → sno`: its
+    /// position.
     sno_create_feed: create;
     /// `sno_seek_feed(feed text, since timestamptz, after sno, source regclass)`
     sno_seek_feed: seek;
@@ -35,11 +36,12 @@ functions! {
     sno_restore_feed: restore;
 }
 
-/// The key of a new feed, or the error that says why its source can have none.
-const KEY: &CStr = c"SELECT sno_internal.key_of($1, $2, $3, $4, $5), current_user";
+/// The key of a new feed, or the error that says why its source can have none; and the column of a table that it shows.
+const KEY: &CStr =
+    c"SELECT k.key, current_user, k.of_table, k.\"column\" FROM sno_internal.key_of($1, $2, $3, $4, $5) k";
 
-/// Whether a feed of a source can miss rows.
-const WARN: &CStr = c"SELECT sno_internal.warn_of_missed_rows($1, $2)";
+/// Has rows refused that a feed of a source would miss.
+const GUARD: &CStr = c"SELECT sno_internal.guard_keys($1, $2, $3)";
 
 /// Where a feed goes on.
 const POSITION: &CStr =
@@ -83,18 +85,19 @@ const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(
 unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
-        let [name, source, since, key, margin, if_not_exists] = optional(fcinfo);
+        let [name, source, since, key, margin, if_not_exists, refuse_old_keys] = optional(fcinfo);
+        let is_true = |flag: Option<Datum>| flag.is_some_and(|flag| flag.value() as u8 != 0);
         spi::connect();
         let (name, source) = ((pg_sys::TEXTOID, name), (pg_sys::REGCLASSOID, source));
         let (since, margin) = ((pg_sys::TIMESTAMPTZOID, since), (pg_sys::INTERVALOID, margin));
         let row = query(KEY, [name, source, since, (pg_sys::NAMEOID, key), margin], true).row(0);
-        let [key, owner] = [1, 2].map(|column| (pg_sys::NAMEOID, row.value(column)));
+        let [key, owner, column] = [1, 2, 4].map(|column| (pg_sys::NAMEOID, row.value(column)));
+        let of_table = (pg_sys::REGCLASSOID, row.value(3));
         check_rights(source.1.map_or(Oid::INVALID, oid));
         let feed = name.1.unwrap_or(Datum::null());
-        let skips = if_not_exists.is_some_and(|if_not_exists| if_not_exists.value() as u8 != 0);
         let leave = |known: Rows| {
             let is_of_source = known.count > 0 && known.row(0).value(1) == source.1;
-            guard(|| exists(feed, skips && is_of_source));
+            guard(|| exists(feed, is_true(if_not_exists) && is_of_source));
             finish(fcinfo, known.row(0).value(3))
         };
         let known = as_owner(KNOWN, [name, owner], true);
@@ -106,6 +109,10 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
                 return leave(known);
             }
         }
+        // Rows of other servers have come with their keys. Before the position, since the triggers wait for who writes the table.
+        if is_true(refuse_old_keys) && margin.1.is_some() {
+            query(GUARD, [source, of_table, column], true);
+        }
         let lowered = present();
         let id_type =
             query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);
@@ -116,7 +123,6 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             // Another session was waited for, which has created it.
             return leave(as_owner(KNOWN, [name, owner], true));
         }
-        query(WARN, [source, key], true);
         finish(fcinfo, position.1)
     }
 }

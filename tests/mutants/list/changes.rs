@@ -73,7 +73,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a table that was a partition loses the trigger of its own log", &[CHANGES],
             "            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log\n    ) THEN\n        EXECUTE format('DROP TRIGGER", "    ) THEN\n        EXECUTE format('DROP TRIGGER"),
         ("triggers of partitions that were disabled go unnoticed", &[CHANGES],
-            "\n            OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))\n    ) THEN", ")\n    ) THEN"),
+            "\n        OR g.tgrelid IN (SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there))\n$$", ")\n$$"),
         ("a log may be of another owner than its table", &[CHANGES],
             "WHERE oid IN (log, changes) AND relowner", "WHERE oid = changes AND relowner"),
         ("a view of changes may be of another owner than its table", &[CHANGES],

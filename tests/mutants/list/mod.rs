@@ -82,6 +82,7 @@ const PRELOAD: Suite = Suite("server", "preload::");
 const PARTITIONS: Suite = Suite("server", "partitions::");
 const HORIZON: Suite = Suite("server", "horizon::");
 const FEEDS: Suite = Suite("server", "feeds::");
+const OLD_KEYS: Suite = Suite("server", "old_keys::");
 const BATCHES: Suite = Suite("server", "feeds::batches::");
 const CATALOGS: Suite = Suite("server", "feeds::catalogs::");
 const REFUSALS: Suite = Suite("server", "feeds::refusals::");

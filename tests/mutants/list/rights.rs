@@ -48,7 +48,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ]),
     ("src/sno/feed/manage.rs", &[
         ("a feed belongs to the role of the session", &[FEED_RIGHTS],
-            "SELECT sno_internal.key_of($1, $2, $3, $4, $5), current_user", "SELECT sno_internal.key_of($1, $2, $3, $4, $5), session_user"),
+            "SELECT k.key, current_user,", "SELECT k.key, session_user,"),
         ("members that do not inherit drop feeds of a table", &[OWNERS],
             "pg_catalog.pg_has_role(c.relowner, 'USAGE'::pg_catalog.text)", "pg_catalog.pg_has_role(c.relowner, 'MEMBER'::pg_catalog.text)"),
     ]),
@@ -89,10 +89,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("changes are tracked as the caller", &[RIGHTS],
             "CREATE FUNCTION sno_track_changes(source regclass, metabyte integer DEFAULT NULL) RETURNS regclass\n    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C",
             "CREATE FUNCTION sno_track_changes(source regclass, metabyte integer DEFAULT NULL) RETURNS regclass\n    AS 'SELECT sno_internal.track_changes($1, $2)' LANGUAGE SQL"),
-    ]),
-    ("sql/sno/old_keys.sql", &[
-        ("a trigger calls the function of whoever owns the schema", &[Suite("server", "old_keys::")],
-            "(NEW.%2$I::%1$s.sno)'", "(NEW.%2$I)'"),
     ]),
     ("sql/uuidv7.sql", &[
         ("what others own is replaced", &[RIGHTS],

@@ -5,6 +5,10 @@ use super::{OfFile, SQL_FILE, SQL_FILE_READERS};
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/uuidv7.sql", &[
+        ("the SQL file: another margin of a feed changes nothing", &[SQL_FILE],
+            "AFTER INSERT OR UPDATE OF source, key, margin ON uuidv7_feeds", "AFTER INSERT ON uuidv7_feeds"),
+        ("the SQL file: the longest margin of a table's feeds counts", &[SQL_FILE],
+            "pg_catalog.min(f.margin)", "pg_catalog.max(f.margin)"),
         ("the SQL file: the horizon is a millisecond, not a tick", &[SQL_FILE],
             "date_bin('4 ms'::interval, uuidv7_settled(of_table), '2010-01-01 00:00Z'::timestamptz)", "uuidv7_settled(of_table)"),
         ("the SQL file: the clock is read after the locks", &[SQL_FILE_READERS],

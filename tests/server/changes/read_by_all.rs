@@ -57,7 +57,7 @@ fn what_all_feeds_have_read() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(
-        "CREATE TABLE outbox (id sno PRIMARY KEY DEFAULT sno_new(1), n integer, item sno DEFAULT sno_new(2), UNIQUE (item));
+        "CREATE TABLE outbox (id sno PRIMARY KEY DEFAULT sno_new(1), n integer, item sno NOT NULL DEFAULT sno_new(2), UNIQUE (item));
          CREATE TABLE other (id sno PRIMARY KEY DEFAULT sno_new(1), n integer); CREATE TABLE without (n integer);
          CREATE VIEW even AS SELECT * FROM outbox WHERE n % 2 = 0; CREATE VIEW renamed AS SELECT id AS key, n FROM even;
          CREATE VIEW by_item AS SELECT item AS id, n FROM outbox; CREATE VIEW joined AS SELECT o.id, outbox.n FROM other o JOIN outbox USING (n);
@@ -129,7 +129,7 @@ fn renamed_columns_of_views() {
     let server = Server::builder().start();
     let mut client = server.connect();
     client.run(
-        "CREATE TABLE outbox (id sno PRIMARY KEY DEFAULT sno_new(1), item sno DEFAULT sno_new(2), n integer);
+        "CREATE TABLE outbox (id sno PRIMARY KEY DEFAULT sno_new(1), item sno NOT NULL DEFAULT sno_new(2), n integer);
          CREATE VIEW shown AS SELECT id, item, n FROM outbox; CREATE VIEW above AS SELECT item AS first, id AS second FROM shown;
          INSERT INTO outbox (n) VALUES (1), (2), (3); SELECT pg_sleep(0.008)",
     );

@@ -173,13 +173,13 @@ fn refusals() {
     assert_eq!(text(&mut client, "SELECT count(*) FROM sno_peek_feed('deep', NULL::deep)"), "1");
     // A key of another type by now.
     client.run(
-        "CREATE TABLE changed (id sno PRIMARY KEY); SELECT sno_create_feed('changed', 'changed');
+        "CREATE TABLE changed (id sno PRIMARY KEY); SELECT sno_create_feed('changed', 'changed', refuse_old_keys => false);
          ALTER TABLE changed ALTER id TYPE uuid USING id::uuid",
     );
     assert_eq!(code(&mut client, "SELECT * FROM sno_peek_feed('changed', NULL::changed)"), "42883");
     // Of one that is compared with IDs: a time is no pointer.
     client.run(
-        "CREATE TABLE timed (id sno PRIMARY KEY); SELECT sno_create_feed('timed', 'timed', margin => '0');
+        "CREATE TABLE timed (id sno PRIMARY KEY); SELECT sno_create_feed('timed', 'timed', margin => '0', refuse_old_keys => false);
          INSERT INTO timed VALUES (sno_new()), (sno_new()); SELECT pg_sleep(0.008);
          ALTER TABLE timed ALTER id TYPE timestamptz USING id::timestamptz - random() * interval '1 hour'",
     );

@@ -1,8 +1,8 @@
 //! Keys, and the bounds of times among them.
 
-use sno_tests::{Server, Sql as _, plan, text};
+use sno_tests::{Server, Sql as _, code, error, plan, text};
 
-use super::{none, start, start_with};
+use super::{defaults, none, start, start_with};
 
 /// In whole milliseconds; before 1970 and for ever they are within the first and the last one. Against those of the extension: `beside`.
 #[test]
@@ -88,4 +88,54 @@ fn ids_differ_although_the_clock_stands() {
     let query = "SELECT substr(id::text, 20) FROM (SELECT sno_uuid(1) AS id FROM generate_series(1, 2)) ids";
     let ends: Vec<String> = client.query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect();
     assert_eq!(ends, ["81ff-fffe00000000", "8000-000000000000"]);
+}
+
+/// A new feed has rows refused that it would miss, if its role may; else it is told.
+#[test]
+fn keys_that_are_older_than_their_insert() {
+    let server = start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id uuid PRIMARY KEY DEFAULT sno_uuid(), \"K'e\"\"y\" uuid, n integer);
+         CREATE TABLE lists (id uuid DEFAULT sno_uuid(), state integer) PARTITION BY LIST (state);
+         CREATE TABLE open PARTITION OF lists FOR VALUES IN (1); CREATE TABLE done PARTITION OF lists FOR VALUES IN (2);
+         INSERT INTO uuidv7_feeds (feed, source) VALUES ('f', 'items'), ('l', 'lists'), ('o', 'open');
+         CREATE ROLE bob; GRANT SELECT, INSERT ON uuidv7_feeds TO bob; CREATE TABLE of_other (id uuid)",
+    );
+    let at = |seconds: &str| format!("uuidv7_lower(clock_timestamp() - '{seconds}'::interval)");
+    for default in defaults(&mut client) {
+        client.run(&format!("INSERT INTO items (id) SELECT {default} FROM generate_series(1, 1000)"));
+    }
+    // Within the margin, which may become shorter.
+    client.run(&format!("INSERT INTO items VALUES ({}, NULL, 1)", at("0.5 s")));
+    let old = format!("INSERT INTO items VALUES ({}, NULL, 2)", at("1.1 s"));
+    let refused = error(&mut client, &old);
+    assert_eq!((refused.code().code(), refused.column()), ("23514", Some("id")));
+    assert!(refused.message().contains("\"public.items\" was not generated in its statement"), "{refused}");
+    client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('short', 'items', '0.2 s'), ('long', 'items', '1 day')");
+    assert_eq!(code(&mut client, &format!("INSERT INTO items VALUES ({}, NULL, 2)", at("0.5 s"))), "23514");
+    client.run("UPDATE uuidv7_feeds SET margin = '1 min' WHERE feed <> 'long'");
+    client.run(&old);
+    client.run("UPDATE items SET n = 3, id = id WHERE n = 2; UPDATE items SET id = sno_uuid() WHERE n = 1");
+    let two_minutes = at("2 min");
+    assert_eq!(code(&mut client, &format!("UPDATE items SET id = {two_minutes} WHERE n = 3")), "23514");
+    // Of two keys both are guarded.
+    client.run("INSERT INTO uuidv7_feeds (feed, source, key) VALUES ('key', 'items', 'K''e\"y')");
+    for row in [format!("DEFAULT, {two_minutes}"), format!("{two_minutes}, NULL")] {
+        assert_eq!(code(&mut client, &format!("INSERT INTO items VALUES ({row})")), "23514", "{row}");
+    }
+    // A row that moves to another partition.
+    client.run("INSERT INTO lists (state) VALUES (1); SELECT pg_sleep(1.1); UPDATE lists SET state = 2");
+    assert_eq!(code(&mut client, &format!("INSERT INTO lists VALUES ({two_minutes}, 1)")), "23514");
+    // Without a feed, all are inserted.
+    client.run("DELETE FROM uuidv7_feeds; SELECT uuidv7_refuse_old_keys('items')");
+    client.run(&format!("INSERT INTO items VALUES ({two_minutes})"));
+    let told =
+        server.psql("SET ROLE bob; INSERT INTO uuidv7_feeds (feed, source) VALUES ('other', 'of_other')");
+    assert!(told.status.success(), "{told:?}");
+    assert_eq!(
+        String::from_utf8(told.stderr).unwrap(),
+        "WARNING:  rows of \"of_other\" with keys from earlier statements would be missed
+HINT:  Have the owner of the table call uuidv7_refuse_old_keys('of_other').\n"
+    );
 }

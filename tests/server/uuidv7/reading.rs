@@ -49,7 +49,7 @@ fn a_peek_moves_nothing() {
     let mut client = server.connect();
     client.run(ITEMS);
     client.run("INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')");
-    client.run("INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 5) n");
+    client.run("ALTER TABLE items DISABLE TRIGGER USER; INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 5) n");
     let peek = |client: &mut Client| {
         text(
             client,
