@@ -12,7 +12,7 @@ fn a_new_feed_guards_its_keys() {
          CREATE TABLE two (\"a b\" sno PRIMARY KEY, c sno NOT NULL, n integer); CREATE VIEW shown AS SELECT c AS key FROM two;
          CREATE TABLE parent (id sno PRIMARY KEY); CREATE TABLE child () INHERITS (parent);
          CREATE TABLE parts (id sno PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF parts DEFAULT;
-         CREATE TABLE of_bob PARTITION OF parts FOR VALUES FROM (MINVALUE) TO ('4222222222222222'); ALTER TABLE of_bob OWNER TO bob;
+         CREATE TABLE of_bob PARTITION OF parts FOR VALUES FROM ('9222222222222222') TO ('x222222222222222'); ALTER TABLE of_bob OWNER TO bob;
          CREATE VIEW united AS SELECT id FROM own UNION ALL SELECT id FROM declined; GRANT SELECT ON ALL TABLES IN SCHEMA public TO bob;
          CREATE TABLE tracked (id integer PRIMARY KEY)",
     );

@@ -93,8 +93,8 @@ fn rows_hidden_by_row_security() {
     client.run(
         "CREATE ROLE bob LOGIN; CREATE POLICY even ON items USING (n % 2 = 0); ALTER TABLE items ENABLE ROW LEVEL SECURITY;
          GRANT SELECT ON items TO bob; GRANT SELECT, UPDATE ON uuidv7_feeds TO bob;
-         INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0');
-         INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 2) n",
+         INSERT INTO items SELECT uuidv7_lower(now() - (9 - n) * interval '1 s'), n FROM generate_series(1, 2) n;
+         INSERT INTO uuidv7_feeds (feed, source, margin) VALUES ('f', 'items', '0')",
     );
     let mut bob = server.connect_as("bob");
     for function in ["uuidv7_feed", "uuidv7_peek_feed"] {
