@@ -46,7 +46,7 @@ fn samples_of_the_standard() {
     }
 }
 
-/// `packages/python/sno/mask.py` has made these, from the standard's algorithm and another library's AES.
+/// A program in Python has made these, from the standard's algorithm and another library's AES.
 #[test]
 fn answers_of_another_implementation() {
     let mut count = 0;

@@ -33,16 +33,6 @@ func As[K Kind](id ID) (Of[K], error) {
 
 // ParseAs reads what String writes; ErrKind for the text of another kind.
 func ParseAs[K Kind](text string) (Of[K], error) {
-	return parseAs[K](text, Parse)
-}
-
-// UnmaskAs reads what Mask returns.
-func UnmaskAs[K Kind](text string, key []byte) (Of[K], error) {
-	name, _ := kind[K]()
-	return parseAs[K](text, func(masked string) (ID, error) { return Unmask(masked, key, name) })
-}
-
-func parseAs[K Kind](text string, parse func(string) (ID, error)) (Of[K], error) {
 	name, _ := kind[K]()
 	end := strings.LastIndexByte(text, '_')
 	if end < 1 {
@@ -50,7 +40,7 @@ func parseAs[K Kind](text string, parse func(string) (ID, error)) (Of[K], error)
 	} else if text[:end] != name {
 		return Of[K]{}, fmt.Errorf("invalid %s: %w: the text does not begin with %s_", name, ErrKind, name)
 	}
-	id, err := parse(text[end+1:])
+	id, err := Parse(text[end+1:])
 	if err != nil {
 		return Of[K]{}, err
 	}
@@ -61,16 +51,6 @@ func parseAs[K Kind](text string, parse func(string) (ID, error)) (Of[K], error)
 func (id Of[K]) String() string {
 	name, _ := kind[K]()
 	return name + "_" + id.ID.String()
-}
-
-// Mask is the name and the mask of the ID, whose context is the name.
-func (id Of[K]) Mask(key []byte) (string, error) {
-	name, _ := kind[K]()
-	masked, err := Mask(id.ID, key, name)
-	if err != nil {
-		return "", err
-	}
-	return name + "_" + masked, nil
 }
 
 // MarshalText writes what String does, in JSON as well. The zero value is an error, unless its metabyte is the kind's.

@@ -3,7 +3,6 @@ package sno
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 )
 
@@ -72,21 +71,5 @@ func TestWhatIsNoKind(t *testing.T) {
 	var id eventID
 	if id.Scan(5) == nil || id.ScanBytes(nil) == nil {
 		t.Error(id)
-	}
-}
-
-func TestMaskedKinds(t *testing.T) {
-	id, key := must(ParseAs[event]("event_"+plain)), make([]byte, 16)
-	text := must(id.Mask(key))
-	if must(Unmask(strings.TrimPrefix(text, "event_"), key, "event")) != id.ID || must(UnmaskAs[event](text, key)) != id {
-		t.Error(text)
-	}
-	for _, text := range []string{text, strings.Replace(text, "event", "order", 1)} {
-		if id, err := UnmaskAs[order](text, key); !errors.Is(err, ErrKind) {
-			t.Error(id, err)
-		}
-	}
-	if text, err := id.Mask(nil); err == nil || text != "" {
-		t.Error(text, err)
 	}
 }

@@ -17,5 +17,5 @@ export interface Kind<Name extends string> {
   parse (text: string): Sno<Name>
 }
 
-/** `kind('order', 2)`; with masks, `kind('order', 2, masks(key, 'order'))`. */
-export function kind<Name extends string> (name: Name, metabyte: number, masks?: { mask (id: string): string, unmask (text: string): Sno }): Kind<Name>
+/** `kind('order', 2)` */
+export function kind<Name extends string> (name: Name, metabyte: number): Kind<Name>

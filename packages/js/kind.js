@@ -5,7 +5,7 @@ export class WrongKindError extends RangeError {
   name = 'WrongKindError'
 }
 
-export function kind (name, metabyte, { mask = id => id, unmask = parse } = {}) {
+export function kind (name, metabyte) {
   if (!/^[a-z]([a-z0-9_]*[a-z0-9])?$/.test(name) || !(Number.isInteger(metabyte) && metabyte >= 0 && metabyte <= 255)) {
     throw new RangeError('a kind has a name of a-z, 0-9 and _, and a metabyte of 0 to 255')
   }
@@ -18,10 +18,10 @@ export function kind (name, metabyte, { mask = id => id, unmask = parse } = {}) 
     name,
     metabyte,
     of,
-    tagged: id => `${name}_${mask(of(id))}`,
+    tagged: id => `${name}_${of(id)}`,
     parse (text) {
       const end = typeof text === 'string' ? text.lastIndexOf('_') : -1
-      if (end > 0 && text.slice(0, end) === name) return of(unmask(text.slice(end + 1)))
+      if (end > 0 && text.slice(0, end) === name) return of(parse(text.slice(end + 1)))
       throw new (end > 0 ? WrongKindError : RangeError)(`invalid ${name}: the text does not begin with ${name}_`)
     }
   }

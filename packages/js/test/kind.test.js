@@ -1,9 +1,8 @@
-// Kinds: names, metabytes, masks.
+// Kinds: names and metabytes.
 import assert from 'node:assert'
 import { test } from 'node:test'
 import { fields, make } from '../index.js'
 import { kind, WrongKindError } from '../kind.js'
-import { masks, unmask } from '../mask.js'
 
 const ID = '9q7k4op826n2g222'
 const event = kind('event', 1)
@@ -32,13 +31,4 @@ test('what is no ID, and what is no kind', () => {
   for (const [name, metabyte] of [['', 1], ['Order', 1], ['1st', 1], ['order_', 1], ['order', 256], ['order', -1], ['order', 0.5], ['order']]) {
     assert.throws(() => kind(name, metabyte), RangeError)
   }
-})
-
-test('masked', () => {
-  const key = Buffer.alloc(16, 7)
-  const masked = kind('event', 1, masks(key, 'event'))
-  const text = masked.tagged(ID)
-  assert.strictEqual(unmask(text.slice(6), key, 'event'), ID)
-  assert.strictEqual(masked.parse(text), ID)
-  assert.throws(() => kind('order', 2, masks(key, 'order')).parse(text.replace('event', 'order')), WrongKindError)
 })

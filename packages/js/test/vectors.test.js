@@ -1,10 +1,8 @@
-// IDs, fields, bounds and masks, held to the vectors of the core.
+// IDs, fields and bounds, held to the vectors of the core.
 import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { runInNewContext } from 'node:vm'
 import { fields, fromBytes, isSno, lowerBound, make, parse, time, toBytes, upperBound } from '../index.js'
-import { mask, unmask } from '../mask.js'
 
 function vectors (name) {
   const lines = readFileSync(new URL(`../../../core/tests/vectors/${name}`, import.meta.url), 'utf8').trimEnd().split('\n')
@@ -29,21 +27,6 @@ test('fields, bytes and texts', () => {
   }
   const byBytes = rows.map(row => row.hex).sort().map(hex => fromBytes(Buffer.from(hex, 'hex')))
   assert.deepStrictEqual(rows.map(row => row.text).sort(), byBytes)
-})
-
-test('masks', () => {
-  const rows = vectors('mask.tsv')
-  assert.strictEqual(rows.length, 144)
-  for (const { key: hex, context, sno, masked } of rows) {
-    const key = Buffer.from(hex, 'hex')
-    assert.strictEqual(mask(sno, key, context), masked)
-    assert.strictEqual(unmask(masked, key, context), sno)
-    if (context === '') assert.strictEqual(mask(sno, new Uint8Array(key)), masked)
-  }
-  assert.strictEqual(mask(FIRST, runInNewContext('new Uint8Array(16)')), mask(FIRST, Buffer.alloc(16)))
-  assert.throws(() => mask(FIRST, Buffer.alloc(15)), /^RangeError: a key is 16, 24 or 32 bytes long, not 15$/)
-  assert.throws(() => unmask('short', Buffer.alloc(16)), RangeError)
-  assert.throws(() => mask(FIRST, '2b7e151628aed2a6abf7158809cf4f3c'), TypeError)
 })
 
 test('what is no ID', () => {

@@ -51,24 +51,16 @@ class Kind(Sno):
         return super().make(time, cls.metabyte if metabyte is None else metabyte, partition, sequence, tick_tock)
 
     @classmethod
-    def parse(cls: type[K], text: str, key: bytes | None = None) -> K:
-        """Reads what `tagged` writes, with the same key. Any other text is a ValueError, one of another kind WrongKind."""
+    def parse(cls: type[K], text: str) -> K:
+        """Reads what `tagged` writes. Any other text is a ValueError, one of another kind WrongKind."""
         name, _, id = text.rpartition("_")
         if name != cls.name:
             raise (WrongKind if name else ValueError)(f"invalid {cls.name}: the text does not begin with {cls.name}_")
-        if key is None:
-            return cls(id)
-        from sno.mask import unmask
+        return cls(id)
 
-        return cls(unmask(id, key, cls.name))
-
-    def tagged(self, key: bytes | None = None) -> str:
-        """The name and the ID: what people see. With a key the ID is masked, with the name as context."""
-        if key is None:
-            return f"{self.name}_{self}"
-        from sno.mask import mask
-
-        return f"{self.name}_{mask(self, key, self.name)}"
+    def tagged(self) -> str:
+        """The name and the ID: what people see."""
+        return f"{self.name}_{self}"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source, handler):
