@@ -21,6 +21,7 @@ from django.db.migrations.autodetector import MigrationAutodetector  # noqa: E40
 from django.db.migrations.graph import MigrationGraph  # noqa: E402
 from django.db.migrations.state import ProjectState  # noqa: E402
 
+from sno import Sno  # noqa: E402
 from sno.django import CreatedAt, CreatedAtField, SnoField, SnoNew  # noqa: E402
 
 
@@ -49,6 +50,25 @@ event = Event.objects.create(payload="first")
 assert abs(datetime.now(timezone.utc) - event.created_at) < timedelta(minutes=1), event.created_at
 recent = Event.objects.filter(created_at__gte=datetime.now(timezone.utc) - timedelta(hours=1)).order_by("-created_at", "-id")
 assert list(recent) == [event] and recent[0].created_at == event.id.time
+
+# As for a column that the database generates.
+at = datetime(2025, 7, 1, tzinfo=timezone.utc)
+old = Event.objects.create(id=Sno.make(at, metabyte=1), payload="old")
+assert old.created_at == at
+assert Event.objects.filter(created_at__year=2025).update(payload="of 2025") == 1
+old.refresh_from_db()
+assert (old.payload, old.created_at) == ("of 2025", at)
+old.payload = "saved"
+old.save()
+assert Event.objects.values_list("payload", "created_at").get(id=old.id) == ("saved", at)
+# Before Django 6, objects of a bulk insert do not know their keys.
+for made in Event.objects.bulk_create([Event(payload="one"), Event(payload="two")]):
+    try:
+        made.save()
+        assert isinstance(made.id, Sno), made.id
+    except ValueError as error:
+        assert "read it again" in str(error), error
+assert Event.objects.filter(payload__in=["one", "two"]).count() == 2
 
 # No column and no index for it, and makemigrations finds what is there.
 with connection.cursor() as cursor:
