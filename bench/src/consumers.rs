@@ -1,4 +1,4 @@
-//! Consumers of feeds: how long a row takes to reach one, and what those cost that wait for rows.
+//! Consumers of feeds: how long a row takes to reach one.
 
 use std::error::Error;
 use std::thread;
@@ -84,49 +84,4 @@ pub(crate) fn latency(server: &Server, feed: &str, margin: &str, rows: usize) ->
     })?;
     latencies.sort_by(f64::total_cmp);
     Ok(latencies[latencies.len() / 2])
-}
-
-/// Sessions that wait for the rows of a feed, until it is dropped.
-pub(crate) struct Waiters(Vec<thread::JoinHandle<()>>, Vec<u32>);
-
-impl Waiters {
-    /// So many, each of which waits already.
-    pub(crate) fn start(server: &Server, count: usize, feed: &str) -> Result<Self> {
-        let (mut threads, mut processes) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            let mut client = server.connect();
-            processes.push(client.query_one("SELECT pg_backend_pid()", &[])?.get::<_, i32>(0) as u32);
-            let wait = format!("CALL sno_wait_feed('{feed}', '1 h')");
-            threads.push(thread::spawn(move || {
-                // Ends with the feed.
-                let _ = client.batch_execute(&wait);
-            }));
-        }
-        thread::sleep(Duration::from_millis(if count > 0 { 1500 } else { 0 }));
-        Ok(Self(threads, processes))
-    }
-
-    /// The processor time that all of them take in a second.
-    pub(crate) fn processor_time(&self, over: Duration) -> Result<f64> {
-        let spent = || -> Result<f64> {
-            let mut sum = 0.0;
-            for process in &self.1 {
-                let text = std::fs::read_to_string(format!("/proc/{process}/schedstat"))?;
-                sum += text.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9;
-            }
-            Ok(sum)
-        };
-        let (before, began) = (spent()?, Instant::now());
-        thread::sleep(over);
-        Ok((spent()? - before) / began.elapsed().as_secs_f64())
-    }
-
-    /// Ends them by dropping the feed.
-    pub(crate) fn stop(self, server: &Server, feed: &str) -> Result<()> {
-        server.connect().batch_execute(&format!("SELECT sno_drop_feed('{feed}')"))?;
-        for thread in self.0 {
-            thread.join().expect("a thread that ends");
-        }
-        Ok(())
-    }
 }

@@ -21,7 +21,6 @@ pub(crate) type List = &'static [(&'static str, &'static str, &'static str)];
 /// - `moment`, the key of a row of `moments` (see [`FUNCTIONS`])
 /// - `timed`, the expression for its time; a table of other keys needs a column `created_at` for that
 /// - `lower`, the function for a bound of such keys, if they can't be compared with a time
-/// - `extension`, if the keys are of an extension that is not ours: only in tables of keys alone
 const KEYS: &[(&str, Words)] = &[
     (
         "sno",
@@ -59,44 +58,12 @@ const KEYS: &[(&str, Words)] = &[
     ),
     ("bigint", &[("type", "bigint"), ("value", "n"), ("moment", "n::bigint")]),
     ("bigint identity", &[("type", "bigint"), ("default", "GENERATED ALWAYS AS IDENTITY")]),
-    (
-        "pg_uuidv7",
-        &[
-            ("type", "uuid"),
-            ("default", "DEFAULT uuid_generate_v7()"),
-            ("value", "uuid_generate_v7()"),
-            ("extension", ""),
-        ],
-    ),
-    (
-        "pgx_ulid",
-        &[("type", "ulid"), ("default", "DEFAULT gen_ulid()"), ("value", "gen_ulid()"), ("extension", "")],
-    ),
-    (
-        "pgEdge snowflake",
-        &[
-            ("type", "bigint"),
-            ("default", "DEFAULT snowflake.nextval('snowflakes'::regclass)"),
-            ("value", "snowflake.nextval('snowflakes'::regclass)"),
-            ("extension", ""),
-        ],
-    ),
 ];
 
-/// What sections use: those extensions of others that the server has; functions that do nothing, declared as volatile as what they
+/// What sections use: functions that do nothing, declared as volatile as what they
 /// are compared with; `moments`, of so many seconds in random order, where `n` is the place in the order of time, and IDs are as
 /// eight generators would have made them; the least key of version 7 of a time.
 pub(crate) const FUNCTIONS: &str = "
-    CREATE SEQUENCE snowflakes;
-    DO $$
-    DECLARE extension text;
-    BEGIN
-        FOR extension IN SELECT name FROM pg_available_extensions
-                         WHERE name IN ('pgx_ulid', 'pg_uuidv7', 'snowflake')
-        LOOP
-            EXECUTE format('CREATE EXTENSION %I', extension);
-        END LOOP;
-    END $$;
     CREATE FUNCTION nothing() RETURNS integer LANGUAGE internal STRICT AS 'pg_backend_pid';
     CREATE FUNCTION nothing(integer) RETURNS integer LANGUAGE internal STRICT AS 'int4up';
     CREATE FUNCTION moments(rows integer, seconds integer)
@@ -218,8 +185,7 @@ impl Contenders {
             has(key, wanted).is_some() && (wanted == "moment" || has(key, "value").is_none_or(&mut works))
         };
         let keys: Vec<_> = KEYS.iter().filter(there).collect();
-        let is_foreign = |key| has(key, "extension").is_some();
-        for (name, key) in keys.iter().filter(|(_, key)| dated && !is_foreign(key)) {
+        for (name, key) in keys.iter().filter(|_| dated) {
             let timed = has(key, "timed").is_some();
             let suffix = if timed { "" } else { ", created_at with an index" };
             contenders.push(Contender::new(name, suffix, key, if timed { ALONE } else { DATED }));

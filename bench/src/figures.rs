@@ -49,23 +49,17 @@ pub(crate) enum Measure {
     BytesPerRow,
     /// How often so many clients of pgbench get through a script.
     Rate(u32),
-    /// The same for 8 clients, while so many sessions as the first line says wait for rows of the feed `quiet`.
-    RateBesideWaiters,
     /// How long a row takes to reach the consumer of a feed: its name, which says how the consumer learns of rows, and
     /// its margin in seconds.
     Latency,
-    /// The processor time that so many sessions take in a second while they wait for rows of the feed `quiet`.
-    Waiting,
-    /// What a query returns in a session that has executed the statement in the first line.
-    Memory,
 }
 
 impl Measure {
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Time | MeanTime(_) | TimePerRow | Planning | Latency | Waiting => Unit::Seconds,
-            BytesPerRow | Memory => Unit::Bytes,
-            Rate(..) | RateBesideWaiters => Unit::PerSecond,
+            Time | MeanTime(_) | TimePerRow | Planning | Latency => Unit::Seconds,
+            BytesPerRow => Unit::Bytes,
+            Rate(..) => Unit::PerSecond,
         }
     }
 }

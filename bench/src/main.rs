@@ -3,10 +3,9 @@
 //! All contenders of a figure take turns within one session, round after round, and change their order from round to
 //! round; so what disturbs the machine for a moment disturbs all of them.
 //!
-//! Each module uses only those before it: `results`, `summary`, `charts`, `report`, `contenders`, `figures`, `sections`,
+//! Each module uses only those before it: `results`, `summary`, `report`, `contenders`, `figures`, `sections`,
 //! `consumers`, `run`, `instructions`. One more type of key is an entry of `contenders`, one more section an entry of `sections`.
 
-mod charts;
 mod consumers;
 mod contenders;
 mod figures;
@@ -34,9 +33,6 @@ struct Command {
     /// Pages that have blocks for them
     #[arg(long)]
     page: Vec<PathBuf>,
-    /// A folder for charts
-    #[arg(long)]
-    charts: Option<PathBuf>,
     /// Only these sections
     #[arg(long)]
     only: Vec<String>,
@@ -68,9 +64,6 @@ fn run(command: &Command) -> Result<(), Box<dyn Error>> {
         }
     }
     results::write(&command.into, &runs)?;
-    if let Some(folder) = &command.charts {
-        charts::write(&runs, folder)?;
-    }
     println!("{}", report::write(&runs, &command.into, &command.page)?);
     if failed.is_empty() { Ok(()) } else { Err(format!("not measured: {}", failed.join("; ")).into()) }
 }

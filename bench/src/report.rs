@@ -5,16 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::results::{Run, Runs, Series};
-use crate::summary::{BUILT_IN, EXTENSIONS, summary};
+use crate::summary::summary;
 
 /// Returns all tables, and writes the blocks of pages that belong to the folder of the results:
 /// what stands between `<!-- bench FOLDER SECTION -->` and `<!-- end -->`. Sections of other runs than `full` have the
 /// run's name in front of their own, unless it is the same.
 pub(crate) fn write(runs: &Runs, folder: &Path, pages: &[PathBuf]) -> Result<String, Box<dyn Error>> {
-    let mut blocks = vec![
-        ("summary".to_owned(), summary(runs, BUILT_IN)),
-        ("extensions".to_owned(), summary(runs, EXTENSIONS)),
-    ];
+    let mut blocks = vec![("summary".to_owned(), summary(runs))];
     let label = folder.file_name().unwrap_or_default().to_string_lossy();
     let mut tables = String::from(
         "# Results\n\nThe median of the rounds; its quartiles; the smallest and the largest. bench/README.md says how to read them.\n",

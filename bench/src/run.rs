@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 use sno_tests::postgres::types::{FromSql, Type};
 use sno_tests::postgres::{self, Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
-use crate::consumers::{self, Waiters};
+use crate::consumers;
 use crate::contenders::{Contender, FUNCTIONS};
 use crate::figures::{Figure, Measure, Section};
 use crate::results::{Run, Series};
@@ -80,8 +80,8 @@ pub(crate) fn measure(size: Size, only: &[&str]) -> Result<(Run, Vec<String>)> {
     for (name, value) in SETTINGS {
         builder = builder.conf(name, value);
     }
-    // A section's own schema; and pgEdge's extension wants to know its node when it is loaded.
-    let server = builder.conf("search_path", "section, public").conf("snowflake.node", "1").start();
+    // A section's own schema.
+    let server = builder.conf("search_path", "section, public").start();
     let mut session = Session { client: server.connect(), server, size, began: Instant::now() };
     session.client.batch_execute(FUNCTIONS)?;
     let mut run = Run::new(session.ask("SHOW server_version")?);
@@ -215,29 +215,9 @@ impl Session {
             }
             Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
             Measure::Rate(clients) => self.pgbench(clients, &of)?,
-            Measure::RateBesideWaiters => {
-                let (count, script) = of.split_once('\n').ok_or("no number of sessions")?;
-                let waiters = Waiters::start(&self.server, count.parse()?, "quiet")?;
-                let rate = self.pgbench(8, script)?;
-                waiters.stop(&self.server, "quiet")?;
-                rate
-            }
             Measure::Latency => {
                 let (feed, margin) = of.split_once(' ').ok_or("no margin")?;
                 consumers::latency(&self.server, feed, margin, 7 * self.size.sample as usize + 2)?
-            }
-            Measure::Waiting => {
-                let waiters = Waiters::start(&self.server, of.parse()?, "quiet")?;
-                let over = Duration::from_secs(self.size.sample.into()).max(Duration::from_millis(500));
-                let time = waiters.processor_time(over)?;
-                waiters.stop(&self.server, "quiet")?;
-                time
-            }
-            Measure::Memory => {
-                let (statement, query) = of.split_once('\n').ok_or("no statement before the query")?;
-                let mut client = self.server.connect();
-                client.batch_execute(statement)?;
-                client.query_one(query, &[])?.get::<_, i64>(0) as f64
             }
         })
     }

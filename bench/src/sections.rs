@@ -58,10 +58,6 @@ const NOTHING: List = &[
     ("sno_peek_feed", "SELECT * FROM sno_peek_feed('nothing', NULL::nothing) f", ""),
 ];
 
-/// A feed for whose rows sessions wait; they drop it.
-const QUIET: &str =
-    "TRUNCATE busy; SELECT sno_create_feed('quiet', 'quiet', since => now(), margin => '{with}')";
-
 const TABLE: &str =
     "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index}";
 const SORT: &str = "SELECT id, payload FROM {t} ORDER BY id OFFSET {rows}";
@@ -88,9 +84,6 @@ pub(crate) const SECTIONS: &[Section] = &[
                 ("nextval", "nextval('plain'::regclass)", "nothing(1)"),
                 ("gen_random_uuid()", "gen_random_uuid()", "nothing()"),
                 ("uuidv7()", "uuidv7()", "nothing()"),
-                ("gen_ulid of pgx_ulid", "gen_ulid()", "nothing()"),
-                ("uuid_generate_v7 of pg_uuidv7", "uuid_generate_v7()", "nothing()"),
-                ("snowflake.nextval", "snowflake.nextval('snowflakes'::regclass)", "nothing(1)"),
             ]),
             TimePerRow,
             "SELECT count({it}) FROM generate_series(1, {rows})
@@ -304,13 +297,11 @@ pub(crate) const SECTIONS: &[Section] = &[
         setup: "
             CREATE TABLE waits (id sno PRIMARY KEY DEFAULT sno_new(1), sent bigint NOT NULL);
             CREATE TABLE notified (LIKE waits INCLUDING ALL); CREATE TABLE polls (LIKE waits INCLUDING ALL);
-            CREATE TABLE quiet (LIKE waits INCLUDING ALL); CREATE TABLE busy (LIKE waits INCLUDING ALL);
             CREATE TABLE filled (LIKE waits INCLUDING ALL); CREATE TABLE nothing (LIKE waits INCLUDING ALL);
             CREATE FUNCTION notify() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY inserted; RETURN NULL; END';
             CREATE TRIGGER notify AFTER INSERT ON notified EXECUTE FUNCTION notify();
             INSERT INTO filled (sent) SELECT n FROM generate_series(1, 250000) n;
-            CREATE VIEW failing AS SELECT id, 1 / (sent - sent) AS one FROM filled;
-            SELECT sno_create_feed(feed, feed::regclass) FROM unnest(string_to_array('filled nothing failing', ' ')) feed;
+            SELECT sno_create_feed('filled', 'filled'), sno_create_feed('nothing', 'nothing');
             SELECT pg_sleep(0.2);
             VACUUM ANALYZE filled",
         figures: &[
@@ -326,26 +317,6 @@ pub(crate) const SECTIONS: &[Section] = &[
                 "From the INSERT to the consumer, margin 0",
                 &[("sno_wait_feed", "waits", "0"), ("NOTIFY", "notified", "0"), ("a poll every 100 ms", "polls", "0")],
             ),
-            Figure::new(
-                "Processor time in a second of 100 sessions that wait",
-                Listed(&[("margin 1 s", "100", "1 s"), ("margin 0.1 s", "100", "0.1 s"), ("margin 0", "100", "0")]),
-                Waiting,
-                "{it}",
-            )
-            .around(QUIET, ""),
-            Figure::new(
-                "Rows inserted by 8 clients into another table",
-                Listed(&[
-                    ("nobody waits", "0", "1 s"),
-                    ("100 wait, margin 1 s", "100", "1 s"),
-                    ("100 wait, margin 0.1 s", "100", "0.1 s"),
-                    ("100 wait, margin 0", "100", "0"),
-                ]),
-                RateBesideWaiters,
-                "{it}
-                 INSERT INTO busy (sent) VALUES (1);",
-            )
-            .around(QUIET, ""),
             calls(
                 "A batch of 1,000 rows",
                 100,
@@ -371,24 +342,6 @@ pub(crate) const SECTIONS: &[Section] = &[
                 ],
             ),
             calls("A call that finds nothing", 1000, NOTHING),
-            calls("The same in a database with a foreign table", 1000, NOTHING).around(
-                "CREATE FOREIGN DATA WRAPPER elsewhere; CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
-                 CREATE FOREIGN TABLE elsewhere (n integer) SERVER elsewhere",
-                "DROP FOREIGN DATA WRAPPER elsewhere CASCADE",
-            ),
-            Figure::new(
-                "Memory of a session",
-                Listed(&[
-                    ("after one call", "1", "nothing"),
-                    ("after 100,000 calls", "100000", "nothing"),
-                    ("after one call that fails", "1", "failing"),
-                    ("after 3,000 calls that fail", "3000", "failing"),
-                ]),
-                Memory,
-                "DO $$BEGIN FOR n IN 1..{it} LOOP BEGIN INSERT INTO busy (sent) SELECT 1 FROM sno_feed('{with}', NULL::{with}); \
-                    EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END$$
-                 SELECT sum(total_bytes)::bigint FROM pg_backend_memory_contexts",
-            ),
         ],
         ..section("feeds", 0.25, 1)
     },

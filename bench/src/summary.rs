@@ -22,11 +22,9 @@ const LINES: &str = "\
 /// What readers call a kind of key, and its names among the contenders.
 type Columns = &'static [(&'static str, &'static [&'static str])];
 
-const SNO: (&str, &[&str]) = ("`sno`", &["sno", "sno_new(1)"]);
-
-/// The kinds of keys that come with PostgreSQL.
-pub(crate) const BUILT_IN: Columns = &[
-    SNO,
+/// The kinds of keys.
+const COLUMNS: Columns = &[
+    ("`sno`", &["sno", "sno_new(1)"]),
     ("v7", &["uuid v7", "uuidv7()"]),
     ("`bigint`", &["bigint", "bigint identity", "bigint identity alone", "nextval"]),
     (
@@ -37,28 +35,9 @@ pub(crate) const BUILT_IN: Columns = &[
     ("v4 + `created_at`", &["uuid v4, created_at with an index"]),
 ];
 
-/// Those of other extensions.
-pub(crate) const EXTENSIONS: Columns = &[
-    SNO,
-    ("pg_uuidv7", &["pg_uuidv7", "pg_uuidv7 alone", "uuid_generate_v7 of pg_uuidv7"]),
-    ("pgx_ulid", &["pgx_ulid", "pgx_ulid alone", "gen_ulid of pgx_ulid"]),
-    ("pgEdge snowflake", &["pgEdge snowflake", "pgEdge snowflake alone", "snowflake.nextval"]),
-];
-
-/// The column of a contender.
-pub(crate) fn place_of(columns: Columns, contender: &str) -> Option<usize> {
-    columns.iter().position(|(_, names)| names.contains(&contender))
-}
-
-/// What readers call a contender.
-pub(crate) fn name_of(columns: Columns, contender: &str) -> String {
-    let known = columns.iter().find(|(_, names)| names.contains(&contender));
-    known.map_or(contender, |(name, _)| name).replace('`', "")
-}
-
 /// The medians of the first kind of key, how many times worse the others are, and of how many rounds all that is.
-pub(crate) fn summary(runs: &Runs, columns: Columns) -> String {
-    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+pub(crate) fn summary(runs: &Runs) -> String {
+    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
     let mut text =
         format!("| Figure | {} | Section |\n|---|{}---|\n", names.join(" | "), "---:|".repeat(names.len()));
     let mut rounds = usize::MAX;
@@ -72,8 +51,8 @@ pub(crate) fn summary(runs: &Runs, columns: Columns) -> String {
             .filter(|series| series.section == section && series.figure == figure)
             .collect();
         let find = |names: &[&str]| series.iter().find(|series| names.contains(&series.contender.as_str()));
-        let Some(first) = find(columns[0].1) else { continue };
-        let cells = columns.iter().enumerate().map(|(number, (_, names))| match (number, find(names)) {
+        let Some(first) = find(COLUMNS[0].1) else { continue };
+        let cells = COLUMNS.iter().enumerate().map(|(number, (_, names))| match (number, find(names)) {
             (_, None) => String::new(),
             (0, Some(first)) => first.unit.show(first.median),
             (_, Some(other)) => first.times_worse(other),
