@@ -3,8 +3,7 @@ CREATE TABLE events (id sno PRIMARY KEY, kind integer);
 INSERT INTO events SELECT sno_make('2026-01-01Z'::timestamptz + n * interval '1 min', 1, 1, 0), n % 10 FROM generate_series(0, 9999) n;
 VACUUM ANALYZE events;
 CREATE VIEW feed AS SELECT *, sno_time(id) AS created_at FROM events;
--- Plans without a frame.
-\a
+-- Plans without a heading.
 \t
 
 -- Conditions, with the time on either side.

@@ -13,8 +13,7 @@ BEGIN
     END LOOP;
 END $$;
 CREATE TABLE stored AS SELECT *, sno_time(id) AS created_at FROM events;
--- Results without a frame.
-\a
+-- Results without a heading.
 \t
 
 -- Another key after the time, also the ID in the other direction.

@@ -25,9 +25,6 @@ INSERT INTO events
     SELECT sno_make('2026-11-01 00:00Z'::timestamptz + n * interval '1 min', n % 4, 42 << 8, 0), n
     FROM generate_series(0, 7 * 24 * 60 - 1) n;
 VACUUM ANALYZE events;
--- Results without a frame.
-\a
-\pset footer off
 
 -- Functions are index conditions, as operators are.
 SET enable_seqscan = off;
