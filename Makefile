@@ -18,7 +18,7 @@ install: ## install the extensions and the program into the server of PG_CONFIG 
 uninstall: ## remove the extensions from that server
 	@dev/install --remove
 
-demo: ## start a throwaway server and show what a sno does
+demo: ## start a throwaway server and run the SQL of README.md there
 	@dev/demo
 
 demo-stop: ## stop the demo's server and remove it
@@ -104,9 +104,6 @@ test-citus: ## run the page about Citus, numbers and feeds on several servers: C
 
 test-neighbours: ## run everyday use beside nine other libraries; CITUS, PG_HINT_PLAN and TIMESCALEDB are folders with their sources
 	@dev/test-on neighbours
-
-test-arm64: ## compile for arm64, and run tests of the core and of a server there, emulated (as root)
-	@dev/test-arm64
 
 test-dependencies: ## check the dependencies' licenses, sources and advisories: CHECK='bans licenses sources'
 	@dev/test-dependencies $(CHECK)

@@ -72,12 +72,3 @@ installed() {
     inside apt-get "$1" -y -q --no-install-recommends "${@:2}" >"$roots/log" 2>&1 ||
         { tail -n 20 "$roots/log" >&2; fail "Not all of this can be installed: ${*:2}"; }
 }
-
-# put_sources FOLDER HOME: puts the last commit into a folder of the root, with the crates that it needs, which Cargo takes from there
-# for whoever has this home.
-put_sources() {
-    mkdir -p "$root$1" "$root$2/.cargo"
-    git archive HEAD | tar -x -C "$root$1"
-    (cd "$root$1" && cargo vendor --quiet --versioned-dirs vendor >/dev/null)
-    printf '[source.crates-io]\nreplace-with = "vendor"\n[source.vendor]\ndirectory = "%s/vendor"\n' "$1" >"$root$2/.cargo/config.toml"
-}

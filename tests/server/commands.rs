@@ -339,7 +339,7 @@ fn variables_that_commands_set() {
 
 /// What no machine of CI's can run, and what runs there with each commit.
 const NOT_SLOW: [&str; 3] = ["pg16", "pg17", "pg18"];
-const BY_HAND: [&str; 3] = ["test-arm64", "test-citus", "installcheck"];
+const BY_HAND: [&str; 2] = ["test-citus", "installcheck"];
 const EACH_TIME: [&str; 2] = ["test-versions", "test-dependencies"];
 
 /// Each slow suite has its turn.
