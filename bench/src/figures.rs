@@ -49,15 +49,12 @@ pub(crate) enum Measure {
     BytesPerRow,
     /// How often so many clients of pgbench get through a script.
     Rate(u32),
-    /// How long a row takes to reach the consumer of a feed: its name, which says how the consumer learns of rows, and
-    /// its margin in seconds.
-    Latency,
 }
 
 impl Measure {
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Time | MeanTime(_) | TimePerRow | Planning | Latency => Unit::Seconds,
+            Time | MeanTime(_) | TimePerRow | Planning => Unit::Seconds,
             BytesPerRow => Unit::Bytes,
             Rate(..) => Unit::PerSecond,
         }

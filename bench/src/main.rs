@@ -4,9 +4,8 @@
 //! round; so what disturbs the machine for a moment disturbs all of them.
 //!
 //! Each module uses only those before it: `results`, `summary`, `report`, `contenders`, `figures`, `sections`,
-//! `consumers`, `run`, `instructions`. One more type of key is an entry of `contenders`, one more section an entry of `sections`.
+//! `run`, `instructions`. One more type of key is an entry of `contenders`, one more section an entry of `sections`.
 
-mod consumers;
 mod contenders;
 mod figures;
 mod instructions;

@@ -5,12 +5,10 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-use serde_json::Value;
 use sno_tests::postgres::types::{FromSql, Type};
 use sno_tests::postgres::{self, Client, SimpleQueryMessage};
 use sno_tests::{Server, program};
 
-use crate::consumers;
 use crate::contenders::{Contender, FUNCTIONS};
 use crate::figures::{Figure, Measure, Section};
 use crate::results::{Run, Series};
@@ -34,7 +32,7 @@ pub(crate) struct Size {
 }
 
 const FULL: Size = Size {
-    only: &["sort", "insert", "disk", "wal", "durable", "hour", "copy", "clients", "plans"],
+    only: &["sort", "insert", "disk", "hour", "copy", "clients"],
     rows: |section| section.rows,
     rounds: (5, 15),
     seconds: 800.0,
@@ -203,22 +201,9 @@ impl Session {
                 let times = self.times(&of, 1)?;
                 (times[0] - times.get(1).unwrap_or(&0.0)) / rows
             }
-            Measure::Planning => {
-                let mut times = Vec::new();
-                for _ in 0..200 {
-                    let plan = self.ask(&format!("EXPLAIN (SUMMARY, FORMAT JSON) {of}"))?;
-                    let plan: Value = serde_json::from_str(&plan)?;
-                    times.push(plan[0]["Planning Time"].as_f64().ok_or("a plan without a time")? / 1e3);
-                }
-                times.sort_by(f64::total_cmp);
-                times[20..180].iter().sum::<f64>() / 160.0
-            }
+            Measure::Planning => self.times(&format!("EXPLAIN {of}"), 1)?[0],
             Measure::BytesPerRow => self.ask(&of)?.parse::<f64>()? / rows,
             Measure::Rate(clients) => self.pgbench(clients, &of)?,
-            Measure::Latency => {
-                let (feed, margin) = of.split_once(' ').ok_or("no margin")?;
-                consumers::latency(&self.server, feed, margin, 7 * self.size.sample as usize + 2)?
-            }
         })
     }
 

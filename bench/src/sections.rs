@@ -41,11 +41,6 @@ const fn plan(title: &'static str, conditions: List) -> Figure {
     Figure::new(title, Listed(conditions), Planning, "SELECT count(*) FROM {it} WHERE {with}")
 }
 
-const fn latency(title: &'static str, ways: List) -> Figure {
-    let feed = "SELECT sno_create_feed('{it}', '{it}', since => now(), margin => '{with} s')";
-    Figure::new(title, Listed(ways), Latency, "{it} {with}").around(feed, "SELECT sno_drop_feed('{it}')")
-}
-
 /// A call of `sno_peek_feed` beside what reads the same rows, from the start of the table for each sample.
 const fn calls(title: &'static str, count: usize, ways: List) -> Figure {
     Figure::new(title, Listed(ways), MeanTime(count), "{it}")
@@ -95,9 +90,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
                 CREATE UNLOGGED TABLE years AS SELECT * FROM moments({rows}, 3 * 365 * 24 * 3600)",
         figures: &[
-            sort("ORDER BY, with a column beside it, keys of three years", YEARS, SORT),
-            sort("ORDER BY of the key alone, keys of three years", "", KEYS_ALONE),
-            sort("CREATE INDEX, keys of three years", "", INDEX),
+            sort("CREATE INDEX, keys of three years", YEARS, INDEX),
             sort("ORDER BY, with a column beside it, keys of one hour", HOUR, SORT),
             sort("ORDER BY of the key alone, keys of one hour", "", KEYS_ALONE),
             sort("CREATE INDEX, keys of one hour", "", INDEX),
@@ -116,8 +109,7 @@ pub(crate) const SECTIONS: &[Section] = &[
         ..section("insert", 0.18, 1_500_000)
     },
     Section {
-        setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at FROM generate_series(1, {rows}) n;
-                CREATE VIEW others AS SELECT n, clock_timestamp() AS at FROM generate_series(1, 10000) n",
+        setup: "CREATE VIEW numbers AS SELECT n, clock_timestamp() AS at FROM generate_series(1, {rows}) n",
         figures: &[
             space(
                 "The key, nothing else",
@@ -132,15 +124,6 @@ pub(crate) const SECTIONS: &[Section] = &[
                  INSERT INTO {t} SELECT {value}{at} FROM numbers",
             ),
             space(
-                "The key and two foreign keys with an index each",
-                Keys("value"),
-                "CREATE TABLE {t} (id {type} PRIMARY KEY, a {type} NOT NULL, b {type} NOT NULL);
-                 CREATE INDEX ON {t} (a); CREATE INDEX ON {t} (b);
-                 INSERT INTO {t}
-                 SELECT {value}, keys[1 + n % 1000 * 7919 % 1000], keys[1 + n % 10000 * 7919 % 10000]
-                 FROM numbers, (SELECT array_agg({value}) AS keys FROM others) others",
-            ),
-            space(
                 "The key and an integer, with an index on both together",
                 Keys("value"),
                 "CREATE TABLE {t} (id {type} PRIMARY KEY, kind integer NOT NULL);
@@ -151,46 +134,27 @@ pub(crate) const SECTIONS: &[Section] = &[
         ..section("disk", 0.01, 500_000)
     },
     Section {
-        figures: &[Figure::new(
-            "WAL of a bulk insert, one row",
-            DatedAndAlone("default"),
-            BytesPerRow,
-            "SELECT (pg_current_wal_insert_lsn() - lsn)::bigint FROM begin_of_wal",
-        )
-        // Right after a checkpoint, so without the first images of older pages.
-        .around(
-            "CREATE TABLE {t} (id {type} {default} PRIMARY KEY{created_at}, payload integer NOT NULL); {index};
-             CHECKPOINT;
-             CREATE TABLE begin_of_wal AS SELECT pg_current_wal_insert_lsn() AS lsn;
-             INSERT INTO {t} (payload) SELECT n FROM generate_series(1, {rows}) n",
-            "DROP TABLE {t}, begin_of_wal",
-        )],
-        ..section("wal", 0.01, 500_000)
-    },
-    Section {
-        setup: "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()",
-        figures: &[single_inserts("Rows inserted with fsync on, each by a statement of its own")],
-        ..section("durable", 0.12, 200_000)
-    },
-    Section {
         setup: "CREATE VIEW numbers AS SELECT n, now() - ({rows} - n) * interval '1 day' / {rows} AS at
                 FROM generate_series(1, {rows}) n",
         // The tables get older while they are measured: the hour is that before they were filled.
         words: &[("since", "SELECT format('timestamptz %L', now() - interval '1 hour')")],
         figures: &[
-            hour("Counting the last hour", "SELECT count(*) FROM {t} WHERE {time} >= {lower}({since})").setup(
-                "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
+            hour("Counting the last hour", "SELECT count(*) FROM {t} WHERE {time} >= {lower}({since})")
+                .setup(
+                    "CREATE TABLE {t} (id {type} PRIMARY KEY{created_at}, payload integer); {index};
                  INSERT INTO {t} SELECT {value}{at}, n FROM numbers;
                  VACUUM ANALYZE {t}",
+                ),
+            hour(
+                "Reading the last hour's rows",
+                "SELECT sum(payload) FROM {t} WHERE {time} >= {lower}({since})",
             ),
-            hour("Reading the last hour's rows", "SELECT sum(payload) FROM {t} WHERE {time} >= {lower}({since})"),
             hour("The newest hundred", "SELECT * FROM {t} ORDER BY {time} DESC LIMIT 100"),
         ],
         ..section("hour", 0.02, 2_000_000)
     },
     Section {
-        setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600);
-                COPY (SELECT n FROM hour) TO '{data}/payload.text'",
+        setup: "CREATE UNLOGGED TABLE hour AS SELECT * FROM moments({rows}, 3600)",
         figures: &[
             copy(
                 "COPY TO, text, one row",
@@ -204,16 +168,6 @@ pub(crate) const SECTIONS: &[Section] = &[
             copy("COPY FROM, text, one row", "", "COPY {t}_copy FROM '{data}/{t}.text'"),
             copy("COPY TO, binary, one row", "", "COPY {t} TO '/dev/null' (FORMAT binary)"),
             copy("COPY FROM, binary, one row", "", "COPY {t}_copy FROM '{data}/{t}.binary' (FORMAT binary)"),
-            Figure::new(
-                "COPY FROM, text, the key by its default, one row",
-                Keys("default"),
-                TimePerRow,
-                "COPY defaulted (payload) FROM '{data}/payload.text'",
-            )
-            .around(
-                "CREATE UNLOGGED TABLE defaulted (id {type} {default}, payload integer)",
-                "DROP TABLE defaulted",
-            ),
         ],
         ..section("copy", 0.08, 1_000_000)
     },
@@ -295,28 +249,13 @@ pub(crate) const SECTIONS: &[Section] = &[
     },
     Section {
         setup: "
-            CREATE TABLE waits (id sno PRIMARY KEY DEFAULT sno_new(1), sent bigint NOT NULL);
-            CREATE TABLE notified (LIKE waits INCLUDING ALL); CREATE TABLE polls (LIKE waits INCLUDING ALL);
-            CREATE TABLE filled (LIKE waits INCLUDING ALL); CREATE TABLE nothing (LIKE waits INCLUDING ALL);
-            CREATE FUNCTION notify() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NOTIFY inserted; RETURN NULL; END';
-            CREATE TRIGGER notify AFTER INSERT ON notified EXECUTE FUNCTION notify();
+            CREATE TABLE filled (id sno PRIMARY KEY DEFAULT sno_new(1), sent bigint NOT NULL);
+            CREATE TABLE nothing (LIKE filled INCLUDING ALL);
             INSERT INTO filled (sent) SELECT n FROM generate_series(1, 250000) n;
             SELECT sno_create_feed('filled', 'filled'), sno_create_feed('nothing', 'nothing');
             SELECT pg_sleep(0.2);
             VACUUM ANALYZE filled",
         figures: &[
-            latency(
-                "From the INSERT to the consumer, margin 0.1 s",
-                &[
-                    ("sno_wait_feed", "waits", "0.1"),
-                    ("NOTIFY", "notified", "0.1"),
-                    ("a poll every 100 ms", "polls", "0.1"),
-                ],
-            ),
-            latency(
-                "From the INSERT to the consumer, margin 0",
-                &[("sno_wait_feed", "waits", "0"), ("NOTIFY", "notified", "0"), ("a poll every 100 ms", "polls", "0")],
-            ),
             calls(
                 "A batch of 1,000 rows",
                 100,

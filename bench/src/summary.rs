@@ -6,17 +6,12 @@ use crate::results::{Runs, Series, Unit};
 const LINES: &str = "\
     full; insert; One row of a bulk insert; bulk insert, one row
     full; clients; Rows inserted, each by a statement of its own; inserts of 8 clients, `fsync = off`
-    full; durable; Rows inserted with fsync on, each by a statement of its own; inserts of 8 clients, `fsync = on`
-    full; wal; WAL of a bulk insert, one row; WAL of a bulk insert, one row
     full; disk; The key, nothing else; table and index, the key alone
     full; disk; The key and the time of the row; table and indexes, the key and the time
-    full; disk; The key and two foreign keys with an index each; with two foreign keys and their indexes
     full; disk; The key and an integer, with an index on both together; with an `integer`, and an index on both
     full; sort; CREATE INDEX, keys of three years; `CREATE INDEX`
     full; clients; Rows looked up by key, each by a statement of its own; lookups of 8 clients
     full; copy; COPY FROM, text, one row; `COPY` of a row with its key
-    full; copy; COPY FROM, text, the key by its default, one row; `COPY` of a row without its key
-    full; sort; ORDER BY of the key alone, keys of three years; `ORDER BY` of the key alone
     calls; generation; One key, net of the query around it; generate a key, less an empty call";
 
 /// What readers call a kind of key, and its names among the contenders.
