@@ -13,12 +13,9 @@ END $$;
 --> NOTICE:  triggers on "public.items" refuse rows whose keys were not generated in their transaction
 CREATE TEMP TABLE read AS SELECT n, created_at = sno_time(item) AS same FROM sno_feed('odd', NULL::odd, batch_size => 2);
 TABLE read;
--->  n | same 
---> ---+------
--->  1 | t
--->  3 | t
---> (2 rows)
--->
+--> n|same
+--> 1|t
+--> 3|t
 
 -- Whoever has taken an ID holds the horizon back until the transaction ends, and is shown.
 BEGIN;
@@ -27,41 +24,29 @@ SELECT pg_sleep(0.008) \g /dev/null
 SELECT sno_horizon('0') AS horizon \gset
 SELECT :'horizon' = sno_lower(sno_time(:'horizon')) AS first_of_its_tick, :'horizon' <= :'id' AS held, pid = pg_backend_pid() AS own, gid,
     since <= sno_time(:'id') AS since FROM sno_horizon_holders();
--->  first_of_its_tick | held | own | gid | since 
---> -------------------+------+-----+-----+-------
--->  t                 | t    | t   |     | t
---> (1 row)
--->
+--> first_of_its_tick|held|own|gid|since
+--> t|t|t||t
 -- On a slow machine, a margin of 0.1 s is over by now.
 SELECT feed, source, owner = current_user AS own, margin, position IS NULL AS at_start, lag BETWEEN '0 s' AND '1 min' AS lags,
     CASE WHEN feed <> 'default' THEN held_by = pg_backend_pid()::text END AS held_by_this,
     CASE WHEN feed <> 'default' THEN held_since <= sno_time(:'id') END AS since FROM sno_feeds() ORDER BY feed;
--->   feed   | source | own |   margin   | at_start | lags | held_by_this | since 
---> ---------+--------+-----+------------+----------+------+--------------+-------
--->  default | items  | t   | 00:00:00.1 | t        |      |              | 
--->  later   | items  | t   | 00:00:00   | f        | t    | t            | t
--->  long    | items  | t   | 01:00:00   | t        |      |              | 
--->  odd     | odd    | t   | 00:00:00   | f        | t    | t            | t
---> (4 rows)
--->
+--> feed|source|own|margin|at_start|lags|held_by_this|since
+--> default|items|t|00:00:00.1|t|||
+--> later|items|t|00:00:00|f|t|t|t
+--> long|items|t|01:00:00|t|||
+--> odd|odd|t|00:00:00|f|t|t|t
 SELECT sno_holds_horizon(:'id') AS own, sno_holds_horizon(sno_new(0, now() - interval '1 hour')) AS past,
     sno_holds_horizon(sno_new(0, now() + interval '1 hour')) AS "to come", sno_holds_horizon(NULL) IS NULL AS null;
--->  own | past | to come | null 
---> -----+------+---------+------
--->  t   | f    | t       | t
---> (1 row)
--->
+--> own|past|to come|null
+--> t|f|t|t
 COMMIT;
 -- Everybody may ask, and see who holds it back.
 CREATE ROLE regress_sno_somebody;
 SET ROLE regress_sno_somebody;
 SELECT sno_horizon('0') > :'id' AS free, (SELECT count(*) FROM sno_horizon_holders()) AS holders, (SELECT count(*) FROM sno_feeds()) AS feeds,
     sno_horizon('1000 years') > :'id' AS "does not go back", sno_horizon(NULL) IS NULL AS null;
--->  free | holders | feeds | does not go back | null 
---> ------+---------+-------+------------------+------
--->  t    |       0 |     4 | t                | t
---> (1 row)
--->
+--> free|holders|feeds|does not go back|null
+--> t|0|4|t|t
 RESET ROLE;
 DROP ROLE regress_sno_somebody;
 
@@ -110,10 +95,7 @@ SELECT * FROM sno_feed('later', NULL::items);
 ROLLBACK;
 DO $$ BEGIN PERFORM sno_drop_feed(feed) FROM sno_feeds(); END $$;
 SELECT count(*) FROM sno_internal.feed_positions;
--->  count 
---> -------
--->      0
---> (1 row)
--->
+--> count
+--> 0
 DROP VIEW odd;
 DROP TABLE items;

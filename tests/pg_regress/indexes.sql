@@ -29,18 +29,12 @@ BEGIN
 END
 $$;
 SELECT misplaced(''), misplaced('DESC'), misplaced('NULLS FIRST'), misplaced('DESC NULLS LAST');
--->  misplaced | misplaced | misplaced | misplaced 
---> -----------+-----------+-----------+-----------
--->          0 |         0 |         0 |         0
---> (1 row)
--->
+--> misplaced|misplaced|misplaced|misplaced
+--> 0|0|0|0
 SET work_mem = '64kB';
 SELECT misplaced(''), misplaced('DESC'), misplaced('NULLS FIRST'), misplaced('DESC NULLS LAST');
--->  misplaced | misplaced | misplaced | misplaced 
---> -----------+-----------+-----------+-----------
--->          0 |         0 |         0 |         0
---> (1 row)
--->
+--> misplaced|misplaced|misplaced|misplaced
+--> 0|0|0|0
 RESET work_mem;
 
 -- Ranges between random IDs and times, and what a sequential scan finds.
@@ -71,11 +65,8 @@ INSERT INTO conditions
     UNION ALL VALUES ('id IS NULL'), ('id IS NOT NULL');
 UPDATE conditions SET expected = found(condition);
 SELECT count(*) > 400 AS many FROM conditions;
--->  many 
---> ------
--->  t
---> (1 row)
--->
+--> many
+--> t
 
 -- What is found by way of an index, and of which scans.
 CREATE FUNCTION compare(index text, VARIADIC settings text[]) RETURNS text LANGUAGE plpgsql AS $$
@@ -107,39 +98,30 @@ SELECT index, compare(index, VARIADIC scans::text[]) FROM (VALUES
     ('USING hash (id)', '{indexscan}'), ('USING brin (id) WITH (pages_per_range = 2)', '{bitmapscan}'),
     ('USING brin (id sno_minmax_multi_ops (values_per_range = 8)) WITH (pages_per_range = 2)', '{bitmapscan}'),
     ('USING brin (id sno_bloom_ops) WITH (pages_per_range = 2)', '{bitmapscan}')) v(index, scans);
--->                                          index                                          |                        compare                         
---> ----------------------------------------------------------------------------------------+--------------------------------------------------------
--->  (id)                                                                                   | 0 different, by Index Scan
--->  (id)                                                                                   | 0 different, by Bitmap Heap Scan
--->  (id DESC NULLS LAST) INCLUDE (n)                                                       | 0 different, by Index Only Scan
--->  USING hash (id)                                                                        | 0 different, by Bitmap Heap Scan, Index Scan, Seq Scan
--->  USING brin (id) WITH (pages_per_range = 2)                                             | 0 different, by Bitmap Heap Scan
--->  USING brin (id sno_minmax_multi_ops (values_per_range = 8)) WITH (pages_per_range = 2) | 0 different, by Bitmap Heap Scan
--->  USING brin (id sno_bloom_ops) WITH (pages_per_range = 2)                               | 0 different, by Bitmap Heap Scan, Seq Scan
---> (7 rows)
--->
+--> index|compare
+--> (id)|0 different, by Index Scan
+--> (id)|0 different, by Bitmap Heap Scan
+--> (id DESC NULLS LAST) INCLUDE (n)|0 different, by Index Only Scan
+--> USING hash (id)|0 different, by Bitmap Heap Scan, Index Scan, Seq Scan
+--> USING brin (id) WITH (pages_per_range = 2)|0 different, by Bitmap Heap Scan
+--> USING brin (id sno_minmax_multi_ops (values_per_range = 8)) WITH (pages_per_range = 2)|0 different, by Bitmap Heap Scan
+--> USING brin (id sno_bloom_ops) WITH (pages_per_range = 2)|0 different, by Bitmap Heap Scan, Seq Scan
 
 -- Distances are in ticks.
 SELECT sno_internal.sno_brin_distance(sno_lower('2026-01-01 00:00Z'), sno_lower('2026-01-01 00:00:01Z')) AS second,
        sno_internal.sno_brin_distance(sno_lower('2026-01-01 00:00:01Z'), sno_lower('2026-01-01 00:00Z')) AS back,
        sno_internal.sno_brin_distance('2222222222222222', '2222222222222222') AS none,
        round(sno_internal.sno_brin_distance('2222222222222222', 'xxxxxxxxxxxxxxxx')::numeric) AS all;
--->  second | back | none |     all      
---> --------+------+------+--------------
--->     250 |  250 |    0 | 549755813888
---> (1 row)
--->
+--> second|back|none|all
+--> 250|250|0|549755813888
 
 -- Equal IDs share their place in a btree.
 CREATE TABLE refs AS SELECT '9q7k4op826n2g222'::sno AS id FROM generate_series(1, 20000);
 CREATE INDEX refs_dedup ON refs (id);
 CREATE INDEX refs_plain ON refs (id) WITH (deduplicate_items = off);
 SELECT pg_relation_size('refs_dedup') * 2 < pg_relation_size('refs_plain') AS smaller;
--->  smaller 
---> ---------
--->  t
---> (1 row)
--->
+--> smaller
+--> t
 
 DROP TABLE ids, conditions, refs;
 DROP FUNCTION misplaced, found, compare;

@@ -1,19 +1,13 @@
 -- Text and binary input and output.
 
 SELECT '2222222222222222'::sno AS first, 'xxxxxxxxxxxxxxxx'::sno AS last;
--->       first       |       last       
---> ------------------+------------------
--->  2222222222222222 | xxxxxxxxxxxxxxxx
---> (1 row)
--->
+--> first|last
+--> 2222222222222222|xxxxxxxxxxxxxxxx
 
 -- \x and the ten bytes in hexadecimal, what drivers send for raw bytes; and in binary.
 SELECT '\x3e0b215ae6012a070000'::sno, '\x3E0B215AE6012A070000'::sno, sno_internal.sno_send('9q7k4op826n2g222');
--->        sno        |       sno        |        sno_send        
---> ------------------+------------------+------------------------
--->  9q7k4op826n2g222 | 9q7k4op826n2g222 | \x3e0b215ae6012a070000
---> (1 row)
--->
+--> sno|sno|sno_send
+--> 9q7k4op826n2g222|9q7k4op826n2g222|\x3e0b215ae6012a070000
 
 -- Out and in again, text and binary, over random values and the ends.
 CREATE TABLE sample AS
@@ -26,18 +20,12 @@ SELECT current_setting('data_directory') || '/sno_copy' AS file \gset
 COPY sample TO :'file' (FORMAT binary);
 COPY same FROM :'file' (FORMAT binary);
 (TABLE sample EXCEPT ALL TABLE same) UNION ALL (TABLE same EXCEPT ALL TABLE sample);
--->  id 
---> ----
---> (0 rows)
--->
+--> id
 TRUNCATE same;
 COPY sample TO :'file';
 COPY same FROM :'file';
 (TABLE sample EXCEPT ALL TABLE same) UNION ALL (TABLE same EXCEPT ALL TABLE sample);
--->  id 
---> ----
---> (0 rows)
--->
+--> id
 
 -- Binary fields of 9 and 11 bytes.
 CREATE TABLE bytes (value bytea);
@@ -63,11 +51,8 @@ UPDATE bytes SET value = '9q7k4op826n2g222';
 COPY bytes TO :'file' (FORMAT binary);
 COPY same FROM :'file' (FORMAT binary);
 SELECT * FROM same WHERE id = '9q7k4op826n2g222';
--->         id        
---> ------------------
--->  9q7k4op826n2g222
---> (1 row)
--->
+--> id
+--> 9q7k4op826n2g222
 UPDATE bytes SET value = '9q7k4op826n2g2y2';
 COPY bytes TO :'file' (FORMAT binary);
 COPY same FROM :'file' (FORMAT binary);

@@ -17,11 +17,8 @@ SELECT count(*) FROM (
            rank() OVER (ORDER BY sno_time(id), sno_tick_tock(id), sno_metabyte(id), sno_partition(id), sno_sequence(id)) e
     FROM ids) ranks
 WHERE (a, a, a, a) <> (b, c, d, e);
--->  count 
---> -------
--->      0
---> (1 row)
--->
+--> count
+--> 0
 
 -- The six operators agree with bytea's, whose order is the same.
 SELECT count(*) AS pairs,
@@ -32,44 +29,29 @@ SELECT count(*) AS pairs,
        bool_and(sno_internal.sno_larger(a, b) = CASE WHEN a::bytea > b::bytea THEN a ELSE b END) AS larger,
        bool_and(sno_internal.sno_smaller(a, b) = CASE WHEN a::bytea < b::bytea THEN a ELSE b END) AS smaller
 FROM (SELECT id AS a FROM ids ORDER BY id LIMIT 200) x, (SELECT id AS b FROM ids ORDER BY id LIMIT 200) y;
--->  pairs | eq | ne | lt | le | gt | ge | cmp | larger | smaller 
---> -------+----+----+----+----+----+----+-----+--------+---------
--->  40000 | t  | t  | t  | t  | t  | t  | t   | t      | t
---> (1 row)
--->
+--> pairs|eq|ne|lt|le|gt|ge|cmp|larger|smaller
+--> 40000|t|t|t|t|t|t|t|t|t
 
 SELECT min(id) = (SELECT id FROM ids ORDER BY id LIMIT 1) AS min,
        max(id) = (SELECT id FROM ids ORDER BY id DESC LIMIT 1) AS max
 FROM ids;
--->  min | max 
---> -----+-----
--->  t   | t
---> (1 row)
--->
+--> min|max
+--> t|t
 SELECT min(id), max(id) FROM ids WHERE false;
--->  min | max 
---> -----+-----
--->      | 
---> (1 row)
--->
+--> min|max
+--> |
 
 -- Hash values: hash partitions are built on them, so these may never change.
 SELECT id, sno_internal.sno_hash(id), sno_internal.sno_hash_extended(id, 0), sno_internal.sno_hash_extended(id, 42)
 FROM (VALUES ('2222222222222222'::sno), ('9q7k4op826n2g222'), ('xxxxxxxxxxxxxxxx')) v(id);
--->         id        |  sno_hash   |  sno_hash_extended   |  sno_hash_extended  
---> ------------------+-------------+----------------------+---------------------
--->  2222222222222222 |   225562673 |  4164050332196917297 | 3130271463337241663
--->  9q7k4op826n2g222 | -2046158171 | -5875947598677140827 | 3876731103156157932
--->  xxxxxxxxxxxxxxxx |  1638798742 |  4425298041581213078 | 8686256925311515967
---> (3 rows)
--->
+--> id|sno_hash|sno_hash_extended|sno_hash_extended
+--> 2222222222222222|225562673|4164050332196917297|3130271463337241663
+--> 9q7k4op826n2g222|-2046158171|-5875947598677140827|3876731103156157932
+--> xxxxxxxxxxxxxxxx|1638798742|4425298041581213078|8686256925311515967
 -- The extended hash with seed 0 has the plain one as its low half.
 SELECT count(*) FROM ids WHERE sno_internal.sno_hash(id) <> (sno_internal.sno_hash_extended(id, 0)::bit(64)::bit(64) << 32)::bit(32)::int;
--->  count 
---> -------
--->      0
---> (1 row)
--->
+--> count
+--> 0
 
 -- Plans: primary key and ORDER BY from the index; hash and merge joins.
 CREATE TABLE keys (id sno PRIMARY KEY, n integer);
@@ -78,115 +60,61 @@ CREATE TABLE refs (key sno REFERENCES keys);
 INSERT INTO refs SELECT id FROM ids;
 ANALYZE keys, refs;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT * FROM keys WHERE id = '9q7k4op826n2g222';
--->                   QUERY PLAN                  
---> ----------------------------------------------
--->  Index Scan using keys_pkey on keys
--->    Index Cond: (id = '9q7k4op826n2g222'::sno)
---> (2 rows)
--->
-EXPLAIN (COSTS OFF) SELECT * FROM keys WHERE id >= sno_lower('2026-01-01 00:00Z') AND id < sno_lower('2026-02-01 00:00Z');
--->                                      QUERY PLAN                                     
---> ------------------------------------------------------------------------------------
--->  Index Scan using keys_pkey on keys
--->    Index Cond: ((id >= '9d5ve82222222222'::sno) AND (id < '9edsjci222222222'::sno))
---> (2 rows)
--->
-EXPLAIN (COSTS OFF) SELECT * FROM keys ORDER BY id DESC LIMIT 5;
--->                     QUERY PLAN                     
---> ---------------------------------------------------
--->  Limit
--->    ->  Index Scan Backward using keys_pkey on keys
---> (2 rows)
--->
+SELECT plan($$SELECT * FROM keys WHERE id = '9q7k4op826n2g222'$$);
+--> plan
+--> Index Scan using keys_pkey on keys / Index Cond: (id = '9q7k4op826n2g222'::sno)
+SELECT plan($$SELECT * FROM keys WHERE id >= sno_lower('2026-01-01 00:00Z') AND id < sno_lower('2026-02-01 00:00Z')$$);
+--> plan
+--> Index Scan using keys_pkey on keys / Index Cond: ((id >= '9d5ve82222222222'::sno) AND (id < '9edsjci222222222'::sno))
+SELECT plan($$SELECT * FROM keys ORDER BY id DESC LIMIT 5$$);
+--> plan
+--> Limit / Index Scan Backward using keys_pkey on keys
 RESET enable_seqscan;
 SET enable_mergejoin = off;
 SET enable_nestloop = off;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM refs JOIN keys ON key = id;
--->                QUERY PLAN                
---> -----------------------------------------
--->  Aggregate
--->    ->  Hash Join
--->          Hash Cond: (refs.key = keys.id)
--->          ->  Seq Scan on refs
--->          ->  Hash
--->                ->  Seq Scan on keys
---> (6 rows)
--->
+SELECT plan($$SELECT count(*) FROM refs JOIN keys ON key = id$$);
+--> plan
+--> Aggregate / Hash Join / Hash Cond: (refs.key = keys.id) / Seq Scan on refs / Hash / Seq Scan on keys
 SELECT count(*) FROM refs JOIN keys ON key = id;
--->  count 
---> -------
--->   6600
---> (1 row)
--->
+--> count
+--> 6600
 SET enable_hashjoin = off;
 SET enable_mergejoin = on;
-EXPLAIN (COSTS OFF) SELECT count(*) FROM refs JOIN keys ON key = id;
--->                      QUERY PLAN                      
---> -----------------------------------------------------
--->  Aggregate
--->    ->  Merge Join
--->          Merge Cond: (keys.id = refs.key)
--->          ->  Index Only Scan using keys_pkey on keys
--->          ->  Sort
--->                Sort Key: refs.key
--->                ->  Seq Scan on refs
---> (7 rows)
--->
+SELECT plan($$SELECT count(*) FROM refs JOIN keys ON key = id$$);
+--> plan
+--> Aggregate / Merge Join / Merge Cond: (keys.id = refs.key) / Index Only Scan using keys_pkey on keys / Sort / Sort Key: refs.key / Seq Scan on refs
 SELECT count(*) FROM refs JOIN keys ON key = id;
--->  count 
---> -------
--->   6600
---> (1 row)
--->
+--> count
+--> 6600
 RESET ALL;
 SET enable_sort = off;
-EXPLAIN (COSTS OFF) SELECT key, count(*) FROM refs GROUP BY key;
--->        QUERY PLAN       
---> ------------------------
--->  HashAggregate
--->    Group Key: key
--->    ->  Seq Scan on refs
---> (3 rows)
--->
+SELECT plan($$SELECT key, count(*) FROM refs GROUP BY key$$);
+--> plan
+--> HashAggregate / Group Key: key / Seq Scan on refs
 SELECT count(*) FROM (SELECT key FROM refs GROUP BY key) groups;
--->  count 
---> -------
--->   5300
---> (1 row)
--->
+--> count
+--> 5300
 RESET ALL;
 
 -- A hash index, and hash partitions.
 CREATE INDEX refs_hash ON refs USING hash (key);
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
-EXPLAIN (COSTS OFF) SELECT * FROM refs WHERE key = '9q7k4op826n2g222';
--->                   QUERY PLAN                   
---> -----------------------------------------------
--->  Index Scan using refs_hash on refs
--->    Index Cond: (key = '9q7k4op826n2g222'::sno)
---> (2 rows)
--->
+SELECT plan($$SELECT * FROM refs WHERE key = '9q7k4op826n2g222'$$);
+--> plan
+--> Index Scan using refs_hash on refs / Index Cond: (key = '9q7k4op826n2g222'::sno)
 RESET ALL;
 CREATE TABLE parts (id sno PRIMARY KEY) PARTITION BY HASH (id);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 INSERT INTO parts SELECT DISTINCT id FROM ids;
 SELECT tableoid::regclass, count(*) FROM parts GROUP BY 1 ORDER BY 1;
--->  tableoid | count 
---> ----------+-------
--->  parts_0  |  2625
--->  parts_1  |  2675
---> (2 rows)
--->
-EXPLAIN (COSTS OFF) SELECT * FROM parts WHERE id = '9q7k4op826n2g222';
--->                      QUERY PLAN                      
---> -----------------------------------------------------
--->  Index Only Scan using parts_0_pkey on parts_0 parts
--->    Index Cond: (id = '9q7k4op826n2g222'::sno)
---> (2 rows)
--->
+--> tableoid|count
+--> parts_0|2625
+--> parts_1|2675
+SELECT plan($$SELECT * FROM parts WHERE id = '9q7k4op826n2g222'$$);
+--> plan
+--> Index Only Scan using parts_0_pkey on parts_0 parts / Index Cond: (id = '9q7k4op826n2g222'::sno)
 
 -- A duplicate is refused, with the value.
 INSERT INTO keys VALUES ('9q7k4op826n2g222', 0);

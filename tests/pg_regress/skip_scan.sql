@@ -12,53 +12,38 @@ INSERT INTO visits
 CREATE INDEX ON visits (event, visitor);
 VACUUM ANALYZE visits;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) SELECT * FROM visits WHERE visitor = 777;
--->                                      QUERY PLAN                                      
---> -------------------------------------------------------------------------------------
--->  Index Only Scan using visits_event_visitor_idx on visits (actual rows=5.00 loops=1)
--->    Index Cond: (visitor = 777)
--->    Heap Fetches: 0
--->    Index Searches: 7
---> (4 rows)
--->
+--> QUERY PLAN
+--> Index Only Scan using visits_event_visitor_idx on visits (actual rows=5.00 loops=1)
+-->   Index Cond: (visitor = 777)
+-->   Heap Fetches: 0
+-->   Index Searches: 7
 SELECT count(*) FROM visits WHERE visitor = 777;
--->  count 
---> -------
--->      5
---> (1 row)
--->
+--> count
+--> 5
 SELECT count(*) FROM visits WHERE visitor = 777
     AND event BETWEEN sno_make('2026-11-21 09:00Z', 1, 0, 2) AND sno_make('2026-11-21 09:00Z', 1, 0, 4);
--->  count 
---> -------
--->      3
---> (1 row)
--->
+--> count
+--> 3
 
 -- The neighbours of an ID, from end to end.
 INSERT INTO visits VALUES ('2222222222222222', 777), ('xxxxxxxxxxxxxxxx', 777), (NULL, 777);
 SET enable_seqscan = off;
 SELECT event FROM visits WHERE visitor = 777 ORDER BY event;
--->       event       
---> ------------------
--->  2222222222222222
--->  9q7j92c226222223
--->  9q7j92c226222224
--->  9q7j92c226222225
--->  9q7j92c226222226
--->  9q7j92c226222227
--->  xxxxxxxxxxxxxxxx
--->  
---> (8 rows)
+--> event
+--> 2222222222222222
+--> 9q7j92c226222223
+--> 9q7j92c226222224
+--> 9q7j92c226222225
+--> 9q7j92c226222226
+--> 9q7j92c226222227
+--> xxxxxxxxxxxxxxxx
 -->
 SELECT event FROM visits WHERE visitor = 777 AND event > '2222222222222222' AND event < 'xxxxxxxxxxxxxxxx' ORDER BY event DESC;
--->       event       
---> ------------------
--->  9q7j92c226222227
--->  9q7j92c226222226
--->  9q7j92c226222225
--->  9q7j92c226222224
--->  9q7j92c226222223
---> (5 rows)
--->
+--> event
+--> 9q7j92c226222227
+--> 9q7j92c226222226
+--> 9q7j92c226222225
+--> 9q7j92c226222224
+--> 9q7j92c226222223
 RESET ALL;
 DROP TABLE visits;

@@ -16,12 +16,9 @@ INSERT INTO stays VALUES ('9q7k4op826n2g222', DEFAULT, '[2026-01-01 10:30Z, 2026
 --> ERROR:  conflicting key value violates exclusion constraint "stays_pkey"
 --> DETAIL:  Key (room_key, during)=(3971376b-346f-7038-3236-6e3267323232, ["2026-01-01 10:30:00+00","2026-01-01 10:45:00+00")) conflicts with existing key (room_key, during)=(3971376b-346f-7038-3236-6e3267323232, ["2026-01-01 10:00:00+00","2026-01-01 11:00:00+00")).
 SELECT room, during FROM stays ORDER BY during;
--->        room       |                       during                        
---> ------------------+-----------------------------------------------------
--->  9q7k4op826n2g222 | ["2026-01-01 10:00:00+00","2026-01-01 11:00:00+00")
--->  9q7k4op826n2g222 | ["2026-01-01 11:00:00+00","2026-01-01 12:00:00+00")
---> (2 rows)
--->
+--> room|during
+--> 9q7k4op826n2g222|["2026-01-01 10:00:00+00","2026-01-01 11:00:00+00")
+--> 9q7k4op826n2g222|["2026-01-01 11:00:00+00","2026-01-01 12:00:00+00")
 -- A foreign key by PERIOD.
 CREATE TABLE cleanings (
     room      sno,
