@@ -57,11 +57,3 @@ with psycopg.connect(autocommit=True) as connection:
     assert connection.execute(query, [since, until]).fetchone() == (6,)
     query = "SELECT count(*) FROM events WHERE id >= sno_lower(%s) AND id < sno_lower(%s)"
     assert connection.execute(query, [since, until]).fetchone() == (6,)
-
-    # Pages: the last ID of one is where the next one starts.
-    page = "SELECT id FROM events WHERE id > %s ORDER BY id LIMIT 3"
-    seen, last = [], Sno("2" * 16)
-    while rows := connection.execute(page, [last]).fetchall():
-        last = rows[-1][0]
-        seen += [row[0] for row in rows]
-    assert len(seen) == 7 and seen == sorted(seen) and seen[-2:] == [id, others[1]], seen

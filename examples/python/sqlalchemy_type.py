@@ -77,16 +77,6 @@ with Session(engine) as session:
         except (ValueError, StatementError):
             pass
 
-    # Pages: the last ID of one is where the next one starts.
-    def page_after(last):
-        return session.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(4)).all()
-
-    seen, last = [], Sno("2" * 16)
-    while page := page_after(last):
-        last = page[-1].id
-        seen += [event.id for event in page]
-    assert seen == [*old, key, id], seen
-
 # Reflection.
 metadata = MetaData()
 metadata.reflect(engine)
