@@ -140,62 +140,55 @@ impl Tests {
         Self { server: program("server"), faults: program("faults"), root: root.to_owned() }
     }
 
-    /// Runs some tests on a mutant; the names of those that failed.
-    fn run(&self, copy: &Copy, suite: Suite) -> Vec<String> {
-        let Suite(program, filter) = suite;
+    /// What runs some tests on a mutant.
+    fn command(&self, copy: &Copy, Suite(program, filter): Suite) -> Command {
         let threads = if filter.starts_with("timing::") { "--test-threads=1" } else { "--test-threads=4" };
         let mut command = Command::new("timeout");
-        command.args(["--kill-after=20", PATIENCE]);
+        command.args(["--kill-after=20", PATIENCE]).env("RUST_BACKTRACE", "0").current_dir(&copy.root);
+        let core = ["cargo", "test", "--package", "sno-core"];
+        let with_flags = |command: &mut Command, flag: &str, folder: &str| {
+            command.args(core).args(["--features", "marks", "--release", "--test", program, "--"]);
+            command.env("RUSTFLAGS", format!("--cfg {flag}")).env("CARGO_PROFILE_RELEASE_LTO", "off");
+            command.env("CARGO_TARGET_DIR", self.root.join(folder));
+        };
+        let build = |what: &str, arguments: &[&str], folder: &Path| {
+            let built = Command::new("cargo")
+                .args(arguments)
+                .env("CARGO_TARGET_DIR", folder)
+                .current_dir(&copy.root)
+                .status();
+            if !built.expect("cargo").success() {
+                fail(&format!("{what} can't be built"));
+            }
+        };
         match program {
             "core" => {
-                command.args([
-                    "cargo",
-                    "test",
-                    "--package",
-                    "sno-core",
-                    "--all-features",
-                    "--no-fail-fast",
-                    "--",
-                ]);
+                command.args(core).args(["--all-features", "--no-fail-fast", "--"]);
             }
             "sim" => {
-                command
-                    .args(["cargo", "test", "--package", "sno-core", "--features", "marks", "--release"])
-                    .args(["--test", program, "--"])
-                    .env("RUSTFLAGS", "--cfg simulated")
-                    .env("CARGO_PROFILE_RELEASE_LTO", "off")
-                    .env("CARGO_TARGET_DIR", self.root.join("target/sim"))
-                    .env("DURATION", "60");
+                with_flags(&mut command, "simulated", "target/sim");
+                command.env("DURATION", "60");
             }
-            "loom" | "loom_horizon" | "marks_file" => {
-                command
-                    .args(["cargo", "test", "--package", "sno-core", "--features", "marks", "--release"])
-                    .args(["--test", program, "--"])
-                    .env("RUSTFLAGS", "--cfg loom")
-                    .env("CARGO_PROFILE_RELEASE_LTO", "off")
-                    .env("CARGO_TARGET_DIR", self.root.join("target/loom"));
-            }
+            "loom" | "loom_horizon" | "marks_file" => with_flags(&mut command, "loom", "target/loom"),
             "consumer" => {
                 // The consumer of the mutant, started by the tests of the unchanged sources.
                 let target = self.root.join("target/consumer");
-                let build = ["build", "--quiet", "--package", "sno-tests", "--bin", "consumer"];
-                let mut cargo = Command::new("cargo");
-                let built =
-                    cargo.args(build).env("CARGO_TARGET_DIR", &target).current_dir(&copy.root).status();
-                if !built.expect("cargo").success() {
-                    fail("the consumer can't be built");
-                }
+                build(
+                    "the consumer",
+                    &["build", "--quiet", "--package", "sno-tests", "--bin", "consumer"],
+                    &target,
+                );
                 command.env("SNO_CONSUMER", target.join("debug/consumer"));
                 command.arg("dev/staged").arg(&self.server).arg(threads);
             }
             "own" => {
                 // The command-line program is a part of the tests, so those of the mutant run.
                 let tests = ["tests", "--test", "server"];
-                let mut cargo = Command::new("cargo");
-                cargo.args(tests).arg("--no-run").env("CARGO_TARGET_DIR", copy.root.join("target"));
-                if !cargo.current_dir(&copy.root).status().expect("cargo").success() {
-                    fail("the tests of a mutant can't be built");
-                }
+                build(
+                    "the tests of a mutant",
+                    &[&tests[..], &["--no-run"]].concat(),
+                    &copy.root.join("target"),
+                );
                 command.args(["dev/staged", "cargo"]).args(tests).args(["--", threads]);
             }
             "regress" => {
@@ -206,9 +199,14 @@ impl Tests {
                 command.arg("dev/staged").arg(program).arg(threads);
             }
         }
-        let filter = if program == "regress" { "regress::pg_regress" } else { filter };
-        let output =
-            command.arg(filter).env("RUST_BACKTRACE", "0").current_dir(&copy.root).output().expect("timeout");
+        command.arg(if program == "regress" { "regress::pg_regress" } else { filter });
+        command
+    }
+
+    /// Runs some tests on a mutant; the names of those that failed.
+    fn run(&self, copy: &Copy, suite: Suite) -> Vec<String> {
+        let Suite(program, filter) = suite;
+        let output = self.command(copy, suite).output().expect("timeout");
         let text = text(&output);
         let mut failed: Vec<String> = text
             .lines()
