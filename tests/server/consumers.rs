@@ -18,7 +18,7 @@ use std::{env, thread};
 use sno_tests::postgres::Client;
 use sno_tests::{Server, text, wait_until};
 
-use Language::{Go, Node, Python, PythonAsync, Ruby, Rust};
+use Language::{Go, Node, Python, Ruby, Rust};
 
 const PASSWORD: &str = "correct-horse";
 
@@ -49,7 +49,6 @@ const DIFFERENCE: &str = "
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Language {
     Python,
-    PythonAsync,
     Node,
     Go,
     Rust,
@@ -71,12 +70,9 @@ fn programs() -> PathBuf {
 impl Language {
     fn command(self) -> Command {
         match self {
-            Python | PythonAsync => {
+            Python => {
                 let mut command = Command::new(env::var_os("PYTHON").expect("PYTHON, from dev/test-drivers"));
                 command.arg(programs().join("consumer.py"));
-                if self == PythonAsync {
-                    command.arg("async");
-                }
                 command
             }
             Node => {
@@ -250,7 +246,7 @@ impl Drop for Consumer<'_> {
 macro_rules! cases {
     ($autocommit:literal $($file:ident: $($case:ident)*;)*) => {
         $($(mod $case {
-            cases!(of $file $case $autocommit: python Python, python_async PythonAsync, node Node, go Go);
+            cases!(of $file $case $autocommit: python Python, node Node, go Go);
             #[test]
             fn rust() {
                 cases!(run $file $case $autocommit Rust);

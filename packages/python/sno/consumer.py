@@ -3,7 +3,6 @@
     consume(connect, "mail", "orders", lambda order, connection: send(order))
 """
 
-import asyncio
 import inspect
 import logging
 import queue
@@ -11,7 +10,7 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any
@@ -21,7 +20,7 @@ from psycopg.pq import TransactionStatus
 
 from sno import Sno
 
-__all__ = ["Unreadable", "consume", "consume_async"]
+__all__ = ["Unreadable", "consume"]
 
 # The SQLSTATEs, or their classes, of errors that do not come again for ever, as in states.tsv beside the packages.
 _AGAIN = "08 25006 25P03 25P04 40 53 55P03 57014 57P"
@@ -88,37 +87,9 @@ def consume(
     taker = _Taker(stop)
     options = key, batch_size, batches, autocommit, attempts, on_poison, timeout, stop, logger
     try:
-        # It never waits for anything but the taker, which returns with the result.
-        _Consumer(taker.take, connect, feed, source, handler, *options).run().send(None)
-    except StopIteration:
-        pass
+        _Consumer(taker.take, connect, feed, source, handler, *options).run()
     finally:
         taker.calls.put(None)
-
-
-async def consume_async(
-    connect: Callable[[], Awaitable[psycopg.AsyncConnection[Any]]],
-    feed: str,
-    source: str,
-    handler: Callable[[Any, psycopg.AsyncConnection[Any]], Awaitable[object]],
-    *,
-    key: str = "id",
-    batch_size: int = 100,
-    batches: bool = False,
-    autocommit: bool = False,
-    attempts: int = 5,
-    on_poison: Callable[[Any, Exception, psycopg.AsyncConnection[Any]], Awaitable[object]] | None = None,
-    timeout: float = 2.0,
-    stop: asyncio.Event | None = None,
-    logger: logging.Logger = logging.getLogger("sno"),
-) -> None:
-    """`consume` for asyncio. `await connect()` is a new connection, the handler is a coroutine. A cancelled task rolls back."""
-    stopping = asyncio.ensure_future((stop or asyncio.Event()).wait())
-    options = key, batch_size, batches, autocommit, attempts, on_poison, timeout, stop, logger
-    try:
-        await _Consumer(_AsyncTaker(stopping).take, connect, feed, source, handler, *options).run()
-    finally:
-        stopping.cancel()
 
 
 class _Consumer:
@@ -139,32 +110,32 @@ class _Consumer:
         # The key that has failed too often, and why.
         self.poison: tuple[str, Exception] | None = None
 
-    async def run(self) -> None:
+    def run(self) -> None:
         try:
             while True:
                 try:
                     if self.connection is None:
-                        await self._open()
+                        self._open()
                     try:
-                        await self._batch()
+                        self._batch()
                     except _Failed as failed:
-                        await self._fail(failed)
+                        self._fail(failed)
                     continue
                 except (psycopg.Error, _Lost) as error:
                     self._check(error)
-                await self._close()
-                await self.take(None, self.pause * random.uniform(0.5, 1), True)
+                self._close()
+                self.take(None, self.pause * random.uniform(0.5, 1), True)
                 self.pause = min(self.pause * 2, 10)
         except _Stopped:
             pass
         finally:
-            await self._close()
+            self._close()
 
-    async def _own(self, call: Callable[[], Any], is_stoppable: bool = False) -> Any:
-        return await self.take(call, self.timeout + _PATIENCE, is_stoppable, self.connection)
+    def _own(self, call: Callable[[], Any], is_stoppable: bool = False) -> Any:
+        return self.take(call, self.timeout + _PATIENCE, is_stoppable, self.connection)
 
-    async def _execute(self, query: str, *parameters: Any, is_stoppable: bool = False) -> Any:
-        return await self._own(lambda: self.connection.execute(query, parameters), is_stoppable)
+    def _execute(self, query: str, *parameters: Any, is_stoppable: bool = False) -> Any:
+        return self._own(lambda: self.connection.execute(query, parameters), is_stoppable)
 
     def _is_stopped(self) -> bool:
         return self.stop is not None and self.stop.is_set()
@@ -172,45 +143,45 @@ class _Consumer:
     def _status(self) -> Any:
         return self.connection.info.transaction_status
 
-    async def _open(self) -> None:
+    def _open(self) -> None:
         self.keys = []
-        self.connection = await self._own(self.connect, True)
+        self.connection = self._own(self.connect, True)
         if self._status() != TransactionStatus.IDLE:
             raise ValueError("the new connection has an open transaction")
-        await self.take(lambda: self.connection.set_autocommit(True))
+        self.take(lambda: self.connection.set_autocommit(True))
         # In PgBouncer's transaction mode the next statement can go to another server.
         self.connection.prepare_threshold = None
-        server = (await self._execute(_SERVER, is_stoppable=True)).pgresult.get_value(0, 0).decode()
+        server = (self._execute(_SERVER, is_stoppable=True)).pgresult.get_value(0, 0).decode()
         self.logger.info("feed %s: reads %s in batches of %s, %s", self.feed, self.source, self.batch_size, server)
 
-    async def _close(self) -> None:
+    def _close(self) -> None:
         """An open transaction is rolled back by it."""
         connection, self.connection = self.connection, None
         if connection is not None:
             with suppress(psycopg.Error):
-                await self.take(connection.close)
+                self.take(connection.close)
 
-    async def _batch(self) -> None:
+    def _batch(self) -> None:
         """The rows of one call; or a wait, if there are none."""
         self.is_begun, self.keys = False, []
         if not self.autocommit:
-            await self._execute(_BEGIN, is_stoppable=True)
+            self._execute(_BEGIN, is_stoppable=True)
             self.is_begun = self.has_connected = True
         cursor = self.connection.cursor()
         query = f"SELECT * FROM sno_peek_feed(%s, NULL::{self.source}, %s)"
-        await self._own(lambda: cursor.execute(query, [self.feed, self.batch_size]), True)
+        self._own(lambda: cursor.execute(query, [self.feed, self.batch_size]), True)
         self.keys, self.has_connected = _keys(cursor, self.key), True
-        done = await self._handle(cursor)
-        await self._acknowledge(done)
+        done = self._handle(cursor)
+        self._acknowledge(done)
         if self.poison and done and done >= self.poison[0]:
             self.poison = None
         self.pause, self.has_other_error = 0.1, False
         if not self.keys:
-            await self._execute(_WAIT, self.feed, f"{self.timeout} s", self.source, is_stoppable=True)
+            self._execute(_WAIT, self.feed, f"{self.timeout} s", self.source, is_stoppable=True)
         if self._is_stopped():
             raise _Stopped
 
-    async def _handle(self, cursor: Any) -> str | None:
+    def _handle(self, cursor: Any) -> str | None:
         """Calls the handler for the rows, and returns the last key that is done."""
         done, keys = None, self.keys
         count = len(keys) if self.batches and keys else 1
@@ -225,9 +196,9 @@ class _Consumer:
                     break
                 raise poison
             if self.autocommit and done and done != keys[first]:
-                await self._advance(done)
+                self._advance(done)
             try:
-                await self._call(cursor, rows, poison)
+                self._call(cursor, rows, poison)
             except Exception as error:
                 # An error without a state can be that of another database.
                 state = getattr(error, "sqlstate", None) or ""
@@ -242,35 +213,35 @@ class _Consumer:
             raise _Stopped
         return done
 
-    async def _call(self, cursor: Any, indices: range, poison: Exception | None) -> None:
+    def _call(self, cursor: Any, indices: range, poison: Exception | None) -> None:
         rows: list[Any] = []
         for index in indices:
-            await self.take(lambda: cursor.scroll(index, mode="absolute"))
+            self.take(lambda: cursor.scroll(index, mode="absolute"))
             try:
-                rows.append(await self.take(cursor.fetchone))
+                rows.append(self.take(cursor.fetchone))
             except Exception:
                 if not poison:
                     raise
                 rows.append(Unreadable((column.name, _value(cursor, index, place)) for place, column in enumerate(cursor.description)))
         if not poison:
-            await self.take(lambda: self.handler(rows if self.batches else rows[0], self.connection))
+            self.take(lambda: self.handler(rows if self.batches else rows[0], self.connection))
         else:
             for row in rows:
-                await self.take(lambda: self.on_poison(row, poison, self.connection))
+                self.take(lambda: self.on_poison(row, poison, self.connection))
 
-    async def _advance(self, done: str) -> None:
-        is_new = (await self._execute(_ADVANCE, self.feed, done, self.source)).pgresult.get_value(0, 0) == b"true"
+    def _advance(self, done: str) -> None:
+        is_new = (self._execute(_ADVANCE, self.feed, done, self.source)).pgresult.get_value(0, 0) == b"true"
         if self.autocommit and not is_new:
             raise _Lost("another consumer has sent the same rows")
 
-    async def _acknowledge(self, done: str | None) -> None:
+    def _acknowledge(self, done: str | None) -> None:
         """Rows up to a key are done, in one transaction with the work, if there is one."""
         try:
             if done and not self.autocommit and self._status() == TransactionStatus.IDLE and not self.connection.closed:
                 raise RuntimeError("the handler ended the transaction")
             if done:
-                await self._advance(done)
-            if not self.autocommit and (await self._execute("COMMIT")).statusmessage != "COMMIT":
+                self._advance(done)
+            if not self.autocommit and (self._execute("COMMIT")).statusmessage != "COMMIT":
                 raise psycopg.errors.InFailedSqlTransaction()
         except psycopg.Error as error:
             if done is None or self.autocommit or _is_transient(error):
@@ -278,12 +249,12 @@ class _Consumer:
             # It is one of these rows, for example by a constraint that is deferred.
             raise _Failed(RuntimeError(_HIDDEN) if _state(error) == "25P02" else error, self.keys[0], done) from error
 
-    async def _fail(self, failed: _Failed) -> None:
+    def _fail(self, failed: _Failed) -> None:
         """Has the server count a failure, and remembers what has failed too often."""
         if not self.autocommit:
-            await self._execute("ROLLBACK")
+            self._execute("ROLLBACK")
         parameters = self.feed, failed.first, str(failed.error), failed.last, self.source
-        tries = int((await self._execute(_FAIL, *parameters)).pgresult.get_value(0, 0))
+        tries = int((self._execute(_FAIL, *parameters)).pgresult.get_value(0, 0))
         self.logger.warning("feed %s: failure %s at %s", self.feed, tries, failed.first, exc_info=failed.error)
         # What the handler has raised, and not on_poison.
         if tries >= self.attempts and not (self.poison and self.poison[0] == failed.first):
@@ -335,7 +306,7 @@ def _cut(connection: Any) -> None:
 def _checked(result: Any) -> Any:
     if inspect.isawaitable(result):
         getattr(result, "close", lambda: None)()
-        raise TypeError("connect or the handler is asynchronous: use consume_async")
+        raise TypeError("connect or the handler is asynchronous: beside asyncio, consume runs in a thread")
     return result
 
 
@@ -361,7 +332,7 @@ class _Taker:
             except BaseException as error:
                 result.set_exception(error)
 
-    async def take(self, call: Any, seconds: float | None = None, is_stoppable: bool = False, connection: Any = None) -> Any:
+    def take(self, call: Any, seconds: float | None = None, is_stoppable: bool = False, connection: Any = None) -> Any:
         if seconds is None:
             return _checked(call())
         if is_stoppable and self._is_stopped():
@@ -386,34 +357,3 @@ class _Taker:
             raise _Stopped
         if call:
             raise psycopg.OperationalError("the server does not answer")
-
-
-class _AsyncTaker:
-    """Takes the steps of `consume_async`."""
-
-    def __init__(self, stopping: "asyncio.Future[Any]") -> None:
-        self.stopping = stopping
-
-    async def take(self, call: Any, seconds: float | None = None, is_stoppable: bool = False, connection: Any = None) -> Any:
-        if seconds is None:
-            result = call()
-            return await result if inspect.isawaitable(result) else result
-        if is_stoppable and self.stopping.done():
-            raise _Stopped
-        task = asyncio.ensure_future(call() if call else asyncio.sleep(seconds))
-        try:
-            # A pause is as long as it is.
-            await asyncio.wait({task, self.stopping}, timeout=seconds if call else None, return_when=asyncio.FIRST_COMPLETED)
-            if self.stopping.done() and not is_stoppable:
-                await asyncio.wait({task}, timeout=_PATIENCE_AFTER_STOP)
-        finally:
-            if not task.done():
-                # The driver asks the server to cancel. The connection is cut if it does not.
-                task.cancel()
-                if not (await asyncio.wait({task}, timeout=1))[0]:
-                    _cut(connection)
-        if task.done() and not task.cancelled():
-            return task.result()
-        if self.stopping.done():
-            raise _Stopped
-        raise psycopg.OperationalError("the server does not answer")

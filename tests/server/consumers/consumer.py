@@ -1,6 +1,5 @@
 """A consumer that does to each row what its payload says, for consumers.rs."""
 
-import asyncio
 import logging
 import signal
 import sys
@@ -9,10 +8,9 @@ import time
 
 import psycopg
 
-from sno.consumer import Unreadable, consume, consume_async
+from sno.consumer import Unreadable, consume
 
 options = sys.argv[1:]
-is_async = "async" in options
 is_autocommit = "autocommit" in options
 seen: dict[str, int] = {}
 
@@ -50,6 +48,10 @@ DELETE = "DELETE FROM items_copy WHERE id = %s"
 INSERT = "INSERT INTO items_copy SELECT (%s::items).*"
 
 
+async def unawaited():
+    pass
+
+
 def handle(rows, connection):
     for row in rows if "batches" in options else [rows]:
         if not is_autocommit:
@@ -71,37 +73,10 @@ def handle(rows, connection):
             except psycopg.Error:
                 pass
         if row[1] == "unawaited":
-            return asyncio.sleep(0)
+            return unawaited()
         # Without a transaction, what fails would stay.
         if is_autocommit:
             connection.execute(COPY, row[:2])
-
-
-async def handle_async(rows, connection):
-    for row in rows if "batches" in options else [rows]:
-        if not is_autocommit:
-            await connection.execute(COPY, row[:2])
-        await asyncio.sleep(pause(*row[:2]))
-        if row[1].startswith("cut ") and seen.get(row[0], 0) < int(row[1][4:]):
-            seen[row[0]] = seen.get(row[0], 0) + 1
-            try:
-                await connection.execute(CUT)
-            except psycopg.Error:
-                raise Failure(row[1]) from None
-        if statement := act(*row[:2]):
-            await connection.execute(statement)
-        if row[1] == "commit fail":
-            raise Failure(row[1])
-        if row[1] == "swallow" and seen[row[0]] == 1:
-            try:
-                await connection.execute("SELECT 1/0")
-            except psycopg.Error:
-                pass
-        if row[1] == "unawaited":
-            asyncio.ensure_future(connection.execute("SELECT 1/0"))
-            await asyncio.sleep(0)
-        if is_autocommit:
-            await connection.execute(COPY, row[:2])
 
 
 def follow(row, connection):
@@ -111,20 +86,14 @@ def follow(row, connection):
         connection.execute(INSERT, row[2:3])
 
 
-async def follow_async(row, connection):
-    await connection.execute(DELETE, row[1:2])
-    if not row[3]:
-        await connection.execute(INSERT, row[2:3])
-
-
 def pass_poison(row, error, connection):
     if isinstance(row, Unreadable):
-        return connection.execute(FAILURE, [row["id"], str(error)])
+        connection.execute(FAILURE, [row["id"], str(error)])
+        return
     if row[1] == "poison late" and row[1] not in seen:
         seen[row[1]] = 1
         raise Failure("late")
-    # A cursor, or what the asynchronous library waits for.
-    return connection.execute(FAILURE, [row[0], str(error)])
+    connection.execute(FAILURE, [row[0], str(error)])
 
 
 def connect():
@@ -132,19 +101,6 @@ def connect():
     if "open" in options:
         connection.execute("SELECT 1")
     return connection
-
-
-async def connect_async():
-    connection = await psycopg.AsyncConnection.connect()
-    if "open" in options:
-        await connection.execute("SELECT 1")
-    return connection
-
-
-async def main(arguments):
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await consume_async(connect_async, *source, follow_async if is_of_changes else handle_async, stop=stop, **arguments)
 
 
 logging.basicConfig(format="%(message)s", level=logging.INFO)
@@ -158,11 +114,8 @@ if "on_poison" in options:
 if "unknown" in options:
     arguments["batchSize"] = 1
 try:
-    if is_async:
-        asyncio.run(main(arguments))
-    else:
-        stop = threading.Event()
-        signal.signal(signal.SIGTERM, lambda *_: stop.set())
-        consume(connect, *source, follow if is_of_changes else handle, stop=stop, **arguments)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    consume(connect, *source, follow if is_of_changes else handle, stop=stop, **arguments)
 except Exception as error:
     sys.exit(f"ended: {error}")

@@ -2,7 +2,7 @@
 
 use sno_tests::{next_tick, text, wait_until};
 
-use super::Language::{Go, Node, Python, PythonAsync, Ruby, Rust};
+use super::Language::{Go, Node, Python, Ruby, Rust};
 use super::{Case, Way};
 
 pub(super) fn a_handler_that_fails(way: Way) {
@@ -136,7 +136,7 @@ pub(super) fn a_transaction_that_the_handler_ends(way: Way) {
 pub(super) fn work_that_is_not_awaited(way: Way) {
     let with = match way.language {
         Python => "asynchronous",
-        PythonAsync | Node => "went on after an error",
+        Node => "went on after an error",
         Go | Ruby | Rust => return,
     };
     let case = Case::new(way);

@@ -5,13 +5,13 @@ use std::{mem, thread};
 
 use sno_tests::{Sql as _, assert_soon, text, wait_until};
 
-use super::Language::{Go, Node, Python, PythonAsync, Rust};
+use super::Language::{Go, Node, Python, Rust};
 use super::{Case, LOSE, PASSWORD, Way};
 
 /// A misspelt option, in languages whose compilers do not see it; and the line by which the log begins.
 pub(super) fn options(way: Way) {
     let case = Case::new(way);
-    if matches!(way.language, Python | PythonAsync | Node) {
+    if matches!(way.language, Python | Node) {
         case.start(&["unknown"]).assert_fails(if way.language == Node { "batch_size" } else { "batchSize" });
     }
     let consumer = case.start(&[]);
