@@ -69,7 +69,7 @@ test-faults: ## the fault suite in its long form: hundreds of millions of IDs
 test-index: ## check btree indexes of ten million rows, entry by entry
 	@SNO_INDEX_ROWS=10000000 dev/staged cargo tests --test server indexes::
 
-test-drivers: ## test the libraries, and run the examples of every driver and ORM, which it installs
+test-drivers: ## test the libraries, and run the examples with their drivers and ORMs, which it installs
 	@dev/test-drivers
 
 test-mutants: ## break the extension in one place at a time; fail if the tests do not notice: SAMPLE=10 SEED=7 for some of them
