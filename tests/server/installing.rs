@@ -84,9 +84,6 @@ fn one_version_everywhere() {
         assert!(read(control).contains(&format!("default_version = '{now}'")), "{control}");
     }
     assert!(read("Cargo.toml").contains(&format!("sno-core = {{ version = \"{now}\"")));
-    let meta = read("META.json");
-    let (meta, _) = meta.split_once("meta-spec").unwrap();
-    assert_eq!(meta.matches(&format!("\"version\": \"{now}\"")).count(), 4);
     assert!(read("packages/js/package.json").contains(&format!("\"version\": \"{now}\"")));
     assert!(read("packages/python/pyproject.toml").contains(&format!("\nversion = \"{now}\"")));
     assert!(read("CHANGELOG.md").contains(&format!("\n## {now}")));
@@ -117,7 +114,7 @@ fn a_release_has_the_address_of_the_project() {
     let address = "https://git.example/someone/something";
     let filled = dev(". dev/common.sh; fill_address \"$1\"", copy.path().to_str().unwrap(), address);
     assert!(filled.status.success(), "{}", String::from_utf8_lossy(&filled.stderr));
-    for needed in ["META.json", "README.md", "SECURITY.md", "debian/control.in", "packages/js/package.json"] {
+    for needed in ["README.md", "SECURITY.md", "debian/control.in", "packages/js/package.json"] {
         assert!(places.contains(&needed), "{needed}");
     }
     for file in places {
