@@ -93,6 +93,24 @@ fn take(server: &Server, step: &str, said: &[&str]) {
     }
 }
 
+/// SQL, words of `sno move`, several or with the role `lead`, and their error; without one, there is none.
+type Life<'a> = &'a [(&'a str, &'a str, &'a str)];
+
+#[track_caller]
+fn live(server: &Server, life: Life) {
+    for (sql, words, why) in life {
+        server.run(sql);
+        for words in words.split("; ").filter(|words| !words.is_empty()) {
+            let (role, own) = words.strip_prefix("as lead ").map_or(("postgres", words), |own| ("lead", own));
+            let said = try_moving(server, role, &own.split(' ').collect::<Vec<_>>());
+            // What a check prints is no error.
+            let is_right = said.is_ok() == (why.is_empty() || words == "check");
+            let (Ok(said) | Err(said)) = said;
+            assert!(is_right && said.contains(why), "{words} after {sql}: {said}");
+        }
+    }
+}
+
 /// The same by psql, from a file.
 #[track_caller]
 fn take_file(server: &Server, folder: &Path, step: &str) {
@@ -392,6 +410,31 @@ fn keys_of_the_sql_file_move_to_the_ids_that_they_are() {
 }
 
 /// What is not there, or wrong, is named, by whatever it came, and nothing is dropped.
+#[rustfmt::skip]
+const DIFFERENT: Life = &[
+    ("", "run columns", "a move is under way"),
+    // Who writes a reference need not read what it refers to.
+    ("SET ROLE writer; INSERT INTO notes VALUES (1), (NULL)", "verify", "items.id, rows without a new key: 3"),
+    ("", "run end", "the switch has not been made"),
+    // Rows of one time can have one ID: such rows get others.
+    ("UPDATE items SET sno = sno_make(created_at, 0, 1, 1)", "verify", "items.id, rows with the new key of another one: 2"),
+    ("", "run fill", ""), ("", "run switch", "the step indexes has not been run"), ("", "run indexes", ""),
+    ("INSERT INTO notes VALUES (2, 7)", "verify", "notes.said, references to rows that are gone, which become NULL: 1"),
+    ("", "run switch", "references to rows that are gone"),
+    ("DELETE FROM notes WHERE said = 7; ALTER TABLE notes DISABLE TRIGGER zz_moving;
+      UPDATE notes SET item_sno = (SELECT max(sno) FROM items); ALTER TABLE notes ENABLE TRIGGER zz_moving", "verify",
+     "notes.item, references to another row: 2"),
+    ("", "run fill", ""),
+    // What is new since step 1 would be lost.
+    ("CREATE INDEX later ON notes (item)", "run switch", "notes\": index later"),
+    ("DROP INDEX later", "run switch", ""),
+    ("COMMENT ON INDEX said IS NULL", "run end", "public\".\"notes\": index said"),
+    ("COMMENT ON INDEX said IS 'kept'; ALTER TABLE notes DISABLE TRIGGER zz_moved;
+      UPDATE notes SET old_item = 1 + old_item; ALTER TABLE notes ENABLE TRIGGER zz_moved", "run end",
+     "notes.item, references to another row: 1"),
+    ("UPDATE notes SET old_item = NULL", "run end", ""),
+];
+
 #[test]
 fn what_differs_stops_the_move_before_anything_is_dropped() {
     let server = Server::builder().start();
@@ -401,52 +444,14 @@ fn what_differs_stops_the_move_before_anything_is_dropped() {
          CREATE TABLE notes (item integer REFERENCES items, said integer); CREATE INDEX said ON notes (said);
          CREATE ROLE writer; GRANT INSERT ON notes TO writer; COMMENT ON INDEX said IS 'kept'",
     );
-    let refused = |words: &[&str], why: &str| {
-        let error = try_moving(&server, "postgres", words).unwrap_err();
-        assert!(error.contains(why), "{error}");
-    };
-    let columns = ["run", "columns", "--key", "items", "--reference", "notes.said items.id"];
-    moving(&server, &columns);
-    refused(&columns, "a move is under way");
-    // Who writes a reference need not read what it refers to.
-    server.run("SET ROLE writer; INSERT INTO notes VALUES (1), (NULL)");
-    refused(&["verify"], "items.id, rows without a new key: 3");
-    refused(&["run", "end"], "the switch has not been made");
-    // Rows of one time can have one ID: such rows get others.
-    server.run("UPDATE items SET sno = sno_make(created_at, 0, 1, 1)");
-    refused(&["verify"], "items.id, rows with the new key of another one: 2");
-    let mut other = server.connect();
-    other.run("SELECT pg_advisory_lock(hashtext('sno move'))");
-    refused(&["run", "fill"], "another sno move is at work");
-    drop(other);
-    moving(&server, &["run", "fill"]);
-    refused(&["run", "switch"], "the step indexes has not been run");
-    moving(&server, &["run", "indexes"]);
-    server.run("INSERT INTO notes VALUES (2, 7)");
-    refused(&["verify"], "notes.said, references to rows that are gone, which become NULL: 1");
-    refused(&["run", "switch"], "references to rows that are gone");
-    server.run(
-        "DELETE FROM notes WHERE said = 7; ALTER TABLE notes DISABLE TRIGGER zz_moving;
-        UPDATE notes SET item_sno = (SELECT max(sno) FROM items); ALTER TABLE notes ENABLE TRIGGER zz_moving",
-    );
-    refused(&["verify"], "notes.item, references to another row: 2");
-    moving(&server, &["run", "fill"]);
-    // What is new since step 1 would be lost.
-    server.run("CREATE INDEX later ON notes (item)");
-    refused(&["run", "switch"], "notes\": index later");
-    server.run("DROP INDEX later");
-    moving(&server, &["run", "switch"]);
-    server.run("COMMENT ON INDEX said IS NULL");
-    refused(&["run", "end"], "public\".\"notes\": index said");
-    server.run(
-        "COMMENT ON INDEX said IS 'kept'; ALTER TABLE notes DISABLE TRIGGER zz_moved;
-        UPDATE notes SET old_item = 1 + old_item; ALTER TABLE notes ENABLE TRIGGER zz_moved",
-    );
-    refused(&["run", "end"], "notes.item, references to another row: 1");
-    server.run("UPDATE notes SET old_item = NULL");
-    moving(&server, &["run", "end"]);
+    moving(&server, &["run", "columns", "--key", "items", "--reference", "notes.said items.id"]);
+    live(&server, DIFFERENT);
     let map = "SELECT count(*) FROM items JOIN items_id_moved ON new = id WHERE old BETWEEN 1 AND 3";
     assert_eq!(text(&mut server.connect(), map), "3");
+    let mut other = server.connect();
+    moving(&server, &["run", "columns", "--back", "--no-map"]);
+    other.run("SELECT pg_advisory_lock(hashtext('sno move'))");
+    live(&server, &[("", "run fill", "another sno move is at work")]);
 }
 
 /// A table for each thing that the check says, and some that stay.
@@ -556,6 +561,20 @@ DROP TABLE victim; --" ("{value} USING
 DROP TABLE victim; --");
     CREATE TABLE c (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), p_id uuid REFERENCES p);
     COMMENT ON COLUMN c.p_id IS E'\n\\! kill $PPID\n$move$; DROP TABLE victim; --';
+    DO $do$ DECLARE evil text := E'x\n\\! kill $PPID\n"''; $move$; DROP TABLE victim; --'; BEGIN
+        EXECUTE format('CREATE ROLE %I', evil); EXECUTE format('GRANT CREATE, USAGE ON SCHEMA public TO %I', evil);
+        EXECUTE format('CREATE VIEW %I AS SELECT id AS %1$I, p_id FROM c; ALTER VIEW %1$I OWNER TO %1$I;
+            COMMENT ON VIEW %1$I IS %2$L; COMMENT ON COLUMN %1$I.%1$I IS %2$L; GRANT SELECT ON %1$I TO %1$I;
+            CREATE RULE %1$I AS ON INSERT TO %1$I DO INSTEAD NOTHING; COMMENT ON RULE %1$I ON %1$I IS %2$L;
+            CREATE POLICY %1$I ON c TO %1$I USING (p_id IS NOT NULL); COMMENT ON POLICY %1$I ON c IS %2$L;
+            ALTER TABLE c ADD CONSTRAINT %1$I CHECK (p_id IS NOT NULL); COMMENT ON CONSTRAINT %1$I ON c IS %2$L;
+            CREATE STATISTICS %1$I ON id, p_id FROM c; COMMENT ON STATISTICS %1$I IS %2$L;
+            CREATE PUBLICATION %1$I FOR TABLE c (id, p_id) WHERE (p_id IS NOT NULL) WITH (publish = ''insert'');
+            CREATE TRIGGER %1$I AFTER UPDATE ON c FOR EACH ROW WHEN (NEW.p_id IS NULL)
+                EXECUTE FUNCTION suppress_redundant_updates_trigger(); COMMENT ON TRIGGER %1$I ON c IS %2$L;
+            CREATE FUNCTION %1$I(c) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.id::text; END;
+            COMMENT ON FUNCTION %1$I(c) IS %2$L; GRANT EXECUTE ON FUNCTION %1$I(c) TO %1$I', evil, evil);
+    END $do$;
     CREATE TABLE pages (id text PRIMARY KEY); INSERT INTO pages VALUES ('{until}'), ('||$$$$; DROP TABLE victim; --');
     INSERT INTO p DEFAULT VALUES; INSERT INTO c SELECT gen_random_uuid(), id FROM p; INSERT INTO "a
 \! kill $PPID

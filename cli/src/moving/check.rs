@@ -4,229 +4,119 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::catalog::{Catalog, Column, Family, Index, Relation};
-use super::model::{Finding, Kind, Model, Reached, birth_column, birth_of};
-use super::objects::Form;
+use postgres::GenericClient;
+use postgres::types::Oid;
+
+use super::catalog::{Catalog, Column, Family};
+use super::model::{Finding, Kind, Model, Moved, Reached, birth_column, birth_of};
 use super::wishes::{Wishes, name_parts};
 
-pub(super) fn findings(catalog: &Catalog, wishes: &Wishes, model: &Model, reached: &Reached) -> Vec<Finding> {
-    let mut found = Found { all: Vec::new() };
+/// What the rows of the catalogs say.
+pub(super) fn read(
+    client: &mut impl GenericClient,
+    model: &Model,
+    reached: &Reached,
+) -> Result<Vec<Finding>, postgres::Error> {
+    let tables: Vec<Oid> = model.tables.iter().flat_map(|table| &table.parts).map(|part| part.oid).collect();
+    let is_key = |column: &Column| {
+        let root = model.catalog.root(column.rel);
+        reached.keys.iter().any(|key| Some(key.rel) == root && key.name == column.name)
+    };
+    let moved = reached.parts(&model.catalog).map(|column| ((column.rel, column.attnum), is_key(column)));
+    let ((rels, numbers), keys): ((Vec<Oid>, Vec<i16>), Vec<bool>) = moved.unzip();
+    let indexes: Vec<Oid> = model.indexes.iter().map(|index| index.oid).collect();
+    let foreign_keys: Vec<Oid> = model.foreign_keys.iter().map(|key| key.oid).collect();
+    let is_under_way = model.catalog.session.under_way.is_some();
+    let columns = model.columns.iter().map(|moved| &moved.column.name.0).filter(|name| *name != "id");
+    let names: Vec<_> = model.tables.iter().map(|table| &table.relation.name.name.0).chain(columns).collect();
+    let types: Vec<_> = model.keys().map(|key| &key.column.type_name.0).collect();
+    let called: Vec<Oid> = model.objects.iter().flat_map(|object| object.calls.iter().copied()).collect();
+    let named: Vec<Oid> = model.catalog.named_functions.iter().filter_map(|(_, oid)| *oid).collect();
+    let rows = client.query(
+        include_str!("catalog/findings.sql"),
+        &[
+            &tables,
+            &rels,
+            &numbers,
+            &keys,
+            &indexes,
+            &foreign_keys,
+            &is_under_way,
+            &names,
+            &types,
+            &called,
+            &named,
+        ],
+    )?;
+    let kinds = [Kind::Refused, Kind::ToDo, Kind::Note];
+    let found = rows.iter().map(|row| Finding {
+        kind: kinds[row.get::<_, i32>("kind") as usize],
+        what: row.get("what"),
+        action: row.get("action"),
+        object: row.get("object"),
+    });
+    Ok(found.collect())
+}
+
+/// What follows from the model, and from what the DBA says.
+pub(super) fn findings(wishes: &Wishes, model: &Model, reached: &Reached) -> Vec<Finding> {
+    let mut found = Found(Vec::new());
+    let catalog = &model.catalog;
     session(&mut found, catalog, wishes, model);
-    for table in &model.tables {
-        tables(&mut found, catalog, model, table);
-    }
     for moved in &model.columns {
-        columns(&mut found, catalog, model, moved);
-    }
-    for index in &model.indexes {
-        indexes(&mut found, catalog, model, index);
-    }
-    foreign_keys(&mut found, catalog, model);
-    objects(&mut found, model);
-    others(&mut found, catalog, wishes, model, reached);
-    found.all
-}
-
-struct Found {
-    all: Vec<Finding>,
-}
-
-impl Found {
-    fn refuse(&mut self, what: &'static str, object: impl ToString, action: &'static str) {
-        self.all.push(Finding { kind: Kind::Refused, what, action, object: object.to_string() });
-    }
-    /// For each of these reasons that is so.
-    fn refuse_if<const N: usize>(
-        &mut self,
-        object: impl ToString,
-        reasons: [(bool, &'static str, &'static str); N],
-    ) {
-        for (_, what, action) in reasons.into_iter().filter(|(is_so, ..)| *is_so) {
-            self.refuse(what, object.to_string(), action);
+        if moved.is_key {
+            key(&mut found, catalog, model, moved)
+        } else {
+            reference(&mut found, model, moved)
         }
     }
-    fn notice(&mut self, what: &'static str, object: impl ToString, action: &'static str) {
-        self.all.push(Finding { kind: Kind::ToDo, what, action, object: object.to_string() });
+    two_keys(&mut found, catalog, reached);
+    objects(&mut found, model);
+    others(&mut found, catalog, wishes, model, reached);
+    found.0
+}
+
+struct Found(Vec<Finding>);
+
+impl Found {
+    fn refuse(&mut self, what: &str, object: impl ToString, action: &str) {
+        self.0.push(Finding::new(Kind::Refused, what, &object, action));
     }
-    fn note(&mut self, what: &'static str, object: impl ToString, action: &'static str) {
-        self.all.push(Finding { kind: Kind::Note, what, action, object: object.to_string() });
+    fn notice(&mut self, what: &str, object: impl ToString, action: &str) {
+        self.0.push(Finding::new(Kind::ToDo, what, &object, action));
+    }
+    fn note(&mut self, what: &str, object: impl ToString, action: &str) {
+        self.0.push(Finding::new(Kind::Note, what, &object, action));
     }
 }
 
 fn session(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model) {
-    if catalog.session.sno.is_none() {
-        found.refuse("no extension", &catalog.session.database, "say CREATE EXTENSION sno first");
+    let session = &catalog.session;
+    if session.sno.is_none() {
+        found.refuse("no extension", &session.database, "say CREATE EXTENSION sno first");
     }
-    if catalog.session.all_can_generate == Some(false) && !wishes.back && wishes.value.is_none() {
+    if session.all_can_generate == Some(false) && !wishes.back && wishes.value.is_none() {
         let action = "is the default from step 1 on: GRANT EXECUTE on it to all who insert first";
         found.notice("rights on a function", "sno_new()", action);
     }
-    if let Some(schema) = &catalog.session.under_way {
+    if let Some(schema) = &session.under_way {
         found.refuse("another move", schema, "is under way: sno move run end, or sno move undo, first");
     }
-    for name in ["sno_move_plan", "sno_move_progress", "sno_move_before"] {
-        let is_taken = |table: &super::model::Table| {
-            let name = table.relation.name.beside(super::sql::Ident(name.to_owned()));
-            catalog.session.under_way.is_none() && catalog.relations.iter().any(|other| other.name == name)
-        };
-        if model.tables.first().is_some_and(is_taken) {
-            found.refuse("name of the steps", name, "is that of another table: rename it, or drop it, first");
-        }
-    }
     if model.columns.is_empty() {
-        found.refuse("nothing to move", &catalog.session.database, "no key is found: name one with --key");
+        found.refuse("nothing to move", &session.database, "no key is found: name one with --key");
     }
-    for (name, function) in &catalog.session.functions {
-        if function.is_none() {
-            found.refuse("not found", name, "no such function: with the types of its arguments");
-        }
+    for (name, _) in catalog.named_functions.iter().filter(|(_, function)| function.is_none()) {
+        found.refuse("not found", name, "no such function: with the types of its arguments");
     }
     for line in &wishes.times {
         if name_parts(line).and_then(|(table, _)| catalog.table(&table)).is_none() {
             found.refuse("not found", line, "no such table");
         }
     }
-    for trigger in &catalog.session.event_triggers {
-        found.notice(
-            "event trigger",
-            trigger,
-            "fires for the statements of the steps: try them on a restored backup",
-        );
-    }
 }
 
-fn tables(found: &mut Found, catalog: &Catalog, model: &Model, table: &super::model::Table) {
-    for part in &table.parts {
-        parts(found, catalog, part);
-    }
-    if table.relation.kind == "p" {
-        let action =
-            "stays partitioned as it is; no partition may come or go between the steps columns and switch";
-        found.note("partitioned table", &table.relation.name, action);
-    }
-    for n in &table.parts[1..] {
-        for moved in model.columns.iter().filter(|moved| moved.column.rel == table.relation.oid) {
-            let own = catalog.at(&(n.oid, moved.column.name.clone()));
-            if own.is_some_and(|own| own.is_not_null) && !moved.column.is_not_null {
-                let action = "is not kept: say it of the whole table, or DROP NOT NULL, first";
-                found.refuse(
-                    "NOT NULL of a partition alone",
-                    format!("{}.{}", n.name, moved.column.name),
-                    action,
-                );
-            }
-        }
-    }
-}
-
-fn parts(found: &mut Found, catalog: &Catalog, part: &Relation) {
-    let name = &part.name;
-    if let Some(pair) = &part.inherits {
-        let action = "a key is unique in one table only, and triggers do not fire in the others: \
-                      leave out what refers to it";
-        found.refuse("inheritance", pair, action);
-    }
-    for trigger in &part.late_triggers {
-        let action = "BEFORE EACH ROW, it could change a row after the trigger that fills it: rename it to a name \
-                      before zz_generated";
-        found.refuse("late trigger", format!("{trigger} on {name}"), action);
-    }
-    for function in &part.foreign_functions {
-        let action = "would run with your rights as superuser: make it a superuser's, or SECURITY DEFINER, or connect as \
-                      a role that owns the tables and is none";
-        found.refuse("function of another role", format!("{function} of {name}"), action);
-    }
-    if let Some(schema) = &part.foreign_schema {
-        let action = "its owner could put others in the place of a superuser's tables: ALTER SCHEMA ... OWNER TO, or \
-                      connect as a role that owns the tables and is none";
-        found.refuse("schema of another role", schema, action);
-    }
-    for trigger in &part.statement_triggers {
-        let action =
-            "fires in the step fill with search_path = pg_catalog: ALTER FUNCTION ... SET search_path first";
-        found.notice("statement trigger", format!("{trigger} on {name}"), action);
-    }
-    for rule in &part.update_rules {
-        let action = "the step fill would follow it: DISABLE RULE first, and enable it again after the move";
-        found.refuse("rule on UPDATE", format!("{rule} on {name}"), action);
-    }
-    if part.is_subscribed {
-        let action =
-            "its rows come by a subscription, for which no trigger fires: they need the publisher's columns";
-        found.notice("subscribed", name, action);
-    }
-    for (_, column) in catalog.row_columns.iter().filter(|(rel, _)| *rel == part.oid) {
-        let action = "old keys inside of it would be lost: give it another type first";
-        found.refuse("rows in a column", format!("{column} of {name}"), action);
-    }
-    if part.owner.0 != catalog.session.user {
-        let action = "the steps call functions of the tables: connect as the owner";
-        found.refuse("other owner", format!("{name} of {}", part.owner), action);
-    }
-    found.refuse_if(
-        name,
-        [
-            (part.is_typed, "typed table", "columns cannot be added: ALTER TABLE ... NOT OF first"),
-            (
-                part.has_no_identity,
-                "published without a replica identity",
-                "no row of it can be changed, so the step fill could not: say REPLICA IDENTITY first",
-            ),
-            (part.kind == "f", "foreign table", "is a partition whose rows are elsewhere: detach it first"),
-            (
-                part.is_forced && !part.owner_sees_all,
-                "forced row security",
-                "its owner does not see all of its rows: NO FORCE ROW LEVEL SECURITY first",
-            ),
-        ],
-    );
-}
-
-fn columns(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model::Moved) {
-    let column = &moved.column;
-    let shown = catalog.shown(column);
-    let of_parts =
-        model.table(moved).parts.iter().filter_map(|part| catalog.at(&(part.oid, column.name.clone())));
-    for own in of_parts {
-        let label = "is not kept: SECURITY LABEL ... IS NULL first, and set it again after the switch";
-        let not_null = "NOT VALID, NO INHERIT and comments are not kept: make it an ordinary one first";
-        found.refuse_if(
-            catalog.shown(own),
-            [
-                (own.has_label, "security label", label),
-                (own.has_special_not_null, "constraint NOT NULL", not_null),
-            ],
-        );
-    }
-    found.refuse_if(
-        &shown,
-        [
-            (
-                column.shares_sequence,
-                "shared sequence",
-                "is used by another table, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE first",
-            ),
-            (
-                column.is_not_null_by_domain,
-                "NOT NULL of a domain",
-                "only its domain says so, which does not move: say SET NOT NULL of the column, too",
-            ),
-            (
-                column.in_partition_key,
-                "partition key",
-                "no row may change its partition: see Partitioned tables in docs/moving.md",
-            ),
-        ],
-    );
-    if moved.is_key {
-        key(found, catalog, model, moved, &shown);
-        return;
-    }
-    if column.is_generated {
-        let action = "becomes a column that a trigger fills, and its values change with the keys";
-        found.notice("generated column", &shown, action);
-        return;
-    }
+fn reference(found: &mut Found, model: &Model, moved: &Moved) {
+    let (column, shown) = (&moved.column, model.catalog.shown(&moved.column));
     for lookup in &moved.lookups {
         let key = &model.columns[lookup.key].column;
         if !column.family.is_like(key.family) {
@@ -241,33 +131,14 @@ fn columns(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::m
             found.refuse("reference of another collation", &shown, action);
         }
     }
-    let empty = |default: &str| default.starts_with("NULL") || default.starts_with("'{}'");
-    if column.default.as_ref().is_some_and(|default| !empty(&default.0)) {
-        let action = "is an old key: DROP DEFAULT first, and set another one after the switch";
-        found.refuse("default of a reference", &shown, action);
-    }
 }
 
-fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model::Moved, shown: &str) {
-    let column = &moved.column;
-    let is_alone = |index: &Index| {
-        index.rel == column.rel
-            && index.is_unique
-            && index.is_valid
-            && index.condition.is_none()
-            && index.keys == [column.attnum]
-    };
+fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &Moved) {
+    let (column, shown) = (&moved.column, &catalog.shown(&moved.column));
     let map = model.map(moved);
     if model.keeps_map && catalog.relations.iter().any(|relation| relation.name == map) {
         let action = "keeps the keys of an earlier move: rename it, or drop it, or say --no-map";
         found.refuse("table with old and new keys", &map, action);
-    }
-    if model.table(moved).relation.kind == "r" && !catalog.indexes.iter().any(is_alone) {
-        found.refuse(
-            "part of a key",
-            shown,
-            "no unique index has it alone, so rows could share it: create one first",
-        );
     }
     if !column.is_made() && [Family::Integer, Family::Text, Family::Varchar].contains(&column.family) {
         found.notice(
@@ -300,126 +171,28 @@ fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &super::model
     }
 }
 
-fn indexes(found: &mut Found, catalog: &Catalog, model: &Model, index: &Index) {
-    let moves = |n: &i16| {
-        let name = catalog.named(index.rel, *n).map(|column| &column.name);
-        let table = model.table_of(index.rel).map(|(table, _)| table);
-        model.columns.iter().any(|moved| Some(moved.table) == table && Some(&moved.column.name) == name)
-    };
-    let shown = &index.name;
-    let cannot_include = ["gist", "spgist"].contains(&index.method.as_str());
-    let is_temporal = index.method == "gist" && (index.is_of('p') || index.is_of('u'));
-    found.refuse_if(
-        shown,
-        [
-            (!index.is_valid, "invalid index", "was not built to its end: drop it, or REINDEX it, first"),
-            (
-                index.special.iter().any(moves),
-                "operator class or collation",
-                "IDs have none of this name: drop the index first; an ID is found by the index of its key",
-            ),
-            (
-                cannot_include && index.included.iter().any(moves),
-                "INCLUDE of an ID",
-                "an index of this kind cannot have one: drop it first",
-            ),
-            (is_temporal, "temporal key", "WITHOUT OVERLAPS reads all rows under a lock"),
-            (
-                index.statistics,
-                "statistics target of an index",
-                "is not kept: ALTER INDEX ... SET STATISTICS -1 first",
-            ),
-            (
-                index.needs_extension,
-                "index that needs an extension",
-                "DEPENDS ON EXTENSION is not kept: say NO DEPENDS ON EXTENSION first",
-            ),
-        ],
-    );
-    if index.is_of('x') {
-        found.notice("exclusion constraint", shown, "the step indexes locks its table while it is built");
-    }
-    if ["gin", "gist", "spgist"].contains(&index.method.as_str()) {
-        found.notice("index with a cast", shown, "has the ID as ID::uuid: say so in conditions, too");
-    }
-}
-
-fn foreign_keys(found: &mut Found, catalog: &Catalog, model: &Model) {
-    // Of tables that no step knows, such as those of an extension.
-    for key in catalog.foreign_keys.iter().filter(|key| catalog.relation(key.rel).is_none()) {
-        let moves = |n: &i16| {
-            let column = catalog.named(key.to, *n);
-            column.is_some_and(|column| {
-                let table = model.table_of(key.to).map(|(table, _)| table);
-                model.columns.iter().any(|m| Some(m.table) == table && m.column.name == column.name)
-            })
-        };
-        if key.to_columns.iter().any(moves) {
-            let action = "belongs to a table of an extension, which no step changes: drop it first";
-            found.refuse("foreign key", &key.name, action);
-        }
-    }
-    for key in &model.foreign_keys {
-        let name = format!("{} of {}", key.name, model.name_of(key.rel));
-        if key.is_deferrable {
-            found.notice(
-                "deferred foreign key",
-                &name,
-                "a row before the row that it refers to gets no ID: change such statements first",
-            );
-        }
-        if key.definition.0.contains(" PERIOD ") || key.definition.0.ends_with(" NOT ENFORCED") {
-            found.refuse("foreign key", &name, "is of a kind that no step knows: drop it first");
-        }
-    }
-    for (n, moved) in model.columns.iter().enumerate() {
-        let to: std::collections::BTreeSet<_> = model
-            .foreign_keys
-            .iter()
-            .flat_map(|key| key.columns.iter().zip(&key.to_columns).map(move |pair| (key, pair)))
-            .filter(|(key, (from, _))| {
-                model.table_of(key.rel).is_some_and(|(table, _)| table == moved.table)
-                    && catalog.named(key.rel, **from).is_some_and(|column| column.name == moved.column.name)
-            })
-            .filter_map(|(key, (_, to))| {
-                Some((model.table_of(key.to)?.0, catalog.named(key.to, *to)?.name.clone()))
-            })
-            .collect();
-        // To one key, also by what refers to that.
-        let keys: std::collections::BTreeSet<_> = to
-            .iter()
-            .filter_map(|(table, name)| {
-                let other = model.columns.iter().position(|c| c.table == *table && c.column.name == *name)?;
-                Some(if model.columns[other].is_key {
-                    other
-                } else {
-                    model.columns[other].lookups.first()?.key
-                })
-            })
-            .filter(|key| *key != n)
-            .collect();
-        if keys.len() > 1 {
-            found.refuse(
-                "reference to two keys",
-                catalog.shown(&moved.column),
-                "both move, and would get other IDs: leave one of them out",
-            );
+/// A column that is said to refer to several has a condition for each.
+fn two_keys(found: &mut Found, catalog: &Catalog, reached: &Reached) {
+    for (place, _) in reached.references.iter().filter(|(_, keys)| keys.len() > 1) {
+        if let Some(column) =
+            catalog.at(place).filter(|_| reached.said.iter().all(|(from, ..)| from != place))
+        {
+            let action = "both move, and would get other IDs: leave one of them out";
+            found.refuse("reference to two keys", catalog.shown(column), action);
         }
     }
 }
 
 fn objects(found: &mut Found, model: &Model) {
     for object in &model.objects {
-        match &object.form {
-            Form::Unknown(why) => found.refuse("unknown object", &object.shown, why),
-            Form::Known(known) if known.is_materialized => {
-                found.notice(
-                    "materialized view",
-                    &object.shown,
-                    "is empty from the switch until the REFRESH after it (55000)",
-                );
-            }
-            Form::Known(_) => found.note(
+        match &object.why {
+            Some(why) => found.refuse("unknown object", &object.shown, why),
+            None if object.is_materialized => found.notice(
+                "materialized view",
+                &object.shown,
+                "is empty from the switch until the REFRESH after it (55000)",
+            ),
+            None => found.note(
                 "uses keys",
                 &object.shown,
                 "made again in the switch, with owner, rights and comments",
@@ -470,53 +243,6 @@ fn others(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model, 
             );
         }
     }
-    for (table, publication) in &catalog.session.published {
-        if model.tables.iter().any(|t| t.relation.name == *table) {
-            let action = "add the columns on the subscribers first; they switch when their apply has stopped, \
-                          never before";
-            found.notice("published", format!("{table} by {publication}"), action);
-        }
-    }
-    functions(found, catalog, model);
-}
-
-fn functions(found: &mut Found, catalog: &Catalog, model: &Model) {
-    let is_word = |text: &str, word: &str| {
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        text.match_indices(word)
-            .any(|(at, _)| !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside))
-    };
-    for function in &catalog.functions {
-        if catalog.session.functions.iter().any(|(_, oid)| *oid == Some(function.oid)) {
-            continue;
-        }
-        let names = model.columns.iter().any(|moved| {
-            let column = &moved.column.name.0;
-            is_word(&function.body, &model.table(moved).relation.name.name.0)
-                || column != "id" && is_word(&function.body, column)
-        });
-        let typed = model.keys().any(|key| function.types.contains(&key.column.type_name.0));
-        if names {
-            found.notice(
-                "function",
-                &function.shown,
-                "names what moves: read it, change it if it has the old type, and call it",
-            );
-        }
-        if typed
-            && (names
-                || model.objects.iter().any(|object| {
-                    object.class == "pg_proc" && object.oid == function.oid
-                        || object.calls.contains(&function.oid)
-                }))
-        {
-            found.notice(
-                "function by its type",
-                &function.shown,
-                "its arguments or its result have the old type: name it with --function",
-            );
-        }
-    }
 }
 
 /// For people: each fact once.
@@ -524,7 +250,7 @@ pub(super) fn report(model: &Model) -> String {
     let mut text = String::new();
     let mut groups: BTreeMap<(Kind, &str, &str), Vec<&str>> = BTreeMap::new();
     for finding in &model.findings {
-        groups.entry((finding.kind, finding.what, finding.action)).or_default().push(&finding.object);
+        groups.entry((finding.kind, &finding.what, &finding.action)).or_default().push(&finding.object);
     }
     let mut last = None;
     for ((kind, what, action), objects) in groups {

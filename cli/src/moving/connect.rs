@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use postgres::config::SslMode;
 use postgres::{Client, Config, NoTls};
@@ -69,38 +69,61 @@ fn refuse_promises(said: &str, settings: &BTreeMap<String, String>) -> Result<()
 
 /// The settings of a connection: those of the string, then of its service, then of the environment.
 pub(super) fn config(said: Option<&str>) -> Result<Config, Failure> {
-    let mut settings: BTreeMap<String, String> = BTreeMap::new();
     let string = said.filter(|text| text.contains('=') || text.contains("://"));
-    if let Some(name) = said.filter(|_| string.is_none()) {
-        settings.insert("dbname".to_owned(), name.to_owned());
-    }
+    let mut settings: BTreeMap<String, String> = BTreeMap::new();
+    settings.extend(said.filter(|_| string.is_none()).map(|name| ("dbname".to_owned(), name.to_owned())));
     if let Ok(service) = env::var("PGSERVICE") {
         for (key, value) in self::service(&service)? {
             settings.entry(key).or_insert(value);
         }
     }
-    refuse_promises(string.unwrap_or_default(), &settings)?;
-    let mut config = match string {
-        Some(text) => text.parse().map_err(Failure::from)?,
-        None => Config::new(),
-    };
+    let string = string.unwrap_or_default();
+    refuse_promises(string, &settings)?;
+    let plain: Config = string.parse()?;
     // However the string was written.
-    if config.get_ssl_mode() == SslMode::Require {
+    if plain.get_ssl_mode() == SslMode::Require {
         return Err(not_encrypted("sslmode", "require"));
     }
-    for (key, variable) in VARIABLES {
-        if let Ok(value) = env::var(variable) {
-            settings.entry(key.to_owned()).or_insert(value);
+    let mut whole = string.to_owned();
+    for (key, variable) in VARIABLES.into_iter().filter(|(key, _)| !is_set(&plain, key)) {
+        let value = settings.remove(key).or_else(|| env::var(variable).ok()).or_else(|| default(key));
+        for value in value.iter().flat_map(|text| text.split(if key == "host" { ',' } else { '\0' })) {
+            whole += &more(&whole, key, value);
         }
     }
-    let string: Vec<String> = settings
-        .into_iter()
-        .filter(|(key, _)| VARIABLES.iter().any(|(known, _)| known == key) && !is_set(&config, key))
-        .map(|(key, value)| format!("{key}='{}'", value.replace('\\', "\\\\").replace('\'', "\\'")))
-        .collect();
-    let more: Config = string.join(" ").parse().map_err(Failure::from)?;
-    add(&mut config, &more);
+    let mut config: Config = whole.parse()?;
+    config.application_name("sno move");
+    if config.get_password().is_none()
+        && let Some(password) = password(&config)
+    {
+        config.password(password);
+    }
     Ok(config)
+}
+
+/// What goes behind a string of either form to add a setting.
+fn more(string: &str, key: &str, value: &str) -> String {
+    if !["postgres://", "postgresql://"].iter().any(|prefix| string.starts_with(prefix)) {
+        return format!(" {key}='{}'", value.replace('\\', "\\\\").replace('\'', "\\'"));
+    }
+    let value: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    format!(
+        "{}{key}={value}",
+        if string.rsplit('@').next().is_some_and(|rest| rest.contains('?')) { '&' } else { '?' }
+    )
+}
+
+/// Debian's folder of sockets, or that of PostgreSQL; the user of the system.
+fn default(key: &str) -> Option<String> {
+    match key {
+        "host" => {
+            let folder =
+                ["/var/run/postgresql", "/tmp"].into_iter().find(|folder| Path::new(folder).exists());
+            Some(folder.unwrap_or("/tmp").to_owned())
+        }
+        "user" => env::var("USER").ok(),
+        _ => None,
+    }
 }
 
 fn is_set(config: &Config, key: &str) -> bool {
@@ -111,52 +134,7 @@ fn is_set(config: &Config, key: &str) -> bool {
         "user" => config.get_user().is_some(),
         "password" => config.get_password().is_some(),
         "options" => config.get_options().is_some(),
-        _ => false,
-    }
-}
-
-fn add(config: &mut Config, more: &Config) {
-    use postgres::config::Host;
-    for host in more.get_hosts() {
-        match host {
-            Host::Tcp(name) => config.host(name),
-            #[cfg(unix)]
-            Host::Unix(path) => config.host_path(path),
-        };
-    }
-    if config.get_hosts().is_empty() {
-        // Debian's, and that of PostgreSQL.
-        let folder =
-            ["/var/run/postgresql", "/tmp"].into_iter().find(|folder| PathBuf::from(folder).exists());
-        config.host_path(folder.unwrap_or("/tmp"));
-    }
-    for address in more.get_hostaddrs() {
-        config.hostaddr(*address);
-    }
-    for port in more.get_ports() {
-        config.port(*port);
-    }
-    let user = more.get_user().map(str::to_owned).or_else(|| env::var("USER").ok());
-    if let Some(user) = user.filter(|_| config.get_user().is_none()) {
-        config.user(&user);
-    }
-    if let Some(name) = more.get_dbname() {
-        config.dbname(name);
-    }
-    if let Some(options) = more.get_options() {
-        config.options(options);
-    }
-    if let Some(password) = more.get_password() {
-        config.password(password);
-    }
-    if let Some(timeout) = more.get_connect_timeout().filter(|_| config.get_connect_timeout().is_none()) {
-        config.connect_timeout(*timeout);
-    }
-    config.application_name("sno move");
-    if config.get_password().is_none()
-        && let Some(password) = password(config)
-    {
-        config.password(password);
+        _ => config.get_connect_timeout().is_some(),
     }
 }
 

@@ -11,8 +11,7 @@ mod objects;
 mod sql;
 mod state;
 mod steps;
-#[cfg(test)]
-mod tests;
+mod switch;
 mod values;
 mod wishes;
 
@@ -246,27 +245,16 @@ impl Session {
         let mut transaction = self.client.build_transaction().read_only(true).start()?;
         let catalog = catalog::read(&mut transaction, wishes, SETTINGS)?;
         let reached = model::reach(&catalog, wishes);
-        let parts: Vec<(Oid, i16)> = reached
-            .all
-            .iter()
-            .flat_map(|moved| {
-                let of_table = |column: &&catalog::Column| {
-                    column.name == moved.name
-                        && catalog.relation(column.rel).is_some_and(|relation| relation.root == moved.rel)
-                };
-                catalog
-                    .columns
-                    .iter()
-                    .filter(of_table)
-                    .map(|column| (column.rel, column.attnum))
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        let functions: Vec<Oid> = catalog.session.functions.iter().filter_map(|(_, oid)| *oid).collect();
+        let parts: Vec<_> = reached.parts(&catalog).map(|column| (column.rel, column.attnum)).collect();
+        let functions: Vec<Oid> = catalog.named_functions.iter().filter_map(|(_, oid)| *oid).collect();
         let objects = objects::read(&mut transaction, &parts, &functions)?;
+        let mut model = Model::new(&catalog, wishes, &reached, objects);
+        model.findings.extend(check::read(&mut transaction, &model, &reached)?);
+        model.findings.sort();
+        model.findings.dedup();
         transaction.rollback()?;
         self.client.batch_execute(SETTINGS)?;
-        Ok(Model::new(&catalog, wishes, reached, objects))
+        Ok(model)
     }
 
     fn is_true(&mut self, condition: &str) -> Result<bool, Failure> {
@@ -320,7 +308,7 @@ impl Session {
             .keys()
             .map(|key| format!("{}.{}", model.table(key).relation.name, key.column.name))
             .collect();
-        self.head = format!("keys of the database {}: {}", model.database, keys.join(", "));
+        self.head = format!("keys of the database {}: {}", model.catalog.session.database, keys.join(", "));
         Ok(std::iter::once(first).chain(later).collect())
     }
 
@@ -356,18 +344,9 @@ impl Session {
                 "no move is under way: begin with sno move run columns"
             }));
         };
-        let query =
-            sql!("SELECT is_transaction, unless, index, sql FROM {} WHERE step = $1 ORDER BY place", plan);
+        let query = sql!("SELECT unless, sql FROM {} WHERE step = $1 ORDER BY place", plan);
         let rows = self.client.query(query.as_str(), &[&step])?;
-        Ok(rows
-            .iter()
-            .map(|row| Piece {
-                is_transaction: row.get(0),
-                unless: row.get(1),
-                index: row.get(2),
-                sql: row.get(3),
-            })
-            .collect())
+        Ok(rows.iter().map(|row| Piece { unless: row.get("unless"), sql: row.get("sql") }).collect())
     }
 
     /// Settings, and the lock that says that a program is at work. One that was ended may have it for a moment.
@@ -392,7 +371,7 @@ impl Session {
                 tries += 1;
                 let locked =
                     [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED];
-                let is_locked = piece.is_transaction
+                let is_locked = piece.is_transaction()
                     && failure.1.as_ref().is_some_and(|code| locked.contains(code))
                     || failure.1 == Some(SqlState::T_R_DEADLOCK_DETECTED);
                 if !(is_locked || self.client.is_closed()) || tries > 300 {
@@ -430,15 +409,10 @@ impl Session {
         {
             return Ok(());
         }
-        if let Some(index) = &piece.index {
-            let query = "SELECT indexrelid::regclass::text FROM pg_index \
-                         WHERE indexrelid = to_regclass($1) AND NOT indisvalid";
-            if let Some(row) = self.client.query_opt(query, &[index])? {
-                let shown = sql::Expression(row.get(0));
-                self.client.batch_execute(sql!("DROP INDEX CONCURRENTLY {}", shown).as_str())?;
-            }
+        for sql in &piece.sql {
+            self.client.batch_execute(sql)?;
         }
-        Ok(self.client.batch_execute(&piece.sql)?)
+        Ok(())
     }
 }
 
@@ -465,15 +439,7 @@ fn write_files(folder: &Path, steps: &[Step], head: &str) -> Result<(), Failure>
         .to_string();
         text.push_str(SETTINGS);
         for piece in &step.pieces {
-            if let Some(index) = &piece.index {
-                let drop = sql!(
-                    "SELECT format('DROP INDEX CONCURRENTLY %s', indexrelid::regclass) FROM pg_index \
-                     WHERE indexrelid = to_regclass({}) AND NOT indisvalid \\gexec\n",
-                    sql::Literal(index.clone())
-                );
-                text.push_str(drop.as_str());
-            }
-            let sql = sql::for_psql(&piece.sql);
+            let sql = sql::for_psql(&piece.sql.join("\n"));
             match &piece.unless {
                 Some(unless) => text.push_str(&format!(
                     "SELECT NOT ({unless}) AS is_to_do \\gset\n\\if :is_to_do\n{sql}\n\\endif\n"

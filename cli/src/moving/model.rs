@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use postgres::types::Oid;
 
-use super::catalog::{Catalog, Column, ColumnState, Family, ForeignKey, Index, Relation};
+use super::catalog::{Catalog, Column, Family, ForeignKey, Index, Relation};
 use super::objects::Object;
-use super::sql::{Expression, Ident, Name};
+use super::sql::{Expression, Ident, sql};
 use super::wishes::{Target, Wishes, name_parts, said};
 
 /// A column of a table that is no partition, by its name, since partitions can have other numbers.
@@ -17,8 +17,8 @@ pub(super) type Place = (Oid, Ident);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Finding {
     pub(super) kind: Kind,
-    pub(super) what: &'static str,
-    pub(super) action: &'static str,
+    pub(super) what: String,
+    pub(super) action: String,
     pub(super) object: String,
 }
 
@@ -38,8 +38,6 @@ pub(super) enum Kind {
 pub(super) struct Table {
     pub(super) relation: Relation,
     pub(super) parts: Vec<Relation>,
-    /// All names of its columns, and how the server writes them.
-    pub(super) names: Vec<(Ident, String)>,
 }
 
 /// A column that moves.
@@ -77,6 +75,7 @@ pub(super) struct Birth {
 /// All that the steps are made from.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
+    pub(super) catalog: Catalog,
     pub(super) tables: Vec<Table>,
     pub(super) columns: Vec<Moved>,
     pub(super) indexes: Vec<Index>,
@@ -86,19 +85,6 @@ pub(super) struct Model {
     pub(super) is_back: bool,
     pub(super) value: Option<Expression>,
     pub(super) keeps_map: bool,
-    pub(super) sno_schema: Ident,
-    pub(super) sno_type: Expression,
-    pub(super) search_path: String,
-    pub(super) database: String,
-    pub(super) user: String,
-    pub(super) version: i32,
-    /// Names of relations.
-    pub(super) taken: Vec<String>,
-    /// What columns of tables and partitions have, and their numbers.
-    pub(super) states: Vec<(Oid, Ident, ColumnState)>,
-    pub(super) numbers: Vec<(Oid, i16, Ident)>,
-    /// Their constraints NOT NULL.
-    pub(super) not_nulls: Vec<(Oid, Ident, Option<Ident>)>,
     pub(super) dangling_to_null: bool,
     pub(super) findings: Vec<Finding>,
 }
@@ -107,17 +93,37 @@ pub(super) struct Model {
 pub(super) struct Reached<'a> {
     pub(super) keys: Vec<&'a Column>,
     /// Of each column that refers to keys, these; from foreign keys alone.
-    references: BTreeMap<Place, BTreeSet<Place>>,
-    said: Vec<(Place, Place, Option<Expression>)>,
+    pub(super) references: BTreeMap<Place, BTreeSet<Place>>,
+    pub(super) said: Vec<(Place, Place, Option<Expression>)>,
     pub(super) all: Vec<&'a Column>,
     pub(super) findings: Vec<Finding>,
+}
+
+impl Finding {
+    pub(super) fn new(kind: Kind, what: &str, object: &impl ToString, action: &str) -> Self {
+        Self { kind, what: what.to_owned(), action: action.to_owned(), object: object.to_string() }
+    }
+}
+
+impl Reached<'_> {
+    /// All columns, also of partitions.
+    pub(super) fn parts<'a>(&self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Column> {
+        let moves = |column: &&Column| {
+            self.all.iter().any(|m| m.name == column.name && catalog.root(column.rel) == Some(m.rel))
+        };
+        catalog.columns.iter().filter(moves)
+    }
 }
 
 impl Catalog {
     pub(super) fn relation(&self, oid: Oid) -> Option<&Relation> {
         self.relations.iter().find(|relation| relation.oid == oid)
     }
-    fn root(&self, oid: Oid) -> Option<Oid> {
+    /// A name for something new, with the number in it if something has it.
+    pub(super) fn free(&self, base: &str, suffix: &str, number: u32) -> Ident {
+        Ident::made(base, suffix, number, self.session.taken.contains(&[base, suffix].concat()))
+    }
+    pub(super) fn root(&self, oid: Oid) -> Option<Oid> {
         self.relation(oid).map(|relation| relation.root)
     }
     pub(super) fn named(&self, rel: Oid, attnum: i16) -> Option<&Column> {
@@ -158,7 +164,7 @@ impl Column {
 
 impl Index {
     pub(super) fn is_of(&self, kind: char) -> bool {
-        self.constraint.as_ref().is_some_and(|(_, found)| found.starts_with(kind))
+        self.constraint_type.starts_with(kind)
     }
 }
 
@@ -166,14 +172,14 @@ impl Index {
 pub(super) fn reach<'a>(catalog: &'a Catalog, wishes: &Wishes) -> Reached<'a> {
     let edges = catalog.edges();
     let mut findings = Vec::new();
-    let mut refuse = |what, object: String, action| {
-        findings.push(Finding { kind: Kind::Refused, what, action, object });
+    let mut refuse = |object: &String, action| {
+        findings.push(Finding::new(Kind::Refused, "not found", object, action));
     };
     let mut said_lines = Vec::new();
     for line in &wishes.references {
         match said(catalog, line) {
-            Some(s) => said_lines.push((s.column.place(), s.key.place(), s.condition)),
-            None => refuse("not found", line.clone(), "no such columns"),
+            Some(said) => said_lines.push(said),
+            None => refuse(line, "no such columns"),
         }
     }
     let keys = wanted_keys(catalog, wishes, &edges, &mut refuse);
@@ -207,7 +213,7 @@ fn wanted_keys<'a>(
     catalog: &'a Catalog,
     wishes: &Wishes,
     edges: &[(Place, Place)],
-    refuse: &mut impl FnMut(&'static str, String, &'static str),
+    refuse: &mut impl FnMut(&String, &'static str),
 ) -> Vec<&'a Column> {
     let refers = |column: &Column| edges.iter().any(|(from, _)| *from == column.place());
     let candidates: Vec<_> = catalog
@@ -241,7 +247,7 @@ fn wanted_keys<'a>(
             .copied()
             .collect();
         if found.is_empty() {
-            refuse("not found", wish.clone(), "no such key");
+            refuse(wish, "no such key");
         }
         keys.extend(found);
     }
@@ -251,9 +257,9 @@ fn wanted_keys<'a>(
 }
 
 impl Model {
-    /// The model of a move, with everything that forbids it.
-    pub(super) fn new(catalog: &Catalog, wishes: &Wishes, reached: Reached, objects: Vec<Object>) -> Self {
-        let tables = tables(catalog, &reached);
+    /// The model of a move, with what the catalogs' rows alone do not say of it.
+    pub(super) fn new(catalog: &Catalog, wishes: &Wishes, reached: &Reached, objects: Vec<Object>) -> Self {
+        let tables = tables(catalog, reached);
         let mut columns = Vec::<Moved>::new();
         for column in &reached.all {
             let table = tables
@@ -269,45 +275,17 @@ impl Model {
             tables,
             columns,
             objects,
+            catalog: catalog.clone(),
             target: wishes.target(),
             is_back: wishes.back,
             value: value(catalog, wishes),
             keeps_map: !wishes.no_map,
-            sno_schema: Ident(catalog.session.sno.clone().unwrap_or_default()),
-            sno_type: Expression(catalog.session.sno_type.clone().unwrap_or_default()),
-            search_path: catalog.session.search_path.clone(),
-            database: catalog.session.database.clone(),
-            user: catalog.session.user.clone(),
-            version: catalog.session.version,
-            taken: catalog.session.taken.clone(),
-            states: Vec::new(),
-            numbers: Vec::new(),
-            not_nulls: Vec::new(),
             dangling_to_null: wishes.dangling_to_null,
             findings: reached.findings.clone(),
         };
-        let of_parts = |column: &&Column| model.table_of(column.rel).is_some();
-        let (states, numbers) = catalog
-            .columns
-            .iter()
-            .filter(of_parts)
-            .map(|column| {
-                let name = &column.name;
-                ((column.rel, name.clone(), column.state.clone()), (column.rel, column.attnum, name.clone()))
-            })
-            .unzip();
-        model.not_nulls = catalog
-            .columns
-            .iter()
-            .filter(of_parts)
-            .map(|column| (column.rel, column.name.clone(), column.not_null.clone()))
-            .collect();
-        (model.states, model.numbers) = (states, numbers);
-        model.find_lookups(&reached);
+        model.find_lookups(reached);
         model.find_births(catalog, wishes);
-        model.findings.extend(super::check::findings(catalog, wishes, &model, &reached));
-        model.findings.sort();
-        model.findings.dedup();
+        model.findings.extend(super::check::findings(wishes, &model, reached));
         model
     }
 
@@ -412,16 +390,12 @@ pub(super) enum OldKey {
 fn tables(catalog: &Catalog, reached: &Reached) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for column in &reached.all {
-        if tables.iter().any(|table| table.relation.oid == column.rel) {
-            continue;
-        }
-        let Some(relation) = catalog.relation(column.rel) else { continue };
+        let is_there = tables.iter().any(|table| table.relation.oid == column.rel);
+        let Some(relation) = catalog.relation(column.rel).filter(|_| !is_there) else { continue };
         let mut parts: Vec<_> =
             catalog.relations.iter().filter(|part| part.root == column.rel).cloned().collect();
         parts.sort_by_key(|part| (part.level, part.oid));
-        let names =
-            catalog.columns.iter().filter(|c| c.rel == column.rel).map(|c| (c.name.clone(), c.shown.clone()));
-        tables.push(Table { relation: relation.clone(), parts, names: names.collect() });
+        tables.push(Table { relation: relation.clone(), parts });
     }
     tables
 }
@@ -447,15 +421,14 @@ fn named(
         }
     };
     let is_taken = |name: &str| {
-        tables[table].names.iter().any(|(taken, _)| taken.0 == name)
+        catalog.at(&(column.rel, Ident(name.to_owned()))).is_some()
             || before.iter().any(|other| other.table == table && (other.new.0 == name || other.old.0 == name))
     };
     let new = Ident::made(&wish, "", number, is_taken(&wish));
     let old = ["old_", name].concat();
     let old = Ident::made(&old, "", number, is_taken(&old));
     let set = [&relation.name.name.0, "_", &new.0].concat();
-    let is_taken = catalog.session.taken.contains(&[set.as_str(), "_set"].concat());
-    let set = Ident::made(&set, "_set", number, is_taken);
+    let set = catalog.free(&set, "_set", number);
     Moved {
         table,
         column: column.clone(),
@@ -469,12 +442,15 @@ fn named(
     }
 }
 
+/// Whether a column of a table or partition moves.
+fn moves(catalog: &Catalog, columns: &[Moved], rel: Oid, attnum: i16) -> bool {
+    let place = catalog.root(rel).zip(catalog.named(rel, attnum).map(|column| &column.name));
+    place.is_some_and(|(rel, name)| columns.iter().any(|c| c.column.rel == rel && c.column.name == *name))
+}
+
 /// Between columns that move.
 fn foreign_keys(catalog: &Catalog, columns: &[Moved]) -> Vec<ForeignKey> {
-    let moves = |rel, attnum: &i16| {
-        let place = catalog.root(rel).zip(catalog.named(rel, *attnum).map(|column| &column.name));
-        place.is_some_and(|(rel, name)| columns.iter().any(|c| c.column.rel == rel && c.column.name == *name))
-    };
+    let moves = |rel, attnum: &i16| moves(catalog, columns, rel, *attnum);
     let between = |key: &&ForeignKey| {
         key.columns.iter().zip(&key.to_columns).any(|(n, m)| moves(key.rel, n) && moves(key.to, m))
     };
@@ -483,28 +459,23 @@ fn foreign_keys(catalog: &Catalog, columns: &[Moved]) -> Vec<ForeignKey> {
 
 /// Those that read columns that move.
 fn indexes(catalog: &Catalog, tables: &[Table], columns: &[Moved]) -> Vec<Index> {
-    let reads = |index: &&Index| {
-        let Some(table) = tables.iter().position(|t| t.parts.iter().any(|part| part.oid == index.rel)) else {
-            return false;
-        };
-        index.columns.iter().filter_map(|&n| catalog.named(index.rel, n)).any(|column| {
-            columns.iter().any(|moved| moved.table == table && moved.column.name == column.name)
-        })
-    };
+    let reads = |index: &&Index| index.columns.iter().any(|&n| moves(catalog, columns, index.rel, n));
     let mut indexes: Vec<Index> = catalog.indexes.iter().filter(reads).cloned().collect();
-    let place = |index: &Index| tables.iter().position(|t| t.parts.iter().any(|part| part.oid == index.rel));
+    let place = |index: &Index| {
+        let root = catalog.root(index.rel);
+        tables.iter().position(|table| Some(table.relation.oid) == root)
+    };
     indexes.sort_by_key(|index| (place(index), index.oid));
     indexes
 }
 
 /// The expression for new keys, with the schema of its function.
 fn value(catalog: &Catalog, wishes: &Wishes) -> Option<Expression> {
-    let schema =
-        catalog.session.value_schema.as_ref().map(|schema| super::sql::sql!("{}.", Ident(schema.clone())));
+    let schema = catalog.session.value_schema.as_ref().map(|schema| sql!("{}.", schema));
     let text = match (&wishes.value, wishes.target(), wishes.back) {
-        (Some(text), ..) => super::sql::sql!("{}{}", schema, Expression(text.clone())),
+        (Some(text), ..) => sql!("{}{}", schema, Expression(text.clone())),
         (None, Target::Uuid, true) => {
-            super::sql::sql!("{}.sno_to_uuidv7(id)", Ident(catalog.session.sno.clone()?))
+            sql!("{}.sno_to_uuidv7(id)", catalog.session.sno)
         }
         _ => return None,
     };
@@ -513,30 +484,25 @@ fn value(catalog: &Catalog, wishes: &Wishes) -> Option<Expression> {
 
 /// The column that says when a row was created.
 pub(super) fn birth_column(catalog: &Catalog, rel: Oid) -> Option<&Column> {
+    let begins = ["created", "create", "creation", "inserted", "insert"];
+    let ends = ["at", "on", "time", "date", "ts", "ms", "timestamp"];
     let is_one = |name: &str| {
-        let name = name.to_lowercase();
-        let Some(rest) = ["created", "create", "creation", "inserted", "insert"]
-            .iter()
-            .find_map(|begin| name.strip_prefix(begin))
-        else {
-            return name == "date_created";
-        };
-        let rest = rest.strip_prefix('_').unwrap_or(rest);
-        ["", "at", "on", "time", "date", "ts", "ms", "timestamp"].contains(&rest)
-            && (!rest.is_empty() || !name.ends_with('_'))
+        let rest = begins.iter().find_map(|begin| name.strip_prefix(begin));
+        let rest = rest.map(|rest| rest.strip_prefix('_').unwrap_or(rest));
+        name == "date_created"
+            || ["created", "creation", "inserted"].contains(&name)
+            || rest.is_some_and(|rest| ends.contains(&rest))
     };
-    let mut found: Vec<_> =
-        catalog.columns.iter().filter(|column| column.rel == rel && is_one(&column.name.0)).collect();
-    found.retain(|column| {
-        !column.is_generated && !["create", "insert"].contains(&column.name.0.to_lowercase().as_str())
-    });
-    found.sort_by_key(|column| (!column.name.0.to_lowercase().ends_with("at"), column.attnum));
-    found.first().copied()
+    let of_table = catalog.columns.iter().filter(|column| column.rel == rel && !column.is_generated);
+    of_table
+        .map(|column| (column, column.name.0.to_lowercase()))
+        .filter(|(_, name)| is_one(name))
+        .min_by_key(|(column, name)| (!name.ends_with("at"), column.attnum))
+        .map(|(column, _)| column)
 }
 
 /// Its time; None, if it is not clear what its values mean.
 pub(super) fn birth_of(column: &Column) -> Option<Expression> {
-    use super::sql::sql;
     let name = &column.name;
     let text = match column.family {
         _ if column.is_array => return None,
@@ -547,9 +513,4 @@ pub(super) fn birth_of(column: &Column) -> Option<Expression> {
         _ => return None,
     };
     Some(Expression(text.to_string()))
-}
-
-/// The table itself, for names.
-pub(super) fn own_name(model: &Model, name: &str) -> Name {
-    model.tables[0].relation.name.beside(Ident(name.to_owned()))
 }

@@ -3,18 +3,14 @@
 
 use super::model::{Model, Moved};
 use super::sql::{Body, Ident, Literal, Sql, join, sql};
-use super::steps::Own;
 use super::values::{Of, comma};
 
 /// What is to be equal before and after: owners, rights, options, row security, comments, and all that
 /// hangs on the tables and views.
 pub(super) fn query(model: &Model) -> Sql {
-    let mut relations: Vec<_> =
-        model.tables.iter().flat_map(|table| &table.parts).map(|part| part.name.clone()).collect();
-    let known = model.objects.iter().filter_map(|object| object.known());
-    relations.extend(known.clone().filter(|known| known.is_relation).filter_map(|known| known.name.clone()));
-    relations.sort();
-    relations.dedup();
+    let parts = model.tables.iter().flat_map(|table| &table.parts).map(|part| part.name.literal());
+    let views = model.objects.iter().filter_map(|object| object.relation.clone()).map(Literal);
+    let relations = comma(parts.chain(views));
     let literals = |names: Vec<Ident>| comma(names.iter().map(Ident::literal).collect::<Vec<_>>());
     let columns = model.columns.iter().flat_map(|moved| [moved.new.clone(), moved.old.clone()]).collect();
     let places = model.columns.iter().flat_map(|moved| {
@@ -24,24 +20,20 @@ pub(super) fn query(model: &Model) -> Sql {
     let places = comma(places.collect::<Vec<_>>());
     let mut own: Vec<Ident> =
         model.indexes.iter().flat_map(|i| [model.new_index(i).name, model.old_index(i).name]).collect();
-    own.extend(model.foreign_keys.iter().map(|key| model.new_key(key)));
     own.extend(model.columns.iter().map(|moved| moved.set.clone()));
-    let functions =
-        known.filter(|known| !known.is_relation).filter_map(|known| known.name.clone()).map(|name| name.name);
-    let functions = literals(functions.collect());
+    let functions = comma(model.objects.iter().filter_map(|object| object.function.clone()).map(Literal));
     let (own, columns) = (literals(own), literals(columns));
-    let relations = comma(relations.iter().map(|name| name.literal()));
     Sql::new(
         include_str!("steps/state.sql"),
         &[&relations, &columns, &own, &own, &functions, &columns, &places, &functions],
     )
 }
 
-pub(super) fn function(model: &Model, own: &Own) -> Sql {
+pub(super) fn function(model: &Model) -> Sql {
     sql!(
         "CREATE FUNCTION {}() RETURNS TABLE (object text, property text, value text) LANGUAGE sql STABLE
     SET search_path = pg_catalog, pg_temp AS {};",
-        own.state,
+        model.own("sno_move_state"),
         Body(sql!("\n{}\n", query(model))),
     )
 }
@@ -56,8 +48,8 @@ pub(super) fn fingerprint(state: &Sql) -> Sql {
 }
 
 /// The first step fails if the schema is another one than that for which it was written.
-pub(super) fn unchanged_since_write(own: &Own, written: &str) -> Sql {
-    let state = sql!("SELECT * FROM {}()", own.state);
+pub(super) fn unchanged_since_write(model: &Model, written: &str) -> Sql {
+    let state = sql!("SELECT * FROM {}()", model.own("sno_move_state"));
     sql!("DO {};", Body(sql!(
         "BEGIN
     IF ({}) <> {} THEN
@@ -74,7 +66,7 @@ const PLAIN: &str = r#"regexp_replace(regexp_replace(value, '::("[^"]+"|[a-z_]+)
     '( varying| without time zone| with time zone)?(\(\d+\))?(\[\])?', '', 'g'), '[()\s]', '', 'g')"#;
 
 /// The switch fails if there is something that it does not know, or that has changed.
-pub(super) fn unchanged(own: &Own) -> Sql {
+pub(super) fn unchanged(model: &Model) -> Sql {
     let hint = "Undo, and write the steps again; or set back what has changed.";
     sql!("DO {};", Body(sql!(
         "DECLARE
@@ -89,22 +81,21 @@ BEGIN
             MESSAGE = 'what hangs on the tables has changed since step 1', DETAIL = found, HINT = {};
     END IF;
 END",
-        own.state, own.before, Literal(hint.to_owned())
+        model.own("sno_move_state"), model.own("sno_move_before"), Literal(hint.to_owned())
     )))
 }
 
 impl Model {
     /// Fails if anything differs, in one statement, so under one snapshot. `after`: after the switch.
     pub(super) fn verified(&self, after: bool) -> Sql {
-        let own = Own::of(self);
         let mut counts: Vec<Sql> =
             self.columns.iter().flat_map(|moved| self.compared(moved, after)).collect();
         if after {
             let lost = sql!(
                 "{} b WHERE property NOT LIKE 'until the switch%' AND NOT EXISTS (SELECT FROM {}() a
         WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
-                sql!("(SELECT *, {} AS plain FROM {})", PLAIN, own.before),
-                own.state,
+                sql!("(SELECT *, {} AS plain FROM {})", PLAIN, self.own("sno_move_before")),
+                self.own("sno_move_state"),
                 sql!("{}", PLAIN)
             );
             counts.push(sql!(
@@ -141,109 +132,67 @@ END",
         )
     }
 
-    fn compared_key(&self, moved: &Moved, after: bool, new: &Ident, old: &Ident) -> Vec<Sql> {
-        let table = &self.table(moved).relation.name;
-        let column = [&table.to_string(), ".", &moved.column.name.0].concat();
-        let what = |text: &str| Literal([&column, ", ", text].concat());
-        let mut all = vec![
-            sql!(
-                "SELECT {}, count(*) FROM {} t WHERE t.{} IS NULL",
-                what("rows without a new key"),
-                table,
-                new
-            ),
-            sql!(
-                "SELECT {}, count({}) - count(DISTINCT {}) FROM {}",
-                what("rows with the new key of another one"),
-                new,
-                new,
-                table
-            ),
-            sql!(
-                "SELECT {}, count({}) - count(DISTINCT {}) FROM {}",
-                what("rows with the old key of another one"),
-                old,
-                old,
-                table
-            ),
-        ];
-        if !after && self.value.is_some() {
-            let value = self.value(moved, Of::Table, false);
-            all.push(sql!(
-                "SELECT {}, count(*) FROM {} t WHERE t.{} IS DISTINCT FROM {}",
-                what("rows with another key than computed"),
-                table,
-                new,
-                value
-            ));
-        }
-        all
-    }
-
     /// How many rows of a column differ, and how.
     fn compared(&self, moved: &Moved, after: bool) -> Vec<Sql> {
-        let table = &self.table(moved).relation.name;
-        let (own, other) = (&moved.column.name, if after { &moved.old } else { &moved.new });
-        let (new, old) = if after { (own, other) } else { (other, own) };
-        let column = [&table.to_string(), ".", &own.0].concat();
-        let what = |text: &str| Literal([&column, ", ", text].concat());
-        if moved.is_key {
-            return self.compared_key(moved, after, new, old);
-        }
-        if moved.column.is_generated && after {
+        let (column, table) = (&moved.column, self.table_name(moved));
+        let (own, target) = (&column.name, if after { &moved.old } else { &moved.new });
+        let (new, old) = if after { (own, target) } else { (target, own) };
+        let what = |text: &str| Literal(format!("{table}.{own}, {text}"));
+        let rows = |text, condition: Sql| {
+            sql!("SELECT {}, count(*) FROM {} t WHERE {}", what(text), table, condition)
+        };
+        let twice = |text, of: &Ident| {
+            sql!("SELECT {}, count({}) - count(DISTINCT {}) FROM {}", what(text), of, of, table)
+        };
+        if column.is_generated && after {
             return Vec::new();
         }
-        let value = self.value(moved, Of::Table, after);
-        let target = if after { old } else { new };
-        let from = sql!("{} t CROSS JOIN LATERAL (SELECT {} AS v OFFSET 0) v", table, value);
-        if moved.column.is_generated {
-            return vec![sql!(
-                "SELECT {}, count(*) FROM {} WHERE t.{} IS DISTINCT FROM v",
-                what("values that differ"),
-                from,
-                target
-            )];
+        let value = self.value(moved, Of::Table, after && !moved.is_key);
+        if moved.is_key {
+            let computed = (!after && self.value.is_some()).then(|| {
+                rows("rows with another key than computed", sql!("t.{} IS DISTINCT FROM {}", new, value))
+            });
+            return [
+                rows("rows without a new key", sql!("t.{} IS NULL", new)),
+                twice("rows with the new key of another one", new),
+                twice("rows with the old key of another one", old),
+            ]
+            .into_iter()
+            .chain(computed)
+            .collect();
         }
-        let differs = differs(moved, after, own, target);
-        let mut all = vec![sql!(
-            "SELECT {}, count(*) FROM {} WHERE {}",
-            what("references to another row"),
-            from,
-            differs
-        )];
-        if self.dangling_to_null && after && !moved.column.is_array {
+        let valued = |text, condition: Sql| {
+            let from = sql!("{} t CROSS JOIN LATERAL (SELECT {} AS v OFFSET 0) v", table, value);
+            sql!("SELECT {}, count(*) FROM {} WHERE {}", what(text), from, condition)
+        };
+        if column.is_generated {
+            return vec![valued("values that differ", sql!("t.{} IS DISTINCT FROM v", target))];
+        }
+        let mut all = vec![valued("references to another row", differs(moved, after, own, target))];
+        let became_null = sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new);
+        if self.dangling_to_null && after && !column.is_array {
             // It is not gone, whatever was said.
             let there = moved.lookups.iter().filter(|lookup| lookup.condition.is_none()).map(|lookup| {
                 let key = &self.columns[lookup.key];
-                let (table, own) = (self.table_name(key), &key.old);
-                sql!("EXISTS (SELECT FROM {} k WHERE k.{} = t.{})", table, own, old)
+                sql!("EXISTS (SELECT FROM {} k WHERE k.{} = t.{})", self.table_name(key), key.old, old)
             });
-            let there: Vec<_> = there.collect();
+            let there = join(there, " OR ");
             if !there.is_empty() {
-                let what = what("references that are NULL, to rows that are there");
-                let there = join(there, " OR ");
-                all.push(sql!(
-                    "SELECT {}, count(*) FROM {} t WHERE t.{} IS NOT NULL AND t.{} IS NULL AND ({})",
-                    what,
-                    table,
-                    old,
-                    new,
-                    there
-                ));
+                let text = "references that are NULL, to rows that are there";
+                all.push(rows(text, sql!("{} AND ({})", became_null, there)));
             }
         }
         if !self.dangling_to_null {
-            let lost = match moved.column.is_array {
+            let lost = match column.is_array {
                 true => sql!(
                     "(cardinality(array_positions(t.{}, NULL)) > cardinality(array_positions(t.{}, NULL)))
             IS TRUE",
                     new,
                     old
                 ),
-                false => sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new),
+                false => became_null,
             };
-            let what = what("references to rows that are gone, which become NULL");
-            all.push(sql!("SELECT {}, count(*) FROM {} t WHERE {}", what, table, lost));
+            all.push(rows("references to rows that are gone, which become NULL", lost));
         }
         all
     }

@@ -65,7 +65,7 @@ impl Model {
                 casts.uuids.push(column.shown.clone());
             }
         }
-        for object in self.objects.iter().filter_map(|object| object.known()) {
+        for object in &self.objects {
             casts.domains.extend(object.casts.domains.iter().cloned());
             casts.varchars.extend(object.casts.varchars.iter().cloned());
         }
@@ -80,7 +80,9 @@ impl Model {
             let name = found.map_or(name, |column| &column.new);
             of.map_or_else(|| sql!("{}", name), |of| of.column(name)).to_string()
         };
-        self.tables[table].names.iter().map(|(own, shown)| (shown.clone(), name(own))).collect()
+        let rel = self.tables[table].relation.oid;
+        let columns = self.catalog.columns.iter().filter(|column| column.rel == rel);
+        columns.map(|column| (column.shown.clone(), name(&column.name))).collect()
     }
 
     /// The value of a new column; with `back`, that of an old column after the switch, when the names are
@@ -157,13 +159,8 @@ impl Model {
 
     pub(super) fn trigger_function(&self, table: usize, trigger: Trigger) -> Name {
         let relation = &self.tables[table].relation;
-        let suffix = match trigger {
-            Trigger::Moving => "_moving",
-            Trigger::Moved => "_moved",
-            Trigger::Generated => "_generated",
-        };
-        let is_taken = self.taken.contains(&[&relation.name.name.0, suffix].concat());
-        relation.name.beside(Ident::made(&relation.name.name.0, suffix, relation.oid, is_taken))
+        let suffix = trigger.name().trim_start_matches("zz");
+        relation.name.beside(self.catalog.free(&relation.name.name.0, suffix, relation.oid))
     }
 
     /// What a trigger does, line by line.

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::catalog::{Catalog, Column, Relation};
+use super::model::Place;
 use super::sql::Expression;
 
 /// Which keys move, to what, and what the catalogs don't say.
@@ -124,21 +125,12 @@ impl Catalog {
 }
 
 /// A reference that the DBA names: the column, its key, the condition.
-pub(super) struct Said<'a> {
-    pub(super) column: &'a Column,
-    pub(super) key: &'a Column,
-    pub(super) condition: Option<Expression>,
-}
-
-pub(super) fn said<'a>(catalog: &'a Catalog, line: &str) -> Option<Said<'a>> {
+pub(super) fn said(catalog: &Catalog, line: &str) -> Option<(Place, Place, Option<Expression>)> {
     let (column, rest) = name_parts(line)?;
     let (key, rest) = name_parts(rest)?;
-    let rest = rest.trim();
-    Some(Said {
-        column: catalog.column(&column)?,
-        key: catalog.column(&key)?,
-        condition: (!rest.is_empty()).then(|| Expression(rest.to_owned())),
-    })
+    let condition = Some(rest.trim()).filter(|rest| !rest.is_empty());
+    let condition = condition.map(|condition| Expression(condition.to_owned()));
+    Some((catalog.column(&column)?.place(), catalog.column(&key)?.place(), condition))
 }
 
 #[cfg(test)]

@@ -22,11 +22,19 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("references that are NULL to rows that are there are not counted", &[MOVING],
             "if self.dangling_to_null && after && ", "if false && "),
     ]),
-    ("cli/src/moving/check.rs", &[
+    ("cli/src/moving/catalog/findings.sql", &[
         ("a key that is not unique alone moves", &[MOVING],
-            "if model.table(moved).relation.kind == \"r\" && ", "if false && "),
+            "WHERE is_key AND relkind = 'r'", "WHERE false AND relkind = 'r'"),
         ("tables of another owner move", &[MOVING],
-            "if part.owner.0 != catalog.session.user {", "if false {"),
+            "WHERE owner <> current_user", "WHERE false"),
+        ("triggers may change a row after those of the steps", &[MOVING],
+            "AND tgtype & 3 = 3", "AND false"),
+        ("functions of others run as superuser", &[MOVING],
+            "WHERE NOT prosecdef AND NOT f.rolsuper", "WHERE false AND NOT f.rolsuper"),
+    ]),
+    ("cli/src/moving/catalog/policy.sql", &[
+        ("the name of a policy is a part of a statement", &[MOVING],
+            "CREATE POLICY %I ON", "CREATE POLICY %s ON"),
     ]),
     ("cli/src/moving/steps/state.sql", &[
         ("what uses keys may change before the switch", &[MOVING],
@@ -34,9 +42,11 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("functions may change before the switch", &[MOVING],
             "WHEN 'a' THEN '' ELSE pg_get_functiondef(oid) END", "WHEN 'a' THEN '' ELSE '' END"),
     ]),
-    ("cli/src/moving/steps.rs", &[
+    ("cli/src/moving/switch.rs", &[
         ("an index of a partitioned table takes those that are alike", &[MOVING],
             "\"CREATE {}INDEX {} ON ONLY {} {};\"", "\"CREATE {}INDEX {} ON {} {};\""),
+    ]),
+    ("cli/src/moving/steps.rs", &[
         ("others wait for an index of a partitioned table", &[MOVING],
             "SET LOCAL lock_timeout = '500ms';\nSET LOCAL statement_timeout = '500ms';", "SET LOCAL lock_timeout = 0;"),
         ("a column of others is taken for the switch", &[MOVING],
@@ -61,12 +71,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "SET datestyle = iso;\n", ""),
         ("the plan of another role is run", &[MOVING],
             "AND relkind = 'r' AND relowner = current_user::regrole LIMIT 1", "AND relkind = 'r' LIMIT 1"),
-    ]),
-    ("cli/src/moving/catalog/relations.sql", &[
-        ("triggers may change a row after those of the steps", &[MOVING],
-            "AND tgtype & 3 = 3", "AND false"),
-        ("functions of others run as superuser", &[MOVING],
-            "WHERE NOT prosecdef AND NOT f.rolsuper", "WHERE false AND NOT f.rolsuper"),
     ]),
     ("cli/src/moving/steps/private.sql", &[
         ("whoever has default privileges writes the plan", &[MOVING],

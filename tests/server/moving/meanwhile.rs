@@ -5,46 +5,22 @@ use std::thread;
 
 use sno_tests::{Random, Server, Sql as _, text, wait_until};
 
-use super::{STEPS, differs, dump, moving, nothing_is_left, take, try_moving};
-
-#[track_caller]
-fn refused(server: &Server, words: &[&str], why: &str) {
-    let error = try_moving(server, "postgres", words).unwrap_err();
-    assert!(error.contains(why), "{why}: {error}");
-}
+use super::{Life, STEPS, differs, dump, live, moving, take, try_moving};
 
 /// What is made after step 1, how it goes again, and what the switch says of it.
+#[rustfmt::skip]
 const CHANGES: [(&str, &str, &str); 8] = [
-    (
-        "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE
-         BEGIN ATOMIC SELECT 'new ' || $1.id; END",
-        "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE
-         BEGIN ATOMIC SELECT 'item ' || $1.id; END",
-        "function item_name: until the switch, definition",
-    ),
+    ("CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'new ' || $1.id; END",
+     "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END",
+     "function item_name: until the switch, definition"),
     ("CREATE VIEW later AS SELECT id FROM items", "DROP VIEW later", "until the switch, what uses id"),
-    (
-        "CREATE TABLE later (item bigint REFERENCES items (id))",
-        "DROP TABLE later",
-        "until the switch, what uses id",
-    ),
-    (
-        "ALTER TABLE notes ALTER item SET NOT NULL",
-        "ALTER TABLE notes ALTER item DROP NOT NULL",
-        "column item",
-    ),
-    (
-        "ALTER TABLE notes ALTER item SET DEFAULT 7",
-        "ALTER TABLE notes ALTER item DROP DEFAULT",
-        "until the switch, column item",
-    ),
+    ("CREATE TABLE later (item bigint REFERENCES items (id))", "DROP TABLE later", "until the switch, what uses id"),
+    ("ALTER TABLE notes ALTER item SET NOT NULL", "ALTER TABLE notes ALTER item DROP NOT NULL", "column item"),
+    ("ALTER TABLE notes ALTER item SET DEFAULT 7", "ALTER TABLE notes ALTER item DROP DEFAULT", "until the switch, column item"),
     ("COMMENT ON RULE kept ON notes IS 'new'", "COMMENT ON RULE kept ON notes IS 'old'", "rule kept"),
     ("ALTER TABLE items ADD more text", "ALTER TABLE items DROP more", "column more"),
-    (
-        "CREATE POLICY later ON others USING (n IN (SELECT id FROM items))",
-        "DROP POLICY later ON others",
-        "until the switch, what uses id",
-    ),
+    ("CREATE POLICY later ON others USING (n IN (SELECT id FROM items))", "DROP POLICY later ON others",
+     "until the switch, what uses id"),
 ];
 
 #[test]
@@ -61,9 +37,7 @@ fn what_changes_after_step_1_stops_the_switch() {
         take(&server, step, &[]);
     }
     for (change, back, why) in CHANGES {
-        server.run(change);
-        refused(&server, &["run", "switch"], why);
-        server.run(back);
+        live(&server, &[(change, "run switch", why), (back, "", "")]);
     }
     take(&server, "switch", &[]);
     take(&server, "undo", &[]);
@@ -105,44 +79,80 @@ fn what_has_a_name_of_the_steps_is_kept() {
     }
 }
 
-/// A column of the first name that the switch gives does not mean that it was made.
-#[test]
-fn a_column_of_others_is_not_taken_for_the_switch() {
-    let server = Server::builder().start();
-    server.run("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES");
-    for step in &STEPS[..3] {
-        take(&server, step, &[]);
-    }
-    server.run("ALTER TABLE items ADD old_id text");
-    refused(&server, &["run", "end"], "the switch has not been made");
-    refused(&server, &["run", "switch"], "old_id");
-    take(&server, "undo", &[]);
-    server.run("ALTER TABLE items DROP old_id");
-    nothing_is_left(&server);
-}
+/// What others have and do, and what is true in the end.
+#[rustfmt::skip]
+const LIVES: &[(Life, &str)] = &[
+    // A column of the first name that the switch gives does not mean that it was made.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES", "run columns", ""),
+        ("", "run fill; run indexes", ""), ("ALTER TABLE items ADD old_id text", "run end", "the switch has not been made"),
+        ("", "run switch", "old_id"), ("", "undo", "")],
+     "NOT EXISTS (SELECT FROM pg_class WHERE relname ~ '^sno_move_')"),
+    // A table of old and new keys for each move. Whoever could write there, by default privileges, says nothing.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES",
+         "run columns; run fill; run indexes; run switch; run end", ""), ("", "run columns --back", "table with old and new keys items_id_moved"),
+        ("ALTER TABLE items_id_moved RENAME TO first", "run columns --back", ""),
+        ("INSERT INTO items_id_moved SELECT id, gen_random_uuid() FROM items", "run fill; run indexes; run switch; run end", ""),
+        ("ALTER TABLE items_id_moved RENAME TO second", "run columns --key items --value uuidv7_to_sno(id); undo", "")],
+     "count(*) = 1 AND min(f.old) = 1 FROM items i JOIN second s ON s.new = i.id JOIN first f ON f.new = s.old"),
+    // The default of the new column runs with the rights of who inserts.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY); REVOKE EXECUTE ON FUNCTION sno_new(integer) FROM PUBLIC", "check",
+        "rights on a function: is the default from step 1 on")], "true"),
+    // A function gets the new type, but not the place of another one.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY);
+         CREATE FUNCTION f(bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+         CREATE FUNCTION f(sno) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT false';
+         CREATE POLICY p ON items USING (f(id))", "run columns --function f(bigint); run fill; run indexes", ""),
+        ("", "run switch", "42723"), ("", "undo", "")],
+     "count(*) = 1 FROM pg_policy JOIN pg_depend ON objid = pg_policy.oid WHERE refobjid = 'f(bigint)'::regprocedure AND NOT f('2222222222222222'::sno)"),
+    // Functions and operators that fit better than those of PostgreSQL, where the tables' own triggers search.
+    (&[("CREATE ROLE evil; GRANT CREATE, USAGE ON SCHEMA public TO evil;
+         CREATE TABLE kept (n bigint); CREATE TABLE codes (id varchar(9) PRIMARY KEY); INSERT INTO codes VALUES ('a');
+         CREATE TABLE items (id bigserial PRIMARY KEY, code varchar(9) REFERENCES codes, n integer, at bigint,
+             long varchar(20) GENERATED ALWAYS AS (code || 'x') STORED);
+         INSERT INTO items (code) VALUES ('a');
+         CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO kept VALUES (NEW.id); RETURN NEW; END $$;
+         CREATE TRIGGER keep BEFORE UPDATE ON items FOR EACH ROW EXECUTE FUNCTION keep();
+         CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON items DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION keep();
+         SET ROLE evil;
+         CREATE FUNCTION format(text, text, regclass) RETURNS text LANGUAGE plpgsql AS
+             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2, $3); END $$;
+         CREATE FUNCTION format(text, text, regclass, text) RETURNS text LANGUAGE plpgsql AS
+             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2, $3, $4); END $$;
+         CREATE FUNCTION format(text, bigint) RETURNS text LANGUAGE plpgsql AS
+             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2); END $$;
+         CREATE FUNCTION same(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS
+             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN $1::text = $2::text; END $$;
+         CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = same, COMMUTATOR = =)",
+         "run columns --key items --key codes.id; run fill; run indexes; run switch; run end", "")],
+     "NOT rolsuper AND (SELECT count(*) > 1 FROM kept) FROM pg_roles WHERE rolname = 'evil'"),
+    // What can be made again only by a superuser, or by an owner who may create it there.
+    (&[("CREATE ROLE views; CREATE ROLE lead LOGIN; GRANT views TO lead;
+         GRANT CREATE, USAGE ON SCHEMA public TO lead; GRANT USAGE ON SCHEMA public TO views; SET ROLE lead;
+         CREATE TABLE items (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE items; RESET ROLE; ALTER VIEW v OWNER TO views",
+         "as lead run columns", "view public.v: could not be made again"),
+        ("GRANT CREATE ON SCHEMA public TO views",
+         "as lead run columns; as lead run fill; as lead run indexes; as lead run switch; as lead run end", "")],
+     "relowner = 'views'::regrole FROM pg_class WHERE relname = 'v'"),
+    // What others make does not look like a move of one's own, and is not called.
+    (&[("CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil; SET search_path = evil, public; SET ROLE evil;
+         CREATE TABLE sno_move_plan (step text, place integer, unless text, sql text[]);
+         INSERT INTO sno_move_plan VALUES ('fill', 0, NULL, ARRAY['ALTER ROLE evil SUPERUSER']);
+         CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno LANGUAGE plpgsql AS
+             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN sno_new(); END $$;
+         RESET ROLE; CREATE TABLE public.items (id uuid PRIMARY KEY); INSERT INTO items VALUES (sno_to_uuidv7(sno_new()));
+         ALTER DATABASE postgres SET search_path = evil, public", "run fill", "a move of another role"),
+        ("", "run columns --key items --value uuidv7_to_sno(id); run fill; run indexes; run switch; run end", "")],
+     "count(*) = 0 FROM pg_roles WHERE rolname = 'evil' AND rolsuper"),
+];
 
-/// A table of old and new keys for each move.
 #[test]
-fn each_move_keeps_its_own_keys() {
+fn what_others_have_and_do_meanwhile() {
     let server = Server::builder().start();
-    server.run("CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items DEFAULT VALUES");
-    for step in STEPS {
-        moving(&server, &["run", step]);
+    for (life, is_true) in LIVES {
+        server.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION sno");
+        live(&server, life);
+        assert_eq!(text(&mut server.connect(), &format!("SELECT {is_true}")), "t", "{is_true}");
     }
-    refused(&server, &["run", "columns", "--back"], "table with old and new keys items_id_moved");
-    server.run("ALTER TABLE items_id_moved RENAME TO first");
-    moving(&server, &["run", "columns", "--back"]);
-    // Whoever could write there, by default privileges.
-    server.run("INSERT INTO items_id_moved SELECT id, gen_random_uuid() FROM items");
-    for step in &STEPS[1..] {
-        moving(&server, &["run", step]);
-    }
-    let both = "SELECT count(*) || ' ' || min(f.old) FROM items i JOIN items_id_moved m ON m.new = i.id JOIN first f ON f.new = m.old";
-    assert_eq!(text(&mut server.connect(), both), "1 1");
-    server.run("DROP TABLE items_id_moved");
-    moving(&server, &["run", "columns", "--key", "items", "--value", "uuidv7_to_sno(id)"]);
-    moving(&server, &["undo"]);
-    nothing_is_left(&server);
 }
 
 /// Strings, dates and names that the server shows by the settings of one session, and another one reads.
@@ -177,38 +187,6 @@ fn settings_of_roles_and_databases_change_nothing() {
     differs(&before, &dump(&server));
     let wrong = r"SELECT count(*) FROM items WHERE ref <> 'C:\' || id::text || '; DROP TABLE victim; --'";
     assert_eq!(text(&mut server.connect(), wrong), "0");
-}
-
-/// Functions and operators that fit better than those of PostgreSQL, where the tables' own triggers search.
-#[test]
-fn nothing_of_the_search_path_runs_but_for_triggers() {
-    let server = Server::builder().start();
-    server.run(
-        "CREATE ROLE evil; GRANT CREATE ON SCHEMA public TO evil;
-         CREATE TABLE kept (n bigint); CREATE TABLE codes (id varchar(9) PRIMARY KEY); INSERT INTO codes VALUES ('a');
-         CREATE TABLE items (id bigserial PRIMARY KEY, code varchar(9) REFERENCES codes, n integer, at bigint,
-             long varchar(20) GENERATED ALWAYS AS (code || 'x') STORED);
-         INSERT INTO items (code) VALUES ('a');
-         CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO kept VALUES (NEW.id); RETURN NEW; END $$;
-         CREATE TRIGGER keep BEFORE UPDATE ON items FOR EACH ROW EXECUTE FUNCTION keep();
-         CREATE CONSTRAINT TRIGGER late AFTER UPDATE ON items DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION keep();
-         SET ROLE evil;
-         CREATE FUNCTION format(text, text, regclass) RETURNS text LANGUAGE plpgsql AS
-             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2, $3); END $$;
-         CREATE FUNCTION format(text, text, regclass, text) RETURNS text LANGUAGE plpgsql AS
-             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2, $3, $4); END $$;
-         CREATE FUNCTION format(text, bigint) RETURNS text LANGUAGE plpgsql AS
-             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN pg_catalog.format($1, $2); END $$;
-         CREATE FUNCTION same(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS
-             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN $1::text = $2::text; END $$;
-         CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = same, COMMUTATOR = =)",
-    );
-    for step in STEPS {
-        take(&server, step, &["--key", "items", "--key", "codes.id"]);
-    }
-    let mut client = server.connect();
-    assert_eq!(text(&mut client, "SELECT count(*) FROM pg_roles WHERE rolname = 'evil' AND rolsuper"), "0");
-    assert_eq!(text(&mut client, "SELECT count(*) > 1 FROM kept"), "t");
 }
 
 /// Of a partitioned table, which cannot be built CONCURRENTLY.
@@ -261,7 +239,7 @@ fn a_reference_to_a_later_row_is_found_again() {
     take(&server, "fill", &[]);
     take(&server, "indexes", &[]);
     insert("third", "1005", "1006");
-    refused(&server, &["verify"], "references");
+    live(&server, &[("", "verify", "references")]);
     take(&server, "fill", &[]);
     take(&server, "switch", &[]);
     insert("fourth", "9q7k4op826n2g222", "9q7k4op826n2g223");
@@ -276,43 +254,11 @@ fn a_reference_to_a_later_row_is_found_again() {
         "ALTER TABLE nodes DISABLE TRIGGER zz_moved; UPDATE nodes SET parent = NULL WHERE name = 'first';
          ALTER TABLE nodes ENABLE TRIGGER zz_moved",
     );
-    refused(&server, &["run", "end"], "references that are NULL, to rows that are there: 1");
+    live(&server, &[("", "run end", "references that are NULL, to rows that are there: 1")]);
     server.run("UPDATE nodes SET old_parent = NULL WHERE name = 'first'");
     insert("fifth", "9q7k4op826n2g224", "9q7k4op826n2g225");
     take(&server, "end", &[]);
     assert_eq!(text(&mut server.connect(), wrong), "1");
-}
-
-/// What others make does not look like a move of one's own, and is not called.
-#[test]
-fn what_another_role_has_planted_is_left_alone() {
-    let server = Server::builder().start();
-    server.run(
-        "CREATE ROLE evil; CREATE SCHEMA evil AUTHORIZATION evil; SET search_path = evil, public; SET ROLE evil;
-         CREATE TABLE sno_move_plan (step text, place integer, is_transaction boolean, unless text, index text, sql text);
-         INSERT INTO sno_move_plan VALUES ('fill', 0, false, NULL, NULL, 'ALTER ROLE evil SUPERUSER');
-         CREATE FUNCTION uuidv7_to_sno(uuid) RETURNS sno LANGUAGE plpgsql AS
-             $$ BEGIN ALTER ROLE evil SUPERUSER; RETURN sno_new(); END $$;
-         RESET ROLE; CREATE TABLE public.items (id uuid PRIMARY KEY); INSERT INTO items VALUES (sno_to_uuidv7(sno_new()));
-         ALTER DATABASE postgres SET search_path = evil, public",
-    );
-    refused(&server, &["run", "fill"], "a move of another role");
-    assert!(!moving(&server, &["check"]).contains("another move"));
-    for step in STEPS {
-        take(&server, step, &["--key", "items", "--value", "uuidv7_to_sno(id)"]);
-    }
-    let evil = "SELECT count(*) FROM pg_roles WHERE rolname = 'evil' AND rolsuper";
-    assert_eq!(text(&mut server.connect(), evil), "0");
-}
-
-/// The default of the new column runs with the rights of who inserts.
-#[test]
-fn who_may_not_generate_ids_is_thought_of() {
-    let server = Server::builder().start();
-    server.run("CREATE TABLE items (id bigserial PRIMARY KEY)");
-    assert!(!moving(&server, &["check"]).contains("rights on a function"));
-    server.run("REVOKE EXECUTE ON FUNCTION sno_new(integer) FROM PUBLIC");
-    assert!(moving(&server, &["check"]).contains("rights on a function: is the default from step 1 on"));
 }
 
 /// A view of another session, of which nobody else knows.
@@ -322,44 +268,7 @@ fn a_temporary_view_is_named() {
     server.run("CREATE TABLE items (id bigserial PRIMARY KEY)");
     let mut other = server.connect();
     other.run("CREATE TEMPORARY VIEW mine AS SELECT id FROM items");
-    refused(&server, &["run", "columns"], "is temporary");
-}
-
-/// What can be made again only by a superuser, or by an owner who may create it there.
-#[test]
-fn an_owner_without_rights_on_the_schema_is_named() {
-    let server = Server::builder().start();
-    server.run(
-        "CREATE ROLE views; CREATE ROLE lead LOGIN; GRANT views TO lead; GRANT CREATE ON SCHEMA public TO lead;
-         SET ROLE lead; CREATE TABLE items (id bigserial PRIMARY KEY); CREATE VIEW v AS TABLE items; RESET ROLE;
-         ALTER VIEW v OWNER TO views",
-    );
-    let error = try_moving(&server, "lead", &["run", "columns"]).unwrap_err();
-    assert!(error.contains("view public.v: could not be made again"), "{error}");
-    server.run("GRANT CREATE ON SCHEMA public TO views");
-    for step in STEPS {
-        let done = try_moving(&server, "lead", &["run", step]);
-        assert!(done.is_ok(), "{step}: {done:?}");
-    }
-}
-
-/// A function gets the new type, but not the place of another one.
-#[test]
-fn a_function_of_the_new_type_is_kept() {
-    let server = Server::builder().start();
-    server.run(
-        "CREATE TABLE items (id bigserial PRIMARY KEY);
-         CREATE FUNCTION f(bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
-         CREATE FUNCTION f(sno) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT false';
-         CREATE POLICY p ON items USING (f(id))",
-    );
-    let before = dump(&server);
-    for step in &STEPS[..3] {
-        take(&server, step, &["--function", "f(bigint)"]);
-    }
-    refused(&server, &["run", "switch"], "42723");
-    take(&server, "undo", &[]);
-    differs(&before, &dump(&server));
+    live(&server, &[("", "run columns", "is temporary")]);
 }
 
 /// A foreign key of a part of a part, partitions that were made before, a trigger that some of them do not fire, indexes and

@@ -1,5 +1,8 @@
-SELECT conname::text AS name, nspname::text AS schema, relname::text AS "table",
-    regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$', '') AS definition, convalidated AS is_validated,
-       obj_description(k.oid, 'pg_constraint') AS comment
-FROM pg_constraint k JOIN pg_class c ON c.oid = conrelid JOIN pg_namespace n ON n.oid = relnamespace
-    WHERE k.oid = $1 AND contype = 'c'
+SELECT format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname) AS "drop",
+    ARRAY[format('ALTER TABLE %s ADD CONSTRAINT %I ', conrelid::regclass, conname),
+        regexp_replace(pg_get_constraintdef(oid), ' NOT VALID$', ''), concat(E' NOT VALID;\n',
+        format('COMMENT ON CONSTRAINT %I ON %s IS ', conname, conrelid::regclass)
+            || quote_literal(obj_description(oid, 'pg_constraint')) || ';')] AS make,
+    CASE WHEN convalidated THEN format('ALTER TABLE %s VALIDATE CONSTRAINT %I;', conrelid::regclass, conname) END
+        AS later
+FROM pg_constraint WHERE oid = $1 AND contype = 'c'

@@ -1,4 +1,5 @@
-SELECT nspname::text AS schema, relname::text AS "table", attname::text AS name, pg_get_expr(adbin,
-    adrelid) AS expression, attgenerated <> '' AS is_generated
-FROM pg_attrdef f JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum JOIN pg_class c ON c.oid = adrelid
-    JOIN pg_namespace n ON n.oid = relnamespace WHERE f.oid = $1
+SELECT format('ALTER TABLE %s ALTER COLUMN %I DROP DEFAULT;', adrelid::regclass, attname) AS "drop",
+    ARRAY[format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT ', adrelid::regclass, attname),
+        pg_get_expr(adbin, adrelid), ';'] AS make,
+    CASE WHEN attgenerated <> '' THEN 'is a generated column that reads a function or view to be made again' END AS why
+FROM pg_attrdef f JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum WHERE f.oid = $1

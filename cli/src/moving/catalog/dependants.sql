@@ -21,8 +21,20 @@ need AS (
     JOIN edge ON edge.deptype = 'n' AND (edge.refclassid = need.classid AND edge.refobjid = need.objid
         OR edge.refclassid = 'pg_type'::regclass AND edge.refobjid = c.reltype)
     WHERE (need.classid = 'pg_proc'::regclass OR c.relkind IN ('v', 'm')) AND level < 50)
-SELECT classid::regclass::text AS class, objid AS oid, max(level) AS level, pg_describe_object(classid, objid,
-    0) AS shown
+SELECT classid::regclass::text AS class, objid AS oid, pg_describe_object(classid, objid, 0) AS shown,
+    ARRAY(SELECT DISTINCT d.refobjid FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass
+            AND w.oid = d.objid
+        WHERE refclassid = 'pg_proc'::regclass AND ((d.classid, d.objid) = (need.classid, need.objid)
+            OR need.classid = 'pg_class'::regclass AND ev_class = need.objid)
+        UNION SELECT need.objid WHERE need.classid = 'pg_proc'::regclass) AS calls,
+    CASE WHEN (pg_identify_object_as_address(classid, objid, 0)).object_names[1] ~ '^pg_temp'
+        THEN 'is temporary: end the session that has it'
+        WHEN EXISTS (SELECT FROM pg_depend d WHERE (d.classid, d.objid, d.deptype) = (need.classid, need.objid, 'e'))
+        THEN 'belongs to an extension: ALTER EXTENSION ... DROP it first'
+        WHEN EXISTS (SELECT FROM pg_depend d WHERE (d.classid, d.objid, d.deptype) = (need.classid, need.objid, 'x'))
+        THEN 'DEPENDS ON EXTENSION, which is not kept: say NO DEPENDS ON EXTENSION first'
+        WHEN EXISTS (SELECT FROM pg_seclabel WHERE classoid = classid AND objoid = need.objid)
+        THEN 'has a security label, which is not kept: SECURITY LABEL ... IS NULL first' END AS why
 FROM need LEFT JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
 LEFT JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
 LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid

@@ -1,19 +1,24 @@
-SELECT nspname::text AS schema, proname::text AS name, prokind::text AS kind,
-       -- Not in the place of one that is there.
-       regexp_replace(rtrim(pg_get_functiondef(p.oid), E';\n'), '^CREATE OR REPLACE ', 'CREATE ') AS definition,
-       p.oid::regprocedure::text AS signature,
-       pg_get_userbyid(proowner)::text AS owner, pg_has_role(current_user, proowner, 'MEMBER') AS is_ours,
-           obj_description(p.oid, 'pg_proc') AS comment,
-       has_schema_privilege(n.oid, 'CREATE') AND (proowner = current_user::regrole OR (SELECT rolsuper FROM pg_roles
-           WHERE rolname = current_user) OR has_schema_privilege(proowner, n.oid, 'CREATE')) AS can_create,
-       ARRAY(SELECT privilege_type FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
-           WHERE x.grantee <> proowner ORDER BY x.grantee) AS privileges,
-       ARRAY(SELECT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
-           FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
-             WHERE x.grantee <> proowner ORDER BY x.grantee) AS grantees,
-       ARRAY(SELECT is_grantable FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) x
-           WHERE x.grantee <> proowner ORDER BY x.grantee) AS grants,
-       ARRAY(SELECT DISTINCT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
-           FROM pg_default_acl, aclexplode(defaclacl) x
-             WHERE defaclobjtype = 'f' AND x.grantee <> proowner UNION SELECT NULL) AS revoked
-FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace WHERE p.oid = $1
+SELECT proname AS function, format('DROP %s %s;', kind, signature) AS "drop",
+    -- CREATE alone, not in the place of one that is there. Roles are in quotes, as no type is.
+    ARRAY['', concat(regexp_replace(rtrim(CASE WHEN prokind <> 'a' THEN pg_get_functiondef(p.oid) END, E';\n'),
+            '^CREATE OR REPLACE ', 'CREATE '), E';\n',
+        format(E'ALTER %s %s OWNER TO "%s";\n', kind, signature, replace(pg_get_userbyid(proowner), '"', '""')),
+        -- What CREATE and default privileges have granted before goes away.
+        (SELECT string_agg(format(E'REVOKE ALL ON ROUTINE %s FROM %s;\n', signature, role), '' ORDER BY role) FROM (
+            SELECT x.grantee FROM pg_default_acl, aclexplode(defaclacl) x
+                WHERE defaclobjtype = 'f' AND x.grantee <> proowner
+            UNION SELECT 0) g, LATERAL (SELECT CASE grantee WHEN 0 THEN 'PUBLIC'
+                ELSE '"' || replace(pg_get_userbyid(grantee), '"', '""') || '"' END) r(role)),
+        (SELECT string_agg(format(E'GRANT %s ON ROUTINE %s TO %s%s;\n', privilege_type, signature,
+            CASE grantee WHEN 0 THEN 'PUBLIC' ELSE '"' || replace(pg_get_userbyid(grantee), '"', '""') || '"' END,
+            CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY grantee)
+        FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner),
+        format('COMMENT ON %s %s IS ', kind, signature)),
+        coalesce(quote_literal(obj_description(p.oid, 'pg_proc')), 'NULL') || ';'] AS make,
+    CASE WHEN prokind = 'a' THEN 'is an aggregate: drop it before, and make it again after'
+        END AS why,
+    pg_has_role(proowner, 'MEMBER') AS is_ours, has_schema_privilege(pronamespace, 'CREATE') AND (proowner = me.oid
+        OR me.rolsuper OR has_schema_privilege(proowner, pronamespace, 'CREATE')) AS can_create
+FROM pg_proc p JOIN pg_roles me ON rolname = current_user,
+LATERAL (SELECT CASE prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure) o(kind, signature)
+WHERE p.oid = $1

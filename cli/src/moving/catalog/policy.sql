@@ -1,7 +1,12 @@
-SELECT polname::text AS name, nspname::text AS schema, relname::text AS "table", polpermissive AS is_permissive,
-    polcmd::text AS command,
-       ARRAY(SELECT CASE role WHEN 0 THEN NULL ELSE pg_get_userbyid(role)::text END
-           FROM unnest(polroles) role) AS roles,
-       pg_get_expr(polqual, polrelid) AS condition, pg_get_expr(polwithcheck, polrelid) AS "check",
-           obj_description(p.oid, 'pg_policy') AS comment
-FROM pg_policy p JOIN pg_class c ON c.oid = polrelid JOIN pg_namespace n ON n.oid = relnamespace WHERE p.oid = $1
+SELECT format('DROP POLICY %I ON %s;', polname, polrelid::regclass) AS "drop",
+    ARRAY[format('CREATE POLICY %I ON %s AS %s FOR %s TO %s', polname, polrelid::regclass,
+        CASE WHEN polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+        CASE polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE'
+            ELSE 'ALL' END,
+        (SELECT string_agg(CASE role WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(role)) END, ', ')
+            FROM unnest(polroles) role)),
+    concat(' USING (' || pg_get_expr(polqual, polrelid) || ')', ' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid)
+        || ')'),
+    concat(E';\n', format('COMMENT ON POLICY %I ON %s IS ', polname, polrelid::regclass)
+        || quote_literal(obj_description(oid, 'pg_policy')) || ';')] AS make
+FROM pg_policy WHERE oid = $1

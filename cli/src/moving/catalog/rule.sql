@@ -1,3 +1,7 @@
-SELECT rulename::text AS name, nspname::text AS schema, relname::text AS "table", rtrim(pg_get_ruledef(w.oid),
-    ';') AS definition, ev_enabled::text AS enabled, obj_description(w.oid, 'pg_rewrite') AS comment
-FROM pg_rewrite w JOIN pg_class c ON c.oid = ev_class JOIN pg_namespace n ON n.oid = relnamespace WHERE w.oid = $1
+SELECT format('DROP RULE %I ON %s;', rulename, ev_class::regclass) AS "drop",
+    ARRAY['', rtrim(pg_get_ruledef(oid), ';'), concat(E';\n',
+        CASE WHEN ev_enabled <> 'O' THEN format(E'ALTER TABLE %s %s RULE %I;\n', ev_class::regclass, CASE ev_enabled
+            WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, rulename) END,
+        format('COMMENT ON RULE %I ON %s IS ', rulename, ev_class::regclass)
+            || quote_literal(obj_description(oid, 'pg_rewrite')) || ';')] AS make
+FROM pg_rewrite WHERE oid = $1

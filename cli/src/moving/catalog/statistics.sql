@@ -1,4 +1,7 @@
-SELECT nspname::text AS schema, stxname::text AS name, pg_get_statisticsobjdef(s.oid) AS definition,
-    pg_get_userbyid(stxowner)::text AS owner, coalesce(stxstattarget, -1)::integer AS target,
-       obj_description(s.oid, 'pg_statistic_ext') AS comment
-FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE s.oid = $1
+SELECT format('DROP STATISTICS %s;', name) AS "drop",
+    ARRAY['', pg_get_statisticsobjdef(s.oid), concat(format(E';\nALTER STATISTICS %s OWNER TO %I;\n', name,
+            pg_get_userbyid(stxowner)),
+        CASE WHEN stxstattarget >= 0 THEN format(E'ALTER STATISTICS %s SET STATISTICS %s;\n', name, stxstattarget) END,
+        format('COMMENT ON STATISTICS %s IS ', name) || quote_literal(obj_description(s.oid, 'pg_statistic_ext'))
+            || ';')] AS make
+FROM pg_statistic_ext s, LATERAL (SELECT format('%s.%I', stxnamespace::regnamespace, stxname)) n(name) WHERE s.oid = $1

@@ -1,3 +1,13 @@
-SELECT tgname::text AS name, nspname::text AS schema, relname::text AS "table", pg_get_triggerdef(t.oid) AS definition,
-    tgenabled::text AS enabled, obj_description(t.oid, 'pg_trigger') AS comment
-FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid JOIN pg_namespace n ON n.oid = relnamespace WHERE t.oid = $1
+-- With those of partitions, which get that of their table, but can fire at other times.
+WITH RECURSIVE part AS (
+    SELECT oid, tgrelid, tgenabled, 0 AS level FROM pg_trigger WHERE oid = $1
+    UNION ALL SELECT t.oid, t.tgrelid, t.tgenabled, level + 1 FROM part JOIN pg_trigger t ON tgparentid = part.oid)
+SELECT format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass) AS "drop",
+    ARRAY['', pg_get_triggerdef(oid), concat(E';\n', (
+            SELECT string_agg(format(E'ALTER TABLE %s %s TRIGGER %I;\n', part.tgrelid::regclass, CASE part.tgenabled
+                WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' WHEN 'R' THEN 'ENABLE REPLICA' ELSE 'ENABLE' END,
+                tgname), '' ORDER BY level, part.oid)
+            FROM part WHERE level > 0 OR part.tgenabled <> 'O'),
+        format('COMMENT ON TRIGGER %I ON %s IS ', tgname, tgrelid::regclass)
+            || quote_literal(obj_description(oid, 'pg_trigger')) || ';')] AS make
+FROM pg_trigger WHERE oid = $1

@@ -1,30 +1,46 @@
-SELECT nspname::text AS schema, relname::text AS name, relkind::text AS kind, array_to_string(reloptions,
-    ', ') AS options, rtrim(pg_get_viewdef(c.oid), ';') AS definition,
-       pg_get_userbyid(relowner)::text AS owner, pg_has_role(current_user, relowner, 'MEMBER') AS is_ours,
-           obj_description(c.oid, 'pg_class') AS comment,
-       has_schema_privilege(n.oid, 'CREATE') AND (relowner = current_user::regrole OR (SELECT rolsuper FROM pg_roles
-           WHERE rolname = current_user) OR has_schema_privilege(relowner, n.oid, 'CREATE')) AS can_create,
-       relkind = 'm' AND relispopulated AS is_populated,
-       (SELECT spcname::text FROM pg_tablespace WHERE oid = reltablespace) AS tablespace,
-       ARRAY(SELECT privilege_type FROM aclexplode(relacl) x WHERE x.grantee <> relowner ORDER BY x.grantee,
-           privilege_type) AS privileges,
-       ARRAY(SELECT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
-           FROM aclexplode(relacl) x WHERE x.grantee <> relowner ORDER BY x.grantee, privilege_type) AS grantees,
-       ARRAY(SELECT is_grantable FROM aclexplode(relacl) x WHERE x.grantee <> relowner ORDER BY x.grantee,
-           privilege_type) AS grants,
-       ARRAY(SELECT DISTINCT CASE x.grantee WHEN 0 THEN NULL ELSE pg_get_userbyid(x.grantee)::text END
-           FROM pg_default_acl, aclexplode(defaclacl) x
-             WHERE defaclobjtype = 'r' AND x.grantee <> relowner) AS revoked,
-       ARRAY(SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = c.oid ORDER BY indexrelid) AS indexes,
-       ARRAY(SELECT i.relname::text FROM pg_index JOIN pg_class i ON i.oid = indexrelid WHERE indrelid = c.oid
-           ORDER BY indexrelid) AS index_names,
-       ARRAY(SELECT obj_description(indexrelid, 'pg_class') FROM pg_index WHERE indrelid = c.oid
-           ORDER BY indexrelid) AS index_comments,
-       ARRAY(SELECT indisclustered FROM pg_index WHERE indrelid = c.oid ORDER BY indexrelid) AS clustered,
-       EXISTS (SELECT FROM pg_index JOIN pg_class i ON i.oid = indexrelid WHERE indrelid = c.oid
-           AND (i.reltablespace <> 0 OR EXISTS (
-           SELECT FROM pg_attribute WHERE attrelid = i.oid AND attstattarget >= 0))) AS has_special_index,
-       ARRAY(SELECT oid FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal ORDER BY oid) AS triggers,
-       ARRAY(SELECT oid FROM pg_rewrite WHERE ev_class = c.oid AND rulename <> '_RETURN' ORDER BY oid) AS rules,
-       ARRAY(SELECT oid FROM pg_statistic_ext WHERE stxrelid = c.oid ORDER BY oid) AS statistics
-FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = $1
+SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
+    format('DROP %s %s;', kind, c.oid::regclass) AS "drop",
+    ARRAY[concat('CREATE ', kind, ' ', c.oid::regclass, ' WITH (' || array_to_string(reloptions, ', ') || ')',
+            E' AS\n'),
+        rtrim(pg_get_viewdef(c.oid), ';'),
+        concat(CASE relkind WHEN 'm' THEN E'\nWITH NO DATA' END, format(E';\nALTER %s %s OWNER TO %I;\n', kind,
+                c.oid::regclass, pg_get_userbyid(relowner)),
+            -- What default privileges have granted before goes away.
+            (SELECT string_agg(DISTINCT format(E'REVOKE ALL ON TABLE %s FROM %s;\n', c.oid::regclass,
+                CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), '')
+            FROM pg_default_acl, aclexplode(defaclacl) WHERE defaclobjtype = 'r' AND grantee <> relowner),
+            (SELECT string_agg(format(E'GRANT %s ON TABLE %s TO %s%s;\n', privilege_type, c.oid::regclass,
+                CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+                CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END), '' ORDER BY grantee, privilege_type)
+            FROM aclexplode(relacl) WHERE grantee <> relowner),
+            format('COMMENT ON %s %s IS ', kind, c.oid::regclass) || quote_literal(obj_description(c.oid, 'pg_class'))
+                || E';\n',
+            (SELECT string_agg(concat({}, format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT ', attrelid::regclass,
+                attname) || pg_get_expr(adbin, adrelid) || E';\n'), '' ORDER BY attnum)
+            FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+            WHERE attrelid = c.oid AND attnum > 0))] ||
+    ARRAY(SELECT text FROM pg_index JOIN pg_class i ON i.oid = indexrelid, unnest(ARRAY[pg_get_indexdef(indexrelid),
+            concat(E';\n', CASE WHEN indisclustered THEN format(E'ALTER TABLE %s CLUSTER ON %I;\n', c.oid::regclass,
+                i.relname) END, format('COMMENT ON INDEX %s IS ', indexrelid::regclass)
+                || quote_literal(obj_description(indexrelid, 'pg_class')) || E';\n')]) WITH ORDINALITY u(text, n)
+        WHERE indrelid = c.oid ORDER BY indexrelid, n) AS make,
+    CASE WHEN relkind = 'm' AND relispopulated THEN format('REFRESH MATERIALIZED VIEW %s;', c.oid::regclass) END
+        AS later,
+    pg_has_role(relowner, 'MEMBER') AS is_ours, has_schema_privilege(relnamespace, 'CREATE') AND (relowner = me.oid
+        OR me.rolsuper OR has_schema_privilege(relowner, relnamespace, 'CREATE')) AS can_create,
+    CASE WHEN c.reltablespace <> 0 OR EXISTS (SELECT FROM pg_index JOIN pg_class i ON i.oid = indexrelid
+            WHERE indrelid = c.oid AND (i.reltablespace <> 0 OR EXISTS (
+                SELECT FROM pg_attribute WHERE attrelid = i.oid AND attstattarget >= 0)))
+        THEN 'has a tablespace of its own, or an index that has one or a statistics target' END AS why,
+    ARRAY(SELECT oid FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal ORDER BY oid) AS triggers,
+    ARRAY(SELECT oid FROM pg_rewrite WHERE ev_class = c.oid AND rulename <> '_RETURN' ORDER BY oid) AS rules,
+    ARRAY(SELECT oid FROM pg_statistic_ext WHERE stxrelid = c.oid ORDER BY oid) AS statistics,
+    -- Columns of a domain, with its base type, and of varchar: PostgreSQL shows a cast for each use.
+    ARRAY(SELECT text FROM pg_attribute JOIN pg_type t ON t.oid = atttypid,
+        unnest(ARRAY[quote_ident(attname), format_type(typbasetype, NULL)]) WITH ORDINALITY u(text, n)
+        WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum, n) AS domains,
+    ARRAY(SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0
+        AND atttypid = 'varchar'::regtype) AS varchars
+FROM pg_class c JOIN pg_roles me ON rolname = current_user,
+LATERAL (SELECT CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) k(kind)
+WHERE c.oid = $1 AND relkind IN ('v', 'm')
