@@ -280,8 +280,8 @@ pub struct Shared<T: WithHorizons, const SLOTS: usize> {
     /// The mark of the horizons in the file, as a word of their era.
     horizon_mark: AtomicU64,
     /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, where the server
-    /// began as the last one; and from which tick.
-    lowerings: [[AtomicU64; 2]; record::KEPT + 1],
+    /// began as the last two; and from which tick.
+    lowerings: [[AtomicU64; 2]; record::KEPT + 2],
     lowered_from: AtomicU64,
     /// The number of the last lowering that all horizons have.
     lowered: AtomicU64,
@@ -335,7 +335,7 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
         self.horizon_mark.store(horizon_mark, Relaxed);
         self.lowered_from.store(lowerings.from.get(), Relaxed);
         for ([number, to], new) in
-            self.lowerings.iter().zip(lowerings.last.into_iter().chain([lowerings.begun]))
+            self.lowerings.iter().zip(lowerings.last.into_iter().chain(lowerings.begun))
         {
             to.store(new.to.get(), Relaxed);
             number.store(new.number, Relaxed);
@@ -349,8 +349,8 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
             let [number, to] = &self.lowerings[place];
             Lowering { number: number.load(Relaxed), to: tick(to) }
         };
-        let (last, begun) = (core::array::from_fn(lowering), lowering(record::KEPT));
-        Lowerings { last, from: tick(&self.lowered_from), begun }
+        let begun = core::array::from_fn(|place| lowering(record::KEPT + place));
+        Lowerings { last: core::array::from_fn(lowering), from: tick(&self.lowered_from), begun }
     }
 
     /// The number of the last [lowering](crate::server::record::Lowering). A reader loads it before it reads a horizon,

@@ -1,17 +1,17 @@
 //! The high-water marks in a file: a line of text with a checksum.
 //!
 //! ```text
-//! sno-marks 4 serial=7 timeline0=133210011000 timeline1=0 current=0 horizon=133210010500 lowered=0:0,0:0,0:0 from=0
-//!     begun=4531256511104:133210000000 number=2725/14
-//!     system=7575001234567890123 wal_timeline=1 host=2774106531 boot=1090342716 device=2049 file=1311789
+//! sno-marks 5 serial=7 side0=133210011000 side1=0 current=0 horizon=133210010500 lowered=0:0,0:0,0:0 from=0
+//!     begun=0:0,4531256511104:133210000000 number=2725/14
+//!     system=7575001234567890123 timeline=1 host=2774106531 boot=1090342716 device=2049 file=1311789
 //!     partitions=10752-11007 sequences=0-65535 crc32=9d2b61f0
 //! ```
 //!
-//! (in one line). `timeline0` and `timeline1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark
+//! (in one line). `side0` and `side1` are the marks of the two tick-tock sides, in ticks. `horizon` is the mark
 //! of the [horizons](crate::horizon::Horizon), `lowered` when they were lowered and to which tick, the last three
-//! times, and `from` the tick that they were lowered from. `begun` says when the server began to generate in this
-//! place, and from which tick on. `number` is what the server has drawn for the case that
-//! nobody gives it a number. `wal_timeline` is the timeline of the write-ahead log; `host` and `boot` are checksums of
+//! times, and `from` the tick that they were lowered from. `begun` says when the server began to generate in the
+//! place before this one and in this one, and from which ticks on. `number` is what the server has drawn for the case that
+//! nobody gives it a number. `timeline` is that of the write-ahead log; `host` and `boot` are checksums of
 //! the machine's name and of what identifies its running system.
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
@@ -82,9 +82,9 @@ pub struct Lowerings<T = Tick> {
     pub last: [Lowering<T>; KEPT],
     /// No reader was told more than this before the last one.
     pub from: T,
-    /// When the server began here: after it was created, promoted, restored or copied, or had lost its marks. Other
-    /// servers may have told readers more, by a clock that was ahead of this one.
-    pub begun: Lowering<T>,
+    /// When the server began in the place before this one, and here: after it was created, promoted, restored or copied,
+    /// or had lost its marks. Other servers may have told readers more, by a clock that was ahead of this one.
+    pub begun: [Lowering<T>; 2],
 }
 
 /// One of them.
@@ -102,7 +102,7 @@ impl<T: TickType> Lowerings<T> {
     /// None.
     pub const NONE: Self = {
         let none = Lowering { number: 0, to: T::MIN };
-        Self { last: [none; KEPT], from: T::MIN, begun: none }
+        Self { last: [none; KEPT], from: T::MIN, begun: [none; 2] }
     };
 
     /// The same after one more, at `now`. The oldest one counts as one with that after it: who knows neither goes back
@@ -112,12 +112,13 @@ impl<T: TickType> Lowerings<T> {
         let second =
             Lowering { to: if first.number == 0 { second.to } else { first.to.min(second.to) }, ..second };
         let from = if self.from > now { self.from.max(from) } else { from };
-        Self { last: [second, third, self.next(self.begun.number >> TIMELINE, now, now)], from, ..self }
+        Self { last: [second, third, self.next(self.begun[1].number >> TIMELINE, now, now)], from, ..self }
     }
 
-    /// The same of a server that begins in another place, at `now`, and generates from a tick on.
+    /// The same of a server that begins in another place, at `now`, and generates from a tick on. Who has read nothing in
+    /// the last two places goes back to the first ID in both: of one before these two nothing is known.
     pub(super) fn begin(self, wal_timeline: u32, now: T, to: T) -> Self {
-        Self { begun: self.next(u64::from(wal_timeline), now, to), ..self }
+        Self { begun: [self.begun[1], self.next(u64::from(wal_timeline), now, to)], ..self }
     }
 
     fn next(&self, wal_timeline: u64, now: T, to: T) -> Lowering<T> {
@@ -126,13 +127,13 @@ impl<T: TickType> Lowerings<T> {
 
     /// The number of the last one; zero if there was none.
     pub fn number(&self) -> u64 {
-        self.last[KEPT - 1].number.max(self.begun.number)
+        self.last[KEPT - 1].number.max(self.begun[1].number)
     }
 
     /// Where a reader goes on who was told a tick before those with a higher number; `None` if there is none, or it is
     /// not concerned. With zero, which no reader is told, only what was lowered after a fast clock counts.
     pub fn goes_back_from(&self, tick: T, number: u64) -> Option<T> {
-        let all = self.last.iter().chain((number > 0).then_some(&self.begun));
+        let all = self.last.iter().chain(self.begun.iter().filter(|_| number > 0));
         let to = all.filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;
         (tick >= to).then_some(to)
     }
@@ -225,22 +226,22 @@ impl<T: TickType> Record<T> {
     pub fn decode(page: &[u8]) -> Option<Self> {
         let end = page.windows(CHECKSUM.len()).position(|bytes| bytes == CHECKSUM.as_bytes())?;
         let fields = core::str::from_utf8(&page[..end]).ok()?;
-        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 4 ")?);
+        let mut words = Words(fields.strip_prefix(T::NAME)?.strip_prefix("-marks 5 ")?);
         let record = Self {
             serial: words.number("serial")?,
-            limits: [words.tick("timeline0")?, words.tick("timeline1")?],
+            limits: [words.tick("side0")?, words.tick("side1")?],
             current: words.number::<u8>("current")? == 1,
             horizon: words.tick("horizon")?,
             lowerings: Lowerings {
                 last: words.lowerings("lowered")?,
                 from: words.tick("from")?,
-                begun: words.lowerings::<T, 1>("begun")?[0],
+                begun: words.lowerings("begun")?,
             },
             number: words.number("number")?,
             system_identifier: words.number("system")?,
             origin: Origin {
                 place: Place {
-                    wal_timeline: words.number("wal_timeline")?,
+                    wal_timeline: words.number("timeline")?,
                     machine: Machine {
                         host: words.number("host")?,
                         boot: NonZeroU32::new(words.number("boot")?),
@@ -282,28 +283,22 @@ impl<T: TickType> fmt::Display for Record<T> {
             origin,
         } = self;
         let [zero, one, horizon, from] = [zero, one, horizon, &lowerings.from].map(|tick| tick.get());
-        let [first, second, third] = lowerings.last;
-        let [first, second, third, begun] =
-            [first, second, third, lowerings.begun].map(|Lowering { number, to }| (number, to.get()));
+        let list = |all: &[Lowering<T>]| {
+            let all = all.iter().map(|Lowering { number, to }| format!("{number}:{}", to.get()));
+            all.collect::<Vec<_>>().join(",")
+        };
+        let (lowered, begun) = (list(&lowerings.last), list(&lowerings.begun));
         let current = *current as u8;
         let Origin { place: Place { wal_timeline, machine, device, file }, partitions, sequences } = origin;
         let Machine { host, boot } = machine;
         let boot = boot.map_or(0, NonZeroU32::get);
         write!(
             f,
-            "{}-marks 4 serial={serial} timeline0={zero} timeline1={one} current={current} \
-             horizon={horizon} lowered={}:{},{}:{},{}:{} from={from} begun={}:{} number={number} \
-             system={system_identifier} wal_timeline={wal_timeline} host={host} boot={boot} device={device} file={file} \
+            "{}-marks 5 serial={serial} side0={zero} side1={one} current={current} horizon={horizon} \
+             lowered={lowered} from={from} begun={begun} number={number} \
+             system={system_identifier} timeline={wal_timeline} host={host} boot={boot} device={device} file={file} \
              partitions={}-{} sequences={}-{}",
             T::NAME,
-            first.0,
-            first.1,
-            second.0,
-            second.1,
-            third.0,
-            third.1,
-            begun.0,
-            begun.1,
             partitions.start(),
             partitions.end(),
             sequences.start(),
@@ -384,7 +379,7 @@ mod tests {
         lowerings: Lowerings {
             last: [Lowering { number: i64::MAX as u64, to: Tick::MAX }; 3],
             from: Tick::MAX,
-            begun: Lowering { number: i64::MAX as u64, to: Tick::MAX },
+            begun: [Lowering { number: i64::MAX as u64, to: Tick::MAX }; 2],
         },
         number: Prefix::drawn(16_383, None),
         system_identifier: u64::MAX,
@@ -397,12 +392,13 @@ mod tests {
         let line = std::str::from_utf8(&page).unwrap().trim_end();
         assert_eq!(
             line,
-            "sno-marks 4 serial=7 timeline0=549755813887 timeline1=0 current=1 horizon=549755813887 \
+            "sno-marks 5 serial=7 side0=549755813887 side1=0 current=1 horizon=549755813887 \
              lowered=9223372036854775807:549755813887,9223372036854775807:549755813887,9223372036854775807:549755813887 \
-             from=549755813887 begun=9223372036854775807:549755813887 number=16383/14 \
-             system=18446744073709551615 wal_timeline=4294967295 host=4294967295 boot=4294967295 \
+             from=549755813887 begun=9223372036854775807:549755813887,9223372036854775807:549755813887 \
+             number=16383/14 \
+             system=18446744073709551615 timeline=4294967295 host=4294967295 boot=4294967295 \
              device=18446744073709551615 file=18446744073709551615 \
-             partitions=65280-65535 sequences=0-65535 crc32=a2ceb3b9"
+             partitions=65280-65535 sequences=0-65535 crc32=102b7da1"
         );
         assert_eq!(page.last(), Some(&b'\n'));
         assert_eq!(Record::decode(&page), Some(RECORD));
@@ -455,8 +451,8 @@ mod tests {
             line.replace("=7", "=07"),
             line.replace("current=1", "current=2"),
             line.replace("partitions=65280-", "partitions=+65280-"),
-            line.replace("sno-marks 4", "sno-marks 5"),
-            line.replace("sno-marks 4", "sno-marks 3"),
+            line.replace("sno-marks 5", "sno-marks 6"),
+            line.replace("sno-marks 5", "sno-marks 4"),
             format!("{line} more=1"),
         ] {
             assert_eq!(<Record>::decode(&page(&other)), None, "{other}");

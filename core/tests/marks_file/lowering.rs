@@ -208,6 +208,13 @@ fn a_server_that_begins_with_a_slow_clock() {
         let session = server.start();
         let gone_back = [before, begun, begun + 1].map(|number| goes_back(&session, 5000, number));
         assert_eq!(gone_back, [to, to, None]);
+        // Its standby, whose clock is right, takes its place before all have read what it has generated.
+        server.shared = Shared::default();
+        server.place.wal_timeline = 3;
+        server.now.store(9000, Relaxed);
+        let session = server.start();
+        let known = [begun, begun + 1].map(|number| goes_back(&session, 5000, number));
+        assert_eq!(known, [to, None]);
     }
 }
 

@@ -16,8 +16,7 @@ pub(crate) fn newest_record(file: &[u8]) -> Option<(u64, [u64; 2])> {
         let (line, rest) = page.split_once(" crc32=")?;
         let checksum = format!("{:08x}", crc32fast::hash(line.as_bytes()));
         let value = |name| line.split(' ').find_map(|word| word.strip_prefix(name)?.parse().ok());
-        rest.starts_with(&checksum)
-            .then_some((value("serial=")?, [value("timeline0=")?, value("timeline1=")?]))
+        rest.starts_with(&checksum).then_some((value("serial=")?, [value("side0=")?, value("side1=")?]))
     };
     file.chunks(4096).filter_map(record).max()
 }
