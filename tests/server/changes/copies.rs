@@ -1,6 +1,6 @@
 //! What a copy that follows the changes of a table has in the end, whatever was done to the table, and what is not seen.
 
-use sno_tests::{Server, Sql as _, code, text};
+use sno_tests::{Server, Sql as _, code, error, text};
 
 use super::{Copy, ITEMS, server};
 
@@ -224,8 +224,33 @@ fn partitions_that_leave() {
         assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000", "{trigger}");
         client.run("SELECT sno_track_changes('parts'); SELECT FROM parts_changes");
     }
+    // The last one goes.
+    client.run("DROP TABLE other CASCADE");
+    let detail = error(&mut client, "SELECT FROM parts_changes").detail().map(str::to_owned);
+    assert_eq!(
+        detail.as_deref(),
+        Some("Partitions were dropped with CASCADE, so that their rows are not logged as deleted.")
+    );
+    client.run("SELECT sno_track_changes('parts'); SELECT FROM parts_changes");
     client.run("CREATE TABLE late (id integer PRIMARY KEY, n integer); INSERT INTO late VALUES (21, 1)");
     client.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT; ALTER TABLE parts ATTACH PARTITION late FOR VALUES FROM (20) TO (29)");
     assert_eq!(code(&mut client, "SELECT sno_track_changes('parts')"), "25000");
     client.run("ROLLBACK");
+}
+
+/// Its rows have the key of the table in the log.
+#[test]
+fn a_partition_with_another_primary_key() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE parts (a integer, b integer, PRIMARY KEY (a, b)) PARTITION BY RANGE (a);
+         CREATE TABLE part (b integer NOT NULL, a integer NOT NULL, PRIMARY KEY (b), UNIQUE (a, b));
+         ALTER TABLE parts ATTACH PARTITION part FOR VALUES FROM (0) TO (9); SELECT sno_track_changes('parts');
+         INSERT INTO parts VALUES (1, 2); TRUNCATE part; INSERT INTO part (a, b) VALUES (3, 4); TRUNCATE parts",
+    );
+    assert_eq!(
+        text(&mut client, "SELECT string_agg(format('%s %s', a, b), ', ' ORDER BY changed) FROM parts_log"),
+        "1 2, 1 2, 3 4, 3 4"
+    );
 }

@@ -198,6 +198,31 @@ fn partitions_that_all_feeds_have_read() {
     assert_eq!(code(&mut client, call), "22023");
 }
 
+/// Of the last tick of a partition one row was read, and the other was not.
+#[test]
+fn partitions_that_end_with_a_tick_or_within_one() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE log (id sno PRIMARY KEY) PARTITION BY RANGE (id);
+         CREATE FUNCTION id(millis integer, sequence integer) RETURNS sno LANGUAGE SQL
+             AS $$ SELECT sno_make('2026-01-01Z'::timestamptz + millis * interval '1 ms', 1, 1, sequence) $$;
+         DO $$ BEGIN
+             EXECUTE format('CREATE TABLE a PARTITION OF log FOR VALUES FROM (MINVALUE) TO (%L)', sno_lower('2026-01-01 00:00:00.004Z'));
+             EXECUTE format('CREATE TABLE b PARTITION OF log FOR VALUES FROM (%L) TO (%L)', sno_lower('2026-01-01 00:00:00.004Z'), id(8, 3));
+         END $$;
+         INSERT INTO log SELECT id(millis, sequence) FROM unnest('{0, 8}'::integer[]) millis, generate_series(1, 2) sequence;
+         SELECT sno_create_feed('log', 'log', margin => '0')",
+    );
+    let read = stored("SELECT sno_feed('log', NULL::log, 1)");
+    for expired in ["0", "0", "1"] {
+        client.run(&read);
+        assert_eq!(text(&mut client, "SELECT count(*) FROM sno_expire_partitions('log', now())"), expired);
+    }
+    client.run(&read);
+    assert_eq!(text(&mut client, "SELECT sno_read_by_all('log') = id(8, 2)"), "t");
+}
+
 /// A feed of the table's owner clears the log as it moves, of what all have read and is an hour old; a feed of another role does not.
 #[test]
 fn the_log_is_cleared_by_those_who_read_it() {

@@ -130,6 +130,31 @@ fn a_horizon_of_all_nodes() {
     assert_eq!(found(&mut client, "NULL"), "none");
 }
 
+/// The least ID that feeds of any node have read; none, if one of them has read nothing.
+#[test]
+fn what_all_nodes_have_read() {
+    let server = Server::builder().start();
+    let mut client = database(&server);
+    let [a, b] = ["2222222222222222", "3333333333333333"];
+    for (first, second, read) in [
+        ("[\"b\"]", "[\"b\", \"a\"]", a),
+        ("[]", "[\"b\"]", b),
+        ("[\"a\", null]", "[\"b\"]", ""),
+        ("[]", "[]", ""),
+    ] {
+        let [first, second] = [first, second]
+            .map(|answer| answer.replace("\"a\"", &format!("\"{a}\"")).replace("\"b\"", &format!("\"{b}\"")));
+        client.run(&format!(
+            "TRUNCATE answers; INSERT INTO answers VALUES ('readers', 0, 1, '{first}'), ('readers', 0, 2, '{second}')"
+        ));
+        assert_eq!(
+            text(&mut client, "SELECT coalesce(sno_internal.scope_read('answers')::text, '')"),
+            read,
+            "{first} {second}"
+        );
+    }
+}
+
 #[test]
 fn what_is_open_on_a_node() {
     let server = Server::builder().conf("max_prepared_transactions", "10").start();
@@ -175,6 +200,14 @@ fn what_is_open_on_a_node() {
          FROM sno_internal.open_on_node(99) found"
     );
     assert_eq!(text(&mut client, &open), "[\"citus_1\"] 3");
+    // Also who has begun since the transaction that asks has asked before.
+    client.run("BEGIN");
+    assert_eq!(text(&mut client, &open), "[\"citus_1\"] 3");
+    let (_late, late) = begin("postgres", "SELECT 1");
+    let is_there = format!(
+        "SELECT count(*) FROM json_array_elements(sno_internal.open_on_node(99) -> 'sessions') s WHERE (s ->> 'pid')::integer = {late}"
+    );
+    assert_eq!(text(&mut client, &is_there), "1");
 }
 
 /// Who was asked before, and is asked now.

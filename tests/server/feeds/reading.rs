@@ -63,6 +63,24 @@ fn two_at_once() {
     assert_eq!(text(&mut first, &read_slow), "1 2 3");
 }
 
+/// A feed that begins now, or is set there, begins with the rows of open transactions, which a copy of the table lacks.
+#[test]
+fn a_feed_that_begins_while_others_write() {
+    let server = server();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    for (start, n) in [
+        ("SELECT sno_create_feed('mirror', 'items', now(), margin => '0')", "1"),
+        ("SELECT sno_seek_feed('mirror', now())", "2"),
+    ] {
+        other.run(&format!("BEGIN; {INSERT} ({n})"));
+        next_tick();
+        client.run(start);
+        other.run("COMMIT");
+        next_tick();
+        assert_eq!(text(&mut client, &READ.replace("feed'", "mirror'")), n, "{start}");
+    }
+}
+
 /// Between the opening of the feed and the lock on its source.
 #[test]
 fn a_foreign_table_that_is_attached_meanwhile() {
