@@ -12,6 +12,7 @@ mod list;
 use std::{
     collections::HashSet,
     env, fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{self, Command, Output, Stdio, exit},
     time::Instant,
@@ -40,7 +41,7 @@ fn main() {
     suites.sort_unstable();
     suites.dedup();
     for suite in suites {
-        let failed = tests.run(&copy, suite);
+        let failed = tests.run(&copy, suite, false);
         if !failed.is_empty() {
             fail(&format!("{suite:?} fails without a mutant: {}", failed.join(", ")));
         }
@@ -57,7 +58,7 @@ fn main() {
             Err(output) => println!("{} can't be built:\n{output}", mutant.name),
             Ok(()) => {
                 // One is enough.
-                let mut failed = mutant.suites.iter().map(|suite| tests.run(&copy, *suite));
+                let mut failed = mutant.suites.iter().map(|suite| tests.run(&copy, *suite, true));
                 noticed = failed.find(|failed| !failed.is_empty()).unwrap_or_default();
             }
         }
@@ -203,21 +204,26 @@ impl Tests {
         command
     }
 
-    /// Runs some tests on a mutant; the names of those that failed.
-    fn run(&self, copy: &Copy, suite: Suite) -> Vec<String> {
+    /// Runs some tests on a mutant, up to the first that fails if this `stops` them; the names of those that failed.
+    fn run(&self, copy: &Copy, suite: Suite, stops: bool) -> Vec<String> {
         let Suite(program, filter) = suite;
-        let output = self.command(copy, suite).output().expect("timeout");
-        let text = text(&output);
-        let mut failed: Vec<String> = text
-            .lines()
-            .filter_map(|line| {
-                line.strip_prefix("test ")?
-                    .split_once(" ... FAILED")
-                    .map(|(name, _)| name.trim_end().to_owned())
-            })
-            .collect();
+        let mut command = self.command(copy, suite);
+        let mut tests = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("timeout");
+        let mut failed = Vec::new();
+        for line in BufReader::new(tests.stdout.take().expect("a pipe")).lines().map_while(Result::ok) {
+            let Some((name, _)) = line.strip_prefix("test ").and_then(|test| test.split_once(" ... FAILED"))
+            else {
+                continue;
+            };
+            failed.push(name.trim_end().to_owned());
+            if failed.len() == 1 && stops {
+                // One is enough. What `timeout` is told it tells the tests, whose servers stop.
+                let _ = Command::new("kill").arg(tests.id().to_string()).status();
+            }
+        }
+        let status = tests.wait().expect("timeout");
         failed.sort();
-        if failed.is_empty() && !output.status.success() {
+        if failed.is_empty() && !status.success() {
             // Killed for lack of time, or by itself.
             failed.push(format!("{program} {filter}, which does not end"));
         }
