@@ -284,7 +284,7 @@ fn queries_for_monitoring_return_their_metrics() {
     let server = Server::builder().extension(true).start();
     let mut client = server.connect();
     let queries: Vec<&str> = file.split("  query: |\n").skip(1).collect();
-    assert_eq!(queries.len(), 8);
+    assert_eq!(queries.len(), 9);
     for query in queries {
         let (sql, metrics) = query.split_once("  metrics:\n").expect("metrics");
         let metrics =

@@ -236,15 +236,17 @@ fn each_alert_fires_on_a_server_in_its_state() {
         .map(|(server, name)| Exporter::start(server, name, "postgres", &[]));
     let both = || exporters.iter().flat_map(Exporter::scrape).collect::<Vec<_>>();
     let well = both();
-    assert_eq!(well.len(), 2 * 17, "{well:?}");
+    assert_eq!(well.len(), 2 * 19, "{well:?}");
     assert!(well.iter().all(|(_, value)| value.is_finite()), "{well:?}");
     assert_eq!(alerts(&well, &well), Vec::<String>::new());
 
-    // Two with one number; one without, beside another.
-    one.configure("sno.partition_prefix", "43");
-    one.reload();
-    let same = both();
-    assert_eq!(alerts(&same, &same), ["SnoSameNumber"]);
+    // Two with one number, or one within the other; one without, beside another.
+    for number in ["43", "688/12"] {
+        one.configure("sno.partition_prefix", number);
+        one.reload();
+        let same = both();
+        assert_eq!(alerts(&same, &same), ["SnoSameNumber"], "{number}");
+    }
     one.configure("sno.partition_prefix", "auto");
     one.reload();
     let auto = both();
@@ -405,5 +407,7 @@ fn several_databases_and_a_standby() {
     // A copy with its number, which writes.
     standby.promote();
     metrics.extend(Exporter::start(&standby, "copy", "postgres", &[]).scrape());
-    assert_eq!(alerts(&metrics, &metrics), ["SnoSameNumber"]);
+    assert_eq!(alerts(&metrics, &metrics), ["SnoSameNumber", "SnoCopied"]);
+    let alone = Exporter::start(&standby, "copy", "postgres", &[]).scrape();
+    assert_eq!(alerts(&alone, &alone), ["SnoCopied"]);
 }
