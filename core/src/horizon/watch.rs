@@ -164,7 +164,11 @@ impl Watch {
                 self.is_dear = false;
                 self.sleep(self.interval())
             }
-            due => self.look(if is_old { Tick::MIN } else { due.unwrap_or_default() }, newest, reach()),
+            due => {
+                let reach = reach();
+                assert!(reach.below <= now, "rows below {:?} at {now:?}", reach.below);
+                self.look(if is_old { Tick::MIN } else { due.unwrap_or_default() }, newest, reach)
+            }
         }
     }
 
@@ -199,6 +203,7 @@ impl Watch {
         self.due = (reach.is_held || newest.min(self.changed) >= below).then_some(below);
         self.latest = Tick::MIN;
         self.look = Some(self.time);
+        assert!(self.passed <= self.at && self.looked <= self.at, "{self:?}");
         Step::Look(from, below)
     }
 

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_int, c_long};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{Datum, Oid, SPIExecuteOptions, SPIPlanPtr},
+    pg_sys::{Datum, HeapTuple, Oid, SPIExecuteOptions, SPIPlanPtr, TupleDesc},
 };
 
 use crate::pg::{
@@ -69,6 +69,17 @@ pub unsafe fn execute_plan(plan: SPIPlanPtr, values: *mut Datum, nulls: *const c
 pub unsafe fn execute_plan_into(plan: SPIPlanPtr, options: &SPIExecuteOptions) {
     // SAFETY: as promised by the caller.
     unsafe { check("SPI_execute_plan_extended", raw::SPI_execute_plan_extended(plan, options)) }
+}
+
+/// The value of a column of a row, unless it is null.
+pub unsafe fn value(row: HeapTuple, columns: TupleDesc, column: c_int) -> Option<Datum> {
+    let mut is_null = false;
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let value = raw::SPI_getbinval(row, columns, column, &mut is_null);
+        check("SPI_getbinval", pgrx::pg_sys::SPI_result);
+        (!is_null).then_some(value)
+    }
 }
 
 #[inline(always)]

@@ -392,8 +392,9 @@ impl Feed {
     pub(super) unsafe fn go_to(self, mut last: Sno, goes_back: bool) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
-            if !goes_back && self.position() > Some(last) {
-                guard(|| -> Result<(), Error> { Err(behind(self.name, last)) });
+            let is_astray = |position| if goes_back { position < last } else { position > last };
+            if self.position().is_some_and(is_astray) {
+                guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
             }
             // A position that is left and come to again is another one.
             let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
@@ -542,7 +543,7 @@ fn no_source_named(feed: Feed) -> Error {
 }
 
 /// A mistake of this library.
-fn behind(name: Datum, last: Sno) -> Error {
-    let message = format!("feed \"{}\" would go back to \"{last}\"", shown(name));
+fn astray(name: Datum, last: Sno) -> Error {
+    let message = format!("feed \"{}\" would go to \"{last}\"", shown(name));
     Error::new(SqlState::ERRCODE_INTERNAL_ERROR, message)
 }

@@ -210,11 +210,13 @@ impl Logged {
     /// Writes the key of a row into the log.
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
     unsafe fn log(&self, table: Relation, row: HeapTuple) {
-        // SAFETY: a row of the table. A primary key has no nulls.
+        // SAFETY: a row of the table.
         unsafe {
             let mut values = [Datum::null(); MAX_KEYS];
             for (value, &column) in values.iter_mut().zip(&self.columns[..self.count]) {
-                *value = raw::SPI_getbinval(row, (*table).rd_att, column, &mut false);
+                // A primary key has no nulls, but PostgreSQL lets a DEFERRABLE one go.
+                *value = spi::value(row, (*table).rd_att, column)
+                    .unwrap_or_else(|| guard(|| Err(other_key(table))));
             }
             // By the names of now: the lock on the log does not keep its schema from being renamed.
             let (schema, name) = (raw::get_rel_namespace(self.log), raw::get_rel_name(self.log));
@@ -244,10 +246,10 @@ impl Logged {
         // SAFETY: rows of the table.
         unsafe {
             self.columns[..self.count].iter().zip(&self.types).all(|(&column, &type_)| {
-                let value = |row| raw::SPI_getbinval(row, (*table).rd_att, column, &mut false);
+                let [a, b] = [a, b].map(|row| spi::value(row, (*table).rd_att, column));
                 let (mut length, mut is_by_value) = (0, false);
                 raw::get_typlenbyval(type_, &mut length, &mut is_by_value);
-                raw::datum_image_eq(value(a), value(b), is_by_value, length.into())
+                matches!((a, b), (Some(a), Some(b)) if raw::datum_image_eq(a, b, is_by_value, length.into()))
             })
         }
     }

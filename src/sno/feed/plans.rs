@@ -114,7 +114,9 @@ unsafe fn is_of(plan: SPIPlanPtr, query: *const c_char, types: &[Oid]) -> bool {
     unsafe {
         !plan.is_null()
             && source(plan).is_some_and(|source| {
-                slice::from_raw_parts(source.param_types, source.num_params as usize) == types
+                // Without any it is null.
+                source.num_params as usize == types.len()
+                    && (types.is_empty() || slice::from_raw_parts(source.param_types, types.len()) == types)
                     && CStr::from_ptr(source.query_string) == CStr::from_ptr(query)
             })
     }

@@ -2,10 +2,16 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use pgrx::pg_sys::{self, Datum, HeapTuple, Oid, TupleDesc};
+use pgrx::{
+    PgSqlErrorCode as SqlState,
+    pg_sys::{self, Datum, HeapTuple, Oid, TupleDesc},
+};
 
 use crate::{
-    pg::{raw, spi},
+    pg::{
+        errors::{Error, guard},
+        raw, spi,
+    },
     sno::feed::plans::plan,
 };
 
@@ -81,11 +87,22 @@ impl Rows {
     /// One of them, which lives until `SPI_finish`.
     ///
     /// # Safety
-    /// A query that had as many rows, and before `SPI_finish`.
+    /// Before `SPI_finish`.
     pub(super) unsafe fn row(self, number: usize) -> Row {
         // SAFETY: as promised by the caller.
-        unsafe { Row { row: *(*self.table).vals.add(number), columns: (*self.table).tupdesc } }
+        unsafe {
+            if self.table.as_ref().is_none_or(|table| number as u64 >= table.numvals) {
+                guard(|| -> Result<(), Error> { Err(no_row(number)) });
+            }
+            Row { row: *(*self.table).vals.add(number), columns: (*self.table).tupdesc }
+        }
     }
+}
+
+/// A mistake of this library.
+fn no_row(number: usize) -> Error {
+    let message = format!("SPI_execute_plan failed: no row {number}");
+    Error::new(SqlState::ERRCODE_INTERNAL_ERROR, message)
 }
 
 /// A row of a query.
@@ -99,13 +116,10 @@ impl Row {
     /// The value of a column, counted from one.
     ///
     /// # Safety
-    /// The row has this column.
-    #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+    /// Before `SPI_finish`.
     pub(super) unsafe fn value(self, column: c_int) -> Option<Datum> {
-        let mut is_null = false;
         // SAFETY: as promised by the caller.
-        let value = unsafe { raw::SPI_getbinval(self.row, self.columns, column, &mut is_null) };
-        (!is_null).then_some(value)
+        unsafe { spi::value(self.row, self.columns, column) }
     }
 
     /// The type of a column.

@@ -25,7 +25,7 @@ use crate::{
             open::{Horizon, Source, can_store},
             query::query,
             reads::read_before,
-            rows::{Batch, First, Range, Unseen, snapshot_has_changed},
+            rows::{Batch, First, Range, Unseen, changing_key, snapshot_has_changed},
             statement::{goes_on, stores_rows},
             whose::Whose,
         },
@@ -317,6 +317,9 @@ unsafe fn read(
                     range.read(next, below, batch, false);
                 }
             }
+        }
+        if batch.count > 0 && last.is_some_and(|last| !(next..horizon).contains(&last)) {
+            guard(|| -> Result<(), Error> { Err(changing_key()) });
         }
         batch.shown = last;
         raw_point(c"end known");

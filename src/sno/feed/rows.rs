@@ -187,7 +187,8 @@ unsafe fn check_type(type_: Oid, id_type: Oid, key: *const c_char) {
     }
 }
 
-/// The ID in a column, which is not null, since it was compared.
+/// The ID in a column. It was compared, so it is not null, unless a view has it computed again by a function that lies about its
+/// volatility.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
     // SAFETY: as promised by the caller.
@@ -195,8 +196,20 @@ unsafe fn id(slot: *mut TupleTableSlot, column: c_int) -> Sno {
         if c_int::from((*slot).tts_nvalid) < column {
             raw::slot_getsomeattrs_int(slot, column);
         }
-        Sno::from_datum(*(*slot).tts_values.add(column as usize - 1))
+        let place = column as usize - 1;
+        if *(*slot).tts_isnull.add(place) {
+            guard(|| -> Result<(), Error> { Err(changing_key()) });
+        }
+        Sno::from_datum(*(*slot).tts_values.add(place))
     }
+}
+
+/// Of IDs that are not those that were compared.
+pub(super) fn changing_key() -> Error {
+    let message = "key of the feed's source changes while it is read";
+    Error::new(SqlState::ERRCODE_INVALID_OBJECT_DEFINITION, message)
+        .detail("A view computes it by a function that is declared IMMUTABLE or STABLE and is not.")
+        .hint("Have the view show a column of a table as its key.")
 }
 
 /// Receives the first row, and ends the query.

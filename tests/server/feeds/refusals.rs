@@ -2,7 +2,7 @@
 
 use sno_tests::{Server, Sql as _, code, error, text};
 
-use super::SETUP;
+use super::{SETUP, next_tick};
 
 /// Every refusal, with its SQLSTATE and what it says.
 #[test]
@@ -273,4 +273,40 @@ fn refusals() {
     );
     client.run("SELECT sno_seek_feed('feed', now())");
     client.run(feed);
+}
+
+/// The key of a view that is another one when it is computed for the third time, after the comparisons: it moves no feed.
+#[test]
+fn a_key_that_changes_while_it_is_read() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE FUNCTION lying(id sno) RETURNS sno IMMUTABLE LANGUAGE plpgsql AS $$
+             BEGIN
+                 PERFORM set_config('lying.calls', (current_setting('lying.calls')::integer + 1)::text, false);
+                 RETURN CASE WHEN current_setting('lying.calls')::integer % 3 > 0 THEN id
+                     ELSE nullif(current_setting('lying.third'), '')::sno END;
+             END $$;
+         CREATE VIEW lying AS SELECT lying(id) AS id, n FROM items WHERE n > 1; INSERT INTO items (n) VALUES (1), (2);
+         SELECT sno_create_feed('lying', 'lying', margin => '0')",
+    );
+    next_tick();
+    client.run("SELECT sno_seek_feed('lying', after => min(id)) FROM items");
+    for third in ["SELECT ''", "SELECT 'xxxxxxxxxxxxxxxx'", "SELECT min(id)::text FROM items"] {
+        for read in [
+            "SELECT FROM sno_peek_feed('lying', NULL::lying, 1)",
+            "INSERT INTO taken SELECT n FROM sno_feed('lying', NULL::lying, 1)",
+        ] {
+            client.run(&format!("SET lying.calls = 0; SELECT set_config('lying.third', ({third}), false)"));
+            assert_eq!(code(&mut client, read), "42P17", "{third}: {read}");
+        }
+    }
+    assert_eq!(
+        text(
+            &mut client,
+            "SELECT position = min(id) FROM items, sno_feeds() WHERE feed = 'lying' GROUP BY position"
+        ),
+        "t"
+    );
 }
