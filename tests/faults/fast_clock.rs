@@ -131,6 +131,8 @@ fn in_several_databases() {
     fast(&server, &mut ids, &mut other);
     step(&server, "+86410");
     assert_eq!(other.take::<i64>("SELECT count(*) FROM sno_feed('idle', NULL::idle, 100000)"), 300);
+    let mut peeking = server.connect_to("one");
+    peeking.run("BEGIN; SELECT FROM sno_peek_feed('copy', NULL::events)");
     step(&server, "+0");
     // It has read nothing of the future, and is of another database.
     insert(&mut ids, &mut client, "corrected");
@@ -138,6 +140,9 @@ fn in_several_databases() {
     new.run("CREATE EXTENSION sno; SET sno.max_clock_wait = 0");
     assert_eq!(code(&mut new, "SELECT sno_new()"), "55000");
     assert_eq!(client.one::<i64>(LOWER), 0);
+    // What was peeked at comes again.
+    assert_eq!(code(&mut peeking, "SELECT sno_advance_feed('copy', max(id)) FROM events"), "40001");
+    peeking.run("ROLLBACK");
     ids.query(&mut new, "SELECT sno_new()").unwrap();
     insert(&mut ids, &mut other, "corrected");
     // A consumer need not wait for the call in its database.

@@ -187,3 +187,47 @@ fn servers_are_asked_if_there_is_a_row() {
     client.run(peek);
     assert_eq!(text(&mut client, "SELECT known FROM says"), "a");
 }
+
+/// Where there are no rows, other servers are not asked, and a peek has shown nothing; and a wait stores no position of another table.
+#[test]
+fn rows_that_were_not_read() {
+    let server = Server::builder().start();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    made_up::database(&mut client);
+    scope(&mut client);
+    client.run(TABLE);
+    client.run(DISTRIBUTE);
+    client.run("INSERT INTO says (servers) VALUES ('a'); SELECT sno_create_feed('f', 'items', margin => '0'); CREATE TABLE other (LIKE items INCLUDING ALL)");
+    let peek = "SELECT FROM sno_peek_feed('f', NULL::items)";
+    client.run("BEGIN");
+    assert!(client.query(peek, &[]).unwrap().is_empty());
+    other.run("INSERT INTO items (n) VALUES (1)");
+    assert_eq!(code(&mut client, "SELECT sno_advance_feed('f', (SELECT max(id) FROM items))"), "22023");
+    client.run("ROLLBACK; UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'");
+    other.run("BEGIN; LOCK items");
+    let wait = || server.connect().run("CALL sno_wait_feed('f', '0')");
+    crate::meanwhile(&server, wait, || {
+        other.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items; COMMIT");
+    });
+    client.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
+    wait_until("the row comes", || client.query(peek, &[]).unwrap().len() == 1);
+}
+
+/// A session that was told a horizon of the future just before it was lowered does not read up to there.
+#[test]
+fn a_horizon_of_before_it_was_lowered() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    made_up::database(&mut client);
+    scope(&mut client);
+    client.run(TABLE);
+    client.run(DISTRIBUTE);
+    client.run("INSERT INTO says (servers) VALUES ('a'); SELECT sno_create_feed('f', 'items', margin => '0'); INSERT INTO items (n) VALUES (1)");
+    server.set_clock("+86400");
+    let peek = "SELECT count(*)::text FROM sno_peek_feed('f', NULL::items)";
+    client.run("BEGIN");
+    assert_eq!(text(&mut client, peek), "1");
+    server.set_clock("+0");
+    client.run("SELECT FROM sno_lower_horizon(); INSERT INTO items (n) VALUES (2)");
+    assert_eq!(text(&mut client, peek), "1");
+}

@@ -234,6 +234,19 @@ fn a_column_that_comes_while_a_statement_is_kept() {
     other.run("INSERT INTO items (n, late) VALUES (3, 'b')");
     assert_eq!(copied(&mut client, "SELECT copy()"), "1 2a 3b");
     assert_eq!(code(&mut client, "EXECUTE peek"), "0A000");
+    // Also if the session has read other feeds since, whose sources have about the same OID.
+    client.run(
+        "CREATE VIEW a AS TABLE items; CREATE VIEW b AS TABLE items; CREATE VIEW c AS TABLE items; CREATE TABLE copy_of_b (LIKE copy, more text);
+         SELECT sno_create_feed(feed, feed::regclass, margin => '0') FROM unnest('{a,b,c}'::text[]) feed;
+         PREPARE b AS INSERT INTO copy_of_b SELECT * FROM sno_feed('b', NULL::b);
+         EXECUTE b; SELECT FROM sno_peek_feed('a', NULL::a); SELECT FROM sno_peek_feed('c', NULL::c)",
+    );
+    other.run(
+        "CREATE OR REPLACE VIEW b AS SELECT *, 'more' AS more FROM items; INSERT INTO items (n) VALUES (4)",
+    );
+    next_tick();
+    client.run("EXECUTE b");
+    assert_eq!(text(&mut client, "SELECT more FROM copy_of_b WHERE n = 4"), "more");
 }
 
 /// Rows of a materialized view come with a REFRESH, those of dblink from another server, below the horizon: a view that shows them is no

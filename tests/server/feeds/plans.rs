@@ -155,9 +155,12 @@ fn locks_of_many_partitions() {
             client.run(insert);
             client.run("SELECT pg_sleep(0.01); BEGIN");
             assert_eq!(text(&mut client, &read), rows);
-            let locks: i64 = client.one("SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid()");
+            // Others come once in a minute, when logs are looked for.
+            let locks: i64 = client.one(
+                "SELECT count(*) FROM pg_locks JOIN pg_inherits ON inhrelid = relation WHERE inhparent = 'log'::regclass AND pid = pg_backend_pid()",
+            );
             client.run("COMMIT");
-            assert!(locks < 30, "{locks} locks");
+            assert!(locks < 10, "{locks} locks");
         }
     }
 }

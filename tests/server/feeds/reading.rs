@@ -81,19 +81,20 @@ fn a_feed_that_begins_while_others_write() {
     }
 }
 
-/// Between the opening of the feed and the lock on its source.
+/// Between the opening of the feed and the lock on its source; and while the opening asks what there is.
 #[test]
 fn a_foreign_table_that_is_attached_meanwhile() {
-    let server = Server::builder().start();
-    let mut other = server.connect();
-    other.run(FAR);
-    other.run("INSERT INTO log VALUES (sno_new(1))");
-    other.run("BEGIN; LOCK TABLE log");
-    next_tick();
-    let result = meanwhile(&server, "SELECT count(*) FROM sno_peek_feed('feed', NULL::shown)", || {
-        other.run(&format!("{ATTACH}; COMMIT"));
-    });
-    assert!(result.as_ref().is_err_and(|error| error.contains("E42809")), "{result:?}");
+    for locked in ["log", "pg_foreign_table"] {
+        let server = Server::builder().start();
+        let mut other = server.connect();
+        other.run(FAR);
+        other.run("INSERT INTO log VALUES (sno_new(1))");
+        other.run(&format!("BEGIN; LOCK TABLE {locked}"));
+        next_tick();
+        let peek = "SELECT count(*) FROM sno_peek_feed('feed', NULL::shown)";
+        let result = meanwhile(&server, peek, || other.run(&format!("{ATTACH}; COMMIT")));
+        assert!(result.as_ref().is_err_and(|error| error.contains("E42809")), "{locked}: {result:?}");
+    }
 }
 
 /// A call that finds nothing writes nothing, except every 10 seconds, and one that finds something updates one row in place.
