@@ -1,6 +1,6 @@
 //! Where the key of a view comes from: by the numbers of columns, since their names change. And what of a view makes its rows no feed.
 
-use std::{ffi::CStr, iter};
+use std::{cell::Cell, ffi::CStr, iter};
 
 use pgrx::pg_sys::{
     self, BoolExpr, BoolExprType, CoerceToDomain, CommonTableExpr, Const, Datum, FromExpr, FuncExpr,
@@ -23,7 +23,7 @@ export! { sno_origin }
 fn sno_origin(source: i32, number: i32) -> Row<5> {
     let source = Oid::from(source as u32);
     // SAFETY: any role may call it, with anything: nothing is locked any longer than this takes.
-    let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None) };
+    let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None, &Cell::new(0)) };
     let is_there = origin.table != Oid::INVALID;
     let fault = origin.fault.or_else(|| origin.can_be_null.then_some(Fault { view: source, kind: NULLS }));
     [
@@ -43,6 +43,8 @@ const LATER: &str = "Leave that to the query that reads the feed.";
 const LIMIT: Kind = ("It has LIMIT or OFFSET.", LATER);
 const DISTINCT_ON: Kind = ("It has DISTINCT ON.", LATER);
 const EXCEPT: Kind = ("It has EXCEPT or INTERSECT.", LATER);
+const SAMPLE: Kind = ("It has TABLESAMPLE.", LATER);
+const LOCKS: Kind = ("It has FOR UPDATE or FOR SHARE.", LATER);
 const AGGREGATE: Kind = ("Its key is an aggregate, or of a window function.", LATER);
 const PRESENT: Kind = (
     "It leaves out changes by what their rows or others are now, which a copy would keep.",
@@ -52,6 +54,12 @@ const NULLS: Kind = (
     "Its key can be null, and a feed returns no row without a key.",
     "Have the column of its table declared NOT NULL, or leave out such rows in the view: WHERE its key IS NOT NULL.",
 );
+const TOO_LARGE: Kind =
+    ("It reads too many tables and views.", "Have a view of fewer of them, or several feeds.");
+
+/// Others than who asks have written the views below a feed: they neither let this take hours nor fail. Each view that is open is locked.
+const MAX_STEPS: u32 = 2000;
+const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Copy)]
 struct Fault {
@@ -79,6 +87,8 @@ const EXPRESSION: Origin =
 struct View<'a> {
     oid: Oid,
     above: Option<&'a View<'a>>,
+    /// How many relations and queries the walk has come to.
+    steps: &'a Cell<u32>,
 }
 
 /// A query of a view, and the one around it, whose WITH it can name.
@@ -91,22 +101,28 @@ struct Level<'a> {
 /// A column of one of the tables of a query: the number of the table, and of the column.
 type Place = (usize, i16);
 
-unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>) -> Origin {
+unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, steps: &Cell<u32>) -> Origin {
     // SAFETY: PostgreSQL's description of the relation, which is used while it is open.
     unsafe {
-        pg_sys::check_stack_depth();
+        pgrx::check_for_interrupts!();
+        let views = || iter::successors(above, |view| view.above);
         // Views can be replaced so that they name each other in a circle, which no query can read.
-        let mut views = iter::successors(above, |view| view.above);
-        if views.any(|view| view.oid == oid) {
+        if views().any(|view| view.oid == oid) {
             return EXPRESSION;
+        }
+        if is_too_long(steps) || views().count() > MAX_DEPTH {
+            return Origin { fault: Some(Fault { view: oid, kind: TOO_LARGE }), ..EXPRESSION };
         }
         let relation = pg_sys::try_relation_open(oid, pg_sys::AccessShareLock as i32);
         if relation.is_null() {
             return EXPRESSION;
         }
         let origin = if (*(*relation).rd_rel).relkind as u8 == pg_sys::RELKIND_VIEW {
-            let level =
-                Level { view: &View { oid, above }, query: &*pg_sys::get_view_query(relation), outer: None };
+            let level = Level {
+                view: &View { oid, above, steps },
+                query: &*pg_sys::get_view_query(relation),
+                outer: None,
+            };
             let origin = of_column(&level, number);
             Origin { is_present: is_present(oid, number).or(origin.is_present), ..origin }
         } else if number > 0 {
@@ -117,6 +133,11 @@ unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>) -> Origin {
         pg_sys::relation_close(relation, pg_sys::AccessShareLock as i32);
         origin
     }
+}
+
+fn is_too_long(steps: &Cell<u32>) -> bool {
+    steps.set(steps.get() + 1);
+    steps.get() > MAX_STEPS
 }
 
 /// Of a view of changes, whether a column shows the row as it is now; `None` of other views.
@@ -152,14 +173,19 @@ unsafe fn is_not_null(table: Oid, number: i16) -> bool {
 unsafe fn of_column(level: &Level, number: i16) -> Origin {
     // SAFETY: a query that PostgreSQL has analyzed, and its lists.
     unsafe {
-        pg_sys::check_stack_depth();
         let fault = |kind| Origin { fault: Some(Fault { view: level.view.oid, kind }), ..EXPRESSION };
+        if is_too_long(level.view.steps) || pg_sys::stack_is_too_deep() {
+            return fault(TOO_LARGE);
+        }
         let query = level.query;
         if !is_constant(query.limitCount, None) || !is_constant(query.limitOffset, Some(0)) {
             return fault(LIMIT);
         }
         if query.hasDistinctOn {
             return fault(DISTINCT_ON);
+        }
+        if !query.rowMarks.is_null() {
+            return fault(LOCKS);
         }
         if !query.setOperations.is_null() {
             if has_other_than_union(query.setOperations) {
@@ -176,14 +202,20 @@ unsafe fn of_column(level: &Level, number: i16) -> Origin {
         if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
             return fault(AGGREGATE);
         }
-        let Some(key) = place_of(query, key) else { return EXPRESSION };
+        let Some(key) = place_of(query, key) else {
+            // Of its columns only what is wrong with their rows counts.
+            let columns = pg_sys::pull_vars_of_level(key, 0);
+            let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
+            let fault = { places }.find_map(|place| of_place(level, place).fault);
+            return Origin { fault, ..EXPRESSION };
+        };
         let origin = of_place(level, key);
         if origin.fault.is_none() && origin.is_present.is_some() && leaves_out(level, key.0) {
             return fault(PRESENT);
         }
         let is_optional = joined(query.jointree.cast(), key.0).is_some_and(|joined| joined.is_optional);
-        let can_be_null =
-            (origin.can_be_null || is_optional) && !demands(query, (*query.jointree).quals, key);
+        let can_be_null = (origin.can_be_null || is_optional || !query.groupingSets.is_null())
+            && !demands(query, (*query.jointree).quals, key);
         Origin { can_be_null, ..origin }
     }
 }
@@ -201,11 +233,16 @@ unsafe fn of_place(level: &Level, (table, number): Place) -> Origin {
 unsafe fn of_table(level: &Level, table: *const RangeTblEntry, number: i16) -> Origin {
     // SAFETY: as above; the nodes of a list of WITH.
     unsafe {
-        let RangeTblEntry { rtekind, relid, subquery, ctename, ctelevelsup, self_reference, .. } = *table;
+        let RangeTblEntry {
+            rtekind, relid, tablesample, subquery, ctename, ctelevelsup, self_reference, ..
+        } = *table;
         let below =
             |query: *const Query, outer| Level { view: level.view, query: &*query, outer: Some(outer) };
         match rtekind {
-            RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view)),
+            RTEKind::RTE_RELATION if !tablesample.is_null() => {
+                Origin { fault: Some(Fault { view: level.view.oid, kind: SAMPLE }), ..EXPRESSION }
+            }
+            RTEKind::RTE_RELATION => of_relation(relid, number, Some(level.view), level.view.steps),
             RTEKind::RTE_SUBQUERY => of_column(&below(subquery, level), number),
             RTEKind::RTE_CTE if !self_reference => {
                 let Some(of) = (0..ctelevelsup).try_fold(level, |level, _| level.outer) else {

@@ -50,6 +50,12 @@ fn refusals() {
          CREATE VIEW optional AS SELECT i.* FROM two LEFT JOIN items i ON i.id = two.a;
          CREATE VIEW others AS SELECT other FROM loose; CREATE VIEW some_others AS SELECT * FROM others WHERE other IS NOT NULL AND other > '2222222222222222';
          CREATE VIEW union_of_limited AS SELECT id FROM limited UNION ALL SELECT a FROM two;
+         CREATE VIEW sample AS SELECT * FROM items TABLESAMPLE SYSTEM (50);
+         CREATE VIEW computed AS SELECT coalesce(s.id, s.id) AS id FROM (SELECT id FROM items LIMIT 1) s;
+         CREATE VIEW rolled_up AS SELECT id FROM items GROUP BY ROLLUP (id); CREATE VIEW d1 AS SELECT id FROM items;
+         DO $$ BEGIN FOR n IN 2..30 LOOP
+             EXECUTE format('CREATE VIEW d%s AS SELECT id FROM d%s UNION ALL SELECT id FROM d%2$s', n, n - 1);
+         END LOOP; END $$; CREATE VIEW doubling AS SELECT id FROM d30;
          CREATE DOMAIN key AS sno; CREATE VIEW as_domain AS SELECT id::key FROM (SELECT id FROM items LIMIT 1) s;
          CREATE VIEW fenced AS SELECT * FROM (SELECT * FROM items OFFSET 0) s LIMIT ALL;
          CREATE VIEW replaced AS SELECT * FROM items; SELECT sno_create_feed('replaced', 'replaced');
@@ -79,8 +85,12 @@ fn refusals() {
     let statements = r#"
         25000 BEGIN ISOLATION LEVEL REPEATABLE READ; TABLE feed -> cannot read a feed in a transaction with isolation level REPEATABLE READ
         25000 BEGIN ISOLATION LEVEL SERIALIZABLE; TABLE feed -> cannot read a feed in a transaction with isolation level SERIALIZABLE
-        0A000 create('locking') -> SELECT FOR UPDATE is not allowed in a non-volatile function
-        0A000 SELECT sno_peek_feed('locks', NULL::locks) -> SELECT FOR UPDATE is not allowed in a non-volatile function
+        42809 create('locking') -> rows of "public.locking" cannot be those of a feed
+        42809 SELECT sno_peek_feed('locks', NULL::locks) -> rows of "public.locks" cannot be those of a feed
+        42809 create('sample') -> rows of "public.sample" cannot be those of a feed
+        42809 create('computed') -> rows of "public.computed" cannot be those of a feed
+        42809 create('rolled_up') -> rows of "public.rolled_up" cannot be those of a feed
+        42809 create('doubling') -> rows of "public.d1" cannot be those of a feed
         25006 BEGIN READ ONLY; SELECT * FROM sno_feed('feed', NULL::items) -> cannot read a feed in a read-only transaction
         22023 SELECT sno_peek_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
         22004 SELECT sno_peek_feed('feed', NULL::items, NULL) -> size of a batch must not be null
