@@ -36,7 +36,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a view of changes leaves out what another table does not match", &[FEEDS],
             "joined(jointree.cast(), table).is_none_or(|joined| !joined.is_kept)\n", "false\n"),
         ("views that name each other in a circle are followed for ever", &[OWNERS],
-            "if views.any(|view| view.oid == oid) {", "if views.any(|view| view.oid == oid) && false {"),
+            "if views().any(|view| view.oid == oid) {", "if views().any(|view| view.oid == oid) && false {"),
         ("a WITH of a query further out is not looked at", &[FEEDS],
             "try_fold(level, |level, _| level.outer) else", "try_fold(level, |_, _| None) else"),
     ]),
