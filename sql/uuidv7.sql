@@ -219,6 +219,12 @@ DECLARE
     was_there boolean;
 BEGIN
     IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
+        -- Jobs of pg_restore create the triggers of the table before they load all partitions, whose primary keys come
+        -- after that: the table's is not valid until it has all of them.
+        IF EXISTS (SELECT FROM pg_index i
+            WHERE i.indrelid = pg_partition_root(TG_RELID) AND i.indisprimary AND NOT i.indisvalid) THEN
+            RETURN NULL;
+        END IF;
         BEGIN
             EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I = ($1).%2$I)', pg_partition_root(TG_RELID),
                 TG_ARGV[0])

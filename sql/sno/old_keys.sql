@@ -17,6 +17,10 @@ BEGIN
         CONTINUE WHEN is_old IS NOT TRUE OR TG_OP = 'UPDATE' AND to_jsonb(NEW) -> key = to_jsonb(OLD) -> key;
         -- A row that an update moves to another partition is inserted there. The statement sees it where it was.
         IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
+            -- Jobs of pg_restore create the triggers of the table before they load all partitions, whose primary keys
+            -- come after that: the table's is not valid until it has all of them.
+            CONTINUE WHEN EXISTS (SELECT FROM pg_index i
+                WHERE i.indrelid = pg_partition_root(TG_RELID) AND i.indisprimary AND NOT i.indisvalid);
             BEGIN
                 EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I = ($1).%2$I)', pg_partition_root(TG_RELID), key)
                     INTO was_there USING NEW;
