@@ -391,7 +391,12 @@ impl Case<'_> {
         if let Err(error) = result {
             let code = error.code().map(|code| code.code().to_owned()).unwrap_or_default();
             let known = ["3F000", "0A000", "40001", "42501", "42703", "42704", "42804", "42P01", "55000"];
-            assert!(known.contains(&code.as_str()), "{}: {error:?}", self.title());
+            // PostgreSQL's own: a type that a statement names can be dropped while that is analyzed.
+            let is_dropped = error.as_db_error().is_some_and(|error| {
+                error.message().starts_with("cache lookup failed for type")
+                    && error.routine() == Some("format_type_extended")
+            });
+            assert!(known.contains(&code.as_str()) || is_dropped, "{}: {error:?}", self.title());
         }
     }
 
