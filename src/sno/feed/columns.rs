@@ -26,12 +26,13 @@ fn sno_origin(source: i32, number: i32) -> Row<5> {
     let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None, &Cell::new(0)) };
     let is_there = origin.table != Oid::INVALID;
     let fault = origin.fault.or_else(|| origin.can_be_null.then_some(Fault { view: source, kind: NULLS }));
+    let fault = fault.map(|Fault { view, kind }| (if kind == TOO_LARGE { source } else { view }, kind));
     [
         is_there.then(|| Datum::from(origin.table)).into(),
         is_there.then(|| i32::from(origin.number)).into(),
-        fault.map(|fault| Datum::from(fault.view)).into(),
-        fault.map(|fault| varlena(fault.kind.0)).into(),
-        fault.map(|fault| varlena(fault.kind.1)).into(),
+        fault.map(|(view, _)| Datum::from(view)).into(),
+        fault.map(|(_, kind)| varlena(kind.0)).into(),
+        fault.map(|(_, kind)| varlena(kind.1)).into(),
     ]
 }
 

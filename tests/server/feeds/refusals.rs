@@ -90,7 +90,7 @@ fn refusals() {
         42809 create('sample') -> rows of "public.sample" cannot be those of a feed
         42809 create('computed') -> rows of "public.computed" cannot be those of a feed
         42809 create('rolled_up') -> rows of "public.rolled_up" cannot be those of a feed
-        42809 create('doubling') -> rows of "public.d1" cannot be those of a feed
+        42809 create('doubling') -> rows of "public.doubling" cannot be those of a feed
         25006 BEGIN READ ONLY; SELECT * FROM sno_feed('feed', NULL::items) -> cannot read a feed in a read-only transaction
         22023 SELECT sno_peek_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
         22004 SELECT sno_peek_feed('feed', NULL::items, NULL) -> size of a batch must not be null
