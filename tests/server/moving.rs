@@ -569,7 +569,7 @@ DROP TABLE victim; --");
             CREATE POLICY %1$I ON c TO %1$I USING (p_id IS NOT NULL); COMMENT ON POLICY %1$I ON c IS %2$L;
             ALTER TABLE c ADD CONSTRAINT %1$I CHECK (p_id IS NOT NULL); COMMENT ON CONSTRAINT %1$I ON c IS %2$L;
             CREATE STATISTICS %1$I ON id, p_id FROM c; COMMENT ON STATISTICS %1$I IS %2$L;
-            CREATE PUBLICATION %1$I FOR TABLE c (id, p_id) WHERE (p_id IS NOT NULL) WITH (publish = ''insert'');
+            CREATE PUBLICATION %1$I FOR TABLE c (id, p_id) WHERE (1 = 1) WITH (publish = ''insert'');
             CREATE TRIGGER %1$I AFTER UPDATE ON c FOR EACH ROW WHEN (NEW.p_id IS NULL)
                 EXECUTE FUNCTION suppress_redundant_updates_trigger(); COMMENT ON TRIGGER %1$I ON c IS %2$L;
             CREATE FUNCTION %1$I(c) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.id::text; END;
