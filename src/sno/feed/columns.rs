@@ -200,7 +200,7 @@ unsafe fn of_column(level: &Level, number: i16) -> Origin {
             return EXPRESSION;
         };
         let key = (*column.cast::<TargetEntry>()).expr.cast::<Node>();
-        if pg_sys::contain_agg_clause(key) || pg_sys::contain_window_function(key) {
+        if pg_sys::contain_aggs_of_level(key, 0) || pg_sys::contain_windowfuncs(key) {
             return fault(AGGREGATE);
         }
         let Some(key) = place_of(query, key) else {

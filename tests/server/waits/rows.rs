@@ -90,6 +90,7 @@ fn what_no_new_id_tells() {
     assert!(ready, "{took:?}");
     assert_soon(took, SOON);
     assert_eq!(client.take::<i64>(READ), 1);
+    client.run("ALTER TABLE items DISABLE TRIGGER sno_own_keys");
     let (ready, took) = during(&server, WAIT, |other| {
         other.run("INSERT INTO items SELECT sno_make(clock_timestamp() + '0.2 s', 1, 7, 0)");
     });
