@@ -20,7 +20,8 @@ use crate::pg::{
 };
 
 functions! {
-    /// `sno_horizon_support(internal) → internal`: planner support for `sno_horizon()` and `sno_create_feed()`, which PostgreSQL calls for each call of them in a query.
+    /// `sno_horizon_support(internal) → internal`: planner support for `sno_horizon()` and `sno_create_feed()`, for each call
+    /// of them in a query.
     sno_horizon_support: check;
 }
 
