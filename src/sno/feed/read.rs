@@ -390,7 +390,8 @@ pub(super) struct Look {
     pub(super) pause: Option<u64>,
 }
 
-/// Looks for a row of a feed between two IDs, or for none, for a wait with so much time left. From time to time it looks for all, and stores that there are none.
+/// Looks for a row of a feed between two IDs, or for none, for a wait with so much time left. From time to time it looks for all,
+/// and stores that there are none.
 ///
 /// # Safety
 /// As for the functions of [`raw`], in a transaction without a snapshot.
