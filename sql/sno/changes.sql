@@ -171,13 +171,13 @@ COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS
     'log the keys of all rows of a table that are inserted, updated or deleted, for feeds of its changes';
 
 -- Deletes only what every feed has read: a change that is deleted unread is lost, since the log has no second row for
--- it.
+-- it. The statement that deletes asks for it, so that both see the same: once the horizons are lowered, rows come below
+-- what was read before.
 CREATE FUNCTION sno_internal.forget_changes(source regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     log regclass := (sno_internal.tracked(source)).log;
-    last sno_internal.feed_positions.position%TYPE := sno_internal.read_by_all(log);
     forgotten bigint;
 BEGIN
     IF log IS NULL THEN
@@ -188,7 +188,8 @@ BEGIN
         PERFORM sno_internal.follow_partitions(source);
     END IF;
     PERFORM sno_internal.check_changes(source);
-    EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) $1', log) USING last;
+    EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1))', log)
+        USING log;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     RETURN forgotten;
 END
@@ -220,14 +221,12 @@ COMMENT ON FUNCTION sno_internal.logs_below(regclass) IS 'internal: logs of chan
 CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    last sno_internal.feed_positions.position%TYPE := sno_internal.read_by_all(log);
 BEGIN
     EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
-        WHERE l.%2$I OPERATOR(pg_catalog.<=) $1 AND l.%2$I OPERATOR(pg_catalog.<=) $2
+        WHERE l.%2$I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1)) AND l.%2$I OPERATOR(pg_catalog.<=) $2
         ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,
         (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1))
-        USING last, sno_internal.sno_last(now() - interval '1 hour', true);
+        USING log, sno_internal.sno_last(now() - interval '1 hour', true);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS
