@@ -148,7 +148,7 @@ fn every_block_about_drivers_is_part_of_a_program() {
         ("docs/consumers.md", 2),
         ("docs/python.md", 3),
         ("docs/go.md", 1),
-        ("packages/python/README.md", 4),
+        ("packages/python/README.md", 2),
         ("packages/js/README.md", 3),
         ("packages/rust/README.md", 2),
     ] {
