@@ -215,16 +215,16 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_origin(regclass, name)
     IS 'internal: fails if a feed with this key would miss rows of a table or view';
 
--- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "s" for that of
+-- Which kind of horizon counts for the rows of a source, asked at each call: "o" for this server's own; "s" for that of
 -- all servers of a scope; "g" for one that must be given, since other servers commit its rows. For rows of a foreign
 -- table there is none.
-CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, margin interval) RETURNS "char"
+CREATE FUNCTION sno_internal.horizon_kind(source regclass, key name, margin interval) RETURNS "char"
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     other record;
     is_view boolean := (SELECT relkind = 'v' FROM pg_class WHERE oid = source);
-    whose "char" := 'o';
+    kind "char" := 'o';
 BEGIN
     -- Hardly any database has such rows, but for those of materialized views below other views.
     IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
@@ -245,16 +245,16 @@ BEGIN
                 HINT =
     'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
         END IF;
-        whose := CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
+        kind := CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
     END IF;
     IF is_view THEN
         PERFORM sno_internal.check_origin(source, key);
     END IF;
-    RETURN whose;
+    RETURN kind;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval)
-    IS 'internal: whose horizon counts for the rows of a table or view';
+COMMENT ON FUNCTION sno_internal.horizon_kind(regclass, name, interval)
+    IS 'internal: which kind of horizon counts for the rows of a table or view';
 
 -- Where a feed goes on, that is at a position now: at the horizon at most, since rows can still come above it.
 CREATE FUNCTION sno_internal.position_of(
@@ -269,7 +269,7 @@ BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF sno_internal.whose_horizon(source, key, margin) = 's' THEN
+    IF sno_internal.horizon_kind(source, key, margin) = 's' THEN
         SELECT s.horizon, s.servers INTO horizon, servers
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
         -- Also what was read must be below the horizon of each server that counts as known from now on.
