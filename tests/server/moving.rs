@@ -651,6 +651,23 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE FUNCTION f(bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true'; ALTER FUNCTION f OWNER TO lead;
       CREATE TABLE a (id bigserial PRIMARY KEY CHECK (f(id)))", &[], "function of another role public.f(bigint) of a"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); ALTER SCHEMA public OWNER TO lead", &[], "schema of another role public of lead"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); GRANT ALL ON a TO lead", &[], "right to create triggers lead of a"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION f(anyelement) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT $1::text';
+      CREATE INDEX i ON a (f(id)); GRANT CREATE ON SCHEMA public TO lead", &[],
+     "function that others can overload public.f(anyelement) by lead"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION f(bigint) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT $1::text';
+      CREATE VIEW v AS SELECT id FROM a; CREATE VIEW w AS SELECT f(id) FROM v; GRANT CREATE ON SCHEMA public TO lead", &[],
+     "function that others can overload public.f(bigint) by lead"),
+    ("CREATE OPERATOR === (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = int8eq);
+      CREATE TABLE a (id bigserial PRIMARY KEY CHECK (id === id)); GRANT CREATE ON SCHEMA public TO lead", &[],
+     "function that others can overload public.===(bigint,bigint) by lead"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION account() RETURNS bigint STABLE LANGUAGE sql AS 'SELECT 1::bigint';
+      CREATE TABLE b (x integer CHECK (account() IS NOT NULL OR x > 0)); ALTER TABLE b OWNER TO lead", &["--function", "account()"],
+     "constraint b_x_check on table public.b: is of a table of another role"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE VIEW v AS SELECT last_value FROM a_id_seq", &[],
+     "shared sequence a.id with rule _RETURN on view public.v"),
+    ("CREATE TABLE a (id bigserial PRIMARY KEY, code text, UNIQUE (code) INCLUDE (id)); CREATE TABLE b (code text REFERENCES a (code))", &[],
+     "foreign key by an index with an ID b_code_fkey of public.b"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE log (n integer, old a)", &[], "rows in a column public.log.old of a"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TYPE pair AS (x a[]); CREATE DOMAIN pairs AS pair;
       CREATE TABLE log (old pairs[])", &[], "rows in a column public.log.old of a"),
