@@ -121,6 +121,13 @@ BEGIN
         IF NEW.source IS NOT NULL THEN
             NEW.source_name := NULL;
         END IF;
+        -- What is inserted here comes before a position of the future, and would be missed.
+        IF NEW.margin IS NOT NULL AND NEW.position > sno_internal.sno_last(clock_timestamp(), true) THEN
+            RAISE WARNING 'feed "%" of role "%" was read up to "%", which is ahead of the clock', NEW.feed, NEW.owner,
+                NEW.position
+                USING DETAIL = 'It goes on with the rows from now on: those that it had read come again.';
+            NEW.position := sno_internal.sno_last(clock_timestamp(), true);
+        END IF;
     ELSIF (SELECT count(*) FROM sno_internal.feed_positions p WHERE p.owner = NEW.owner) >= 1000 THEN
         RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
             DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';
@@ -308,6 +315,9 @@ DECLARE
 BEGIN
     IF num_nulls(feed, source, since) > 0 THEN
         RAISE EXCEPTION 'name, source and start of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF octet_length(feed) > 255 THEN
+        RAISE EXCEPTION 'name of a feed is too long' USING ERRCODE = 'name_too_long',
+            DETAIL = 'It can have 255 bytes.';
     ELSIF margin > '100 years' THEN
         RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin
             USING ERRCODE = 'invalid_parameter_value';

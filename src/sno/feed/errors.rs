@@ -102,6 +102,14 @@ impl Feed {
             .hint("Repeat the transaction.")
     }
 
+    /// Of an advance with autocommit.
+    pub(super) fn done_before(self, upto: Sno) -> Error {
+        let message = format!("rows of feed \"{}\" up to \"{upto}\" were done before", shown(self.name));
+        Error::new(SqlState::ERRCODE_WARNING, message)
+            .detail("Another consumer may have got the same rows, and done the same.")
+            .hint("Without a transaction, start one consumer of a feed only.")
+    }
+
     /// Of an advance over rows that this transaction was not shown.
     pub(super) fn beyond_batch(self, upto: Sno, peeked: Option<Sno>) -> Error {
         let message = format!("cannot advance feed \"{}\" to \"{upto}\"", shown(self.name));

@@ -190,6 +190,12 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 _ => {}
             }
             if Some(upto) <= feed.position() {
+                if peeked.is_none() {
+                    guard(|| {
+                        feed.done_before(upto).warning();
+                        Ok(())
+                    });
+                }
                 break false;
             }
             match peeked {
