@@ -471,6 +471,7 @@ const SHOP: &str = "
     CREATE TABLE late_orders (PRIMARY KEY (id)) INHERITS (orders);
     CREATE VIEW sums WITH (security_barrier) AS SELECT order_id, count(*) FROM lines GROUP BY 1;
     CREATE MATERIALIZED VIEW large AS SELECT * FROM sums WHERE count > 10; CREATE PUBLICATION some_columns FOR TABLE lines (order_id, n);
+    CREATE PUBLICATION some_lines FOR TABLE lines WHERE (n > 1), rooms WHERE (order_id > 5) WITH (publish = 'insert');
     CREATE VIEW days AS SELECT created_at::date FROM orders;
     CREATE FUNCTION least_id() RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
     ALTER TABLE orders ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON orders USING (customer_id > least_id());
@@ -494,7 +495,10 @@ const FINDINGS: &str = "
     generated column|orders.ref
     index with a cast|rooms_order_id_during_excl
     materialized view|materialized view public.large
+    published by a key|rooms.order_id by some_lines
     published|lines by some_columns
+    published|lines by some_lines
+    published|rooms by some_lines
     reference without a foreign key?|comments.customer bigint
     reference without a foreign key?|comments.order_ids bigint[]
     reference without a foreign key?|comments.subject_id bigint
@@ -506,6 +510,7 @@ const FINDINGS: &str = "
     uses keys|function public.atomic(public.orders)
     uses keys|policy own on table public.orders
     uses keys|publication of table public.lines in publication some_columns
+    uses keys|publication of table public.rooms in publication some_lines
     uses keys|view public.sums";
 
 /// What a check finds, and of what.
@@ -543,6 +548,9 @@ fn the_check_names_what_there_is_to_do_and_nothing_else() {
     server.run("CREATE TABLE items (id sno PRIMARY KEY); CREATE VIEW few AS TABLE items");
     let back = findings(&moving(&server, &["check", "--back"]));
     assert_eq!(back, ["uses keys|view public.few".to_owned()].into());
+    server.run("SELECT sno_create_feed('items', 'items')");
+    let back = findings(&moving(&server, &["check", "--back"]));
+    assert!(back.contains("key of a feed|items.id"), "{back:#?}");
     // A role without rights sees the same, but for its own.
     let stranger = try_moving(&server, "reader", &["check", "--key", "customers"]);
     assert!(stranger.is_ok_and(|text| text.contains("connect as the owner")));

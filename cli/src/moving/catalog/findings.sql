@@ -142,6 +142,18 @@ FROM pg_event_trigger e WHERE evtenabled <> 'D' AND NOT EXISTS (SELECT FROM pg_d
     WHERE d.classid = 'pg_event_trigger'::regclass AND d.objid = e.oid AND d.deptype = 'e')
 
 -- Of columns.
+UNION ALL SELECT DISTINCT 0, 'key of a feed', name,
+    'feeds end at the switch, and triggers keep the type of the key: have the feeds read to the end, sno_drop_feed(), '
+    'then DROP TRIGGER sno_own_keys and sno_changed_keys'
+FROM moved JOIN pg_trigger g ON tgrelid = attrelid AND tgparentid = 0
+JOIN pg_proc p ON p.oid = tgfoid AND proname = 'refuse_old_key'
+JOIN pg_namespace n ON n.oid = pronamespace AND nspname = 'sno_internal'
+JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND objid = g.oid AND d.refclassid = 'pg_class'::regclass
+    AND refobjid = attrelid AND refobjsubid = attnum
+UNION ALL SELECT 0, 'published by a key', format('%s by %s', name, pubname),
+    'is in the WHERE of a publication, which can have no ID: DROP TABLE it there first, and add it without'
+FROM moved JOIN pg_publication_rel ON prrelid = attrelid AND prqual::text ~ format(':varattno %s ', attnum)
+JOIN pg_publication p ON p.oid = prpubid
 UNION ALL SELECT 0, 'security label', name,
     'is not kept: SECURITY LABEL ... IS NULL first, and set it again after the switch'
 FROM moved JOIN pg_seclabel ON (classoid, objoid, objsubid) = ('pg_class'::regclass, attrelid, attnum)
