@@ -14,6 +14,7 @@ use crate::{
         errors::{Error, guard},
         fmgr::{functions, optional},
         raw, spi,
+        wait::raw_point,
     },
     sno::{
         feed::{
@@ -122,6 +123,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
             query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);
         let params = [source, key, margin, (id_type, None), since, (id_type, None)];
         let row = query(POSITION, params, true).row(0);
+        raw_point(c"feed begins");
         let (position, servers) = ((id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
         if as_owner(CREATE, [name, owner, source, key, margin, position, lowered, servers], true).count == 0 {
             // Another session was waited for, which has created it.
@@ -184,6 +186,7 @@ unsafe fn seek(fcinfo: FunctionCallInfo) -> Datum {
         let (margin, since) = ((pg_sys::INTERVALOID, feed.margin), (pg_sys::TIMESTAMPTZOID, since));
         let lowered = present();
         let row = query(POSITION, [source, key, margin, position, since, after], true).row(0);
+        raw_point(c"feed is sought");
         let (to, servers) = ((feed.id_type, row.value(1)), (pg_sys::TEXTOID, row.value(2)));
         if as_owner(SEEK, [name, owner, to, lowered, servers], true).count == 0 {
             guard(|| -> Result<(), Error> { Err(missing(feed.name)) });

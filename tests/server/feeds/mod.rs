@@ -5,6 +5,7 @@ mod batches;
 mod catalogs;
 mod dumps;
 mod failures;
+mod lowered;
 mod peeks;
 mod plans;
 mod programs;

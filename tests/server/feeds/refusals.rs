@@ -71,6 +71,19 @@ fn refusals() {
          DO $$ BEGIN FOR n IN 2..30 LOOP
              EXECUTE format('CREATE VIEW d%s AS SELECT id FROM d%s UNION ALL SELECT id FROM d%2$s', n, n - 1);
          END LOOP; END $$; CREATE VIEW doubling AS SELECT id FROM d30;
+         CREATE VIEW locking_below AS SELECT id FROM (SELECT * FROM items FOR UPDATE) s;
+         CREATE VIEW newest_below AS SELECT id FROM (SELECT DISTINCT ON (n) * FROM items ORDER BY n, id DESC) s;
+         CREATE VIEW without_too AS SELECT id FROM items UNION ALL (SELECT id FROM items EXCEPT SELECT a FROM two);
+         CREATE VIEW then_limited AS SELECT a AS id FROM two UNION ALL SELECT id FROM limited;
+         CREATE VIEW nulls_first AS SELECT other FROM loose UNION ALL SELECT id FROM items;
+         CREATE VIEW of_two AS SELECT coalesce(i.id, s.id) AS id FROM items i, (SELECT id FROM items LIMIT 1) s;
+         CREATE VIEW optional_too AS SELECT i.id FROM (two LEFT JOIN items i ON i.id = two.a) JOIN two t ON t.a = two.a;
+         CREATE FUNCTION five(integer) RETURNS bigint LANGUAGE sql RETURN 5; CREATE VIEW skipping AS SELECT * FROM items OFFSET five(0);
+         CREATE VIEW mixed AS SELECT changed FROM (SELECT id AS changed, NULL::prices AS record FROM items
+             UNION ALL SELECT changed, record FROM prices_changes) s WHERE (record).price < 5;
+         CREATE VIEW crossed AS SELECT c.* FROM prices_changes c, two;
+         CREATE VIEW right_joined AS SELECT c.* FROM prices_changes c RIGHT JOIN items ON n = item WHERE changed IS NOT NULL;
+         CREATE VIEW whole AS SELECT * FROM prices_changes c WHERE to_jsonb(c) ->> 'deleted' = 'false';
          CREATE DOMAIN key AS sno; CREATE VIEW as_domain AS SELECT id::key FROM (SELECT id FROM items LIMIT 1) s;
          CREATE VIEW fenced AS SELECT * FROM (SELECT * FROM items OFFSET 0) s LIMIT ALL;
          CREATE VIEW replaced AS SELECT * FROM items; SELECT sno_create_feed('replaced', 'replaced');
@@ -106,6 +119,7 @@ fn refusals() {
         42809 create('sample') -> rows of "public.sample" cannot be those of a feed
         42809 create('computed') -> rows of "public.computed" cannot be those of a feed
         42809 create('rolled_up') -> rows of "public.rolled_up" cannot be those of a feed
+        42809 create('then_limited') -> rows of "public.limited" cannot be those of a feed
         42809 create('doubling') -> rows of "public.doubling" cannot be those of a feed
         25006 BEGIN READ ONLY; SELECT * FROM sno_feed('feed', NULL::items) -> cannot read a feed in a read-only transaction
         22023 SELECT sno_peek_feed('feed', NULL::items, 0) -> invalid size of a batch: 0
@@ -166,6 +180,17 @@ fn refusals() {
         42809 create('optional') -> rows of "public.optional" cannot be those of a feed
         42809 create('others') -> rows of "public.others" cannot be those of a feed
         42809 create('union_of_limited') -> rows of "public.limited" cannot be those of a feed
+        42809 create('locking_below') -> rows of "public.locking_below" cannot be those of a feed
+        42809 create('newest_below') -> rows of "public.newest_below" cannot be those of a feed
+        42809 create('without_too') -> rows of "public.without_too" cannot be those of a feed
+        42809 create('nulls_first') -> rows of "public.nulls_first" cannot be those of a feed
+        42809 create('of_two') -> rows of "public.of_two" cannot be those of a feed
+        42809 create('optional_too') -> rows of "public.optional_too" cannot be those of a feed
+        42809 create('skipping') -> rows of "public.skipping" cannot be those of a feed
+        42809 create('mixed', key => 'changed') -> rows of "public.mixed" cannot be those of a feed
+        42809 create('crossed', key => 'changed') -> rows of "public.crossed" cannot be those of a feed
+        42809 create('right_joined', key => 'changed') -> rows of "public.right_joined" cannot be those of a feed
+        42809 create('whole', key => 'changed') -> rows of "public.whole" cannot be those of a feed
         42809 create('as_domain') -> rows of "public.as_domain" cannot be those of a feed
         42809 SELECT sno_peek_feed('replaced', NULL::replaced) -> rows of "public.replaced" cannot be those of a feed
         25000 BEGIN ISOLATION LEVEL REPEATABLE READ; create('items', now()) -> cannot create a feed that begins at a time in a transaction with isolation level REPEATABLE READ

@@ -1,0 +1,52 @@
+//! The horizons are lowered between two steps of a call, after the clock was fast: what it stores counts as told before that, so that the feed goes
+//! back, and the rows that come after the correction are not passed.
+
+use sno_tests::{Server, Sql as _};
+
+use super::{INSERT, READ, SETUP, text};
+use crate::at_point;
+
+/// By how much the clock is fast, in seconds.
+const FAST: f64 = 60.0;
+
+#[test]
+fn while_a_call_is_under_way() {
+    let server = Server::builder().faketime(true).start();
+    server.run("CREATE DATABASE other");
+    let (mut client, mut other) = (server.connect(), server.connect_to("other"));
+    other.run("CREATE EXTENSION sno");
+    client.run(SETUP);
+    for (call, point) in [
+        ("SELECT sno_create_feed('feed', 'items', now(), margin => '0')", "feed begins"),
+        ("SELECT sno_seek_feed('feed', now())", "feed is sought"),
+        (READ, "feed moves"),
+    ] {
+        client.run(&format!("TRUNCATE items; {INSERT} (0)"));
+        server.advance_clock(0.01);
+        if point == "feed begins" {
+            client.run("SELECT sno_drop_feed('feed')");
+        } else {
+            client.run(READ);
+        }
+        server.advance_clock(FAST);
+        client.run(&format!("{INSERT} (1)"));
+        server.advance_clock(0.01);
+        at_point(
+            &server,
+            point,
+            || server.run(call),
+            || {
+                server.advance_clock(-FAST);
+                // From another database: the call there moves no feed of this one.
+                other.run("SELECT sno_lower_horizon()");
+            },
+        );
+        client.run(&format!("{INSERT} (2)"));
+        server.advance_clock(0.01);
+        // It goes back at its next call.
+        let rows = [text(&mut client, READ), text(&mut client, READ)];
+        assert_eq!(rows, ["", "2"], "{call}");
+        // Beyond what was generated meanwhile.
+        server.advance_clock(2.0 * FAST);
+    }
+}
