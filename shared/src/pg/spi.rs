@@ -86,17 +86,17 @@ pub unsafe fn value(row: HeapTuple, columns: TupleDesc, column: c_int) -> Option
 unsafe fn check(function: &str, code: c_int) {
     if code < 0 {
         // SAFETY: as promised by the caller.
-        unsafe { refuse(function, code) }
+        unsafe { guard(|| checked(function, code)) }
     }
 }
 
+/// The error that a function refuses a call with by a number, inside the guard.
 #[cold]
-unsafe fn refuse(function: &str, code: c_int) {
-    // SAFETY: as promised by the caller.
-    unsafe {
-        let code = CStr::from_ptr(pgrx::pg_sys::SPI_result_code_string(code)).to_string_lossy();
-        guard(|| -> Result<(), Error> {
-            Err(Error::new(SqlState::ERRCODE_INTERNAL_ERROR, format!("{function} failed: {code}")))
-        });
+pub fn checked(function: &str, code: c_int) -> Result<(), Error> {
+    if code >= 0 {
+        return Ok(());
     }
+    // SAFETY: PostgreSQL's text for any number.
+    let code = unsafe { CStr::from_ptr(pgrx::pg_sys::SPI_result_code_string(code)).to_string_lossy() };
+    Err(Error::new(SqlState::ERRCODE_INTERNAL_ERROR, format!("{function} failed: {code}")))
 }

@@ -19,6 +19,7 @@ use crate::{
         fmgr::{IntoResult as _, functions, optional},
         process::own_database,
         server::{is_in_recovery, monotonic},
+        spi,
         versions::wait_event,
         wait::raw_nap,
     },
@@ -220,11 +221,10 @@ fn end_transaction(fcinfo: FunctionCallInfo) -> Result<(), Error> {
             .detail("The wait ends the transaction, so that it holds no snapshot and no lock.")
             .hint("Call it as a statement of its own, with autocommit."));
         }
-        pg_sys::SPI_connect_ext(pg_sys::SPI_OPT_NONATOMIC as _);
+        spi::checked("SPI_connect_ext", pg_sys::SPI_connect_ext(pg_sys::SPI_OPT_NONATOMIC as _))?;
         pg_sys::SPI_commit();
-        pg_sys::SPI_finish();
+        spi::checked("SPI_finish", pg_sys::SPI_finish())
     }
-    Ok(())
 }
 
 /// What to do next.

@@ -1,6 +1,8 @@
 //! The horizon.
 
-use super::{CATALOGS, CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, OfFile, REGRESS, SIM, WAITING};
+use super::{
+    CATALOGS, CORE, FAST_CLOCK, FEEDS, HORIZON, LOOM_HORIZON, LOWERED, OfFile, REGRESS, SIM, WAITING,
+};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -61,6 +63,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/horizon.sql", &[
         ("feeds that were not ahead are not moved when horizons are lowered", &[FAST_CLOCK],
             "        IF f.lowered < present.number THEN\n", "        IF f.lowered < present.number AND goes_on_after < read_up_to THEN\n"),
+        ("what a consumer has stored meanwhile is taken back when horizons are lowered", &[LOWERED],
+            "ORDER BY p.owner, p.feed FOR UPDATE LOOP", "ORDER BY p.owner, p.feed LOOP"),
         ("feeds of one name go back together when horizons are lowered", &[FAST_CLOCK],
             "WHERE p.feed = f.feed AND p.owner = f.owner;", "WHERE p.feed = f.feed;"),
         ("feeds whose horizons are given go back when horizons are lowered", &[FAST_CLOCK],

@@ -193,6 +193,57 @@ fn rows_that_nobody_has() {
     assert_eq!(peek(&mut client), "1");
 }
 
+/// Feeds of one name that several roles have are stored at one moment: what happens to one happens to no other.
+#[test]
+fn one_of_several_roles() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!(
+        "SELECT sno_drop_feed('feed'); CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; GRANT SELECT ON items TO PUBLIC; {INSERT} (1), (2)"
+    ));
+    let [mut alice, mut bob] = ["alice", "bob"].map(|role| server.connect_as(role));
+    next_tick();
+    for role in [&mut alice, &mut bob] {
+        role.run("SELECT sno_create_feed('feed', 'items', margin => '0')");
+        assert_eq!(fail(role, 1, 1, "'0'"), "1");
+    }
+    client.run("UPDATE sno_internal.feed_positions SET moved = now()");
+    let of_bob =
+        "SELECT concat_ws(' ', position, moved, failing, attempts) FROM sno_feeds() WHERE owner = 'bob'";
+    let before = text(&mut client, of_bob);
+    for change in [
+        "sno_advance_feed('feed', min(id)) FROM items",
+        "sno_fail_feed('feed', max(id)) FROM items",
+        "sno_seek_feed('feed', '-infinity')",
+        "sno_fail_feed('feed', min(id)) FROM items",
+        "sno_drop_feed('feed')",
+    ] {
+        alice.run(&format!("SELECT {change}"));
+        assert_eq!(text(&mut client, of_bob), before, "{change}");
+    }
+}
+
+/// It is no reason to read further than the horizon that is given.
+#[test]
+fn a_row_beyond_a_given_horizon() {
+    let server = server();
+    let mut client = server.connect();
+    for n in 1..=4 {
+        client.run(&format!("{INSERT} ({n})"));
+        next_tick();
+    }
+    client.run("SELECT sno_create_feed('given', 'items', margin => NULL)");
+    client.run("SELECT sno_fail_feed('given', id, pause => '0') FROM items WHERE n = 4");
+    let peek = |n| {
+        format!(
+            "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_peek_feed('given', NULL::items, 10, (SELECT id FROM items WHERE n = {n}))"
+        )
+    };
+    assert_eq!(text(&mut client, &peek(2)), "1");
+    client.run("SELECT sno_advance_feed('given', id) FROM items WHERE n = 1");
+    assert_eq!([2, 3].map(|n| text(&mut client, &peek(n))), ["", "2"]);
+}
+
 /// Who may not use the feed sees that it fails, and not what the error says.
 #[test]
 fn errors_are_for_who_may_use_the_feed() {

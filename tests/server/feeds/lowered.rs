@@ -3,7 +3,7 @@
 
 use sno_tests::{Server, Sql as _};
 
-use super::{INSERT, READ, SETUP, text};
+use super::{INSERT, READ, SETUP, meanwhile, text};
 use crate::at_point;
 
 /// By how much the clock is fast, in seconds.
@@ -41,12 +41,31 @@ fn while_a_call_is_under_way() {
                 other.run("SELECT sno_lower_horizon()");
             },
         );
-        client.run(&format!("{INSERT} (2)"));
+        let id = text(&mut client, &format!("{INSERT} (2) RETURNING id"));
         server.advance_clock(0.01);
+        assert!(!client.one::<bool>(&format!("CALL sno_wait_read('feed', '{id}', '0')")), "{call}");
         // It goes back at its next call.
         let rows = [text(&mut client, READ), text(&mut client, READ)];
         assert_eq!(rows, ["", "2"], "{call}");
         // Beyond what was generated meanwhile.
         server.advance_clock(2.0 * FAST);
     }
+}
+
+/// What a consumer has stored stays, which commits meanwhile.
+#[test]
+fn while_a_consumer_commits() {
+    let server = Server::builder().faketime(true).start();
+    let (mut client, mut consumer) = (server.connect(), server.connect());
+    client.run(&format!("{SETUP} {INSERT} (1)"));
+    server.advance_clock(0.01);
+    consumer.run(&format!("BEGIN; {READ}"));
+    server.advance_clock(FAST);
+    client.run("SELECT sno_horizon('0')");
+    server.advance_clock(-FAST);
+    let lowered = meanwhile(&server, "SELECT sno_lower_horizon()", || consumer.run("COMMIT"));
+    assert!(lowered.is_ok(), "{lowered:?}");
+    client.run(&format!("{INSERT} (2)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, READ), "2");
 }

@@ -187,6 +187,11 @@ fn two_consumers() {
             "6 7",
         ),
         (
+            "WITH f AS MATERIALIZED (SELECT n FROM sno_peek_feed('feed', NULL::items)), i AS (INSERT INTO taken TABLE f)
+             SELECT '' FROM (SELECT count(*) FROM f) c WHERE count + length(pg_advisory_xact_lock(1)::text) > 0",
+            "6 7",
+        ),
+        (
             "DO $$ BEGIN PERFORM count(*) FROM sno_peek_feed('feed', NULL::items);
              PERFORM pg_advisory_xact_lock(1); PERFORM sno_advance_feed('feed', max(id)) FROM items; END $$",
             "",
@@ -201,6 +206,34 @@ fn two_consumers() {
         });
         assert_eq!(done.as_deref(), Ok(""));
         assert_eq!(text(&mut one, PEEK), left);
+    }
+}
+
+/// What a peek finds after it was moved there and back, or by hand, is of a statement that does not see what the others did.
+#[test]
+fn a_feed_that_moves_while_it_is_peeked_at() {
+    let server = server();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    let there_and_back = "INSERT INTO taken SELECT n FROM sno_feed('feed', NULL::items, 1); SELECT sno_seek_feed('feed', '-infinity')";
+    let by_hand = "UPDATE sno_internal.feed_positions SET position = '2222222222222222'";
+    client.run(&format!("{INSERT} (1), (2); {there_and_back}"));
+    next_tick();
+    let slowly = format!(
+        "BEGIN; {}",
+        PEEK.replace(
+            "sno_peek_feed(",
+            "(SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_peek_feed("
+        )
+        .replace("items)", "items, 1000 + length(lock))")
+    );
+    for moves in [there_and_back, by_hand] {
+        client.run("SELECT pg_advisory_lock(1)");
+        let got = meanwhile(&server, &slowly, || {
+            other.run(moves);
+            client.run("SELECT pg_advisory_unlock_all()");
+        });
+        assert_eq!(got.as_deref(), Ok(""), "{moves}");
+        assert_eq!(text(&mut client, PEEK), "1 2", "{moves}");
     }
 }
 

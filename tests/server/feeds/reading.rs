@@ -5,6 +5,11 @@ use sno_tests::{Server, Sql as _, code, text, wait_until};
 
 use super::{ATTACH, FAR, INSERT, READ, meanwhile, next_tick, read, server};
 
+/// `READ`, once nobody has an advisory lock.
+const SLOWLY: &str = "WITH f AS MATERIALIZED (
+        SELECT n FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))
+    ), i AS (INSERT INTO taken TABLE f) SELECT coalesce(string_agg(n::text, ' '), '') FROM f";
+
 /// What other sessions do between the statements of a call.
 #[test]
 fn two_at_once() {
@@ -33,11 +38,7 @@ fn two_at_once() {
     other.run(&format!("{INSERT} (3); CREATE TABLE other (LIKE items INCLUDING ALL); INSERT INTO other SELECT id, n + 100 FROM items"));
     next_tick();
     first.run("SELECT pg_advisory_lock(1)");
-    let slowly = format!(
-        "BEGIN; {READ}; ROLLBACK; WITH f AS MATERIALIZED (
-             SELECT n FROM (SELECT pg_advisory_lock_shared(1)::text AS lock OFFSET 0) wait, sno_feed('feed', NULL::items, 1 + length(lock))
-         ), i AS (INSERT INTO taken TABLE f) SELECT coalesce(string_agg(n::text, ' '), '') FROM f"
-    );
+    let slowly = format!("BEGIN; {READ}; ROLLBACK; {SLOWLY}");
     let replaced = meanwhile(&server, &slowly, || {
         first.run("BEGIN; LOCK items; SELECT pg_advisory_unlock(1)");
         let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
@@ -63,6 +64,41 @@ fn two_at_once() {
     assert_eq!(text(&mut first, &read_slow), "1 2 3");
 }
 
+/// A call, or a look of a wait, that would store that there are no rows, while another table without rows takes the name.
+#[test]
+fn an_empty_table_that_takes_the_name() {
+    for waits in [false, true] {
+        let server = server();
+        let (mut first, mut other) = (server.connect(), server.connect());
+        first.run(&format!(
+            "{INSERT} (1); CREATE TABLE other (LIKE items INCLUDING ALL);
+             UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'"
+        ));
+        next_tick();
+        let (lock, exchange) = (
+            "BEGIN; LOCK items",
+            "ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items; COMMIT",
+        );
+        let result = if waits {
+            first.run(lock);
+            meanwhile(&server, "CALL sno_wait_feed('feed', '0.1 s')", || first.run(exchange))
+        } else {
+            first.run("SELECT pg_advisory_lock(1)");
+            // It knows the table before that is locked.
+            let call = format!("BEGIN; {READ}; ROLLBACK; {SLOWLY}");
+            meanwhile(&server, &call, || {
+                first.run(&format!("{lock}; SELECT pg_advisory_unlock(1)"));
+                let waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'relation')";
+                wait_until("a call that waits for the table", || other.one(waits));
+                first.run(exchange);
+            })
+        };
+        assert_eq!(result.as_deref(), Ok(if waits { "f" } else { "" }));
+        first.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
+        assert_eq!(read(&mut first), "1");
+    }
+}
+
 /// A feed that begins now, or is set there, begins with the rows of open transactions, which a copy of the table lacks.
 #[test]
 fn a_feed_that_begins_while_others_write() {
@@ -71,6 +107,7 @@ fn a_feed_that_begins_while_others_write() {
     for (start, n) in [
         ("SELECT sno_create_feed('mirror', 'items', now(), margin => '0')", "1"),
         ("SELECT sno_seek_feed('mirror', now())", "2"),
+        ("SELECT sno_seek_feed('mirror', after => 'xxxxxxxxxxxxxxxx')", "3"),
     ] {
         other.run(&format!("BEGIN; {INSERT} ({n})"));
         next_tick();

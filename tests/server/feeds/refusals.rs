@@ -337,6 +337,23 @@ fn refusals() {
     client.run(feed);
 }
 
+/// In a database where nothing else comes from elsewhere.
+#[test]
+fn a_materialized_view_that_comes_below_a_view() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "CREATE VIEW shown AS TABLE items; SELECT sno_create_feed('shown', 'shown'); CREATE MATERIALIZED VIEW old AS TABLE items;
+         CREATE OR REPLACE VIEW shown AS TABLE old",
+    );
+    let refused = error(&mut client, "SELECT FROM sno_peek_feed('shown', NULL::shown)");
+    assert_eq!(
+        (refused.code().code(), refused.message()),
+        ("42809", "cannot read a feed of materialized rows: \"public.old\"")
+    );
+}
+
 /// The key of a view that is another one when it is computed for the third time, after the comparisons: it moves no feed.
 #[test]
 fn a_key_that_changes_while_it_is_read() {
