@@ -134,6 +134,8 @@ fn horizons_are_lowered_again() {
     );
     // No reader was told more: after this, a start says when the clock went back.
     assert_eq!((server.record().lowerings.number(), server.record().lowerings.from), (21_001, tick(30_000)));
+    // Nor after the next one, from less.
+    assert_eq!((lower(5000, 700), server.record().lowerings.from), (21_002, tick(30_000)));
 }
 
 /// A reader during whose third look at transactions the horizons are lowered: it was told of the future, and begins
@@ -200,6 +202,7 @@ fn a_server_that_begins_with_a_slow_clock() {
         server.shared = Shared::default();
         server.now.store(2000, Relaxed);
         check(&server);
+        horizon(&server.start(), 1, 0);
         // Its file is copied, and its clock is even slower.
         server.shared = Shared::default();
         server.place.file = 70;
@@ -207,7 +210,7 @@ fn a_server_that_begins_with_a_slow_clock() {
         let to = Some(server.record().horizon.get());
         let session = server.start();
         let gone_back = [before, begun, begun + 1].map(|number| goes_back(&session, 5000, number));
-        assert_eq!(gone_back, [to, to, None]);
+        assert_eq!(gone_back, [Some(1000), to, None]);
         // Its standby, whose clock is right, takes its place before all have read what it has generated.
         server.shared = Shared::default();
         server.place.wal_timeline = 3;
@@ -215,6 +218,12 @@ fn a_server_that_begins_with_a_slow_clock() {
         let session = server.start();
         let known = [begun, begun + 1].map(|number| goes_back(&session, 5000, number));
         assert_eq!(known, [to, None]);
+        // What it lowers has a number of this timeline and time.
+        server.now.store(20_000, Relaxed);
+        horizon(&session, 1, 0);
+        server.now.store(9500, Relaxed);
+        session.lower_horizons().unwrap();
+        assert_eq!(session.shared().lowered(), 3 << 42 | 9500);
     }
 }
 

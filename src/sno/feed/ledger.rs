@@ -26,7 +26,7 @@ use crate::{
     },
     sno::{
         feed::query::{Row, Rows, query},
-        horizon::reader::lowered,
+        horizon::reader::{goes_on_after, lowered},
     },
 };
 
@@ -454,6 +454,12 @@ pub(super) struct Peeked {
 static PEEKED: BackendLocal<(Cell<u32>, RefCell<Vec<Peeked>>)> =
     unsafe { BackendLocal::new((Cell::new(0), RefCell::new(Vec::new()))) };
 
+/// When the horizons had been lowered last before this session has peeked at a feed for the last time, by a [hash](Feed::hash) of it.
+/// Feeds share these places.
+// SAFETY: as above.
+static TOLD: BackendLocal<[Cell<(u64, u64)>; 32]> =
+    unsafe { BackendLocal::new([const { Cell::new((0, 0)) }; 32]) };
+
 impl Feed {
     /// # Safety
     /// A text and a name.
@@ -474,6 +480,7 @@ impl Feed {
     pub(super) unsafe fn remember(self, shown: Option<Sno>) {
         // SAFETY: as promised by the caller.
         let feed = unsafe { self.hash() };
+        TOLD[feed as usize % TOLD.len()].set((feed, self.present));
         let (transaction, peeked) = &*PEEKED;
         let mut peeked = peeked.borrow_mut();
         let present = Process::own().transaction();
@@ -497,6 +504,16 @@ impl Feed {
         let (transaction, peeked) = &*PEEKED;
         let is_of_this = transaction.get() == Process::own().transaction();
         peeked.borrow().iter().find(|peeked| is_of_this && peeked.feed == feed).copied()
+    }
+
+    /// Whether the last peek at it, of an earlier transaction of this session, can lack rows up to an ID that have come since: the horizons
+    /// were lowered meanwhile. Inside the guard.
+    pub(super) fn peek_can_lack(self, id: Sno) -> Result<bool, Error> {
+        // SAFETY: a feed that was found.
+        let feed = unsafe { self.hash() };
+        let (told, lowered) = TOLD[feed as usize % TOLD.len()].get();
+        let is_known = self.margin.is_some() && told == feed && lowered != self.present;
+        Ok(is_known && goes_on_after(id, lowered)?.is_some())
     }
 }
 

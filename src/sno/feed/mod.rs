@@ -16,7 +16,8 @@
 //! A peek does the same up to the move: in a transaction block or a function it locks the position instead, in a SELECT that a client sends
 //! by itself it does nothing; without rows it stores the position, as a call of `sno_feed` does. An advance moves the feed. In the
 //! transaction of a peek it demands that the feed is where that peek has found it, or where this transaction has moved it: the lock is
-//! only there so that consumers wait instead of working in vain. What [fails](failures) is peeked at alone.
+//! only there so that consumers wait instead of working in vain. With autocommit it does nothing if the horizons were lowered below the row
+//! that is done since the session has peeked: others can have come before it. What [fails](failures) is peeked at alone.
 //!
 //! A feed that a fast clock has brought to the future goes back at its next call, once the horizons were lowered, and returns nothing then.
 //!

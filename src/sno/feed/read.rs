@@ -198,6 +198,9 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 }
                 break false;
             }
+            if peeked.is_none() && guard(|| feed.peek_can_lack(upto)) {
+                break false;
+            }
             match peeked {
                 Some(peeked) if Some(upto) > peeked.shown => {
                     guard(|| -> Result<(), Error> { Err(feed.beyond_batch(upto, peeked.shown)) });

@@ -69,3 +69,51 @@ fn while_a_consumer_commits() {
     server.advance_clock(0.01);
     assert_eq!(text(&mut client, READ), "2");
 }
+
+/// A consumer that has peeked at rows, with autocommit, and says that they are done when the clock has passed them again: others have come
+/// before them meanwhile.
+#[test]
+fn while_a_consumer_works() {
+    let server = Server::builder().faketime(true).start();
+    let mut client = server.connect();
+    let peek = "SELECT coalesce(max(id)::text, '') FROM sno_peek_feed('feed', NULL::items)";
+    let advance = |id: &str| format!("SELECT sno_advance_feed('feed', '{id}')");
+    client.run(&format!("{SETUP} {INSERT} (0)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, READ), "0");
+    server.advance_clock(FAST);
+    client.run(&format!("{INSERT} (1)"));
+    server.advance_clock(0.01);
+    let of_the_future = text(&mut client, peek);
+    server.advance_clock(-FAST);
+    client.run(&format!("SELECT sno_lower_horizon(); {INSERT} (2)"));
+    server.advance_clock(2.0 * FAST);
+    assert_eq!(text(&mut client, &advance(&of_the_future)), "f");
+    // They come, and it again.
+    assert_eq!(text(&mut client, &format!("BEGIN; {READ}; ROLLBACK")), "2 1");
+    let last = text(&mut client, peek);
+    assert_eq!((&last, text(&mut client, &advance(&last))), (&of_the_future, "t".into()));
+    assert_eq!(text(&mut client, READ), "");
+}
+
+/// A session that has not peeked advances a feed that has to go back: it goes back.
+#[test]
+fn before_an_advance() {
+    let server = Server::builder().faketime(true).start();
+    server.run("CREATE DATABASE other");
+    let (mut client, mut other) = (server.connect(), server.connect_to("other"));
+    other.run("CREATE EXTENSION sno");
+    client.run(&format!("{SETUP} {INSERT} (0)"));
+    server.advance_clock(FAST);
+    client.run(&format!("{INSERT} (1)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, READ), "0 1");
+    server.advance_clock(-FAST);
+    other.run("SELECT sno_lower_horizon()");
+    client.run(&format!("{INSERT} (2)"));
+    server.advance_clock(2.0 * FAST);
+    client.run(&format!("{INSERT} (3)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, "SELECT sno_advance_feed('feed', max(id)) FROM items"), "f");
+    assert_eq!(text(&mut client, READ), "2 1 3");
+}
