@@ -1,6 +1,9 @@
 //! The marks in the file: what is in a record, what a start and a promotion make of it, when a mark is renewed.
 
-use std::{num::NonZeroU32, sync::atomic::Ordering::Relaxed};
+use std::{
+    num::NonZeroU32,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use proptest::prelude::*;
 use sno_core::{
@@ -140,6 +143,37 @@ fn a_clock_that_stands_still() {
     }
     assert!(matches!(session.next(), Err(Error::ClockStandsStill { micros: 2_000_001..2_010_000 })));
     assert!((2_000_001..2_010_000).contains(&server.waited.load(Relaxed)));
+}
+
+/// Others use up the numbers of each tick until this one waits for its end: the clock does not stand still.
+#[test]
+fn ticks_that_others_use_up() {
+    static IS_OTHER: AtomicBool = AtomicBool::new(false);
+    // Not at each reading of the clock: who loses a number to others takes it again.
+    static IS_TURN: AtomicBool = AtomicBool::new(false);
+    let mut server = Server::new(1000, 8, [900, 800]);
+    let session = server.start();
+    for _ in 0..4 {
+        session.next().unwrap();
+    }
+    server.before_reading = |server| {
+        let now = server.now.load(Relaxed);
+        if IS_OTHER.load(Relaxed) || server.lock.load(Relaxed) {
+            return;
+        }
+        if IS_TURN.fetch_xor(true, Relaxed) && now < 1010 {
+            IS_OTHER.store(true, Relaxed);
+            server.now.store(now + 1, Relaxed);
+            if now + 1 < 1010 {
+                let other = server.start();
+                for _ in 0..4 {
+                    other.next().unwrap();
+                }
+            }
+            IS_OTHER.store(false, Relaxed);
+        }
+    };
+    assert_eq!(server.start().next().unwrap().tick(), tick(1010));
 }
 
 /// What differs at a start decides whether the server is the one that wrote the record: its number stays, or is another

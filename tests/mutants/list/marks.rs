@@ -92,7 +92,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "            let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;\n            let era = horizon.era();"),
         ("the wait for a tick ends before that is over", &[CORE, SIM],
             ".max_clock_wait().max(STANDSTILL_US)", ".max_clock_wait()"),
-        ("the wait for a tick counts those before it", &[SIM],
+        ("the wait for a tick counts those before it", &[CORE],
             "if used_up.replace(until) != Some(until) {", "if used_up.replace(until).is_none() {"),
         ("who waits loads the generators before the clock", &[CORE],
             "        let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;\n        let (seen, newest) = self.shared().newest();",
