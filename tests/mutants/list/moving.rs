@@ -16,7 +16,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("what hangs on the tables may change before the switch", &[MOVING],
             "WHERE a.value IS DISTINCT FROM b.value;", "WHERE false;"),
         ("after the switch, references to another row are not counted", &[MOVING],
-            "(false, true) => sql!(\"v IS NOT NULL AND t.{} IS DISTINCT FROM v\", target),", "(false, true) => sql!(\"t.{} IS NULL AND false\", target),"),
+            "(false, true) => sql!(\"v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v\", target),", "(false, true) => sql!(\"t.{} IS NULL AND false\", target),"),
         ("references that become NULL are not counted", &[MOVING],
             "if !self.dangling_to_null {", "if false {"),
         ("references that are NULL to rows that are there are not counted", &[MOVING],
