@@ -217,6 +217,21 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
     'internal: fails if the log of the changes of a table lacks changes';
 
+-- The statement that logs rows of a table.
+CREATE FUNCTION sno_internal.logging(source regclass, log regclass, rows text) RETURNS text
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('INSERT INTO %s (%s) SELECT %s FROM %s t', log,
+        string_agg(quote_ident(b.attname), ', ' ORDER BY n),
+        string_agg(format('t.%I', a.attname), ', ' ORDER BY n), rows)
+    FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
+    JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
+    WHERE i.indrelid = source AND i.indisprimary
+$$;
+COMMENT ON FUNCTION sno_internal.logging(regclass, regclass, text) IS
+    'internal: the statement that logs rows of a table as changed';
+
 -- Logs the rows of a table or of a partition of it. Planning the query runs functions in the indexes of what it reads,
 -- as the owner of the log.
 CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regclass) RETURNS void
@@ -236,15 +251,7 @@ BEGIN
             USING ERRCODE = 'insufficient_privilege',
             HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
     END IF;
-    EXECUTE (
-        SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s t', log,
-            string_agg(quote_ident(b.attname), ', ' ORDER BY n),
-            string_agg(format('t.%I', a.attname), ', ' ORDER BY n), part)
-        FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
-        JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
-        WHERE i.indrelid = source AND i.indisprimary
-    );
+    EXECUTE sno_internal.logging(source, log, format('ONLY %s', part));
 END
 $$;
 COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS
@@ -303,7 +310,7 @@ BEGIN
         ELSE
             PERFORM sno_internal.drop_truncate_trigger(part.relation, log);
         END IF;
-        IF NOT is_first THEN
+        IF NOT is_first AND pg_relation_size(part.relation) > 0 THEN
             PERFORM sno_internal.log_rows(source, log, part.relation);
         END IF;
     END LOOP;
@@ -313,6 +320,10 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS
     'internal: log the rows of partitions that were attached or detached';
+CREATE FUNCTION sno_internal.sno_follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_follow_partitions(regclass, boolean) IS
+    'internal: sno_internal.follow_partitions(), as the owner of the table';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass

@@ -34,6 +34,9 @@ mod columns;
 
 mod plans;
 mod query;
+
+mod ddl;
+
 mod scope;
 mod whose;
 

@@ -1,0 +1,268 @@
+//! DDL of tables whose changes are tracked: what it does to rows is logged, or said at once, and it never fails for that.
+
+use sno_tests::{Server, Sql as _, code, error, next_tick, text};
+
+use super::{Copy, ITEMS, server};
+use crate::meanwhile;
+
+const PARTS: &str = "
+    CREATE TABLE parts (id integer PRIMARY KEY, n integer) PARTITION BY RANGE (id);
+    SELECT sno_track_changes('parts'); SELECT sno_create_feed('parts', 'parts_changes', margin => '0');
+    CREATE TABLE copy_of_parts (LIKE parts)";
+
+const COPY: Copy<'_> = Copy { feed: "parts", changes: "parts_changes", copy: "copy_of_parts", key: "id" };
+
+/// What psql says of some SQL that has to succeed, beside its rows.
+#[track_caller]
+pub(crate) fn told(server: &Server, sql: &str) -> String {
+    let output = server.psql(sql);
+    assert!(output.status.success(), "{sql}: {output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    let lines =
+        told.lines().filter(|line| ["WARNIN", "DETAIL", "HINT: "].iter().any(|of| line.starts_with(of)));
+    lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// Partitions that come and go without any function of the extension.
+#[test]
+fn partitions_of_other_tools() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(PARTS);
+    let range = |n: i32| format!("FOR VALUES FROM ({n}0) TO ({}0)", n + 1);
+    for (n, create) in [
+        (1, format!("CREATE TABLE p1 PARTITION OF parts {}", range(1))),
+        (2, format!("CREATE TABLE p2 (n integer, id integer NOT NULL); ALTER TABLE parts ATTACH PARTITION p2 {}", range(2))),
+        // With rows from before the attachment.
+        (3, format!("BEGIN; CREATE TABLE p3 (LIKE parts); INSERT INTO p3 VALUES (30, 1); ALTER TABLE parts ATTACH PARTITION p3 {}; COMMIT", range(3))),
+        (4, format!("CREATE TABLE p4 (LIKE parts); INSERT INTO p4 VALUES (40, 1); ALTER TABLE parts ATTACH PARTITION p4 {}", range(4))),
+        (5, format!("CREATE SCHEMA p5 CREATE TABLE p5 PARTITION OF public.parts {}; ALTER TABLE p5.p5 SET SCHEMA public", range(5))),
+        (6, format!(
+            "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE plpgsql SET search_path = pg_temp, public AS $$ BEGIN CREATE TABLE public.p6 PARTITION OF parts {}; END $$;
+             CREATE FUNCTION public.format(text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$; SELECT pg_temp.f()", range(6))),
+        (7, format!("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM parts; CREATE TABLE p7 PARTITION OF parts {}; COMMIT", range(7))),
+        (8, format!("SET session_replication_role = replica; CREATE TABLE p8 PARTITION OF parts {}", range(8))),
+        (9, format!(
+            "CREATE TABLE \"it's %s\" PARTITION OF parts {} PARTITION BY RANGE (id); CREATE TABLE p9 (id integer NOT NULL, n integer);
+             INSERT INTO p9 VALUES (91, 1); ALTER TABLE \"it's %s\" ATTACH PARTITION p9 DEFAULT", range(9))),
+    ] {
+        assert_eq!(told(&server, &create), "", "{create}");
+        client.run(&format!("INSERT INTO parts SELECT n, 1 FROM generate_series({n}2, {n}4) n"));
+        COPY.check(&mut client, &create);
+        client.run(&format!("TRUNCATE p{n}"));
+        COPY.check(&mut client, &format!("TRUNCATE after {create}"));
+        assert_eq!(code(&mut client, &format!("DROP TABLE p{n}")), "2BP01", "{create}");
+        client.run(&format!("INSERT INTO parts SELECT n, 1 FROM generate_series({n}2, {n}4) n"));
+    }
+    COPY.check(&mut client, "rows of all partitions");
+    for n in 1..9 {
+        let how = if n % 2 == 0 { " CONCURRENTLY" } else { "" };
+        assert_eq!(told(&server, &format!("ALTER TABLE parts DETACH PARTITION p{n}{how}")), "", "{n}");
+        assert_eq!(told(&server, &format!("DROP TABLE p{n}")), "", "{n}");
+        COPY.check(&mut client, "DETACH and DROP");
+    }
+    assert_eq!(told(&server, "ALTER TABLE parts DETACH PARTITION \"it's %s\""), "");
+    COPY.check(&mut client, "DETACH of a partition with partitions");
+}
+
+/// What changes rows, and nothing else, is said with the statement that helps.
+#[test]
+fn rows_that_ddl_changes() {
+    let server = server();
+    let mut client = server.connect();
+    let of = |table: &str, log: &str, key: &str, rows: &str| {
+        let (table, log) = (format!("public.{table}"), format!("public.{log}"));
+        format!(
+            "WARNING:  rows of \"{table}\" were changed, which its log does not know\nHINT:  When copies have such columns, log all rows: \
+             INSERT INTO {log} ({key}) SELECT t.{key} FROM {rows}{table} t"
+        )
+    };
+    let items = of("items", "items_log", "id", "ONLY ");
+    client.run(
+        "CREATE TABLE other (id integer); INSERT INTO other VALUES (1); CREATE TABLE empty (id integer PRIMARY KEY); SELECT sno_track_changes('empty');
+         CREATE TYPE pair AS (a integer, b integer);
+         CREATE TABLE typed OF pair (PRIMARY KEY (a)); SELECT sno_track_changes('typed'); INSERT INTO typed VALUES (1, 1); CREATE DOMAIN one AS integer DEFAULT 1;
+         CREATE TABLE \"It's\" (\"a b\" integer PRIMARY KEY, n integer) PARTITION BY RANGE (\"a b\");
+         CREATE TABLE p1 PARTITION OF \"It's\" FOR VALUES FROM (0) TO (10); CREATE TABLE p2 PARTITION OF \"It's\" DEFAULT;
+         INSERT INTO \"It's\" VALUES (1, 1), (11, 1); SELECT sno_track_changes('\"It''s\"')",
+    );
+    for (sql, expected) in [
+        ("ALTER TABLE items ADD a integer", ""),
+        ("ALTER TABLE items ADD b integer DEFAULT 1", &*items),
+        ("ALTER TABLE items ADD IF NOT EXISTS b integer DEFAULT 1", ""),
+        ("ALTER TABLE items ADD b2 integer, ADD b3 one", &*items),
+        ("ALTER TABLE items ADD c integer", ""),
+        ("ALTER TABLE items ALTER c SET DEFAULT 1", ""),
+        ("ALTER TABLE items ADD d float DEFAULT random()", &*items),
+        ("ALTER TABLE items ADD e integer GENERATED ALWAYS AS (n + 1) STORED", &*items),
+        (
+            "ALTER TABLE items ADD f varchar(5) DEFAULT 'x', ADD g integer GENERATED ALWAYS AS IDENTITY",
+            &*items,
+        ),
+        ("ALTER TABLE items ALTER f TYPE varchar(9); ALTER TABLE items ALTER f TYPE text", ""),
+        ("ALTER TABLE items ALTER c TYPE bigint USING c + 1", &*items),
+        (
+            "DO 'BEGIN ALTER TABLE items ALTER c TYPE integer; ALTER TABLE items ADD h integer DEFAULT 1; END'",
+            &*items,
+        ),
+        (
+            "ALTER TABLE items DROP b; ALTER TABLE items RENAME c TO b; ALTER TABLE items SET UNLOGGED; ALTER TABLE items SET LOGGED",
+            "",
+        ),
+        ("ALTER TYPE pair ALTER ATTRIBUTE b TYPE bigint CASCADE", &*of("typed", "typed_log", "a", "ONLY ")),
+        ("ALTER TABLE other ADD n integer DEFAULT 1, ALTER id TYPE bigint", ""),
+        ("ALTER TABLE empty ADD n integer DEFAULT 1, ADD m float DEFAULT random()", ""),
+        ("ALTER TABLE \"It's\" ADD m integer DEFAULT 1", &*of("\"It's\"", "\"It's_log\"", "\"a b\"", "")),
+        ("ALTER TABLE \"It's\" ALTER m TYPE bigint", &*of("\"It's\"", "\"It's_log\"", "\"a b\"", "")),
+    ] {
+        assert_eq!(told(&server, sql), expected, "{sql}");
+    }
+    // As the HINT says.
+    client.run("ALTER TABLE items DROP d, DROP e, DROP f, DROP g, DROP h, DROP a, DROP b, DROP b2, DROP b3");
+    client.run("ALTER TABLE copy ADD more integer; SELECT sno_seek_feed('search', since => now())");
+    let told = told(&server, "ALTER TABLE items ADD more integer DEFAULT 7");
+    let (_, statement) = told.split_once("log all rows: ").unwrap();
+    client.run(statement);
+    ITEMS.check(&mut client, statement);
+    if client.one::<i32>("SELECT current_setting('server_version_num')::integer") >= 180_000 {
+        assert_eq!(
+            self::told(&server, "ALTER TABLE items ADD v integer GENERATED ALWAYS AS (n + 1) VIRTUAL"),
+            items
+        );
+    }
+}
+
+/// DDL goes on, whatever keeps the log from following it, and its role is told.
+#[test]
+fn what_cannot_be_followed() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice LOGIN; GRANT CREATE ON SCHEMA public TO alice; CREATE TABLE plain (id integer PRIMARY KEY);
+         CREATE TABLE ran (role name); GRANT INSERT ON ran TO PUBLIC",
+    );
+    client.run(PARTS);
+    let warned = |sql: &str, detail: &str| {
+        let expected = format!(
+            "WARNING:  log of the changes of \"public.parts\" does not know all partitions\nDETAIL:  {detail}\n\
+             HINT:  Call sno_track_changes('public.parts'), as the owner of the table and its partitions."
+        );
+        assert_eq!(told(&server, sql), expected, "{sql}");
+    };
+    client.run("ALTER TABLE parts OWNER TO alice; ALTER TABLE parts_log OWNER TO alice; ALTER VIEW parts_changes OWNER TO alice");
+    warned(
+        "CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (10) TO (20)",
+        "permission denied for table p1",
+    );
+    client.run("ALTER TABLE p1 OWNER TO alice; SELECT sno_track_changes('parts')");
+    // A superuser runs nothing of a role's.
+    client.run(
+        "SET ROLE alice; CREATE TABLE p2 (LIKE parts); INSERT INTO p2 VALUES (20, 1);
+         CREATE FUNCTION note() RETURNS integer LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 1; END';
+         CREATE FUNCTION trap(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN public.note(); END';
+         CREATE INDEX ON p2 ((trap(1) + n)); ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (20) TO (30); RESET ROLE; DELETE FROM ran",
+    );
+    assert_eq!(told(&server, "ALTER TABLE parts DETACH PARTITION p2"), "");
+    assert_eq!(text(&mut client, "SELECT string_agg(DISTINCT role::text, ' ') FROM ran"), "alice");
+    client.run(
+        "SET ROLE alice; ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (20) TO (30); RESET ROLE",
+    );
+    COPY.check(&mut client, "a partition of alice");
+    // An old snapshot.
+    client.run("SET ROLE alice; CREATE TABLE p3 (LIKE parts); INSERT INTO p3 VALUES (30, 1); RESET ROLE");
+    warned(
+        "BEGIN ISOLATION LEVEL REPEATABLE READ; ALTER TABLE parts ATTACH PARTITION p3 FOR VALUES FROM (30) TO (40); COMMIT",
+        "cannot log the rows of \"public.p3\" in a transaction with isolation level REPEATABLE READ",
+    );
+    assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000");
+    client.run("SELECT sno_track_changes('parts')");
+    COPY.check(&mut client, "a partition that was attached in an old snapshot");
+    // A writer that would wait for the table, too: nobody is told of a deadlock.
+    client.run("SET ROLE alice; CREATE TABLE rest PARTITION OF parts DEFAULT; CREATE TABLE p4 (LIKE parts); RESET ROLE");
+    client.run("BEGIN; INSERT INTO parts VALUES (20, 2) ON CONFLICT DO NOTHING");
+    warned(
+        "ALTER TABLE parts ATTACH PARTITION p4 FOR VALUES FROM (40) TO (50)",
+        "could not obtain lock on relation \"parts\"",
+    );
+    client.run("INSERT INTO parts VALUES (99, 1); COMMIT; SELECT sno_track_changes('parts')");
+    // A role that may not use the schema of the functions is told where they are needed, and nowhere else.
+    client.run("REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC");
+    for (sql, expected) in [
+        (
+            "CREATE TABLE t (id integer); CREATE TABLE u () INHERITS (t); ALTER TABLE t ADD n integer DEFAULT 1",
+            "",
+        ),
+        (
+            "CREATE TABLE p5 PARTITION OF parts FOR VALUES FROM (50) TO (60)",
+            "WARNING:  logs of changes and feeds may not know what \"CREATE TABLE\" has done\nDETAIL:  permission denied for schema sno_internal\n\
+             HINT:  Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().",
+        ),
+    ] {
+        assert_eq!(told(&server, &format!("SET ROLE alice; {sql}")), expected, "{sql}");
+    }
+    client.run("GRANT USAGE ON SCHEMA sno_internal TO PUBLIC; SELECT sno_track_changes('parts')");
+    // What the DBA has switched off.
+    client.run("ALTER EVENT TRIGGER sno_follow_ddl DISABLE; ALTER TABLE parts DETACH PARTITION p2");
+    assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000");
+    client.run("ALTER EVENT TRIGGER sno_follow_ddl ENABLE ALWAYS; SELECT sno_track_changes('parts')");
+    COPY.check(&mut client, "DETACH without the event trigger");
+}
+
+/// Two sessions that change partitions at once, and a reader.
+#[test]
+fn partitions_of_two_sessions() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(PARTS);
+    client.run("BEGIN; CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (10) TO (20); INSERT INTO parts VALUES (10, 1)");
+    let create =
+        "CREATE TABLE p2 PARTITION OF parts FOR VALUES FROM (20) TO (30); INSERT INTO parts VALUES (20, 1)";
+    let others = meanwhile(&server, || told(&server, create), || client.run("COMMIT"));
+    assert_eq!(others, "");
+    client.run("TRUNCATE p1, p2");
+    COPY.check(&mut client, "TRUNCATE of partitions of two sessions");
+}
+
+/// The event triggers come and go with the extension, are in no dump, and say nothing during a restore.
+#[test]
+fn dumps_and_the_end() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(PARTS);
+    client.run(
+        "CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (0) TO (20); CREATE TABLE p2 (LIKE parts); CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new());
+         CREATE TABLE child (PRIMARY KEY (id)) INHERITS (events); SELECT sno_create_feed('events', 'events', margin => '0'); INSERT INTO child DEFAULT VALUES;
+         ALTER EVENT TRIGGER sno_follow_ddl DISABLE; ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (20) TO (30);
+         ALTER EVENT TRIGGER sno_follow_ddl ENABLE ALWAYS; INSERT INTO parts VALUES (1, 1), (21, 1)",
+    );
+    next_tick();
+    client.run("CREATE TABLE done AS SELECT * FROM sno_feed('events', NULL::events)");
+    let dump = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
+    let dump = String::from_utf8(dump.stdout).unwrap();
+    assert!(dump.contains("CREATE EXTENSION") && !dump.contains("EVENT TRIGGER"), "{dump}");
+    client.run("CREATE DATABASE restored");
+    let path = format!("{}/dump", text(&mut client, "SHOW data_directory"));
+    assert!(
+        server.command("pg_dump").args(["-d", "postgres", "-Fd", "-f", &path]).status().unwrap().success()
+    );
+    let output = server.command("pg_restore").args(["-j", "3", "-d", "restored", &path]).output().unwrap();
+    assert_eq!((output.status.success(), str::from_utf8(&output.stderr).unwrap()), (true, ""));
+    let mut restored = server.connect_to("restored");
+    restored.run("SELECT sno_track_changes('parts'); INSERT INTO parts VALUES (2, 2); TRUNCATE p1");
+    COPY.check(&mut restored, "after a restore");
+    let ours = "SELECT string_agg(concat(evtname, evtenabled), ' ' ORDER BY evtname) FROM pg_event_trigger";
+    assert_eq!(text(&mut restored, ours), "sno_follow_ddlA sno_follow_rewritesA");
+    // No function takes a command that a role has kept, and that is no more.
+    assert_eq!(
+        text(
+            &mut restored,
+            "SELECT count(*) FROM pg_proc WHERE 'pg_ddl_command'::regtype = ANY (proargtypes) AND oid >= 16384"
+        ),
+        "0"
+    );
+    let refused = error(&mut restored, "SELECT * FROM sno_internal.sno_altered()");
+    assert_eq!(refused.code().code(), "39P03");
+    restored
+        .run("DROP EXTENSION sno CASCADE; CREATE TABLE p4 PARTITION OF parts FOR VALUES FROM (40) TO (50)");
+    assert_eq!(text(&mut restored, "SELECT count(*) FROM pg_event_trigger"), "0");
+}
