@@ -182,7 +182,7 @@ fn what_cannot_be_followed() {
     client.run("BEGIN; INSERT INTO parts VALUES (20, 2) ON CONFLICT DO NOTHING");
     warned(
         "ALTER TABLE parts ATTACH PARTITION p4 FOR VALUES FROM (40) TO (50)",
-        "could not obtain lock on relation \"parts\"",
+        "could not obtain lock on relation \"public.parts\"",
     );
     client.run("INSERT INTO parts VALUES (99, 1); COMMIT; SELECT sno_track_changes('parts')");
     // A role that may not use the schema of the functions is told where they are needed, and nowhere else.
