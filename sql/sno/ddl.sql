@@ -1,6 +1,6 @@
 --
 -- DDL of tables that are tracked, or whose keys are guarded: it is followed, or its role is told at once. Nothing here
--- fails: that would keep everybody from working.
+-- raises an error but DROP of a partition: that would keep everybody from working.
 --
 
 CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regclass, OUT added smallint)
@@ -10,8 +10,7 @@ COMMENT ON FUNCTION sno_internal.sno_altered() IS
     'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
     'since then, 0 if one was detached; which column was the first that it has added';
 
--- Partitions that were created, attached or detached. It does not wait in the queue for the lock on the table, which
--- ATTACH does not need: who waits for what the command has locked would be told of a deadlock.
+-- Partitions that were created, attached or detached. The command has locked them.
 CREATE FUNCTION sno_internal.follow_tree(relation regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
@@ -19,25 +18,13 @@ DECLARE
     root regclass := pg_partition_root(relation);
 BEGIN
     -- Not while a restore has created some of the triggers.
-    IF NOT EXISTS (SELECT FROM pg_class WHERE oid = root AND relkind = 'p')
-        OR (sno_internal.tracked(root)).log IS NULL OR NOT sno_internal.logs_truncate(root) THEN
-        RETURN;
+    IF EXISTS (SELECT FROM pg_class WHERE oid = root AND relkind = 'p')
+        AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
+        PERFORM sno_internal.sno_follow_partitions(root);
     END IF;
-    FOR attempt IN 1..20 LOOP
-        BEGIN
-            EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE NOWAIT', root);
-            EXIT;
-        EXCEPTION WHEN lock_not_available THEN
-            IF attempt = 20 THEN
-                RAISE;
-            END IF;
-            PERFORM pg_sleep(0.025);
-        END;
-    END LOOP;
-    PERFORM sno_internal.sno_follow_partitions(root);
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING 'log of the changes of "%" does not know all partitions', root USING DETAIL = SQLERRM,
-        HINT = format('Call sno_track_changes(%L), as the owner of the table and its partitions.', root);
+        HINT = format('Give its partitions the owner of the table, then call sno_track_changes(%L).', root);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_tree(regclass) IS
@@ -51,6 +38,14 @@ AS $$
 DECLARE
     first sno_internal.feed_positions.position%TYPE;
 BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+        WHERE i.indrelid = source AND a.attname = first_key.key AND i.indisvalid AND i.indpred IS NULL
+            AND m.amname = 'btree'
+    ) THEN
+        RAISE EXCEPTION 'no index of "%" begins with the key', source USING ERRCODE = 'undefined_object';
+    END IF;
     EXECUTE format('SELECT t.%1$I FROM ONLY %2$s t WHERE t.%1$I IS NOT NULL ORDER BY 1 LIMIT 1', key, source)
         INTO first;
     RETURN first;
@@ -82,8 +77,8 @@ BEGIN
         UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
     )
     SELECT string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds,
-        string_agg(format('SELECT sno_seek_feed(%L, since => %L)', f.feed, first::timestamptz), '; '
-            ORDER BY f.feed, f.owner) AS seeks
+        string_agg(format('SET ROLE %I; SELECT sno_seek_feed(%L, since => %L)', f.owner, f.feed, first::timestamptz),
+            '; ' ORDER BY f.feed, f.owner) AS seeks
     INTO passed
     FROM sno_internal.feed_positions f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
     WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key
@@ -92,7 +87,7 @@ BEGIN
         RAISE WARNING 'rows of "%" have keys that feeds have passed', child
             USING DETAIL = format('They are not read by: %s.', passed.feeds),
             HINT = format('If they were not read elsewhere, go back to the first one, from which all rows come again: '
-                '%s', passed.seeks);
+                '%s; RESET ROLE', passed.seeks);
     END IF;
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING 'rows of "%" may have keys that feeds have passed', child USING DETAIL = SQLERRM,
@@ -156,24 +151,23 @@ $$;
 COMMENT ON FUNCTION sno_internal.warn_of_new_values(regclass) IS
     'internal: warn of rows that DDL has changed';
 
--- Whether a command has added a column with values for the rows that are there. It is the table's that was altered, and
--- of its partitions, which alone have rows.
-CREATE FUNCTION sno_internal.has_new_values(relation regclass, added smallint) RETURNS boolean
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+-- The tables in whose rows a column has values that a command has added: the one that was altered, its partitions and
+-- children. Their columns can have other numbers.
+CREATE FUNCTION sno_internal.new_values(relation regclass, added smallint) RETURNS SETOF regclass
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT EXISTS (
-        SELECT
-        FROM pg_attribute n
-        CROSS JOIN LATERAL (
-            SELECT n.attrelid UNION SELECT t.relid FROM pg_partition_tree(n.attrelid) t
-        ) r(oid)
-        JOIN pg_attribute a ON a.attrelid = r.oid AND a.attname = n.attname
-        WHERE n.attrelid = relation AND n.attnum >= added AND (a.atthasmissing OR a.attgenerated = 'v')
-            AND pg_relation_size(r.oid) > 0
+    WITH RECURSIVE below(oid) AS (
+        SELECT relation::oid
+        UNION
+        SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.oid
     )
+    SELECT DISTINCT b.oid::regclass
+    FROM pg_attribute n CROSS JOIN below b JOIN pg_attribute a ON a.attrelid = b.oid AND a.attname = n.attname
+    WHERE n.attrelid = relation AND n.attnum >= added AND (a.atthasmissing OR a.attgenerated = 'v')
+        AND pg_relation_size(b.oid) > 0
 $$;
-COMMENT ON FUNCTION sno_internal.has_new_values(regclass, smallint) IS
-    'internal: whether columns that were added have values in rows that are there';
+COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
+    'internal: tables in which columns that were added have values';
 
 -- What has happened to a table.
 CREATE FUNCTION sno_internal.follow_command(relation regclass, child regclass, added smallint) RETURNS void
@@ -183,9 +177,7 @@ BEGIN
     IF child IS NOT NULL THEN
         PERFORM sno_internal.follow_tree(relation), sno_internal.follow_child(child);
     END IF;
-    IF sno_internal.has_new_values(relation, added) THEN
-        PERFORM sno_internal.warn_of_new_values(relation);
-    END IF;
+    PERFORM sno_internal.warn_of_new_values(t) FROM sno_internal.new_values(relation, added) t;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_command(regclass, regclass, smallint) IS
@@ -221,44 +213,85 @@ BEGIN
     ) THEN
         RETURN;
     END IF;
+    altered := CASE WHEN TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite'
+        THEN ARRAY[pg_catalog.pg_event_trigger_table_rewrite_oid()]
+        ELSE ARRAY(SELECT d.objid FROM pg_catalog.pg_event_trigger_ddl_commands() d) END;
+    -- Tables above have triggers for those that inherit now, tables below get what is altered.
+    altered := altered OPERATOR(pg_catalog.||) ARRAY(
+        SELECT i.inhparent FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) ANY (altered)
+    ) OPERATOR(pg_catalog.||) ARRAY(
+        WITH RECURSIVE below(oid) AS (
+            SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY (altered)
+            UNION
+            SELECT i.inhrelid FROM below b JOIN pg_catalog.pg_inherits i ON i.inhparent OPERATOR(pg_catalog.=) b.oid
+        )
+        SELECT b.oid FROM below b
+    );
+    IF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
+        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions) AND g.tgrelid OPERATOR(pg_catalog.=) ANY (altered)
+    ) THEN
+        RETURN;
+    END IF;
+    IF TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite' THEN
+        PERFORM sno_internal.follow_rewrite(altered[1]::pg_catalog.regclass,
+            pg_catalog.pg_event_trigger_table_rewrite_reason());
+    ELSE
+        PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG USING DETAIL = SQLERRM,
+        HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';
+
+-- PostgreSQL refuses to drop a partition that a log knows, but not after a dump was restored, until the log follows the
+-- next command. Who drops the table itself drops the constraint that names it in the log, too.
+CREATE FUNCTION sno_internal.refuse_drop() RETURNS event_trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    part text;
+BEGIN
     BEGIN
-        altered := CASE WHEN TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite'
-            THEN ARRAY[pg_catalog.pg_event_trigger_table_rewrite_oid()]
-            ELSE ARRAY(SELECT d.objid FROM pg_catalog.pg_event_trigger_ddl_commands() d) END;
-        IF EXISTS (
-            SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
-            WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions)
-                AND (g.tgrelid OPERATOR(pg_catalog.=) ANY (altered) OR g.tgrelid OPERATOR(pg_catalog.=) ANY (ARRAY(
-                    SELECT i.inhparent FROM pg_catalog.pg_inherits i
-                    WHERE i.inhrelid OPERATOR(pg_catalog.=) ANY (altered))))
-        ) THEN
-            IF TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite' THEN
-                PERFORM sno_internal.follow_rewrite(altered[1]::pg_catalog.regclass,
-                    pg_catalog.pg_event_trigger_table_rewrite_reason());
-            ELSE
-                PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
-            END IF;
-        END IF;
+        SELECT t.object_identity INTO part
+        FROM pg_event_trigger_dropped_objects() g
+        JOIN pg_event_trigger_dropped_objects() t ON t.object_type = 'table' AND t.address_names = g.address_names[1:2]
+        WHERE g.object_type = 'trigger' AND g.address_names[3] = 'sno_log_truncate' AND NOT EXISTS (
+            SELECT FROM pg_event_trigger_dropped_objects() o
+            WHERE o.object_type = 'table constraint' AND o.address_names[3] = 'sno_log'
+        ) LIMIT 1;
     EXCEPTION WHEN OTHERS THEN
         RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG USING DETAIL = SQLERRM,
             HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
     END;
+    IF part IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot drop partition % of a table whose changes are tracked', part
+            USING ERRCODE = 'dependent_objects_still_exist',
+            HINT = 'Use ALTER TABLE … DETACH PARTITION first, which logs what it takes away. '
+                'If that was done, call sno_track_changes() for the table that it was a partition of.';
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';
+COMMENT ON FUNCTION sno_internal.refuse_drop() IS
+    'internal: refuses to drop partitions whose rows would not be logged as deleted';
 
 CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA')
     EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
 CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
+CREATE EVENT TRIGGER sno_keep_partitions ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED')
+    EXECUTE FUNCTION sno_internal.refuse_drop();
+COMMENT ON EVENT TRIGGER sno_keep_partitions IS 'refuses to drop partitions of tables whose changes are tracked';
 -- Also what replication brings. Of the first superuser, whoever creates the extension: REASSIGN OWNED of another one
 -- would fail, since no other role can own them.
 DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
-    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites}'::pg_catalog.name[] LOOP
+    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites,sno_keep_partitions}'::pg_catalog.name[] LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I OWNER TO %s', name,
             '10'::pg_catalog.oid::pg_catalog.regrole);

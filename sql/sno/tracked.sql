@@ -89,9 +89,20 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
 
--- The partitions with rows that a table has, and those that its log knows: the trigger for TRUNCATE depends on these.
--- So PostgreSQL dumps and restores what is known, and refuses to drop such a partition before its rows are logged as
--- deleted.
+-- What the trigger for TRUNCATE of a table depends on: its log and partitions.
+CREATE FUNCTION sno_internal.named(source regclass) RETURNS TABLE (oid oid)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT d.refobjid
+    FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+    WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate' AND d.refclassid = 'pg_class'::regclass
+        AND d.refobjid <> source
+$$;
+COMMENT ON FUNCTION sno_internal.named(regclass) IS 'internal: what the trigger for TRUNCATE of a table depends on';
+
+-- The partitions with rows that a table has, and those that its log knows: they have triggers for TRUNCATE, which name
+-- the log, or the table's depends on them. For this PostgreSQL refuses to drop such a partition before its rows are
+-- logged as deleted.
 CREATE FUNCTION sno_internal.partitions(
         source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean
     ) RETURNS SETOF record
@@ -105,10 +116,14 @@ BEGIN
             SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = source
             UNION ALL SELECT i.inhrelid FROM part p JOIN pg_inherits i ON i.inhparent = p.oid
         ), known(oid) AS (
-            SELECT DISTINCT d.refobjid
-            FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
-            WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate' AND d.refclassid = 'pg_class'::regclass
-                AND d.refobjid NOT IN (source, log)
+            SELECT c.oid
+            FROM pg_depend d JOIN pg_trigger g ON g.oid = d.objid JOIN pg_class c ON c.oid = g.tgrelid
+            WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
+                AND g.tgname = 'sno_log_truncate' AND g.tgrelid <> source
+                AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure
+                -- Others can name the log, too.
+                AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
+            UNION SELECT n.oid FROM sno_internal.named(source) n WHERE n.oid <> log
         )
         SELECT coalesce(t.oid, k.oid)::regclass, t.oid IS NOT NULL, k.oid IS NOT NULL
         FROM (SELECT c.oid FROM part JOIN pg_class c USING (oid) WHERE c.relkind = 'r') t
@@ -257,19 +272,17 @@ $$;
 COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS
     'internal: log the rows of a table as changed';
 
--- A trigger for TRUNCATE, whose condition names the log and then the partitions that it knows.
-CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass, parts regclass[]) RETURNS void
+-- A trigger for TRUNCATE, whose condition names the log.
+CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT WHEN (%s)
-        EXECUTE FUNCTION sno_internal.sno_log_changes()', relation,
-        (SELECT string_agg(format('%L::regclass IS NOT NULL', r), ' AND ' ORDER BY n)
-        FROM unnest(log || parts) WITH ORDINALITY u(r, n)));
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT
+        WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', relation, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', relation);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass, regclass[]) IS
+COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass) IS
     'internal: have TRUNCATE of a table logged';
 
 -- Not that of another log: the table can be tracked itself by now, or be a partition of another table.
@@ -289,8 +302,28 @@ $$;
 COMMENT ON FUNCTION sno_internal.drop_truncate_trigger(regclass, regclass) IS
     'internal: have TRUNCATE of a table not logged any more';
 
+CREATE FUNCTION sno_internal.sno_depend(source regclass, part regclass, depends boolean) RETURNS void
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_depend(regclass, regclass, boolean) IS
+    'internal: whether the trigger for TRUNCATE of a table depends on a partition';
+
+-- Has PostgreSQL refuse to drop the partitions that a log knows. A dump has only their triggers: see
+-- sno_internal.refuse_drop().
+CREATE FUNCTION sno_internal.keep_partitions(source regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM sno_internal.sno_depend(source, p.relation, true)
+    FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
+        AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
+    WHERE p.is_there AND p.is_known AND c.oid NOT IN (SELECT n.oid FROM sno_internal.named(source) n);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.keep_partitions(regclass) IS
+    'internal: has DROP of partitions refused whose rows would not be logged as deleted';
+
 -- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which
--- there are.
+-- there are. It locks no other tables than these.
 CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -298,24 +331,26 @@ DECLARE
     log regclass := (sno_internal.tracked(source)).log;
     part record;
 BEGIN
-    IF log IS NULL OR sno_internal.logs_truncate(source)
-        AND NOT EXISTS (SELECT FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known)) THEN
+    IF log IS NULL THEN
         RETURN;
+    END IF;
+    IF NOT sno_internal.logs_truncate(source) THEN
+        PERFORM sno_internal.create_truncate_trigger(source, log);
     END IF;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
         -- TRUNCATE of a partition fires its own triggers only. The trigger comes first, for which PostgreSQL locks the
         -- partition and asks whose it is.
         IF part.is_there THEN
-            PERFORM sno_internal.create_truncate_trigger(part.relation, log, '{}');
+            PERFORM sno_internal.create_truncate_trigger(part.relation, log);
         ELSE
             PERFORM sno_internal.drop_truncate_trigger(part.relation, log);
+            PERFORM sno_internal.sno_depend(source, part.relation, false);
         END IF;
         IF NOT is_first AND pg_relation_size(part.relation) > 0 THEN
             PERFORM sno_internal.log_rows(source, log, part.relation);
         END IF;
     END LOOP;
-    PERFORM sno_internal.create_truncate_trigger(source, log,
-        ARRAY(SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there ORDER BY 1));
+    PERFORM sno_internal.keep_partitions(source);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS

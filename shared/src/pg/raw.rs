@@ -116,6 +116,19 @@ unsafe extern "C-unwind" {
     pub fn AcceptInvalidationMessages();
     pub fn CallSyscacheCallbacks(cache: c_int, hash: u32);
     pub fn GetSysCacheHashValue(cache: c_int, key1: Datum, key2: Datum, key3: Datum, key4: Datum) -> u32;
+    pub fn get_trigger_oid(table: Oid, name: *const c_char, missing_ok: bool) -> Oid;
+    pub fn recordDependencyOn(
+        depender: *const pg_sys::ObjectAddress,
+        referenced: *const pg_sys::ObjectAddress,
+        kind: pg_sys::DependencyType::Type,
+    );
+    pub fn deleteDependencyRecordsForSpecific(
+        class: Oid,
+        object: Oid,
+        kind: c_char,
+        referenced_class: Oid,
+        referenced: Oid,
+    ) -> c_long;
     pub fn RangeVarGetRelidExtended(
         name: *const pg_sys::RangeVar,
         lock: c_int,

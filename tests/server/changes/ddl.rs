@@ -79,7 +79,8 @@ fn rows_that_ddl_changes() {
     };
     let items = of("items", "items_log", "id", "ONLY ");
     client.run(
-        "CREATE TABLE other (id integer); INSERT INTO other VALUES (1); CREATE TABLE empty (id integer PRIMARY KEY); SELECT sno_track_changes('empty');
+        "CREATE TABLE base (id integer); CREATE TABLE middle () INHERITS (base); CREATE TABLE kid (gone integer, PRIMARY KEY (id)) INHERITS (middle);
+         SELECT sno_track_changes('kid'); INSERT INTO kid VALUES (1); CREATE TABLE other (id integer); INSERT INTO other VALUES (1); CREATE TABLE empty (id integer PRIMARY KEY); SELECT sno_track_changes('empty');
          CREATE TYPE pair AS (a integer, b integer);
          CREATE TABLE typed OF pair (PRIMARY KEY (a)); SELECT sno_track_changes('typed'); INSERT INTO typed VALUES (1, 1); CREATE DOMAIN one AS integer DEFAULT 1;
          CREATE TABLE \"It's\" (\"a b\" integer PRIMARY KEY, n integer) PARTITION BY RANGE (\"a b\");
@@ -110,6 +111,7 @@ fn rows_that_ddl_changes() {
             "",
         ),
         ("ALTER TYPE pair ALTER ATTRIBUTE b TYPE bigint CASCADE", &*of("typed", "typed_log", "a", "ONLY ")),
+        ("ALTER TABLE base ADD c integer DEFAULT 5", &*of("kid", "kid_log", "id", "ONLY ")),
         ("ALTER TABLE other ADD n integer DEFAULT 1, ALTER id TYPE bigint", ""),
         ("ALTER TABLE empty ADD n integer DEFAULT 1, ADD m float DEFAULT random()", ""),
         ("ALTER TABLE \"It's\" ADD m integer DEFAULT 1", &*of("\"It's\"", "\"It's_log\"", "\"a b\"", "")),
@@ -145,7 +147,7 @@ fn what_cannot_be_followed() {
     let warned = |sql: &str, detail: &str| {
         let expected = format!(
             "WARNING:  log of the changes of \"public.parts\" does not know all partitions\nDETAIL:  {detail}\n\
-             HINT:  Call sno_track_changes('public.parts'), as the owner of the table and its partitions."
+             HINT:  Give its partitions the owner of the table, then call sno_track_changes('public.parts')."
         );
         assert_eq!(told(&server, sql), expected, "{sql}");
     };
@@ -177,14 +179,6 @@ fn what_cannot_be_followed() {
     assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000");
     client.run("SELECT sno_track_changes('parts')");
     COPY.check(&mut client, "a partition that was attached in an old snapshot");
-    // A writer that would wait for the table, too: nobody is told of a deadlock.
-    client.run("SET ROLE alice; CREATE TABLE rest PARTITION OF parts DEFAULT; CREATE TABLE p4 (LIKE parts); RESET ROLE");
-    client.run("BEGIN; INSERT INTO parts VALUES (20, 2) ON CONFLICT DO NOTHING");
-    warned(
-        "ALTER TABLE parts ATTACH PARTITION p4 FOR VALUES FROM (40) TO (50)",
-        "could not obtain lock on relation \"public.parts\"",
-    );
-    client.run("INSERT INTO parts VALUES (99, 1); COMMIT; SELECT sno_track_changes('parts')");
     // A role that may not use the schema of the functions is told where they are needed, and nowhere else.
     client.run("REVOKE USAGE ON SCHEMA sno_internal FROM PUBLIC");
     for (sql, expected) in [
@@ -201,6 +195,21 @@ fn what_cannot_be_followed() {
         assert_eq!(told(&server, &format!("SET ROLE alice; {sql}")), expected, "{sql}");
     }
     client.run("GRANT USAGE ON SCHEMA sno_internal TO PUBLIC; SELECT sno_track_changes('parts')");
+    // Nor one that may not read the catalogs.
+    client.run("REVOKE SELECT ON pg_depend FROM PUBLIC");
+    assert_eq!(
+        told(&server, "SET ROLE alice; CREATE TABLE v (id integer)").lines().next(),
+        Some("WARNING:  logs of changes and feeds may not know what \"CREATE TABLE\" has done")
+    );
+    client.run("GRANT SELECT ON pg_depend TO PUBLIC");
+    // What names a log of others is no partition of theirs.
+    client.run(
+        "CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO bob; SET ROLE bob; CREATE TABLE of_bob (id integer);
+         CREATE TRIGGER sno_log_truncate BEFORE TRUNCATE ON of_bob FOR EACH STATEMENT WHEN ('parts_log'::regclass IS NOT NULL)
+             EXECUTE FUNCTION sno_internal.sno_log_changes()",
+    );
+    assert_eq!(code(&mut client, "SELECT sno_internal.sno_depend('parts', 'of_bob', true)"), "42501");
+    client.run("RESET ROLE; SELECT FROM parts_changes");
     // What the DBA has switched off.
     client.run("ALTER EVENT TRIGGER sno_follow_ddl DISABLE; ALTER TABLE parts DETACH PARTITION p2");
     assert_eq!(code(&mut client, "SELECT FROM parts_changes"), "55000");
@@ -208,7 +217,7 @@ fn what_cannot_be_followed() {
     COPY.check(&mut client, "DETACH without the event trigger");
 }
 
-/// Two sessions that change partitions at once, and a reader.
+/// Sessions that change partitions at once, also in old snapshots, and writers: nobody waits longer than without the log.
 #[test]
 fn partitions_of_two_sessions() {
     let server = Server::builder().start();
@@ -221,6 +230,27 @@ fn partitions_of_two_sessions() {
     assert_eq!(others, "");
     client.run("TRUNCATE p1, p2");
     COPY.check(&mut client, "TRUNCATE of partitions of two sessions");
+    // Writers before and during an ATTACH.
+    let mut other = server.connect();
+    client.run("CREATE TABLE p3 (LIKE parts); INSERT INTO p3 VALUES (30, 1)");
+    client.run("BEGIN; INSERT INTO parts VALUES (11, 1)");
+    other.run(
+        "SET lock_timeout = '1s'; BEGIN; ALTER TABLE parts ATTACH PARTITION p3 FOR VALUES FROM (30) TO (40)",
+    );
+    client.run(
+        "SET lock_timeout = '1s'; INSERT INTO parts VALUES (12, 1); COMMIT; INSERT INTO parts VALUES (21, 1)",
+    );
+    other.run("COMMIT");
+    COPY.check(&mut client, "ATTACH beside writers");
+    // A snapshot without a partition of another session.
+    other.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM copy_of_parts");
+    client.run("CREATE TABLE p4 PARTITION OF parts FOR VALUES FROM (40) TO (50)");
+    other.run("CREATE TABLE p5 PARTITION OF parts FOR VALUES FROM (50) TO (60); COMMIT");
+    for part in ["p3", "p4", "p5"] {
+        assert_eq!(code(&mut client, &format!("DROP TABLE {part}")), "2BP01", "{part}");
+    }
+    client.run("INSERT INTO parts VALUES (41, 1), (51, 1); TRUNCATE p4; TRUNCATE p5");
+    COPY.check(&mut client, "partitions of an old snapshot");
 }
 
 /// The event triggers come and go with the extension, are in no dump, and say nothing during a restore.
@@ -248,10 +278,14 @@ fn dumps_and_the_end() {
     let output = server.command("pg_restore").args(["-j", "3", "-d", "restored", &path]).output().unwrap();
     assert_eq!((output.status.success(), str::from_utf8(&output.stderr).unwrap()), (true, ""));
     let mut restored = server.connect_to("restored");
+    for drop in ["TABLE p1", "TABLE p1 CASCADE", "TABLE copy_of_parts, p1"] {
+        assert_eq!(code(&mut restored, &format!("DROP {drop}")), "2BP01", "{drop}");
+    }
     restored.run("SELECT sno_track_changes('parts'); INSERT INTO parts VALUES (2, 2); TRUNCATE p1");
     COPY.check(&mut restored, "after a restore");
+    assert_eq!(code(&mut restored, "DROP TABLE p1"), "2BP01");
     let ours = "SELECT string_agg(concat(evtname, evtenabled), ' ' ORDER BY evtname) FROM pg_event_trigger";
-    assert_eq!(text(&mut restored, ours), "sno_follow_ddlA sno_follow_rewritesA");
+    assert_eq!(text(&mut restored, ours), "sno_follow_ddlA sno_follow_rewritesA sno_keep_partitionsA");
     // No function takes a command that a role has kept, and that is no more.
     assert_eq!(
         text(
@@ -262,6 +296,12 @@ fn dumps_and_the_end() {
     );
     let refused = error(&mut restored, "SELECT * FROM sno_internal.sno_altered()");
     assert_eq!(refused.code().code(), "39P03");
+    // A whole table goes.
+    restored.run(
+        "CREATE TABLE gone (id integer PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE gone_1 PARTITION OF gone DEFAULT;
+         CREATE TABLE alone (id integer PRIMARY KEY); SELECT sno_track_changes('gone'), sno_track_changes('alone');
+         DROP TABLE gone CASCADE; DROP TABLE alone CASCADE",
+    );
     restored
         .run("DROP EXTENSION sno CASCADE; CREATE TABLE p4 PARTITION OF parts FOR VALUES FROM (40) TO (50)");
     assert_eq!(text(&mut restored, "SELECT count(*) FROM pg_event_trigger"), "0");

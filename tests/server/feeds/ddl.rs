@@ -107,11 +107,15 @@ fn rows_that_a_feed_has_passed() {
         let named: Vec<_> = feeds.iter().map(|feed| format!("\"{feed}\" of role \"postgres\"")).collect();
         let seeks: Vec<_> = feeds
             .iter()
-            .map(|feed| format!("SELECT sno_seek_feed('{feed}', since => '2020-01-01 00:00:00+00')"))
+            .map(|feed| {
+                format!(
+                    "SET ROLE postgres; SELECT sno_seek_feed('{feed}', since => '2020-01-01 00:00:00+00')"
+                )
+            })
             .collect();
         format!(
             "WARNING:  rows of \"public.{table}\" have keys that feeds have passed\nDETAIL:  They are not read by: {}.\n\
-             HINT:  If they were not read elsewhere, go back to the first one, from which all rows come again: {}",
+             HINT:  If they were not read elsewhere, go back to the first one, from which all rows come again: {}; RESET ROLE",
             named.join(", "),
             seeks.join("; ")
         )
