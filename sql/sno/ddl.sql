@@ -1,6 +1,6 @@
 --
 -- DDL of tables that are tracked, or whose keys are guarded: it is followed, or its role is told at once. Nothing here
--- raises an error but DROP of a partition: that would keep everybody from working.
+-- raises an error: that would keep everybody from working.
 --
 
 CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regclass, OUT added smallint)
@@ -8,27 +8,52 @@ CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regcla
     AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
 COMMENT ON FUNCTION sno_internal.sno_altered() IS
     'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
-    'since then, 0 if one was detached; which column was the first that it has added';
+    'since then; which column was the first that it has added';
 
--- Partitions that were created, attached or detached. The command has locked them.
-CREATE FUNCTION sno_internal.follow_tree(relation regclass) RETURNS void
+-- Partitions that were created or attached.
+CREATE FUNCTION sno_internal.follow_partition(child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
-    root regclass := pg_partition_root(relation);
+    root regclass := pg_partition_root(child);
 BEGIN
     -- Not while a restore has created some of the triggers.
-    IF EXISTS (SELECT FROM pg_class WHERE oid = root AND relkind = 'p')
-        AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
-        PERFORM sno_internal.sno_follow_partitions(root);
+    IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
+        PERFORM sno_internal.sno_follow_new(root, child);
     END IF;
 EXCEPTION WHEN OTHERS THEN
-    RAISE WARNING 'log of the changes of "%" does not know all partitions', root USING DETAIL = SQLERRM,
+    RAISE WARNING 'log of the changes of "%" does not know partition "%"', root, child USING DETAIL = SQLERRM,
         HINT = format('Give its partitions the owner of the table, then call sno_track_changes(%L).', root);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.follow_tree(regclass) IS
-    'internal: follow partitions that were created, attached or detached';
+COMMENT ON FUNCTION sno_internal.follow_partition(regclass) IS
+    'internal: follow partitions that were created or attached';
+
+-- A trigger for TRUNCATE that a restore has created: the dump does not have that the one of the table depends on its
+-- partitions.
+CREATE FUNCTION sno_internal.follow_trigger(trigger oid) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    part regclass;
+    root regclass;
+    depender oid;
+BEGIN
+    SELECT g.tgrelid, pg_partition_root(g.tgrelid), r.oid INTO part, root, depender
+    FROM pg_trigger g JOIN pg_trigger r ON r.tgrelid = pg_partition_root(g.tgrelid) AND r.tgname = g.tgname
+    WHERE g.oid = trigger AND g.tgname = 'sno_log_truncate';
+    IF part = root THEN
+        PERFORM sno_internal.keep_partitions(root);
+    ELSIF part IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = depender
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = part
+    ) THEN
+        PERFORM sno_internal.sno_depend(root, part, true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_trigger(oid) IS
+    'internal: has DROP of a partition refused whose trigger was restored';
 
 -- The first key of a table.
 CREATE FUNCTION sno_internal.first_key(source regclass, key name) RETURNS sno
@@ -175,7 +200,7 @@ CREATE FUNCTION sno_internal.follow_command(relation regclass, child regclass, a
 AS $$
 BEGIN
     IF child IS NOT NULL THEN
-        PERFORM sno_internal.follow_tree(relation), sno_internal.follow_child(child);
+        PERFORM sno_internal.follow_partition(child), sno_internal.follow_child(child);
     END IF;
     PERFORM sno_internal.warn_of_new_values(t) FROM sno_internal.new_values(relation, added) t;
 END
@@ -229,13 +254,16 @@ BEGIN
     );
     IF NOT EXISTS (
         SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
-        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions) AND g.tgrelid OPERATOR(pg_catalog.=) ANY (altered)
+        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions)
+            AND (g.tgrelid OPERATOR(pg_catalog.=) ANY (altered) OR g.oid OPERATOR(pg_catalog.=) ANY (altered))
     ) THEN
         RETURN;
     END IF;
     IF TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite' THEN
         PERFORM sno_internal.follow_rewrite(altered[1]::pg_catalog.regclass,
             pg_catalog.pg_event_trigger_table_rewrite_reason());
+    ELSIF TG_TAG OPERATOR(pg_catalog.=) 'CREATE TRIGGER' THEN
+        PERFORM sno_internal.follow_trigger(altered[1]);
     ELSE
         PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
     END IF;
@@ -246,52 +274,19 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';
 
--- PostgreSQL refuses to drop a partition that a log knows, but not after a dump was restored, until the log follows the
--- next command. Who drops the table itself drops the constraint that names it in the log, too.
-CREATE FUNCTION sno_internal.refuse_drop() RETURNS event_trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    part text;
-BEGIN
-    BEGIN
-        SELECT t.object_identity INTO part
-        FROM pg_event_trigger_dropped_objects() g
-        JOIN pg_event_trigger_dropped_objects() t ON t.object_type = 'table' AND t.address_names = g.address_names[1:2]
-        WHERE g.object_type = 'trigger' AND g.address_names[3] = 'sno_log_truncate' AND NOT EXISTS (
-            SELECT FROM pg_event_trigger_dropped_objects() o
-            WHERE o.object_type = 'table constraint' AND o.address_names[3] = 'sno_log'
-        ) LIMIT 1;
-    EXCEPTION WHEN OTHERS THEN
-        RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG USING DETAIL = SQLERRM,
-            HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
-    END;
-    IF part IS NOT NULL THEN
-        RAISE EXCEPTION 'cannot drop partition % of a table whose changes are tracked', part
-            USING ERRCODE = 'dependent_objects_still_exist',
-            HINT = 'Use ALTER TABLE … DETACH PARTITION first, which logs what it takes away. '
-                'If that was done, call sno_track_changes() for the table that it was a partition of.';
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION sno_internal.refuse_drop() IS
-    'internal: refuses to drop partitions whose rows would not be logged as deleted';
-
-CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA')
+CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
+    WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')
     EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
 CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
-CREATE EVENT TRIGGER sno_keep_partitions ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED')
-    EXECUTE FUNCTION sno_internal.refuse_drop();
-COMMENT ON EVENT TRIGGER sno_keep_partitions IS 'refuses to drop partitions of tables whose changes are tracked';
 -- Also what replication brings. Of the first superuser, whoever creates the extension: REASSIGN OWNED of another one
 -- would fail, since no other role can own them.
 DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
-    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites,sno_keep_partitions}'::pg_catalog.name[] LOOP
+    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites}'::pg_catalog.name[] LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I OWNER TO %s', name,
             '10'::pg_catalog.oid::pg_catalog.regrole);

@@ -174,8 +174,19 @@ $$;
 COMMENT ON FUNCTION sno_internal.idle_triggers(regclass) IS
     'internal: triggers of the log of the changes of a table that do not fire always';
 
--- Asked by each query of a view of changes, once. A partition that was created when it was attached had no rows, and
--- its triggers have seen all since then: both are of one transaction. Others may have had rows.
+-- Whether a partition is older than its triggers, and may have had rows before it was attached. One that was created
+-- when it was attached had none, and its triggers have seen all since then: both are of one transaction.
+CREATE FUNCTION sno_internal.was_there(part regclass) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_attribute a JOIN pg_trigger g ON g.tgrelid = a.attrelid AND g.tgname = 'sno_log'
+        WHERE a.attrelid = part AND a.attnum = -1 AND a.xmin::text <> g.xmin::text
+    )
+$$;
+COMMENT ON FUNCTION sno_internal.was_there(regclass) IS 'internal: whether a partition is older than its triggers';
+
+-- Asked by each query of a view of changes, once.
 CREATE FUNCTION sno_internal.check_changes(source regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -191,10 +202,7 @@ BEGIN
             hint := format('Delete from copies what the table does not have, then call sno_track_changes(%L).', source);
         END IF;
         SELECT p.* INTO bad FROM sno_internal.partitions(source) p
-        WHERE NOT p.is_there OR NOT p.is_known AND EXISTS (
-            SELECT FROM pg_attribute a JOIN pg_trigger g ON g.tgrelid = a.attrelid AND g.tgname = 'sno_log'
-            WHERE a.attrelid = p.relation AND a.attnum = -1 AND a.xmin::text <> g.xmin::text
-        ) LIMIT 1;
+        WHERE NOT p.is_there OR NOT p.is_known AND sno_internal.was_there(p.relation) LIMIT 1;
         IF fault IS NULL AND FOUND THEN
             fault := format(CASE WHEN bad.is_there THEN 'Table "%s" was attached: its rows are not in the log.'
                 ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
@@ -307,16 +315,18 @@ CREATE FUNCTION sno_internal.sno_depend(source regclass, part regclass, depends 
 COMMENT ON FUNCTION sno_internal.sno_depend(regclass, regclass, boolean) IS
     'internal: whether the trigger for TRUNCATE of a table depends on a partition';
 
--- Has PostgreSQL refuse to drop the partitions that a log knows. A dump has only their triggers: see
--- sno_internal.refuse_drop().
+-- Has PostgreSQL refuse to drop the partitions that a log knows. A dump has only their triggers. What others have
+-- locked is left for the next time.
 CREATE FUNCTION sno_internal.keep_partitions(source regclass) RETURNS void
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 BEGIN
     PERFORM sno_internal.sno_depend(source, p.relation, true)
     FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
         AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
     WHERE p.is_there AND p.is_known AND c.oid NOT IN (SELECT n.oid FROM sno_internal.named(source) n);
+EXCEPTION WHEN lock_not_available THEN
+    NULL;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.keep_partitions(regclass) IS
@@ -334,7 +344,8 @@ BEGIN
     IF log IS NULL THEN
         RETURN;
     END IF;
-    IF NOT sno_internal.logs_truncate(source) THEN
+    -- Also if it has that of a log of a table that it was a partition of.
+    IF NOT EXISTS (SELECT FROM sno_internal.named(source) n WHERE n.oid = log) THEN
         PERFORM sno_internal.create_truncate_trigger(source, log);
     END IF;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
@@ -355,10 +366,37 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS
     'internal: log the rows of partitions that were attached or detached';
-CREATE FUNCTION sno_internal.sno_follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
+
+-- Partitions of a table that a command has created or attached, if reads would not report them: those that are new or
+-- empty. It takes no lock that the command has not taken, and leaves others alone.
+CREATE FUNCTION sno_internal.follow_new(source regclass, child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    log regclass := (sno_internal.tracked(source)).log;
+    part regclass;
+BEGIN
+    FOR part IN
+        SELECT t.oid::regclass FROM (SELECT child UNION SELECT p.relid FROM pg_partition_tree(child) p) t(oid)
+        JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'r'
+        WHERE pg_partition_root(t.oid) = source
+            AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgname = 'sno_log_truncate')
+            AND (pg_relation_size(t.oid) = 0 OR NOT sno_internal.was_there(t.oid))
+    LOOP
+        PERFORM sno_internal.create_truncate_trigger(part, log);
+        PERFORM sno_internal.sno_depend(source, part, true);
+        IF pg_relation_size(part) > 0 THEN
+            PERFORM sno_internal.log_rows(source, log, part);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_new(regclass, regclass) IS
+    'internal: log the rows of partitions that were created or attached by a command';
+CREATE FUNCTION sno_internal.sno_follow_new(source regclass, child regclass) RETURNS void
     AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION sno_internal.sno_follow_partitions(regclass, boolean) IS
-    'internal: sno_internal.follow_partitions(), as the owner of the table';
+COMMENT ON FUNCTION sno_internal.sno_follow_new(regclass, regclass) IS
+    'internal: sno_internal.follow_new(), as the owner of the table';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass

@@ -304,8 +304,8 @@ fn functions_of_others_are_not_called() {
          CREATE TABLE public.part PARTITION OF public.parts FOR VALUES FROM (1) TO (2);
          SELECT trap.sno_track_changes('public.parts'::regclass, NULL::integer);
          CREATE TABLE public.part_2 PARTITION OF public.parts FOR VALUES FROM (2) TO (3); INSERT INTO public.parts VALUES (2::integer);
-         ALTER TABLE public.parts ADD c double precision DEFAULT pg_catalog.random(); ALTER TABLE public.parts DETACH PARTITION public.part_2;
-         DROP TABLE public.part_2; SELECT trap.sno_untrack_changes('public.parts'::regclass)",
+         ALTER TABLE public.parts ADD c double precision DEFAULT pg_catalog.random();
+         SELECT trap.sno_untrack_changes('public.parts'::regclass)",
         "CREATE TABLE public.kept (id trap.sno PRIMARY KEY); INSERT INTO public.kept VALUES ('2222222222222222'::trap.sno);
          ALTER TABLE public.kept INHERIT public.keyed",
         "SELECT trap.sno_horizon('0'::interval), trap.sno_holds_horizon('xxxxxxxxxxxxxxxx'::trap.sno), trap.sno_generator()",

@@ -24,8 +24,8 @@ functions! {
 /// other function takes such a value, and nothing here is looked up by the path.
 const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
 
-/// A table; the table that has become its partition, or has got a parent, invalid if a partition was detached; the number of the first
-/// column that was added.
+/// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
+/// added.
 type Altered = (Oid, Option<Oid>, Option<i16>);
 
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
@@ -84,9 +84,6 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
                     let (lock, flags) = (pg_sys::NoLock as c_int, pg_sys::RVROption::RVR_MISSING_OK);
                     let none = ptr::null_mut();
                     child = Some(raw::RangeVarGetRelidExtended(name, lock, flags, none, none));
-                }
-                AlterTableType::AT_DetachPartition | AlterTableType::AT_DetachPartitionFinalize => {
-                    child = Some(Oid::INVALID);
                 }
                 AlterTableType::AT_AddInherit => child = Some(table),
                 // ADD COLUMN, by whichever of its names. One that was there already has no address.

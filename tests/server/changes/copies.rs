@@ -119,8 +119,6 @@ fn what_is_not_seen() {
     client.run("SELECT sno_forget_changes('parts'); TRUNCATE parts_1, parts_3");
     parts.check(&mut client, "TRUNCATE of partitions");
     client.run("INSERT INTO parts SELECT n, n FROM generate_series(20, 29) n");
-    // As where event triggers are off.
-    client.run("ALTER EVENT TRIGGER sno_follow_ddl DISABLE");
     let read = "SELECT FROM sno_peek_feed('parts', NULL::parts_changes)";
     for (sql, known) in [
         ("ALTER TABLE parts DETACH PARTITION parts_2", "parts_2"),
@@ -134,10 +132,10 @@ fn what_is_not_seen() {
         client.run("SELECT sno_track_changes('parts')");
         parts.check(&mut client, sql);
     }
-    client.run("ALTER EVENT TRIGGER sno_follow_ddl ENABLE ALWAYS; DROP TABLE parts_3");
+    client.run("DROP TABLE parts_3");
     parts.check(&mut client, "DROP of a partition that was detached");
     client.run(
-        "ALTER EVENT TRIGGER sno_keep_partitions DISABLE; DROP TABLE parts_2 CASCADE; CREATE TABLE parts_4 PARTITION OF parts FOR VALUES FROM (40) TO (50)",
+        "DROP TABLE parts_2 CASCADE; CREATE TABLE parts_4 PARTITION OF parts FOR VALUES FROM (40) TO (50)",
     );
     assert_eq!(code(&mut client, read), "55000");
     assert_eq!(code(&mut client, "SELECT sno_forget_changes('parts')"), "55000");
@@ -230,7 +228,7 @@ fn partitions_that_leave() {
         client.run("SELECT sno_track_changes('parts'); SELECT FROM parts_changes");
     }
     // The last one goes.
-    client.run("ALTER EVENT TRIGGER sno_keep_partitions DISABLE; DROP TABLE other CASCADE");
+    client.run("DROP TABLE other CASCADE");
     let detail = error(&mut client, "SELECT FROM parts_changes").detail().map(str::to_owned);
     assert_eq!(
         detail.as_deref(),
