@@ -24,8 +24,8 @@ BEGIN
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
             'uuidv7_smaller', 'uuidv7_larger',
         'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_refuse_old_key', 'uuidv7_refuse_old_keys',
-        'uuidv7_guard_feed', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed', 'uuidv7_peek_feed',
-        'uuidv7_advance_feed',
+        'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
+        'uuidv7_peek_feed', 'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'another role owns what this file would replace: %', other
@@ -211,12 +211,30 @@ COMMENT ON TABLE uuidv7_feeds IS 'feeds: table, column of its IDs, margin of the
 -- Keys that were generated before their INSERT, or elsewhere: feeds can be past them, so triggers refuse them
 --
 
--- STABLE, so that it sees what the statement sees: a row that an update moves to another partition is inserted there.
+-- VOLATILE, so that it sees what the statement has done by then.
+CREATE OR REPLACE FUNCTION uuidv7_rows_of_key(of_table regclass, key name, id uuid) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    rows bigint;
+BEGIN
+    EXECUTE format('SELECT count(*) FROM %s WHERE %I = $1', of_table, key) INTO rows USING id;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION uuidv7_rows_of_key(regclass, name, uuid)
+    IS 'internal: how many rows have a key after the statement that inserts one';
+
+-- STABLE, so that it sees what the statement sees: a row that an update moves to another partition is inserted there,
+-- and leaves no more rows with the key than there were.
 CREATE OR REPLACE FUNCTION uuidv7_refuse_old_key() RETURNS trigger
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    was_there boolean;
+    own_schema name := (SELECT n.nspname FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+        JOIN pg_namespace n ON n.oid = p.pronamespace WHERE g.tgrelid = TG_RELID AND g.tgname = TG_NAME);
+    were_there bigint;
+    are_there bigint;
 BEGIN
     IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
         -- Jobs of pg_restore create the triggers of the table before they load all partitions, whose primary keys come
@@ -226,13 +244,13 @@ BEGIN
             RETURN NULL;
         END IF;
         BEGIN
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I = ($1).%2$I)', pg_partition_root(TG_RELID),
-                TG_ARGV[0])
-                INTO was_there USING NEW;
+            EXECUTE format('SELECT count(*), %I.uuidv7_rows_of_key($2, $3, ($1).%I::uuid)
+                FROM %s WHERE %2$I = ($1).%2$I', own_schema, TG_ARGV[0], pg_partition_root(TG_RELID))
+                INTO were_there, are_there USING NEW, pg_partition_root(TG_RELID), TG_ARGV[0]::name;
         EXCEPTION WHEN insufficient_privilege THEN
-            was_there := false;
+            were_there := 0;
         END;
-        IF was_there THEN
+        IF were_there > 0 AND are_there <= were_there THEN
             RETURN NULL;
         END IF;
     END IF;

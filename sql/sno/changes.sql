@@ -8,9 +8,9 @@
 
 -- The columns of the primary key, also if they were renamed, and the operators of its index, as parts of statements:
 -- those of others' types may be anywhere. `log` is NULL before it is created.
-CREATE FUNCTION sno_internal.key_of_log(
-        source regclass, log regclass, OUT shown text, OUT definitions text, OUT equal text, OUT key_of_table text,
-        OUT taken name, OUT is_same boolean
+CREATE FUNCTION sno_internal.log_key(
+        source regclass, log regclass, OUT select_list text, OUT column_definitions text, OUT join_condition text,
+        OUT key_dependency text, OUT reserved_name name, OUT is_unchanged boolean
     ) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -31,7 +31,7 @@ BEGIN
             AND count(*) + 1 = (SELECT count(*) FROM pg_attribute WHERE attrelid = log AND attnum > 0 AND attnotnull)
             AND (array_agg(a.attname ORDER BY n) = array_agg(l.name ORDER BY n)
                 OR array_agg(a.attname ORDER BY a.attname) <> array_agg(l.name ORDER BY l.name))
-    INTO shown, definitions, equal, key_of_table, taken, is_same
+    INTO select_list, column_definitions, join_condition, key_dependency, reserved_name, is_unchanged
     FROM pg_index i
     CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1], i.indclass[0:i.indnkeyatts - 1])
         WITH ORDINALITY u(attnum, opclass, n)
@@ -47,7 +47,7 @@ BEGIN
     WHERE i.indrelid = source AND i.indisprimary;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.key_of_log(regclass, regclass) IS
+COMMENT ON FUNCTION sno_internal.log_key(regclass, regclass) IS
     'internal: the primary key of a table as the statements of its log write it';
 
 -- Rows of tables that inherit are not of the table; rows of partitions are.
@@ -99,7 +99,7 @@ CREATE FUNCTION sno_internal.track_changes(source regclass, metabyte integer) RE
 AS $$
 DECLARE
     t record;
-    k record;
+    key record;
     tracked record;
     fault record;
     log text;
@@ -121,17 +121,18 @@ BEGIN
     tracked := sno_internal.tracked(source);
     log := coalesce(tracked.log::text, format('%I.%I', t.schema, t.name || '_log'));
     changes := coalesce(tracked.changes::text, format('%I.%I', t.schema, t.name || '_changes'));
-    k := sno_internal.key_of_log(source, tracked.log);
+    key := sno_internal.log_key(source, tracked.log);
     IF tracked.log IS NOT NULL
-        AND (k.is_same IS NOT TRUE OR NOT sno_internal.has_key_of_log(source, tracked.changes)) THEN
+        AND (key.is_unchanged IS NOT TRUE OR NOT sno_internal.has_logged_key(source, tracked.changes)) THEN
         RAISE EXCEPTION 'primary key of "%" differs from the columns of its log', source
             USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Drop the feeds, untrack and track the changes, create the feeds, fill the copies from the table.';
-    ELSIF k.taken IS NOT NULL THEN
-        RAISE EXCEPTION 'primary key of "%" has a column named "%"', source, k.taken USING ERRCODE = 'duplicate_column',
+    ELSIF key.reserved_name IS NOT NULL THEN
+        RAISE EXCEPTION 'primary key of "%" has a column named "%"', source, key.reserved_name
+            USING ERRCODE = 'duplicate_column',
             DETAIL = 'The view of its changes has a column of this name.', HINT = 'Rename the column.';
     ELSIF tracked.log IS NULL THEN
-        PERFORM sno_internal.create_log(source, metabyte, log, changes, k.definitions);
+        PERFORM sno_internal.create_log(source, metabyte, log, changes, key.column_definitions);
     ELSIF metabyte IS NOT NULL THEN
         EXECUTE format('ALTER TABLE %s ALTER changed SET DEFAULT %s.sno_new(%s)', log, sno_internal.schema(), metabyte);
     END IF;
@@ -142,13 +143,13 @@ BEGIN
     -- A subquery, not a join: whatever the statistics say, a batch in the order of the log needs no sort. The whole
     -- row, so that columns can be added, dropped and altered. What the planner leaves out, GROUP BY the key, is only to
     -- depend on the primary key: so PostgreSQL refuses to drop or to change it.
-    of_key := format('FROM %s%s t WHERE %s', sno_internal.alone(source), source, k.equal);
+    of_key := format('FROM %s%s t WHERE %s', sno_internal.alone(source), source, key.join_condition);
     present := format('(SELECT t.*::%s %s)', source, of_key);
     EXECUTE format('CREATE %s VIEW %s AS
         SELECT l.changed, %s, %s AS record, (SELECT true %s) IS NULL AS deleted
         FROM %s l WHERE sno_internal.check_changes(%L)',
-        CASE WHEN tracked.changes IS NOT NULL THEN 'OR REPLACE' END, changes, k.shown,
-        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || k.key_of_table || ' END', present), of_key, log,
+        CASE WHEN tracked.changes IS NOT NULL THEN 'OR REPLACE' END, changes, key.select_list,
+        coalesce('CASE WHEN true THEN ' || present || ' ELSE ' || key.key_dependency || ' END', present), of_key, log,
         source);
     IF tracked.changes IS NULL THEN
         EXECUTE format('COMMENT ON VIEW %s IS %L', changes, 'changed rows, each as it is now: see sno_track_changes()');
@@ -171,13 +172,13 @@ COMMENT ON FUNCTION sno_track_changes(regclass, integer) IS
     'log the keys of all rows of a table that are inserted, updated or deleted, for feeds of its changes';
 
 -- Deletes only what every feed has read: a change that is deleted unread is lost, since the log has no second row for
--- it.
+-- it. The statement that deletes asks for it, so that both see the same: once the horizons are lowered, rows come below
+-- what was read before.
 CREATE FUNCTION sno_internal.forget_changes(source regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     log regclass := (sno_internal.tracked(source)).log;
-    last sno_internal.feed_positions.position%TYPE := sno_internal.read_by_all(log);
     forgotten bigint;
 BEGIN
     IF log IS NULL THEN
@@ -188,7 +189,8 @@ BEGIN
         PERFORM sno_internal.follow_partitions(source);
     END IF;
     PERFORM sno_internal.check_changes(source);
-    EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) $1', log) USING last;
+    EXECUTE format('DELETE FROM %s WHERE changed OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1))', log)
+        USING log;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     RETURN forgotten;
 END
@@ -220,8 +222,6 @@ COMMENT ON FUNCTION sno_internal.logs_below(regclass) IS 'internal: logs of chan
 CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    last sno_internal.feed_positions.position%TYPE := sno_internal.read_by_all(log);
 BEGIN
     -- After pg_upgrade, which creates event triggers last.
     PERFORM sno_internal.keep_partitions(c.oid::regclass)
@@ -230,10 +230,10 @@ BEGIN
         AND c.relowner = (SELECT l.relowner FROM pg_class l WHERE l.oid = log)
     WHERE o.conrelid = log AND o.conname = 'sno_log';
     EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
-        WHERE l.%2$I OPERATOR(pg_catalog.<=) $1 AND l.%2$I OPERATOR(pg_catalog.<=) $2
+        WHERE l.%2$I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1)) AND l.%2$I OPERATOR(pg_catalog.<=) $2
         ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,
         (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = log AND a.attnum = 1))
-        USING last, sno_internal.sno_last(now() - interval '1 hour', true);
+        USING log, sno_internal.sno_last(now() - interval '1 hour', true);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.clear_log(regclass) IS

@@ -121,6 +121,13 @@ BEGIN
         IF NEW.source IS NOT NULL THEN
             NEW.source_name := NULL;
         END IF;
+        -- What is inserted here comes before a position of the future, and would be missed.
+        IF NEW.margin IS NOT NULL AND NEW.position > sno_internal.sno_last(clock_timestamp(), true) THEN
+            RAISE WARNING 'feed "%" of role "%" was read up to "%", which is ahead of the clock', NEW.feed, NEW.owner,
+                NEW.position
+                USING DETAIL = 'It goes on with the rows from now on: those that it had read come again.';
+            NEW.position := sno_internal.sno_last(clock_timestamp(), true);
+        END IF;
     ELSIF (SELECT count(*) FROM sno_internal.feed_positions p WHERE p.owner = NEW.owner) >= 1000 THEN
         RAISE EXCEPTION 'role "%" has too many feeds', NEW.owner USING ERRCODE = 'configuration_limit_exceeded',
             DETAIL = 'A role can have 1000 feeds in a database.', HINT = 'Drop those that nobody reads.';
@@ -215,16 +222,16 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_origin(regclass, name)
     IS 'internal: fails if a feed with this key would miss rows of a table or view';
 
--- Whose horizon counts for the rows of a source, asked at each call: that of this server, "o" for own; "s" for that of
+-- Which kind of horizon counts for the rows of a source, asked at each call: "o" for this server's own; "s" for that of
 -- all servers of a scope; "g" for one that must be given, since other servers commit its rows. For rows of a foreign
 -- table there is none.
-CREATE FUNCTION sno_internal.whose_horizon(source regclass, key name, margin interval) RETURNS "char"
+CREATE FUNCTION sno_internal.horizon_kind(source regclass, key name, margin interval) RETURNS "char"
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     other record;
     is_view boolean := (SELECT relkind = 'v' FROM pg_class WHERE oid = source);
-    whose "char" := 'o';
+    kind "char" := 'o';
 BEGIN
     -- Hardly any database has such rows, but for those of materialized views below other views.
     IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
@@ -245,16 +252,16 @@ BEGIN
                 HINT =
     'Note its position, create another feed with a margin, lead that there by sno_seek_feed(), then drop this one.';
         END IF;
-        whose := CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
+        kind := CASE other.kind WHEN 'subscribed' THEN 'g' WHEN 'distributed' THEN 's' ELSE 'o' END;
     END IF;
     IF is_view THEN
         PERFORM sno_internal.check_origin(source, key);
     END IF;
-    RETURN whose;
+    RETURN kind;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.whose_horizon(regclass, name, interval)
-    IS 'internal: whose horizon counts for the rows of a table or view';
+COMMENT ON FUNCTION sno_internal.horizon_kind(regclass, name, interval)
+    IS 'internal: which kind of horizon counts for the rows of a table or view';
 
 -- Where a feed goes on, that is at a position now: at the horizon at most, since rows can still come above it.
 CREATE FUNCTION sno_internal.position_of(
@@ -269,7 +276,7 @@ BEGIN
     IF since > clock_timestamp() THEN
         RAISE EXCEPTION 'feed cannot start in the future: "%"', since USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF sno_internal.whose_horizon(source, key, margin) = 's' THEN
+    IF sno_internal.horizon_kind(source, key, margin) = 's' THEN
         SELECT s.horizon, s.servers INTO horizon, servers
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
         -- Also what was read must be below the horizon of each server that counts as known from now on.
@@ -308,6 +315,9 @@ DECLARE
 BEGIN
     IF num_nulls(feed, source, since) > 0 THEN
         RAISE EXCEPTION 'name, source and start of a feed must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF octet_length(feed) > 255 THEN
+        RAISE EXCEPTION 'name of a feed is too long' USING ERRCODE = 'name_too_long',
+            DETAIL = 'It can have 255 bytes.';
     ELSIF margin > '100 years' THEN
         RAISE EXCEPTION 'margin must not be longer than 100 years: "%"', margin
             USING ERRCODE = 'invalid_parameter_value';

@@ -2,6 +2,20 @@
 -- Keys that were generated in an earlier transaction, or elsewhere: feeds can be past them, so triggers refuse them
 --
 
+-- VOLATILE, so that it sees what the statement has done by then.
+CREATE FUNCTION sno_internal.rows_of_key(relation regclass, key name, id sno) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    rows bigint;
+BEGIN
+    EXECUTE format('SELECT count(*) FROM %s WHERE %I = $1', relation, key) INTO rows USING id;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.rows_of_key(regclass, name, sno)
+    IS 'internal: how many rows have a key after the statement that inserts one';
+
 -- STABLE, so that it sees what the statement sees.
 CREATE FUNCTION sno_internal.refuse_old_key() RETURNS trigger
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -9,25 +23,28 @@ AS $$
 DECLARE
     key name;
     is_old boolean;
-    was_there boolean;
+    were_there bigint;
+    are_there bigint;
 BEGIN
     FOR key IN SELECT g.key FROM sno_internal.guards(TG_RELID) g WHERE g.trigger = TG_NAME LOOP
         EXECUTE format('SELECT NOT %s.sno_holds_horizon(($1).%I::%1$s.sno)', sno_internal.schema(), key)
             INTO is_old USING NEW;
         CONTINUE WHEN is_old IS NOT TRUE OR TG_OP = 'UPDATE' AND to_jsonb(NEW) -> key = to_jsonb(OLD) -> key;
-        -- A row that an update moves to another partition is inserted there. The statement sees it where it was.
+        -- A row that an update moves to another partition is inserted there. The statement sees it where it was, and
+        -- leaves no more rows with the key than it has found: otherwise it has copied one.
         IF TG_OP = 'INSERT' AND (SELECT c.relispartition FROM pg_class c WHERE c.oid = TG_RELID) THEN
             -- Jobs of pg_restore create the triggers of the table before they load all partitions, whose primary keys
             -- come after that: the table's is not valid until it has all of them.
             CONTINUE WHEN EXISTS (SELECT FROM pg_index i
                 WHERE i.indrelid = pg_partition_root(TG_RELID) AND i.indisprimary AND NOT i.indisvalid);
             BEGIN
-                EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE %I = ($1).%2$I)', pg_partition_root(TG_RELID), key)
-                    INTO was_there USING NEW;
+                EXECUTE format('SELECT count(*), sno_internal.rows_of_key($2, $3, ($1).%I)
+                    FROM %s WHERE %1$I = ($1).%1$I', key, pg_partition_root(TG_RELID))
+                    INTO were_there, are_there USING NEW, pg_partition_root(TG_RELID), key;
             EXCEPTION WHEN insufficient_privilege THEN
-                was_there := false;
+                were_there := 0;
             END;
-            CONTINUE WHEN was_there;
+            CONTINUE WHEN were_there > 0 AND are_there <= were_there;
         END IF;
         RAISE EXCEPTION 'key of a row of "%" was not generated in this transaction: "%"', TG_RELID::regclass,
             to_jsonb(NEW) ->> key
@@ -173,3 +190,40 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
     IS 'internal: has rows refused that a new feed would miss';
+
+-- Rows that a new feed will not return, whoever inserts them. The conditions of a view can become true when the feed is
+-- past the key of a row. A log of changes has what has changed since the tracking began, and was not cleared.
+CREATE FUNCTION sno_internal.tell_of_missed(source regclass, key name) RETURNS void
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    t record;
+BEGIN
+    FOR t IN SELECT o.passing FROM sno_internal.origin(source, key) o WHERE o.passing IS NOT NULL LOOP
+        RAISE WARNING 'rows that enter "%" later than with their keys would be missed', t.passing
+            USING DETAIL = 'Its condition calls a function whose result can change, such as now().',
+            HINT = 'Leave that to the program that reads the feed, or insert a row into another table when it is time.';
+    END LOOP;
+    FOR t IN
+        SELECT b.relation AS of_table, l.log,
+            (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+                WHERE a.attrelid = l.log AND a.attnum > 1 AND NOT a.attisdropped) AS to_columns,
+            (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY n)
+                FROM pg_index i, unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
+                JOIN pg_attribute a ON a.attnum = u.attnum
+                WHERE i.indrelid = b.relation AND i.indisprimary AND a.attrelid = i.indrelid) AS from_columns
+        FROM sno_internal.logs_below(source) l
+        JOIN pg_constraint o ON o.conrelid = l.log AND o.conname = 'sno_log'
+        JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = o.oid
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> l.log
+        CROSS JOIN LATERAL (SELECT d.refobjid::regclass) b(relation)
+        WHERE EXISTS (SELECT FROM pg_partition_tree(b.relation) p WHERE pg_relation_size(p.relid) > 0
+            UNION ALL SELECT WHERE pg_relation_size(b.relation) > 0)
+    LOOP
+        RAISE NOTICE 'rows that "%" has already are not in its log of changes', t.of_table
+            USING HINT = format('To have them returned, too, say as its owner: INSERT INTO %s (%s) SELECT %s FROM %s',
+                t.log, t.to_columns, t.from_columns, t.of_table);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.tell_of_missed(regclass, name) IS 'internal: says what a new feed does not return';

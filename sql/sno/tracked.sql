@@ -143,7 +143,7 @@ COMMENT ON FUNCTION sno_internal.logs_truncate(regclass) IS 'internal: whether T
 
 -- Whether the primary key of a table still has the columns of which the view of the changes knows, whatever they are
 -- called.
-CREATE FUNCTION sno_internal.has_key_of_log(source regclass, changes regclass) RETURNS boolean
+CREATE FUNCTION sno_internal.has_logged_key(source regclass, changes regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -160,7 +160,7 @@ BEGIN
     );
 END
 $$;
-COMMENT ON FUNCTION sno_internal.has_key_of_log(regclass, regclass) IS
+COMMENT ON FUNCTION sno_internal.has_logged_key(regclass, regclass) IS
     'internal: whether the primary key of a table has the columns of its log';
 
 -- Triggers of a log that do not fire always, so that what replication changes is not logged.
@@ -224,7 +224,7 @@ BEGIN
     -- PostgreSQL refuses to drop any other primary key, since the view depends on it.
     IF fault IS NULL AND EXISTS (
             SELECT FROM pg_constraint o WHERE o.conrelid = source AND o.contype = 'p' AND o.condeferrable
-        ) AND NOT sno_internal.has_key_of_log(source, (sno_internal.tracked(source)).changes) THEN
+        ) AND NOT sno_internal.has_logged_key(source, (sno_internal.tracked(source)).changes) THEN
         fault := 'Its primary key has other columns than the log.';
         hint := 'Drop the feeds, untrack and track the changes, create the feeds, fill the copies from the table.';
     END IF;

@@ -1,6 +1,6 @@
 //! `sno_refuse_old_keys()`: rows that a feed would miss are refused.
 
-use sno_tests::{Server, Sql as _, code, error, next_tick};
+use sno_tests::{Server, Sql as _, code, error, next_tick, text};
 
 /// A new feed has rows refused that it would miss, if its role may; else it is told.
 #[test]
@@ -93,6 +93,71 @@ HINT:  Have the owner of the table call sno_refuse_old_keys({call})."
     assert_eq!(code(&mut client, &format!("INSERT INTO own VALUES ('{old}')")), "23514");
 }
 
+/// What a feed will not return, whoever inserts it, is said when it is created.
+#[test]
+fn a_new_feed_says_what_it_misses() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new(), due timestamptz, n integer);
+         CREATE VIEW due AS SELECT * FROM events WHERE due <= now(); CREATE VIEW over_due AS SELECT * FROM due WHERE n > 0;
+         CREATE VIEW today AS SELECT id FROM events JOIN (SELECT CURRENT_DATE AS day) d ON due < d.day;
+         CREATE VIEW by_day AS SELECT e.* FROM events e JOIN generate_series(1, 9) s ON s = n AND due < CURRENT_DATE;
+         CREATE VIEW of_tenant AS SELECT id FROM events WHERE n = current_setting('app.tenant', true)::integer UNION ALL SELECT id FROM events;
+         CREATE VIEW old AS SELECT *, now() - due AS age FROM events WHERE due <= '2026-01-01Z';
+         CREATE VIEW optional AS SELECT e.id FROM events e LEFT JOIN events d ON d.due <= now();
+         CREATE TABLE items (\"a b\" integer, c text, PRIMARY KEY (c, \"a b\")); INSERT INTO items VALUES (1, 'x');
+         CREATE TABLE empty (id integer PRIMARY KEY); CREATE TABLE parts (id integer PRIMARY KEY) PARTITION BY LIST (id);
+         CREATE TABLE part PARTITION OF parts DEFAULT; INSERT INTO parts VALUES (1);
+         SELECT sno_track_changes('items'), sno_track_changes('empty'), sno_track_changes('parts');
+         ALTER TABLE items RENAME c TO d; SELECT sno_create_feed('there', 'events')",
+    );
+    let told = |call: &str| {
+        let output = server.psql(&format!("SELECT sno_create_feed({call}, if_not_exists => true)"));
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap().trim_end().to_owned()
+    };
+    let missed = |view: &str| {
+        format!(
+            "WARNING:  rows that enter \"public.{view}\" later than with their keys would be missed
+DETAIL:  Its condition calls a function whose result can change, such as now().
+HINT:  Leave that to the program that reads the feed, or insert a row into another table when it is time."
+        )
+    };
+    let lacks = |table: &str, statement: &str| {
+        format!(
+            "NOTICE:  rows that \"public.{table}\" has already are not in its log of changes
+HINT:  To have them returned, too, say as its owner: {statement}"
+        )
+    };
+    for (call, expected) in [
+        ("'due', 'due'", missed("due")),
+        ("'due', 'due'", "NOTICE:  feed \"due\" already exists, skipping".to_owned()),
+        ("'over', 'over_due'", missed("due")),
+        ("'by_day', 'by_day'", missed("by_day")),
+        ("'of_tenant', 'of_tenant'", missed("of_tenant")),
+        ("'old', 'old'", String::new()),
+        ("'optional', 'optional'", String::new()),
+        (
+            "'items', 'items_changes', key => 'changed'",
+            lacks("items", "INSERT INTO public.items_log (c, \"a b\") SELECT d, \"a b\" FROM public.items"),
+        ),
+        ("'empty', 'empty_changes', key => 'changed'", String::new()),
+        (
+            "'parts', 'parts_log'",
+            lacks("parts", "INSERT INTO public.parts_log (id) SELECT id FROM public.parts"),
+        ),
+    ] {
+        assert_eq!(told(call), expected, "{call}");
+    }
+    // As it says.
+    let mut client = server.connect();
+    client.run(
+        "INSERT INTO public.items_log (c, \"a b\") SELECT d, \"a b\" FROM public.items; SELECT pg_sleep(0.2)",
+    );
+    let found = "SELECT (record).d FROM sno_peek_feed('items', NULL::items_changes)";
+    assert_eq!(text(&mut client, found), "x");
+}
+
 /// What stores no new row is no matter of its key.
 #[test]
 fn rows_that_are_there_already() {
@@ -119,10 +184,18 @@ fn rows_that_are_there_already() {
         format!("INSERT INTO lists VALUES ('{old}', 2)"),
         format!("UPDATE lists SET state = 2, id = '{old}'"),
         format!("UPDATE lists SET id = '{old}'"),
+        // One that is copied stays where it was.
+        "INSERT INTO lists (id, state) SELECT id, 2 FROM lists".to_owned(),
+        "WITH d AS (DELETE FROM lists RETURNING *) INSERT INTO lists (id, state) SELECT id, n FROM d, generate_series(1, 2) n".to_owned(),
         format!("SET ROLE bob; INSERT INTO lists VALUES ('{old}', 2)"),
     ] {
         assert_eq!(code(&mut client, &sql), "23514", "{sql}");
     }
+    // One that is deleted and inserted by one statement moves, too.
+    client.run(
+        "RESET ROLE; WITH d AS (DELETE FROM lists RETURNING *) INSERT INTO lists (id, state) SELECT id, 2 FROM d",
+    );
+    assert_eq!(text(&mut client, "SELECT string_agg(state::text, ' ') FROM lists"), "2");
     // The order of a restore by several jobs: the triggers of a table come before the data of its last partition.
     client.run(
         "RESET ROLE; CREATE TABLE restored (id sno NOT NULL, n integer NOT NULL) PARTITION BY LIST (n); CREATE TABLE one PARTITION OF restored DEFAULT;

@@ -35,8 +35,9 @@ pub(crate) fn run(server: &Server) {
     if !passed {
         if let Some(folder) = env::var_os("SNO_RESULTS") {
             // To look at, and to copy to tests/pg_regress when it is right.
+            // Over those of an earlier run.
             let copied =
-                Command::new("cp").arg("-R").arg(output.path().join("results")).arg(&folder).status();
+                Command::new("cp").arg("-RT").arg(output.path().join("results")).arg(&folder).status();
             assert!(copied.unwrap().success());
         }
         panic!("{}", fs::read_to_string(output.path().join("regression.diffs")).unwrap_or_default());

@@ -285,6 +285,10 @@ fn functions_of_others_are_not_called() {
         "SELECT trap.sno_read_by_all('public.log'::regclass)",
         "CREATE TABLE public.keyed (id trap.sno PRIMARY KEY); SELECT trap.sno_refuse_old_keys('public.keyed'::regclass, NULL::name)",
         "DO 'BEGIN INSERT INTO public.keyed VALUES (''2222222222222222''::trap.sno); EXCEPTION WHEN check_violation THEN END'",
+        "CREATE TABLE public.lists (id trap.sno DEFAULT trap.sno_new(), n integer, PRIMARY KEY (id, n)) PARTITION BY LIST (n);
+         CREATE TABLE public.list_1 PARTITION OF public.lists FOR VALUES IN (1); CREATE TABLE public.list_2 PARTITION OF public.lists FOR VALUES IN (2);
+         SELECT trap.sno_refuse_old_keys('public.lists'::regclass, NULL::name); INSERT INTO public.lists (n) VALUES (1)",
+        "SELECT pg_sleep(0.02::float8); UPDATE public.lists SET n = 2::integer",
         "SELECT trap.sno_lower_horizon()",
         "SELECT trap.sno_expire_partitions('public.log'::regclass, '2026-01-02Z'::timestamptz, false::boolean, true::boolean)",
         "SELECT trap.sno_track_changes('public.items'::regclass, 7::integer)",

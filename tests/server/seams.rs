@@ -421,10 +421,28 @@ impl Case<'_> {
     }
 }
 
-#[test]
-fn every_change_at_every_point() {
+fn server() -> Server {
     let server = Server::builder().faketime(true).start();
     server.run("CREATE ROLE reader LOGIN; CREATE ROLE other");
+    server
+}
+
+/// What was read by a clock that was fast is deleted, while the clock is set right, and new rows come below it.
+#[test]
+fn what_is_forgotten_was_read() {
+    let server = server();
+    let source = SOURCES.iter().find(|source| source.feed == "k").unwrap();
+    let of = |name| move |(other, ..): &&(&str, _, _, _)| *other == name;
+    let change = *source.changes.iter().find(of("the horizons are lowered")).unwrap();
+    let call = *source.calls.iter().find(|call| call.0 == "what is read is forgotten").unwrap();
+    let ends = (1..).map(|point| Case { server: &server, source, call, change, point }.run());
+    let changed = ends.take_while(|end| *end != End::NoSuchPoint).filter(|end| *end == End::Changed).count();
+    assert!(changed > 5, "{changed}");
+}
+
+#[test]
+fn every_change_at_every_point() {
+    let server = server();
     let is_long = env::var("SNO_FAULTS").is_ok_and(|form| form == "long");
     let mut random = Random::seeded();
     let (mut cases, mut changed) = (0, 0);

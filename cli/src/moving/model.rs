@@ -11,7 +11,7 @@ use super::sql::{Expression, Ident, sql};
 use super::wishes::{Target, Wishes, name_parts, said};
 
 /// A column of a table that is no partition, by its name, since partitions can have other numbers.
-pub(super) type Place = (Oid, Ident);
+pub(super) type ColumnId = (Oid, Ident);
 
 /// Something to know before a move, said once for all objects that it is true of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,8 +93,8 @@ pub(super) struct Model {
 pub(super) struct Reached<'a> {
     pub(super) keys: Vec<&'a Column>,
     /// Of each column that refers to keys, these; from foreign keys alone.
-    pub(super) references: BTreeMap<Place, BTreeSet<Place>>,
-    pub(super) said: Vec<(Place, Place, Option<Expression>)>,
+    pub(super) references: BTreeMap<ColumnId, BTreeSet<ColumnId>>,
+    pub(super) said: Vec<(ColumnId, ColumnId, Option<Expression>)>,
     pub(super) all: Vec<&'a Column>,
     pub(super) findings: Vec<Finding>,
 }
@@ -129,7 +129,7 @@ impl Catalog {
     pub(super) fn named(&self, rel: Oid, attnum: i16) -> Option<&Column> {
         self.columns.iter().find(|column| column.rel == rel && column.attnum == attnum)
     }
-    pub(super) fn at(&self, place: &Place) -> Option<&Column> {
+    pub(super) fn at(&self, place: &ColumnId) -> Option<&Column> {
         self.columns.iter().find(|column| column.rel == place.0 && column.name == place.1)
     }
     pub(super) fn shown(&self, column: &Column) -> String {
@@ -137,7 +137,7 @@ impl Catalog {
         [&table.unwrap_or_default(), ".", &column.name.0].concat()
     }
     /// From each column of a foreign key to its key, both of tables that are no partitions.
-    fn edges(&self) -> Vec<(Place, Place)> {
+    fn edges(&self) -> Vec<(ColumnId, ColumnId)> {
         let place = |rel, attnum| Some((self.root(rel)?, self.named(rel, attnum)?.name.clone()));
         let of = |k: &ForeignKey| {
             let pairs = k.columns.iter().zip(&k.to_columns);
@@ -153,7 +153,7 @@ impl Catalog {
 }
 
 impl Column {
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> ColumnId {
         (self.rel, self.name.clone())
     }
     /// By the database: an identity, or a function.
@@ -183,9 +183,9 @@ pub(super) fn reach<'a>(catalog: &'a Catalog, wishes: &Wishes) -> Reached<'a> {
         }
     }
     let keys = wanted_keys(catalog, wishes, &edges, &mut refuse);
-    let all_edges: Vec<(&Place, &Place)> =
+    let all_edges: Vec<(&ColumnId, &ColumnId)> =
         edges.iter().map(|(a, b)| (a, b)).chain(said_lines.iter().map(|(a, b, _)| (a, b))).collect();
-    let mut references: BTreeMap<Place, BTreeSet<Place>> = BTreeMap::new();
+    let mut references: BTreeMap<ColumnId, BTreeSet<ColumnId>> = BTreeMap::new();
     for key in &keys {
         let mut queue = vec![key.place()];
         let mut seen = BTreeSet::from([key.place()]);
@@ -198,7 +198,7 @@ pub(super) fn reach<'a>(catalog: &'a Catalog, wishes: &Wishes) -> Reached<'a> {
             }
         }
     }
-    let mut places: BTreeSet<Place> =
+    let mut places: BTreeSet<ColumnId> =
         keys.iter().map(|key| key.place()).chain(references.keys().cloned()).collect();
     for column in places.clone().iter().filter_map(|place| catalog.at(place)) {
         places.extend(column.readers.iter().filter_map(|&n| catalog.named(column.rel, n)).map(Column::place));
@@ -212,7 +212,7 @@ pub(super) fn reach<'a>(catalog: &'a Catalog, wishes: &Wishes) -> Reached<'a> {
 fn wanted_keys<'a>(
     catalog: &'a Catalog,
     wishes: &Wishes,
-    edges: &[(Place, Place)],
+    edges: &[(ColumnId, ColumnId)],
     refuse: &mut impl FnMut(&String, &'static str),
 ) -> Vec<&'a Column> {
     let refers = |column: &Column| edges.iter().any(|(from, _)| *from == column.place());
@@ -290,7 +290,7 @@ impl Model {
     }
 
     fn find_lookups(&mut self, reached: &Reached) {
-        let position = |model: &Self, place: &Place| {
+        let position = |model: &Self, place: &ColumnId| {
             model.columns.iter().position(|c| c.column.rel == place.0 && c.column.name == place.1)
         };
         for n in 0..self.columns.len() {

@@ -22,6 +22,8 @@ pub(super) struct Object {
     make: Vec<String>,
     /// What follows after the COMMIT.
     pub(super) later: Option<Expression>,
+    /// Whether that was done, as a condition.
+    pub(super) later_unless: Option<Expression>,
     /// The name of a view.
     pub(super) relation: Option<String>,
     /// The name of a function, without its schema.
@@ -87,6 +89,7 @@ fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Obje
         drop: row.get("drop"),
         make: row.get("make"),
         later: optional(&row, "later"),
+        later_unless: optional(&row, "later_unless"),
         relation: optional(&row, "relation"),
         function: optional(&row, "function"),
         is_materialized: optional(&row, "is_materialized").unwrap_or_default(),

@@ -166,7 +166,7 @@ END",
             sql!("SELECT {}, count(*) FROM {} WHERE {}", what(text), from, condition)
         };
         if column.is_generated {
-            return vec![valued("values that differ", sql!("t.{} IS DISTINCT FROM v", target))];
+            return vec![valued("values that differ", sql!("t.{} IS DISTINCT FROM v.v", target))];
         }
         let mut all = vec![valued("references to another row", differs(moved, after, own, target))];
         let became_null = sql!("t.{} IS NOT NULL AND t.{} IS NULL", old, new);
@@ -198,18 +198,18 @@ END",
     }
 }
 
-/// What refers to a row that is gone has no value `v` to be compared with.
+/// What refers to a row that is gone has no value `v.v` to be compared with.
 fn differs(moved: &Moved, after: bool, own: &Ident, target: &Ident) -> Sql {
     match (moved.column.is_array, after) {
         (true, _) => sql!(
-            "(t.{} IS NULL) <> (v IS NULL) OR EXISTS (SELECT FROM unnest(t.{}, v) u(n, v) \
+            "(t.{} IS NULL) <> (v.v IS NULL) OR EXISTS (SELECT FROM unnest(t.{}, v.v) u(n, v) \
              WHERE u.v IS NOT NULL AND u.n IS DISTINCT FROM u.v)",
             target,
             target
         ),
-        (false, true) => sql!("v IS NOT NULL AND t.{} IS DISTINCT FROM v", target),
+        (false, true) => sql!("v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v", target),
         (false, false) => sql!(
-            "v IS NOT NULL AND t.{} IS DISTINCT FROM v OR t.{} IS NULL AND t.{} IS NOT NULL",
+            "v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v OR t.{} IS NULL AND t.{} IS NOT NULL",
             target,
             own,
             target

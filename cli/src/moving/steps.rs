@@ -41,6 +41,12 @@ impl Piece {
         self.unless = Some(condition.to_string());
         self
     }
+    /// Nor if this is true.
+    pub(super) fn or_unless(mut self, condition: &Sql) -> Self {
+        let before = self.unless.map(|unless| format!(" OR {unless}"));
+        self.unless = Some(format!("{condition}{}", before.unwrap_or_default()));
+        self
+    }
     /// Whether it is a whole transaction, which is tried again if it gets no lock.
     pub(super) fn is_transaction(&self) -> bool {
         self.sql[0].starts_with("BEGIN;")
@@ -191,8 +197,10 @@ COMMIT;",
         all.push(sql!("-- What a trigger could not evaluate fails here, not in the application."));
         all.extend((0..self.tables.len()).filter_map(|n| self.planned(n)).map(Self::block));
         all.extend(stored(&plan_name, plan));
-        let tables = comma([&plan_name, &before, &progress].map(Name::literal));
-        all.push(sql!("DO {};", Body(Sql::new(include_str!("steps/private.sql"), &[&tables]))));
+        let own = comma([&plan_name, &before, &progress].map(Name::literal));
+        let maps = self.keys().filter(|_| self.keeps_map).map(|key| sql!(", {}", self.map(key).literal()));
+        let all_tables = sql!("{}{}", own, join(maps, ""));
+        all.push(sql!("DO {};", Body(Sql::new(include_str!("steps/private.sql"), &[&own, &all_tables]))));
         self.step("columns", vec![self.transaction(all).unless(to_table(&plan_name))])
     }
 
@@ -261,7 +269,7 @@ COMMIT;",
             )
         } else if self.counts() {
             sql!(
-                "UPDATE {} t SET {} = n.number FROM (SELECT {}, nextval({}) AS number FROM
+                "UPDATE {} t SET {} = n.sno_move_number FROM (SELECT {}, nextval({}) AS sno_move_number FROM
         (SELECT t.{} FROM {} t WHERE {} AND t.{} IS NULL ORDER BY t.{}) x) n WHERE n.{} = t.{}{}",
                 table,
                 new,
@@ -362,6 +370,7 @@ COMMIT;",
         let to_do = sql!("NOT {}", to_table(&self.own("sno_move_plan")));
         let early = Self::needs(&self.is_switched(), "the switch has not been made");
         let mut pieces = vec![early.unless(to_do.clone())];
+        pieces.extend(self.later().into_iter().map(|piece| piece.or_unless(&to_do)));
         pieces.extend(self.found_again(&to_do));
         pieces.push(Piece::plain(self.verified(true)).unless(to_do.clone()));
         for key in self.keys().filter(|_| self.keeps_map) {
@@ -455,7 +464,9 @@ COMMIT;",
         }
         all.extend(self.drop_own());
         let guard = sql!("NOT {} OR {}", to_table(&self.own("sno_move_plan")), self.is_switched());
-        self.step("undo columns", vec![self.transaction(all).unless(guard)])
+        let mut pieces: Vec<_> = self.later().into_iter().map(|piece| piece.or_unless(&guard)).collect();
+        pieces.push(self.transaction(all).unless(guard));
+        self.step("undo columns", pieces)
     }
     pub(super) fn name_of(&self, rel: u32) -> Name {
         self.table_of(rel).map(|(_, part)| part.name.clone()).unwrap_or_else(|| Name::new("", ""))

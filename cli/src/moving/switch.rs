@@ -393,24 +393,35 @@ impl Model {
         self.leaf_keys().map(of).collect()
     }
 
-    /// What follows after the COMMIT.
-    fn later(&self) -> Vec<Piece> {
-        let mut all: Vec<Piece> = self
-            .objects
-            .iter()
-            .filter_map(|object| Some(Piece::plain(sql!("{}", object.later.as_ref()?))))
-            .collect();
+    /// What follows after the COMMIT. A switch, or its undo, can have been ended before it: the steps after these do what
+    /// is left.
+    pub(super) fn later(&self) -> Vec<Piece> {
+        let of_object = |object: &Object| {
+            let unless = sql!("{}", object.later_unless);
+            Some(Piece::plain(sql!("{}", object.later.as_ref()?)).unless(unless))
+        };
+        let mut all: Vec<Piece> = self.objects.iter().filter_map(of_object).collect();
         let validated = self.leaf_keys().filter(|(key, _)| key.is_validated);
         all.extend(validated.map(|(key, table)| {
-            Piece::plain(sql!("ALTER TABLE {} VALIDATE CONSTRAINT {};", table, key.name))
+            let unless = sql!(
+                "NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = {}::regclass AND conname = {}
+    AND NOT convalidated)",
+                table.literal(),
+                key.name.literal()
+            );
+            Piece::plain(sql!("ALTER TABLE {} VALIDATE CONSTRAINT {};", table, key.name)).unless(unless)
         }));
         let whole = self.foreign_keys.iter().map(|key| (key, self.name_of(key.rel)));
         let whole = whole.filter(|(key, _)| self.table_of(key.rel).is_some_and(|(_, part)| part.kind == "p"));
         all.extend(whole.map(|(key, table)| {
             let add = sql!("ALTER TABLE {} ADD CONSTRAINT {} {};", table, key.name, key.definition);
             let comment = key.comment.as_ref().map(|comment| sql!("{}", comment));
+            let is_there = has_constraint(&table, &key.name);
+            // Whoever has dropped it has dropped that of its partitions.
+            let leaf = self.leaf_keys().find(|(of, _)| of.oid == key.oid);
+            let is_gone = leaf.map(|(_, leaf)| sql!(" OR NOT {}", has_constraint(leaf, &key.name)));
             self.transaction([Some(add), comment].into_iter().flatten())
-                .unless(has_constraint(&table, &key.name))
+                .unless(sql!("({}{})", is_there, is_gone))
         }));
         all
     }

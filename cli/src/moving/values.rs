@@ -99,7 +99,7 @@ impl Model {
                 let one = renamed(computed, &HashMap::from([("id".to_owned(), "u.e".to_owned())]));
                 return expression(&sql!(
                     "CASE WHEN {} IS NOT NULL THEN
-        ARRAY(SELECT {} FROM unnest({}) WITH ORDINALITY u(e, n) ORDER BY n) END",
+        ARRAY(SELECT {} FROM unnest({}) WITH ORDINALITY u(e, n) ORDER BY u.n) END",
                     own,
                     one,
                     own,
@@ -129,7 +129,7 @@ impl Model {
         if moved.column.is_array {
             return sql!(
                 "CASE WHEN {} IS NOT NULL THEN ARRAY(SELECT k.{} FROM unnest({}) WITH ORDINALITY u(e, n)
-        LEFT JOIN {} k ON k.{} = u.e ORDER BY n) END",
+        LEFT JOIN {} k ON k.{} = u.e ORDER BY u.n) END",
                 own,
                 target,
                 own,

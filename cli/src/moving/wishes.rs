@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::catalog::{Catalog, Column, Relation};
-use super::model::Place;
+use super::model::ColumnId;
 use super::sql::Expression;
 
 /// Which keys move, to what, and what the catalogs don't say.
@@ -125,7 +125,7 @@ impl Catalog {
 }
 
 /// A reference that the DBA names: the column, its key, the condition.
-pub(super) fn said(catalog: &Catalog, line: &str) -> Option<(Place, Place, Option<Expression>)> {
+pub(super) fn said(catalog: &Catalog, line: &str) -> Option<(ColumnId, ColumnId, Option<Expression>)> {
     let (column, rest) = name_parts(line)?;
     let (key, rest) = name_parts(rest)?;
     let condition = Some(rest.trim()).filter(|rest| !rest.is_empty());

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use sno_core::{
     FixedLength as _,
-    compat::{Gid, SnowflakeSi, Uid60, UniqueId},
+    compat::{Gid, SnowflakeSi, Uid60, UniqueId, snowflake_si::Machine},
 };
 
-use crate::ids::{gid, uid60, uniqueid};
+use crate::ids::{gid, snowflake_si, uid60, uniqueid};
 
 proptest! {
     #[test]
@@ -20,6 +20,11 @@ proptest! {
         prop_assert_eq!(id.to_string().parse(), Ok(id));
         prop_assert_eq!(id.to_string().to_uppercase().parse(), Ok(id));
         prop_assert_eq!(UniqueId::from_fields(id.fields()), Some(id));
+    }
+
+    #[test]
+    fn snowflake_si_fields_come_back(id in snowflake_si(), machine_bits in 0..=Machine::MAX_BITS) {
+        prop_assert_eq!(SnowflakeSi::from_fields(id.fields(machine_bits), machine_bits), Some(id));
     }
 
     #[test]

@@ -71,6 +71,11 @@ impl Error {
         self.report.report(PgLogLevel::NOTICE);
     }
 
+    /// Warns the client, without raising it.
+    pub fn warning(self) {
+        self.report.report(PgLogLevel::WARNING);
+    }
+
     /// Hands it to a caller that asked for soft errors, and returns it for all others.
     ///
     /// # Safety

@@ -5,7 +5,7 @@ use std::{cell::Cell, ffi::CStr, iter};
 use pgrx::pg_sys::{
     self, BoolExpr, BoolExprType, CoerceToDomain, CommonTableExpr, Const, Datum, FromExpr, FuncExpr,
     JoinExpr, JoinType, Node, NodeTag, NullTest, NullTestType, Oid, Query, RTEKind, RangeTblEntry,
-    RangeTblRef, SetOperation, SetOperationStmt, TargetEntry,
+    RangeTblRef, SetOperation, SetOperationStmt, SortGroupClause, TargetEntry, WindowClause, WindowFunc,
 };
 
 use crate::pg::{
@@ -17,10 +17,11 @@ use crate::pg::{
 
 export! { sno_origin }
 
-/// `sno_origin(source regclass, number integer) → (relation regclass, number integer, view regclass, fault text, hint text)`: the column of a
-/// table that a column of a table or view shows in the end; nulls if it is an expression, or one of several tables. And why a feed with this
-/// key would miss rows, or copies keep what it leaves out, and of which view; nulls if it would not.
-fn sno_origin(source: i32, number: i32) -> Row<5> {
+/// `sno_origin(source regclass, number integer) → (relation regclass, number integer, view regclass, fault text, hint text, passing regclass)`:
+/// the column of a table that a column of a table or view shows in the end; nulls if it is an expression, or one of several tables. And why a
+/// feed with this key would miss rows, or copies keep what it leaves out, and of which view; nulls if it would not. At last a view whose rows
+/// come and go as time passes, if there is one.
+fn sno_origin(source: i32, number: i32) -> Row<6> {
     let source = Oid::from(source as u32);
     // SAFETY: any role may call it, with anything: nothing is locked any longer than this takes.
     let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None, &Cell::new(0)) };
@@ -33,6 +34,7 @@ fn sno_origin(source: i32, number: i32) -> Row<5> {
         fault.map(|(view, _)| Datum::from(view)).into(),
         fault.map(|(_, kind)| varlena(kind.0)).into(),
         fault.map(|(_, kind)| varlena(kind.1)).into(),
+        origin.passing.map(Datum::from).into(),
     ]
 }
 
@@ -47,6 +49,10 @@ const EXCEPT: Kind = ("It has EXCEPT or INTERSECT.", LATER);
 const SAMPLE: Kind = ("It has TABLESAMPLE.", LATER);
 const LOCKS: Kind = ("It has FOR UPDATE or FOR SHARE.", LATER);
 const AGGREGATE: Kind = ("Its key is an aggregate, or of a window function.", LATER);
+const WINDOW: Kind = (
+    "It leaves out rows by a window function, which later rows change.",
+    "Order the window by the key, or leave that to the query that reads the feed.",
+);
 const PRESENT: Kind = (
     "It leaves out changes by what their rows or others are now, which a copy would keep.",
     "Use LEFT JOIN, and have the view show such rows as deleted: CASE WHEN ... THEN record END.",
@@ -78,11 +84,27 @@ struct Origin {
     is_present: Option<bool>,
     can_be_null: bool,
     fault: Option<Fault>,
+    /// Of a window function, after which column of a table only earlier rows count, if there is one.
+    window: Option<Column>,
+    /// A view that leaves out rows by what the time is, or who asks.
+    passing: Option<Oid>,
 }
 
+/// A column of a table; no column has the number 0.
+type Column = (Oid, i16);
+
+const NO_COLUMN: Column = (Oid::INVALID, 0);
+
 /// An expression: it cannot be null, as far as is known.
-const EXPRESSION: Origin =
-    Origin { table: Oid::INVALID, number: 0, is_present: None, can_be_null: false, fault: None };
+const EXPRESSION: Origin = Origin {
+    table: Oid::INVALID,
+    number: 0,
+    is_present: None,
+    can_be_null: false,
+    fault: None,
+    window: None,
+    passing: None,
+};
 
 /// A view whose query is gone through, and the one that names it.
 struct View<'a> {
@@ -200,24 +222,117 @@ unsafe fn of_column(level: &Level, number: i16) -> Origin {
             return EXPRESSION;
         };
         let key = (*column.cast::<TargetEntry>()).expr.cast::<Node>();
-        if pg_sys::contain_aggs_of_level(key, 0) || pg_sys::contain_windowfuncs(key) {
+        if pg_sys::contain_windowfuncs(key) {
+            return Origin { window: Some(window_of(level, key)), ..fault(AGGREGATE) };
+        }
+        if pg_sys::contain_aggs_of_level(key, 0) {
             return fault(AGGREGATE);
         }
+        // The conditions of a view of changes are checks.
+        let is_passing = is_present(level.view.oid, 0).is_none()
+            && any_condition(query.jointree.cast(), &|condition| {
+                pg_sys::contain_mutable_functions(condition)
+            });
+        let passing = is_passing.then_some(level.view.oid);
         let Some(key) = place_of(query, key) else {
             // Of its columns only what is wrong with their rows counts.
             let columns = pg_sys::pull_vars_of_level(key, 0);
             let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
-            let fault = { places }.find_map(|place| of_place(level, place).fault);
-            return Origin { fault, ..EXPRESSION };
+            return places.fold(Origin { passing, ..EXPRESSION }, |origin, place| {
+                let of = of_place(level, place);
+                let numbered =
+                    is_by_window(level, place, of).then_some(Fault { view: level.view.oid, kind: WINDOW });
+                union(
+                    origin,
+                    Origin { fault: of.fault.or(numbered), can_be_null: false, is_present: None, ..of },
+                )
+            });
         };
         let origin = of_place(level, key);
         if origin.fault.is_none() && origin.is_present.is_some() && leaves_out(level, key.0) {
             return fault(PRESENT);
         }
+        if origin.fault.is_none() && is_by_window(level, key, origin) {
+            return fault(WINDOW);
+        }
         let is_optional = joined(query.jointree.cast(), key.0).is_some_and(|joined| joined.is_optional);
         let can_be_null = (origin.can_be_null || is_optional || !query.groupingSets.is_null())
             && !demands(query, (*query.jointree).quals, key);
-        Origin { can_be_null, ..origin }
+        Origin { can_be_null, passing: passing.or(origin.passing), ..origin }
+    }
+}
+
+/// Whether a query leaves out rows of a table by a window function over them, of which not only those with earlier keys count.
+unsafe fn is_by_window(level: &Level, key: Place, origin: Origin) -> bool {
+    // SAFETY: a query, its conditions, and their columns.
+    unsafe {
+        let changes = |&column: &*mut Node| {
+            let place = place_of(level.query, column).filter(|&place| place.0 == key.0 && place != key);
+            let window = place.and_then(|place| of_place(level, place).window);
+            window.is_some_and(|by| by == NO_COLUMN || by != (origin.table, origin.number))
+        };
+        any_condition(level.query.jointree.cast(), &|condition| {
+            nodes(pg_sys::pull_vars_of_level(condition, 0)).iter().any(changes)
+        })
+    }
+}
+
+/// Of a window function of a query: the column by which its rows are in ascending order, if later ones do not change it.
+unsafe fn window_of(level: &Level, node: *mut Node) -> Column {
+    // SAFETY: a query that PostgreSQL has analyzed, and its lists.
+    unsafe {
+        if (*node).type_ != NodeTag::T_WindowFunc {
+            return NO_COLUMN;
+        }
+        let WindowFunc { winfnoid, winref, winagg, .. } = *node.cast();
+        let query = level.query;
+        let clause = nodes(query.windowClause).iter().map(|&clause| &*clause.cast::<WindowClause>());
+        let clause = { clause }.find(|clause| clause.winref == winref);
+        let first = clause.and_then(|clause| nodes(clause.orderClause).first());
+        let (Some(clause), Some(&first)) = (clause, first) else { return NO_COLUMN };
+        let ends = pg_sys::FRAMEOPTION_END_CURRENT_ROW | pg_sys::FRAMEOPTION_END_OFFSET_PRECEDING;
+        let looks_back = match winfnoid.to_u32() {
+            pg_sys::F_ROW_NUMBER | pg_sys::F_RANK_ | pg_sys::F_DENSE_RANK_ => true,
+            pg_sys::F_LAG_ANYELEMENT | pg_sys::F_LAG_ANYELEMENT_INT4 => true,
+            pg_sys::F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE => true,
+            pg_sys::F_FIRST_VALUE | pg_sys::F_LAST_VALUE | pg_sys::F_NTH_VALUE => {
+                clause.frameOptions as u32 & ends != 0
+            }
+            _ => winagg && clause.frameOptions as u32 & ends != 0,
+        };
+        let SortGroupClause { tleSortGroupRef, sortop, .. } = *first.cast();
+        let operator = pg_sys::get_opname(sortop);
+        let is_ascending = !operator.is_null() && CStr::from_ptr(operator) == c"<";
+        let columns = nodes(query.targetList).iter().map(|&column| &*column.cast::<TargetEntry>());
+        let by = { columns }.find(|column| column.ressortgroupref == tleSortGroupRef);
+        match by.and_then(|by| place_of(query, by.expr.cast())) {
+            Some(place) if looks_back && is_ascending => {
+                let Origin { table, number, .. } = of_place(level, place);
+                (table, number)
+            }
+            _ => NO_COLUMN,
+        }
+    }
+}
+
+/// Whether one of the conditions that leave out rows of a query is such.
+unsafe fn any_condition(node: *mut Node, is_such: &dyn Fn(*mut Node) -> bool) -> bool {
+    // SAFETY: what a query joins.
+    unsafe {
+        match (*node).type_ {
+            NodeTag::T_FromExpr => {
+                let FromExpr { fromlist, quals, .. } = *node.cast();
+                !quals.is_null() && is_such(quals)
+                    || nodes(fromlist).iter().any(|&part| any_condition(part, is_such))
+            }
+            NodeTag::T_JoinExpr => {
+                let JoinExpr { jointype, larg, rarg, quals, .. } = *node.cast();
+                jointype == JoinType::JOIN_INNER && !quals.is_null() && is_such(quals)
+                    || any_condition(larg, is_such)
+                    || any_condition(rarg, is_such)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -264,6 +379,11 @@ fn union(one: Origin, other: Origin) -> Origin {
         is_present: one.is_present.or(other.is_present),
         can_be_null: one.can_be_null || other.can_be_null,
         fault: one.fault.or(other.fault),
+        window: match (one.window, other.window) {
+            (Some(one), Some(other)) if one != other => Some(NO_COLUMN),
+            (one, other) => one.or(other),
+        },
+        passing: one.passing.or(other.passing),
         ..EXPRESSION
     }
 }

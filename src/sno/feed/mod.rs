@@ -6,8 +6,8 @@
 //!
 //! | step of `sno_feed` | sees | locks | stores |
 //! |---|---|---|---|
-//! | [opening](open): the feed's position, its source, [whose horizon](whose) counts | what the calling statement sees; catalogs as this session knows them | | |
-//! | the horizon | it is computed after the position was read. Below it every transaction has ended: its rows are visible to a new snapshot, or gone | | marks, if they are not as far |
+//! | opening: the feed's position, in the [ledger], its [source], which [kind of horizon](horizon_kind) counts | what the calling statement sees; catalogs as this session knows them | | |
+//! | the [horizon] | it is computed after the position was read. Below it every transaction has ended: its rows are visible to a new snapshot, or gone | | marks, if they are not as far |
 //! | the source's name and columns, the plan | catalogs as they are with all rows below the horizon, or later | | |
 //! | the [rows](rows) from the position to the horizon, a batch of them, into the result | what the calling statement sees, as for the position: so a position that the statement sees goes with all that its consumer wrote | the source, as each SELECT | |
 //! | if a transaction has ended since: the same rows once more, up to the first that is not in the result, where the result is cut | all that is committed up to now, which is all below the horizon | | |
@@ -38,13 +38,17 @@ mod query;
 mod ddl;
 
 mod scope;
-mod whose;
+
+mod horizon_kind;
 
 mod ledger;
 mod log;
 
 mod manage;
-mod open;
+mod source;
+
+mod errors;
+mod horizon;
 mod rows;
 
 mod failures;

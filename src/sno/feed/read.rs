@@ -20,14 +20,15 @@ use crate::{
         feed::{
             catalogs::follow,
             failures::Failure,
+            horizon::{Horizon, can_store},
+            horizon_kind::HorizonKind,
             ledger::{Feed, Meaning, is_null, oid},
             log,
-            open::{Horizon, Source, can_store},
             query::query,
             reads::read_before,
             rows::{Batch, First, Range, Unseen, changing_key, snapshot_has_changed},
+            source::Source,
             statement::{goes_on, stores_rows},
-            whose::Whose,
         },
         horizon::reader::first_id,
         id,
@@ -106,15 +107,15 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
         }
         follow(feed.source, (*(*fcinfo).flinfo).fn_oid);
         raw_point(c"feed found");
-        let whose = feed.whose_horizon();
-        if whose == Whose::Scope && given.is_none() && !feed.is_stale() && !has_rows(feed) {
+        let kind = feed.horizon_kind();
+        if kind == HorizonKind::Scope && given.is_none() && !feed.is_stale() && !has_rows(feed) {
             if then != Then::Move {
                 feed.remember(None);
             }
             spi::finish();
             return Datum::null();
         }
-        let horizon = feed.horizon(whose, given.map(|given| Sno::from_datum(given)));
+        let horizon = feed.horizon(kind, given.map(|given| Sno::from_datum(given)));
         raw_point(c"horizon known");
         let mut batch = Batch::new(fcinfo, feed, batch_size);
         match horizon {
@@ -122,7 +123,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
                 let source = feed.source();
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
-                if !read(feed, source, whose, horizon, &mut batch, then) {
+                if !read(feed, source, kind, horizon, &mut batch, then) {
                     batch.clear();
                 }
                 if then != Then::Move {
@@ -189,6 +190,12 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
                 _ => {}
             }
             if Some(upto) <= feed.position() {
+                if peeked.is_none() {
+                    guard(|| {
+                        feed.done_before(upto).warning();
+                        Ok(())
+                    });
+                }
                 break false;
             }
             match peeked {
@@ -267,14 +274,14 @@ fn several_feeds() -> Error {
 unsafe fn read(
     feed: Feed,
     source: Source,
-    whose: Whose,
+    kind: HorizonKind,
     horizon: Sno,
     batch: &mut Batch,
     then: Then,
 ) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
-        let (next, is_of_scope) = (feed.next(), whose == Whose::Scope);
+        let (next, is_of_scope) = (feed.next(), kind == HorizonKind::Scope);
         let range = Range::of(source, feed.id_type, is_of_scope);
         let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
         let failure = if is_careful { Failure::find(feed, false) } else { None };
@@ -324,7 +331,7 @@ unsafe fn read(
         batch.shown = last;
         raw_point(c"end known");
         last.is_some_and(|last| {
-            is_still(feed, source, whose)
+            is_still(feed, source, kind)
                 && match then {
                     _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
                     Then::Move => go_to(feed, last, false),
@@ -340,9 +347,9 @@ unsafe fn read(
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`].
-unsafe fn is_still(feed: Feed, source: Source, whose: Whose) -> bool {
+unsafe fn is_still(feed: Feed, source: Source, kind: HorizonKind) -> bool {
     // SAFETY: as promised by the caller.
-    unsafe { source.is_there() && feed.whose_horizon() == whose }
+    unsafe { source.is_there() && feed.horizon_kind() == kind }
 }
 
 /// Moves the feed, and returns whether it has moved. If there is nothing but a position to store, nobody is waited for.
@@ -410,19 +417,19 @@ pub(super) unsafe fn look(
         raw::AcceptInvalidationMessages();
         let feed = Feed::find_to_read(name, source);
         raw_point(c"look finds feed");
-        let whose = feed.whose_horizon();
-        let is_of_scope = whose == Whose::Scope;
+        let kind = feed.horizon_kind();
+        let is_of_scope = kind == HorizonKind::Scope;
         let limit = is_of_scope.then(|| Limit::after((left + LONGEST_LOOK).as_micros() as i64));
         let margin = match feed.margin() {
-            Some(margin) if is_of_scope || whose == Whose::Own => margin.micros().max(0) as u64,
+            Some(margin) if is_of_scope || kind == HorizonKind::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
         };
         let pause = pause(feed, feed.source());
         let is_ready = pause.is_none()
             && if is_of_scope {
-                look_in_scope(feed, whose, margin)
+                look_in_scope(feed, kind, margin)
             } else {
-                between.is_some_and(|between| look_between(feed, whose, between))
+                between.is_some_and(|between| look_between(feed, kind, between))
             };
         if let Some(limit) = limit {
             limit.end();
@@ -433,7 +440,7 @@ pub(super) unsafe fn look(
 }
 
 /// The same for rows of this server.
-unsafe fn look_between(feed: Feed, whose: Whose, [mut from, mut below]: [Sno; 2]) -> bool {
+unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sno; 2]) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         // A call of sno_feed() sets it back.
@@ -441,7 +448,7 @@ unsafe fn look_between(feed: Feed, whose: Whose, [mut from, mut below]: [Sno; 2]
             return true;
         }
         let stores = feed.is_stale() && can_store();
-        if stores && let Horizon::UpTo(horizon) = feed.horizon(whose, None) {
+        if stores && let Horizon::UpTo(horizon) = feed.horizon(kind, None) {
             (from, below) = (Sno::MIN, first_id(horizon.tick()));
         }
         let source = feed.source();
@@ -451,7 +458,7 @@ unsafe fn look_between(feed: Feed, whose: Whose, [mut from, mut below]: [Sno; 2]
         if let Some(last) = below.predecessor()
             && stores
             && !first.is_there
-            && is_still(feed, source, whose)
+            && is_still(feed, source, kind)
         {
             go_to(feed, last, true);
         }
@@ -472,24 +479,24 @@ unsafe fn pause(feed: Feed, source: Source) -> Option<u64> {
 }
 
 /// The same for rows of several servers. All of them are asked only if there is a row, or if it is time to store that there is none.
-unsafe fn look_in_scope(feed: Feed, whose: Whose, margin: u64) -> bool {
+unsafe fn look_in_scope(feed: Feed, kind: HorizonKind, margin: u64) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
         if !(feed.is_stale() && can_store()) {
             let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
             let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
-            return first(feed.source(), recent).is_some_and(|first| match feed.horizon(whose, None) {
+            return first(feed.source(), recent).is_some_and(|first| match feed.horizon(kind, None) {
                 Horizon::UpTo(horizon) => first < horizon,
                 Horizon::GoesBack(_) => true,
             });
         }
-        let Horizon::UpTo(horizon) = feed.horizon(whose, None) else { return true };
+        let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return true };
         let (source, horizon) = (feed.source(), first_id(horizon.tick()));
         let is_there = first(source, horizon).is_some();
         if let Some(last) = horizon.predecessor()
             && !is_there
-            && is_still(feed, source, whose)
+            && is_still(feed, source, kind)
         {
             go_to(feed, last, true);
         }

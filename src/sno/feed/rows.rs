@@ -22,9 +22,9 @@ use crate::{
     },
     sno::feed::{
         ledger::{Feed, text},
-        open::Source,
         plans::plan,
         query::{execute, with_off},
+        source::Source,
     },
 };
 

@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a horizon may be asked for where no table is read", &[HORIZON],
             "&& reads_table(query)", ""),
     ]),
-    ("src/sno/feed/open.rs", &[
+    ("src/sno/feed/horizon.rs", &[
         ("a feed that the clock has passed does not go back", &[FAST_CLOCK],
             "if let Some(last) = self.goes_back()? {", "if let Some(last) = self.goes_back()?.filter(|_| self.position() >= Some(Sno::MAX)) {"),
     ]),

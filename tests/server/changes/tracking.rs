@@ -96,7 +96,7 @@ fn untracked() {
     assert_eq!(text(&mut client, objects), "copy copy_pkey items items_pkey");
 }
 
-/// Again, as after an update of the extension: the triggers and the view are new, the log and the feed go on.
+/// Again: the triggers and the view are new, the log and the feed go on.
 #[test]
 fn tracked_again() {
     let server = server();

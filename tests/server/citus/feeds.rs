@@ -28,15 +28,10 @@ impl Stalled {
 
     /// The sessions of other nodes that are in a transaction.
     fn in_transactions(server: &Server) -> Self {
-        Self::new(in_transactions(server))
+        let query = "SELECT pid FROM pg_stat_activity
+            WHERE application_name LIKE 'citus_internal%' AND state = 'idle in transaction'";
+        Self::new(server.connect().query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect())
     }
-}
-
-/// The processes that are in a transaction of another node.
-fn in_transactions(server: &Server) -> Vec<i32> {
-    let query = "SELECT pid FROM pg_stat_activity
-        WHERE application_name LIKE 'citus_internal%' AND state = 'idle in transaction'";
-    server.connect().query(query, &[]).unwrap().iter().map(|row| row.get(0)).collect()
 }
 
 impl Drop for Stalled {
@@ -115,65 +110,6 @@ fn rows_of_other_nodes_are_waited_for() {
         check(&mut client, &mut read);
         client.run("SELECT sno_drop_feed('f'); DROP TABLE items");
     }
-}
-
-/// A transaction on another node has an ID, and has written nothing yet.
-#[test]
-#[ignore = "needs Citus: make test-citus"]
-fn an_id_that_is_inserted_late() {
-    let cluster = Cluster::new(1);
-    let mut client = cluster.coordinator.connect();
-    client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
-    client.run("SELECT create_distributed_table('items', 'id')");
-    client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
-    let mut other = cluster.workers[0].connect();
-    wait_until("the metadata is there", || other.one("SELECT to_regclass('items') IS NOT NULL"));
-    other.run("BEGIN");
-    let id = text(&mut other, "SELECT sno_new(1)");
-    client.run("INSERT INTO items (n) VALUES (1)");
-    thread::sleep(Duration::from_millis(300));
-    let mut read = take(&mut client);
-    assert!(read.is_empty(), "{read:?}");
-    other.run(&format!("INSERT INTO items VALUES ('{id}', 2); COMMIT"));
-    check(&mut client, &mut read);
-}
-
-/// Two phases: the coordinator has committed, a worker has only prepared.
-#[test]
-#[ignore = "needs Citus: make test-citus"]
-fn a_late_second_phase() {
-    let cluster = Cluster::new(2);
-    let mut client = cluster.coordinator.connect();
-    client.run("CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)");
-    client.run("SELECT create_distributed_table('items', 'id')");
-    client.run("SELECT sno_create_feed('f', 'items', margin => '0.1 s')");
-    client.run("INSERT INTO items (n) VALUES (-1)");
-    thread::sleep(Duration::from_millis(300));
-    let mut read = take(&mut client);
-    assert_eq!(read, ["-1"]);
-    let mut writer = cluster.coordinator.connect();
-    writer.run("BEGIN");
-    for n in 0..40 {
-        writer.run(&format!("INSERT INTO items (n) VALUES ({n})"));
-    }
-    let [first, second] = [&cluster.workers[0], &cluster.workers[1]];
-    let writing = in_transactions(second);
-    let stalled = Stalled::in_transactions(first);
-    thread::scope(|scope| {
-        let commit = scope.spawn(move || writer.run("COMMIT"));
-        wait_until("the second has prepared", || {
-            second.connect().one("SELECT EXISTS (SELECT FROM pg_prepared_xacts)")
-        });
-        let late = Stalled::new(writing);
-        drop(stalled);
-        thread::sleep(Duration::from_millis(500));
-        for _ in 0..3 {
-            read.extend(take(&mut client));
-        }
-        drop(late);
-        commit.join().unwrap();
-        check(&mut client, &mut read);
-    });
 }
 
 /// A transaction that has read before the feed was read, and then writes, has begun before its position.

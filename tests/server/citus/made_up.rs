@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
 
 use sno_tests::postgres::Client;
 use sno_tests::{Sql as _, program};
@@ -45,7 +46,11 @@ pub(super) fn install(name: &str, control: &str, script: &str) {
     if !control_file.exists() {
         fs::write(control_file, format!("{control}\nrelocatable = false\n")).unwrap();
     }
-    fs::write(extensions().join(format!("{name}--made.sql")), script).unwrap();
+    // At once: another test may be reading what this one writes, too.
+    let file = extensions().join(format!("{name}--made.sql"));
+    let new = file.with_extension(format!("{:?}", thread::current().id()));
+    fs::write(&new, script).unwrap();
+    fs::rename(new, file).unwrap();
 }
 
 /// Has the database of a session seem to be one.

@@ -166,3 +166,41 @@ fn partial_restores() {
         }
     }
 }
+
+/// A position that is ahead of the clock of the server that restores it: no row is missed that is inserted there meanwhile.
+#[test]
+fn restored_by_a_clock_that_is_behind() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(SETUP);
+    client.run(
+        "SELECT sno_create_feed('given', 'items', margin => NULL); INSERT INTO items (n) VALUES (1);
+         INSERT INTO items VALUES (sno_new(1) , 2)",
+    );
+    assert_eq!(read(&mut client), "1 2");
+    // As a server whose clock is a second ahead would have it.
+    client.run(
+        "UPDATE sno_internal.feed_positions SET position = sno_upper(clock_timestamp() + interval '1 s')",
+    );
+    let dumped = server.command("pg_dump").args(["-d", "postgres"]).output().unwrap();
+    assert!(dumped.status.success());
+    server.run("CREATE DATABASE target");
+    let file = tempfile::Builder::new().tempfile_in(server.socket_folder()).unwrap();
+    std::fs::write(file.path(), dumped.stdout).unwrap();
+    give_to_server(file.path());
+    let file = file.path().to_str().unwrap();
+    let restored = server.command("psql").args(["-d", "target", "-q", "-f", file]).output().unwrap();
+    let told = String::from_utf8(restored.stderr).unwrap();
+    assert!(
+        told.contains("WARNING:  feed \"feed\" of role \"postgres\" was read up to \"")
+            && told.contains("which is ahead of the clock")
+            && !told.contains("\"given\""),
+        "{told}"
+    );
+    let mut target = server.connect_to("target");
+    target.run(&format!("{INSERT} (3)"));
+    assert_eq!(read(&mut target), "3");
+    target.run("SELECT pg_sleep(1.2)");
+    target.run(&format!("{INSERT} (4)"));
+    assert_eq!(read(&mut target), "4");
+}

@@ -342,3 +342,17 @@ fn feeds_that_are_there() {
     client.run("INSERT INTO sno_internal.feed_positions (feed, source_name, key) VALUES ('later', 'public.later', 'id')");
     assert_eq!(code(&mut client, "SELECT sno_create_feed('later', 'other', if_not_exists => true)"), "42710");
 }
+
+/// With autocommit, two consumers get the same rows: the second one is told when it says that they are done.
+#[test]
+fn two_consumers_with_autocommit() {
+    let server = server();
+    server.run(&format!("{INSERT} (1); SELECT pg_sleep(0.01)"));
+    let advance = "SELECT sno_advance_feed('feed', (SELECT max(id) FROM items))";
+    let told = |sql: &str| String::from_utf8(server.psql(sql).stderr).unwrap();
+    assert_eq!(told(advance), "");
+    assert!(told(advance).starts_with("WARNING:  rows of feed \"feed\" up to \""), "{}", told(advance));
+    // The transaction that has peeked knows.
+    let peek = "SELECT FROM sno_peek_feed('feed', NULL::items)";
+    assert_eq!(told(&format!("BEGIN; {peek}; {advance}; COMMIT")), "");
+}

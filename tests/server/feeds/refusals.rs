@@ -32,6 +32,21 @@ fn refusals() {
          CREATE VIEW without AS SELECT id FROM items EXCEPT SELECT a FROM two;
          CREATE VIEW last AS SELECT max(id) AS id, n FROM items GROUP BY n;
          CREATE VIEW previous AS SELECT lag(id) OVER (ORDER BY id) AS id FROM items;
+         CREATE VIEW numbered AS SELECT *, row_number() OVER (PARTITION BY n ORDER BY id DESC) AS r, row_number() OVER (PARTITION BY n ORDER BY id) AS first,
+             lag(n) OVER w AS before, count(*) OVER w AS count, count(*) OVER () AS total, lead(n) OVER w AS next, rank() OVER (ORDER BY n) AS rank
+             FROM items WINDOW w AS (ORDER BY id);
+         CREATE VIEW newest_by_window AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY n ORDER BY id DESC) AS r FROM items) s WHERE r = 1;
+         CREATE VIEW over_numbered AS SELECT id FROM numbered WHERE n > 0 AND r < 3; CREATE VIEW by_all AS SELECT id FROM numbered WHERE total > 3;
+         CREATE VIEW by_next AS SELECT id FROM numbered WHERE next IS NULL; CREATE VIEW by_rank AS SELECT id FROM numbered WHERE rank < 9;
+         CREATE VIEW by_sum AS SELECT id FROM (SELECT id, first + r AS sum FROM numbered) s WHERE sum < 9;
+         CREATE VIEW computed_by_window AS SELECT coalesce(id, id) AS id FROM numbered WHERE r = 1;
+         CREATE VIEW joined_by_window AS SELECT s.id FROM numbered s JOIN two ON s.r = 1;
+         CREATE VIEW in_with_by_window AS WITH s AS (SELECT id, first_value(id) OVER (PARTITION BY n ORDER BY id DESC) AS f FROM items) SELECT id FROM s WHERE f = id;
+         CREATE VIEW united_by_window AS SELECT id FROM (SELECT id, r FROM numbered UNION ALL SELECT a, 1 FROM two) s WHERE r = 1;
+         CREATE VIEW first_by_window AS SELECT * FROM numbered WHERE first = 1 AND count < 9 AND before IS DISTINCT FROM n;
+         CREATE VIEW looked_up AS SELECT i.*, s.r FROM items i JOIN numbered s ON s.n = i.n AND s.r = 1;
+         CREATE VIEW kept AS SELECT s.id, s.total FROM numbered s LEFT JOIN two ON s.r = 1 AND two.a = s.id;
+         SELECT sno_create_feed(source::text, source) FROM unnest('{numbered,first_by_window,looked_up,kept}'::regclass[]) source;
          CREATE TABLE prices (item integer PRIMARY KEY, price integer); SELECT sno_track_changes('prices');
          CREATE VIEW cheap AS SELECT * FROM prices_changes WHERE (record).price < 5;
          CREATE VIEW few AS SELECT changed, item, CASE WHEN (record).price < 5 THEN record END AS shown FROM prices_changes
@@ -68,7 +83,8 @@ fn refusals() {
          CREATE VIEW recursive AS WITH RECURSIVE r AS (SELECT id FROM items UNION ALL SELECT id FROM r WHERE false) SELECT * FROM r;
          SELECT sno_create_feed(source::text, source) FROM unnest('{few,with_lines,both_kinds,recursive,ours,some_others,fenced}'::regclass[]) source;
          SELECT sno_create_feed(source::text, source, key => 'changed') FROM unnest('{named,named_too}'::regclass[]) source;
-         SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items')",
+         SELECT sno_create_feed('given', 'items', margin => NULL); SELECT sno_create_feed('other', 'items');
+         SELECT sno_create_feed(repeat('x', 255), 'items'); SELECT sno_drop_feed(repeat('x', 255))",
     );
     let mut alice = server.connect_as("alice");
     alice.run("CREATE TABLE hers (id sno PRIMARY KEY); SELECT sno_create_feed('hers', 'hers')");
@@ -104,6 +120,7 @@ fn refusals() {
         42809 CREATE TEMP TABLE passing (id sno PRIMARY KEY); create('passing') -> cannot create a feed of temporary rows: "passing"
         22004 create('items', NULL) -> name, source and start of a feed must not be null
         22004 create(NULL) -> name, source and start of a feed must not be null
+        42622 SELECT sno_create_feed(repeat('ä', 128), 'items') -> name of a feed is too long
         22004 SELECT sno_create_feed(NULL, 'items') -> name, source and start of a feed must not be null
         22023 create('items', '2070-01-01Z') -> feed cannot start in the future: "2070-01-01 00:00:00+00"
         22023 create('items', margin => '-1 s') -> margin must not be negative
@@ -129,6 +146,16 @@ fn refusals() {
         42809 create('in_outer_with') -> rows of "public.in_outer_with" cannot be those of a feed
         42809 create('last') -> rows of "public.last" cannot be those of a feed
         42809 create('previous') -> rows of "public.previous" cannot be those of a feed
+        42809 create('newest_by_window') -> rows of "public.newest_by_window" cannot be those of a feed
+        42809 create('over_numbered') -> rows of "public.over_numbered" cannot be those of a feed
+        42809 create('by_all') -> rows of "public.by_all" cannot be those of a feed
+        42809 create('by_next') -> rows of "public.by_next" cannot be those of a feed
+        42809 create('by_rank') -> rows of "public.by_rank" cannot be those of a feed
+        42809 create('by_sum') -> rows of "public.by_sum" cannot be those of a feed
+        42809 create('computed_by_window') -> rows of "public.computed_by_window" cannot be those of a feed
+        42809 create('joined_by_window') -> rows of "public.joined_by_window" cannot be those of a feed
+        42809 create('in_with_by_window') -> rows of "public.in_with_by_window" cannot be those of a feed
+        42809 create('united_by_window') -> rows of "public.united_by_window" cannot be those of a feed
         42809 create('cheap', key => 'changed') -> rows of "public.cheap" cannot be those of a feed
         42809 create('below', key => 'changed') -> rows of "public.below" cannot be those of a feed
         42809 create('over_few') -> rows of "public.over_few" cannot be those of a feed

@@ -52,7 +52,17 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
     let mut next = server.connect();
     next.run("BEGIN");
     assert!(settled(&mut reader));
-    // A commit that is not visible yet, since it waits for a standby.
+    // Each database has its own.
+    let elsewhere_pid = pid(&mut elsewhere);
+    assert_eq!(holders(&mut elsewhere), [elsewhere_pid]);
+}
+
+/// It waits for a standby.
+#[test]
+fn a_commit_that_is_not_visible_yet_holds_it_back() {
+    let server = Server::builder().start();
+    let mut reader = server.connect();
+    reader.run(TABLE);
     reader.run("SET synchronous_commit = local");
     server.configure("synchronous_standby_names", "nobody");
     reader.run("SELECT pg_reload_conf()");
@@ -70,13 +80,15 @@ fn transactions_that_have_ids_hold_it_back_until_they_end() {
         held_by
     });
     assert_eq!(held_by, [&*waiting_pid]);
-    let elsewhere_pid = pid(&mut elsewhere);
-    assert_eq!(holders(&mut elsewhere), [elsewhere_pid]);
-    server.unconfigure("synchronous_standby_names");
-    reader.run("SELECT pg_reload_conf()");
-    // Each transaction of a procedure for itself.
+}
+
+#[test]
+fn each_transaction_of_a_procedure_holds_it_back_for_itself() {
+    let server = Server::builder().start();
+    let (mut reader, mut next) = (server.connect(), server.connect());
+    reader.run(TABLE);
     next.run(
-        "ROLLBACK; CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN
+        "CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN
            INSERT INTO items VALUES (DEFAULT, 3); COMMIT; PERFORM pg_sleep(60);
          END $$",
     );

@@ -79,6 +79,15 @@ fn what_has_a_name_of_the_steps_is_kept() {
     }
 }
 
+/// What is checked and filled after the COMMIT of a switch, a plan without that, and whether it was done.
+const ENDED: &str = "CREATE TABLE items (id bigserial PRIMARY KEY); INSERT INTO items SELECT FROM generate_series(1, 9);
+    CREATE TABLE notes (item bigint REFERENCES items CHECK (item IS NOT NULL)); INSERT INTO notes SELECT id FROM items;
+    CREATE MATERIALIZED VIEW few AS TABLE notes";
+const END_AFTER_COMMIT: &str = "DELETE FROM sno_move_plan p WHERE step ~ 'switch' AND place > (
+    SELECT min(place) FROM sno_move_plan WHERE step = p.step AND sql[1] LIKE 'BEGIN;%')";
+const IS_WHOLE: &str = "bool_and(convalidated) AND count(*) = 2 AND (SELECT count(*) = 9 FROM few)
+    FROM pg_constraint WHERE conrelid = 'notes'::regclass AND contype IN ('f', 'c')";
+
 /// What others have and do, and what is true in the end.
 #[rustfmt::skip]
 const LIVES: &[(Life, &str)] = &[
@@ -133,6 +142,26 @@ const LIVES: &[(Life, &str)] = &[
         ("GRANT CREATE ON SCHEMA public TO views",
          "as lead run columns; as lead run fill; as lead run indexes; as lead run switch; as lead run end", "")],
      "relowner = 'views'::regrole FROM pg_class WHERE relname = 'v'"),
+    // A function that names a constraint, a setting that only the old type has, columns that get another order.
+    (&[("CREATE TABLE items (id text COMPRESSION pglz PRIMARY KEY, n integer); INSERT INTO items VALUES ('a', 1);
+         CREATE FUNCTION add(integer) RETURNS void LANGUAGE sql
+             BEGIN ATOMIC INSERT INTO items (n) VALUES ($1) ON CONFLICT ON CONSTRAINT items_pkey DO NOTHING; END;
+         CREATE STATISTICS pair ON id, n FROM items",
+         "run columns; run fill; run indexes; run switch; run end", ""),
+        ("SELECT add(2)", "", "")], "count(*) = 2 FROM items"),
+    // Columns with names that the statements of the steps have.
+    (&[("CREATE TABLE items (number bigserial PRIMARY KEY, n integer, v text, e text, t text, k text, u text,
+             ref text GENERATED ALWAYS AS (v || number::text) STORED);
+         INSERT INTO items (n, v) VALUES (1, 'a'), (2, 'b');
+         CREATE TABLE notes (v bigint REFERENCES items, n bigint[], of text); INSERT INTO notes VALUES (1, '{2,1}', 'a b a')",
+         "run columns --reference notes.n\titems.number --no-map; run fill; run indexes; run switch; run end", ""),
+        ("", "check --back --key items", "column that a trigger fills"),
+        ("", "run columns --back --to bigint --reference notes.n\titems.number --no-map; run fill; run indexes; run switch; run end", "")],
+     "count(*) = 1 FROM notes JOIN items a ON a.number = notes.v JOIN items b ON b.number = notes.n[1] JOIN items c ON c.number = notes.n[2]
+      WHERE concat_ws(' ', a.v, b.v, c.v) = of"),
+    // Whoever goes on after a switch, or an undo, that was ended after its COMMIT loses nothing of what follows that.
+    (&[(ENDED, "run columns; run fill; run indexes", ""), (END_AFTER_COMMIT, "run switch; run end", "")], IS_WHOLE),
+    (&[(ENDED, "run columns; run fill; run indexes; run switch", ""), (END_AFTER_COMMIT, "undo; undo", "")], IS_WHOLE),
     // What others make does not look like a move of one's own, and is not called.
     (&[("CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil; SET search_path = evil, public; SET ROLE evil;
          CREATE TABLE sno_move_plan (step text, place integer, unless text, sql text[]);

@@ -125,8 +125,13 @@ fn keys_that_are_older_than_their_insert() {
         assert_eq!(code(&mut client, &format!("INSERT INTO items VALUES ({row})")), "23514", "{row}");
     }
     // A row that moves to another partition.
-    client.run("INSERT INTO lists (state) VALUES (1); SELECT pg_sleep(1.1); UPDATE lists SET state = 2");
+    client.run(
+        "UPDATE uuidv7_feeds SET margin = '1 s' WHERE feed IN ('l', 'o');
+         INSERT INTO lists (state) VALUES (1); SELECT pg_sleep(1.1); UPDATE lists SET state = 2",
+    );
     assert_eq!(code(&mut client, &format!("INSERT INTO lists VALUES ({two_minutes}, 1)")), "23514");
+    // One that is copied there stays where it was, too.
+    assert_eq!(code(&mut client, "INSERT INTO lists SELECT id, 1 FROM lists"), "23514");
     // Without a feed, all are inserted.
     client.run("DELETE FROM uuidv7_feeds; SELECT uuidv7_refuse_old_keys('items')");
     client.run(&format!("INSERT INTO items VALUES ({two_minutes})"));

@@ -1,5 +1,5 @@
 -- What depends on these columns ($1 tables and partitions, $2 numbers) or on these functions ($3), and what depends
--- on these views and functions. What the steps know by
+-- on these views and functions, or, for GROUP BY and ON CONFLICT, on a unique constraint. What the steps know by
 -- another query is left out: indexes, keys and foreign keys, the columns' own defaults and sequences, what a
 -- partition has from its table, and triggers and rules of views.
 WITH RECURSIVE part AS (SELECT rel, attnum FROM unnest($1::oid[], $2::int2[]) u(rel, attnum)),
@@ -20,7 +20,7 @@ need AS (
     FROM need LEFT JOIN pg_class c ON need.classid = 'pg_class'::regclass AND c.oid = need.objid
     JOIN edge ON edge.deptype = 'n' AND (edge.refclassid = need.classid AND edge.refobjid = need.objid
         OR edge.refclassid = 'pg_type'::regclass AND edge.refobjid = c.reltype)
-    WHERE (need.classid = 'pg_proc'::regclass OR c.relkind IN ('v', 'm')) AND level < 50)
+    WHERE (need.classid IN ('pg_proc'::regclass, 'pg_constraint'::regclass) OR c.relkind IN ('v', 'm')) AND level < 50)
 SELECT classid::regclass::text AS class, objid AS oid, pg_describe_object(classid, objid, 0) AS shown,
     ARRAY(SELECT DISTINCT d.refobjid FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass
             AND w.oid = d.objid

@@ -65,6 +65,29 @@ LEFT JOIN pg_operator r ON d.refclassid = 'pg_operator'::regclass AND r.oid = d.
 JOIN pg_proc p ON p.oid = CASE WHEN d.refclassid = 'pg_proc'::regclass THEN d.refobjid ELSE oprcode END
 JOIN pg_roles f ON f.oid = proowner JOIN me ON me.rolsuper
 WHERE NOT prosecdef AND NOT f.rolsuper
+UNION ALL SELECT 0, 'right to create triggers', format('%s of %s', CASE grantee WHEN 0 THEN 'PUBLIC'
+        ELSE f.rolname END, shown),
+    'a trigger would run with your rights as superuser: REVOKE TRIGGER first, or connect as a role that owns the '
+    'tables and is none'
+FROM part CROSS JOIN LATERAL aclexplode(relacl) LEFT JOIN pg_roles f ON f.oid = grantee JOIN me ON me.rolsuper
+WHERE privilege_type = 'TRIGGER' AND f.rolsuper IS NOT TRUE
+UNION ALL SELECT 0, 'function that others can overload', format('%s by %s', o.shown, (SELECT min(rolname)
+        FROM pg_roles r WHERE r.oid = ANY (creators))),
+    'one made for IDs would be called in its place: REVOKE CREATE ON SCHEMA first'
+-- Whatever reads columns that move, or is made again.
+FROM (SELECT DISTINCT refclassid, refobjid FROM pg_depend WHERE (classid, objid) IN (SELECT d.classid, d.objid
+        FROM pg_depend d JOIN moved ON d.refclassid = 'pg_class'::regclass AND d.refobjid = attrelid
+            AND d.refobjsubid = attnum) AND refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+    UNION SELECT 'pg_proc'::regclass, unnest($10::oid[])) d
+JOIN (SELECT 'pg_proc'::regclass AS class, oid, oid::regprocedure::text AS shown, pronamespace AS namespace,
+        proowner AS owner, proargtypes::oid[] AS types FROM pg_proc WHERE oid <> ALL ($11)
+    UNION ALL SELECT 'pg_operator'::regclass, oid, oid::regoperator::text, oprnamespace, oprowner,
+        ARRAY[oprleft, oprright] FROM pg_operator) o ON o.class = refclassid AND o.oid = refobjid
+CROSS JOIN LATERAL (SELECT ARRAY(SELECT r.oid FROM pg_roles r WHERE NOT rolsuper AND rolname NOT IN (current_user,
+    'pg_database_owner') AND r.oid <> owner AND has_schema_privilege(r.oid, namespace, 'CREATE'))) c(creators)
+WHERE cardinality(creators) > 0 AND EXISTS (SELECT FROM unnest(types) t JOIN pg_type y ON y.oid = t
+    WHERE typtype = 'p' OR t IN (SELECT atttypid FROM moved UNION SELECT typbasetype FROM moved JOIN pg_type b
+        ON b.oid = atttypid))
 UNION ALL SELECT 0, 'schema of another role', format('%s of %s', nspname, f.rolname),
     'its owner could put others in the place of a superuser''s tables: ALTER SCHEMA ... OWNER TO, or connect as a role '
     'that owns the tables and is none'
@@ -119,6 +142,18 @@ FROM pg_event_trigger e WHERE evtenabled <> 'D' AND NOT EXISTS (SELECT FROM pg_d
     WHERE d.classid = 'pg_event_trigger'::regclass AND d.objid = e.oid AND d.deptype = 'e')
 
 -- Of columns.
+UNION ALL SELECT DISTINCT 0, 'key of a feed', name,
+    'feeds end at the switch, and triggers keep the type of the key: have the feeds read to the end, sno_drop_feed(), '
+    'then DROP TRIGGER sno_own_keys and sno_changed_keys'
+FROM moved JOIN pg_trigger g ON tgrelid = attrelid AND tgparentid = 0
+JOIN pg_proc p ON p.oid = tgfoid AND proname = 'refuse_old_key'
+JOIN pg_namespace n ON n.oid = pronamespace AND nspname = 'sno_internal'
+JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND objid = g.oid AND d.refclassid = 'pg_class'::regclass
+    AND refobjid = attrelid AND refobjsubid = attnum
+UNION ALL SELECT 0, 'published by a key', format('%s by %s', name, pubname),
+    'is in the WHERE of a publication, which can have no ID: DROP TABLE it there first, and add it without'
+FROM moved JOIN pg_publication_rel ON prrelid = attrelid AND prqual::text ~ format(':varattno %s ', attnum)
+JOIN pg_publication p ON p.oid = prpubid
 UNION ALL SELECT 0, 'security label', name,
     'is not kept: SECURITY LABEL ... IS NULL first, and set it again after the switch'
 FROM moved JOIN pg_seclabel ON (classoid, objoid, objsubid) = ('pg_class'::regclass, attrelid, attnum)
@@ -130,14 +165,15 @@ UNION ALL SELECT 0, 'NOT NULL of a partition alone', m.name,
     'is not kept: say it of the whole table, or DROP NOT NULL, first'
 FROM moved m JOIN moved whole ON whole.attrelid = pg_partition_root(m.attrelid) AND whole.attname = m.attname
 WHERE m.relispartition AND m.attnotnull AND NOT whole.attnotnull
-UNION ALL SELECT 0, 'shared sequence', name,
-    'is used by another table, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE first'
+UNION ALL SELECT 0, 'shared sequence', concat(name, ' with ', pg_describe_object(d.classid, d.objid, d.objsubid)),
+    'is used by something else, too, but goes with this column: ALTER SEQUENCE ... OWNED BY NONE first'
 FROM moved JOIN pg_depend s ON s.classid = 'pg_class'::regclass AND s.refclassid = 'pg_class'::regclass
     AND s.refobjid = attrelid AND s.refobjsubid = attnum AND s.deptype IN ('a', 'i')
 JOIN pg_class q ON q.oid = s.objid AND q.relkind = 'S'
-JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = s.objid AND d.classid = 'pg_attrdef'::regclass
-JOIN pg_attrdef f ON f.oid = d.objid
-WHERE (adrelid, adnum) <> (attrelid, attnum) AND adrelid NOT IN (SELECT relid FROM pg_partition_tree(attrelid))
+JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = s.objid AND d.deptype = 'n'
+LEFT JOIN pg_attrdef f ON d.classid = 'pg_attrdef'::regclass AND f.oid = d.objid
+WHERE f.oid IS NULL OR (adrelid, adnum) <> (attrelid, attnum)
+    AND adrelid NOT IN (SELECT relid FROM pg_partition_tree(attrelid))
 UNION ALL SELECT 0, 'NOT NULL of a domain', name,
     'only its domain says so, which does not move: say SET NOT NULL of the column, too'
 FROM moved JOIN pg_type t ON t.oid = atttypid WHERE typnotnull AND NOT attnotnull
@@ -156,6 +192,9 @@ UNION ALL SELECT 0, 'default of a reference', name,
     'is an old key: DROP DEFAULT first, and set another one after the switch'
 FROM moved JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 WHERE NOT is_key AND attgenerated = '' AND NOT relispartition AND pg_get_expr(adbin, adrelid) !~ '^(NULL|''{}'')'
+UNION ALL SELECT 1, 'column that a trigger fills', format('%s on %s', tgname, shown),
+    'has the old keys until its row is written again: UPDATE all rows after the switch'
+FROM part JOIN pg_trigger ON tgrelid = part.oid WHERE tgname = 'zz_generated' AND tgparentid = 0
 
 -- Of indexes and foreign keys.
 UNION ALL SELECT 0, 'invalid index', shown, 'was not built to its end: drop it, or REINDEX it, first'
@@ -182,6 +221,10 @@ UNION ALL SELECT 0, 'foreign key', conname, 'belongs to a table of an extension,
 FROM pg_constraint JOIN moved ON attrelid = confrelid AND attnum = ANY (confkey)
 JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = conrelid AND d.deptype = 'e'
 WHERE contype = 'f' AND conparentid = 0
+UNION ALL SELECT 0, 'foreign key by an index with an ID', format('%s of %s', conname, conrelid::regclass),
+    'refers to a unique constraint that is made again, since it has the ID in INCLUDE: drop one of them first'
+FROM pg_constraint JOIN index ON indexrelid = conindid WHERE pg_constraint.contype = 'f' AND conparentid = 0
+    AND pg_constraint.oid <> ALL ($6)
 UNION ALL SELECT 1, 'deferred foreign key', shown,
     'a row before the row that it refers to gets no ID: change such statements first'
 FROM key WHERE condeferrable

@@ -26,6 +26,8 @@ SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
         WHERE indrelid = c.oid ORDER BY indexrelid, n) AS make,
     CASE WHEN relkind = 'm' AND relispopulated THEN format('REFRESH MATERIALIZED VIEW %s;', c.oid::regclass) END
         AS later,
+    format('coalesce((SELECT relispopulated FROM pg_class WHERE oid = to_regclass(%L)), true)', c.oid::regclass)
+        AS later_unless,
     pg_has_role(relowner, 'MEMBER') AS is_ours, has_schema_privilege(relnamespace, 'CREATE') AND (relowner = me.oid
         OR me.rolsuper OR has_schema_privilege(relowner, relnamespace, 'CREATE')) AS can_create,
     CASE WHEN c.reltablespace <> 0 OR EXISTS (SELECT FROM pg_index JOIN pg_class i ON i.oid = indexrelid

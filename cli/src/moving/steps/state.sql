@@ -1,6 +1,5 @@
 WITH r AS (SELECT n, c.* FROM unnest(ARRAY[{}]::text[]) n JOIN pg_class c ON c.oid = to_regclass(n)),
-     a AS (SELECT n, attname::text, attnum, relowner, attrelid, attacl, attcompression, attstattarget,
-             attnotnull
+     a AS (SELECT n, attname::text, attnum, relowner, attrelid, attacl, attstattarget, attnotnull
          FROM r JOIN pg_attribute ON attrelid = r.oid AND attnum > 0 AND NOT attisdropped
          WHERE attname <> ALL (ARRAY[{}]::name[]))
 SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyid(relowner),
@@ -8,7 +7,7 @@ SELECT n AS object, 'owner, options' AS property, concat_ws(', ', pg_get_userbyi
     relpersistence) AS value FROM r
 UNION ALL SELECT n, 'partitions', string_agg(inhrelid::regclass::text, ', ' ORDER BY inhrelid) FROM r
     JOIN pg_inherits ON inhparent = r.oid GROUP BY n
-UNION ALL SELECT n, 'column ' || attname, concat_ws(', ', attstattarget, attcompression, attnotnull) FROM a
+UNION ALL SELECT n, 'column ' || attname, concat_ws(', ', attstattarget, attnotnull) FROM a
 UNION ALL SELECT n, 'rights of ' || CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END,
     string_agg(privilege_type || is_grantable, ', ' ORDER BY privilege_type) FROM r, aclexplode(coalesce(relacl,
     acldefault('r', relowner))) GROUP BY n, grantee
@@ -34,8 +33,9 @@ UNION ALL SELECT n, 'policy ' || polname, concat_ws(', ', polcmd, polpermissive,
           FROM r JOIN pg_policy p ON polrelid = r.oid
 UNION ALL SELECT n, 'rule ' || rulename, concat(pg_get_ruledef(w.oid), ev_enabled,
     obj_description(w.oid, 'pg_rewrite')) FROM r JOIN pg_rewrite w ON ev_class = r.oid
-UNION ALL SELECT n, 'statistics ' || stxname, concat(pg_get_statisticsobjdef(s.oid), stxowner, stxstattarget,
-    obj_description(s.oid, 'pg_statistic_ext'))
+UNION ALL SELECT n, 'statistics ' || stxname, concat_ws(', ', (SELECT array_agg(attname ORDER BY attname)
+    FROM pg_attribute WHERE attrelid = r.oid AND attnum = ANY (stxkeys)), pg_get_statisticsobjdef_expressions(s.oid),
+    stxkind, stxowner, stxstattarget, obj_description(s.oid, 'pg_statistic_ext'))
     FROM r JOIN pg_statistic_ext s ON stxrelid = r.oid
 UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg(attname ORDER BY attname)
     FROM pg_attribute WHERE attrelid = r.oid AND attnum = ANY (prattrs)), pg_get_expr(prqual, prrelid))

@@ -1,4 +1,4 @@
-//! Whose horizon counts for the rows of a source. A horizon speaks for the transactions of one server; rows that other servers commit
+//! Which kind of horizon counts for the rows of a source. A horizon speaks for the transactions of one server; rows that other servers commit
 //! can come below it.
 
 use std::cell::Cell;
@@ -10,9 +10,9 @@ use crate::{
     sno::feed::{catalogs::changes, query::query},
 };
 
-/// Whose horizon counts.
+/// Whose horizon it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum HorizonKind {
     /// This server's.
     Own,
     /// That of all servers of a [scope](super::scope).
@@ -26,13 +26,13 @@ pub(super) enum Whose {
 static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, NameData { data: [0; 64] }, 0)) }; 32]) };
 
-/// Asks `sno_internal.whose_horizon()`, which decides it. It is asked at each call, but not while nothing has changed since it said
+/// Asks `sno_internal.horizon_kind()`, which decides it. It is asked at each call, but not while nothing has changed since it said
 /// that this server's horizon counts.
 ///
 /// # Safety
 /// After `SPI_connect`, and as for the functions of [`raw`]. The key is a `name`, and the margin an interval.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum>) -> Whose {
+pub(super) unsafe fn horizon_kind(source: Oid, key: Datum, margin: Option<Datum>) -> HorizonKind {
     // SAFETY: as promised by the caller.
     unsafe {
         let name = *key.cast_mut_ptr::<NameData>();
@@ -46,13 +46,13 @@ pub(super) unsafe fn whose_horizon(source: Oid, key: Datum, margin: Option<Datum
                 (pg_sys::NAMEOID, Some(key)),
                 (pg_sys::INTERVALOID, margin),
             ];
-            let whose = query(c"SELECT sno_internal.whose_horizon($1, $2, $3)", params, true).row(0).value(1);
-            match whose.map(|whose| whose.value() as u8) {
+            let kind = query(c"SELECT sno_internal.horizon_kind($1, $2, $3)", params, true).row(0).value(1);
+            match kind.map(|kind| kind.value() as u8) {
                 Some(b'o') => known.set((source, name, changes.unwrap_or(0))),
-                Some(b's') => return Whose::Scope,
-                _ => return Whose::Given,
+                Some(b's') => return HorizonKind::Scope,
+                _ => return HorizonKind::Given,
             }
         }
-        if margin.is_some() { Whose::Own } else { Whose::Given }
+        if margin.is_some() { HorizonKind::Own } else { HorizonKind::Given }
     }
 }
