@@ -38,7 +38,8 @@ pgrx::extension_sql_file!("../sql/sno/waits.sql", name = "waits", requires = ["r
 pgrx::extension_sql_file!("../sql/sno/read_by_all.sql", name = "read_by_all", requires = ["waits"]);
 pgrx::extension_sql_file!("../sql/sno/tracked.sql", name = "tracked", requires = ["read_by_all"]);
 pgrx::extension_sql_file!("../sql/sno/changes.sql", name = "changes", requires = ["tracked"]);
-pgrx::extension_sql_file!("../sql/sno/casts.sql", name = "casts", requires = ["changes"]);
+pgrx::extension_sql_file!("../sql/sno/ddl.sql", name = "ddl", requires = ["changes"]);
+pgrx::extension_sql_file!("../sql/sno/casts.sql", name = "casts", requires = ["ddl"]);
 pgrx::extension_sql_file!("../sql/sno/preload.sql", name = "preload", requires = ["casts"]);
 
 /// The shared memory of the generators.

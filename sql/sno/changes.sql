@@ -223,6 +223,12 @@ CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    -- After pg_upgrade, which creates event triggers last.
+    PERFORM sno_internal.keep_partitions(c.oid::regclass)
+    FROM pg_constraint o JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = o.oid
+    JOIN pg_class c ON c.oid = d.refobjid AND d.refclassid = 'pg_class'::regclass AND c.relkind = 'p'
+        AND c.relowner = (SELECT l.relowner FROM pg_class l WHERE l.oid = log)
+    WHERE o.conrelid = log AND o.conname = 'sno_log';
     EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
         WHERE l.%2$I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1)) AND l.%2$I OPERATOR(pg_catalog.<=) $2
         ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,

@@ -89,9 +89,20 @@ END
 $$;
 COMMENT ON FUNCTION sno_internal.tracking_fault(regclass) IS 'internal: why the changes of a table cannot be tracked';
 
--- The partitions with rows that a table has, and those that its log knows: the trigger for TRUNCATE depends on these.
--- So PostgreSQL dumps and restores what is known, and refuses to drop such a partition before its rows are logged as
--- deleted.
+-- What the trigger for TRUNCATE of a table depends on: its log and partitions.
+CREATE FUNCTION sno_internal.named(source regclass) RETURNS TABLE (oid oid)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT d.refobjid
+    FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+    WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate' AND d.refclassid = 'pg_class'::regclass
+        AND d.refobjid <> source
+$$;
+COMMENT ON FUNCTION sno_internal.named(regclass) IS 'internal: what the trigger for TRUNCATE of a table depends on';
+
+-- The partitions with rows that a table has, and those that its log knows: they have triggers for TRUNCATE, which name
+-- the log, or the table's depends on them. For this PostgreSQL refuses to drop such a partition before its rows are
+-- logged as deleted.
 CREATE FUNCTION sno_internal.partitions(
         source regclass, OUT relation regclass, OUT is_there boolean, OUT is_known boolean
     ) RETURNS SETOF record
@@ -105,10 +116,14 @@ BEGIN
             SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = source
             UNION ALL SELECT i.inhrelid FROM part p JOIN pg_inherits i ON i.inhparent = p.oid
         ), known(oid) AS (
-            SELECT DISTINCT d.refobjid
-            FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
-            WHERE g.tgrelid = source AND g.tgname = 'sno_log_truncate' AND d.refclassid = 'pg_class'::regclass
-                AND d.refobjid NOT IN (source, log)
+            SELECT c.oid
+            FROM pg_depend d JOIN pg_trigger g ON g.oid = d.objid JOIN pg_class c ON c.oid = g.tgrelid
+            WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
+                AND g.tgname = 'sno_log_truncate' AND g.tgrelid <> source
+                AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure
+                -- Others can name the log, too.
+                AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
+            UNION SELECT n.oid FROM sno_internal.named(source) n WHERE n.oid <> log
         )
         SELECT coalesce(t.oid, k.oid)::regclass, t.oid IS NOT NULL, k.oid IS NOT NULL
         FROM (SELECT c.oid FROM part JOIN pg_class c USING (oid) WHERE c.relkind = 'r') t
@@ -159,8 +174,19 @@ $$;
 COMMENT ON FUNCTION sno_internal.idle_triggers(regclass) IS
     'internal: triggers of the log of the changes of a table that do not fire always';
 
--- Asked by each query of a view of changes, once. A partition that was created when it was attached had no rows, and
--- its triggers have seen all since then: both are of one transaction. Others may have had rows.
+-- Whether a partition is older than its triggers, and may have had rows before it was attached. One that was created
+-- when it was attached had none, and its triggers have seen all since then: both are of one transaction.
+CREATE FUNCTION sno_internal.was_there(part regclass) RETURNS boolean
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_attribute a JOIN pg_trigger g ON g.tgrelid = a.attrelid AND g.tgname = 'sno_log'
+        WHERE a.attrelid = part AND a.attnum = -1 AND a.xmin::text <> g.xmin::text
+    )
+$$;
+COMMENT ON FUNCTION sno_internal.was_there(regclass) IS 'internal: whether a partition is older than its triggers';
+
+-- Asked by each query of a view of changes, once.
 CREATE FUNCTION sno_internal.check_changes(source regclass) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -176,10 +202,7 @@ BEGIN
             hint := format('Delete from copies what the table does not have, then call sno_track_changes(%L).', source);
         END IF;
         SELECT p.* INTO bad FROM sno_internal.partitions(source) p
-        WHERE NOT p.is_there OR NOT p.is_known AND EXISTS (
-            SELECT FROM pg_attribute a JOIN pg_trigger g ON g.tgrelid = a.attrelid AND g.tgname = 'sno_log'
-            WHERE a.attrelid = p.relation AND a.attnum = -1 AND a.xmin::text <> g.xmin::text
-        ) LIMIT 1;
+        WHERE NOT p.is_there OR NOT p.is_known AND sno_internal.was_there(p.relation) LIMIT 1;
         IF fault IS NULL AND FOUND THEN
             fault := format(CASE WHEN bad.is_there THEN 'Table "%s" was attached: its rows are not in the log.'
                 ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
@@ -217,6 +240,21 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
     'internal: fails if the log of the changes of a table lacks changes';
 
+-- The statement that logs rows of a table.
+CREATE FUNCTION sno_internal.logging(source regclass, log regclass, rows text) RETURNS text
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('INSERT INTO %s (%s) SELECT %s FROM %s t', log,
+        string_agg(quote_ident(b.attname), ', ' ORDER BY n),
+        string_agg(format('t.%I', a.attname), ', ' ORDER BY n), rows)
+    FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
+    JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
+    WHERE i.indrelid = source AND i.indisprimary
+$$;
+COMMENT ON FUNCTION sno_internal.logging(regclass, regclass, text) IS
+    'internal: the statement that logs rows of a table as changed';
+
 -- Logs the rows of a table or of a partition of it. Planning the query runs functions in the indexes of what it reads,
 -- as the owner of the log.
 CREATE FUNCTION sno_internal.log_rows(source regclass, log regclass, part regclass) RETURNS void
@@ -236,33 +274,23 @@ BEGIN
             USING ERRCODE = 'insufficient_privilege',
             HINT = 'Give the table, its partitions, the log and the view of the changes one owner.';
     END IF;
-    EXECUTE (
-        SELECT format('INSERT INTO %s (%s) SELECT %s FROM ONLY %s t', log,
-            string_agg(quote_ident(b.attname), ', ' ORDER BY n),
-            string_agg(format('t.%I', a.attname), ', ' ORDER BY n), part)
-        FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
-        JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1
-        WHERE i.indrelid = source AND i.indisprimary
-    );
+    EXECUTE sno_internal.logging(source, log, format('ONLY %s', part));
 END
 $$;
 COMMENT ON FUNCTION sno_internal.log_rows(regclass, regclass, regclass) IS
     'internal: log the rows of a table as changed';
 
--- A trigger for TRUNCATE, whose condition names the log and then the partitions that it knows.
-CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass, parts regclass[]) RETURNS void
+-- A trigger for TRUNCATE, whose condition names the log.
+CREATE FUNCTION sno_internal.create_truncate_trigger(relation regclass, log regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT WHEN (%s)
-        EXECUTE FUNCTION sno_internal.sno_log_changes()', relation,
-        (SELECT string_agg(format('%L::regclass IS NOT NULL', r), ' AND ' ORDER BY n)
-        FROM unnest(log || parts) WITH ORDINALITY u(r, n)));
+    EXECUTE format('CREATE OR REPLACE TRIGGER sno_log_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT
+        WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', relation, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log_truncate', relation);
 END
 $$;
-COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass, regclass[]) IS
+COMMENT ON FUNCTION sno_internal.create_truncate_trigger(regclass, regclass) IS
     'internal: have TRUNCATE of a table logged';
 
 -- Not that of another log: the table can be tracked itself by now, or be a partition of another table.
@@ -282,8 +310,30 @@ $$;
 COMMENT ON FUNCTION sno_internal.drop_truncate_trigger(regclass, regclass) IS
     'internal: have TRUNCATE of a table not logged any more';
 
+CREATE FUNCTION sno_internal.sno_depend(source regclass, part regclass, depends boolean) RETURNS void
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_depend(regclass, regclass, boolean) IS
+    'internal: whether the trigger for TRUNCATE of a table depends on a partition';
+
+-- Has PostgreSQL refuse to drop the partitions that a log knows. A dump has only their triggers. What others have
+-- locked is left for the next time.
+CREATE FUNCTION sno_internal.keep_partitions(source regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+BEGIN
+    PERFORM sno_internal.sno_depend(source, p.relation, true)
+    FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
+        AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
+    WHERE p.is_there AND p.is_known AND c.oid NOT IN (SELECT n.oid FROM sno_internal.named(source) n);
+EXCEPTION WHEN lock_not_available THEN
+    NULL;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.keep_partitions(regclass) IS
+    'internal: has DROP of partitions refused whose rows would not be logged as deleted';
+
 -- Logs the rows of partitions that have come or gone since the last call, unless this is the first one, and notes which
--- there are.
+-- there are. It locks no other tables than these.
 CREATE FUNCTION sno_internal.follow_partitions(source regclass, is_first boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -291,28 +341,62 @@ DECLARE
     log regclass := (sno_internal.tracked(source)).log;
     part record;
 BEGIN
-    IF log IS NULL OR sno_internal.logs_truncate(source)
-        AND NOT EXISTS (SELECT FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known)) THEN
+    IF log IS NULL THEN
         RETURN;
+    END IF;
+    -- Also if it has that of a log of a table that it was a partition of.
+    IF NOT EXISTS (SELECT FROM sno_internal.named(source) n WHERE n.oid = log) THEN
+        PERFORM sno_internal.create_truncate_trigger(source, log);
     END IF;
     FOR part IN SELECT * FROM sno_internal.partitions(source) p WHERE NOT (p.is_there AND p.is_known) LOOP
         -- TRUNCATE of a partition fires its own triggers only. The trigger comes first, for which PostgreSQL locks the
         -- partition and asks whose it is.
         IF part.is_there THEN
-            PERFORM sno_internal.create_truncate_trigger(part.relation, log, '{}');
+            PERFORM sno_internal.create_truncate_trigger(part.relation, log);
         ELSE
             PERFORM sno_internal.drop_truncate_trigger(part.relation, log);
+            PERFORM sno_internal.sno_depend(source, part.relation, false);
         END IF;
-        IF NOT is_first THEN
+        IF NOT is_first AND pg_relation_size(part.relation) > 0 THEN
             PERFORM sno_internal.log_rows(source, log, part.relation);
         END IF;
     END LOOP;
-    PERFORM sno_internal.create_truncate_trigger(source, log,
-        ARRAY(SELECT p.relation FROM sno_internal.partitions(source) p WHERE p.is_there ORDER BY 1));
+    PERFORM sno_internal.keep_partitions(source);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_partitions(regclass, boolean) IS
     'internal: log the rows of partitions that were attached or detached';
+
+-- Partitions of a table that a command has created or attached, if reads would not report them: those that are new or
+-- empty. It takes no lock that the command has not taken, and leaves others alone.
+CREATE FUNCTION sno_internal.follow_new(source regclass, child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    log regclass := (sno_internal.tracked(source)).log;
+    part regclass;
+BEGIN
+    FOR part IN
+        SELECT t.oid::regclass FROM (SELECT child UNION SELECT p.relid FROM pg_partition_tree(child) p) t(oid)
+        JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'r'
+        WHERE pg_partition_root(t.oid) = source
+            AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgname = 'sno_log_truncate')
+            AND (pg_relation_size(t.oid) = 0 OR NOT sno_internal.was_there(t.oid))
+    LOOP
+        PERFORM sno_internal.create_truncate_trigger(part, log);
+        PERFORM sno_internal.sno_depend(source, part, true);
+        IF pg_relation_size(part) > 0 THEN
+            PERFORM sno_internal.log_rows(source, log, part);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_new(regclass, regclass) IS
+    'internal: log the rows of partitions that were created or attached by a command';
+CREATE FUNCTION sno_internal.sno_follow_new(source regclass, child regclass) RETURNS void
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_follow_new(regclass, regclass) IS
+    'internal: sno_internal.follow_new(), as the owner of the table';
 
 -- What TRUNCATE of a table deletes, but for the partitions that log it themselves.
 CREATE FUNCTION sno_internal.truncated(relation regclass) RETURNS SETOF regclass

@@ -1,9 +1,11 @@
 //! What maintains a table, its log of changes or its partitions is done as its owner, whoever calls it: triggers, defaults, conditions
 //! and the functions in them run with the owner's rights, not with those of a superuser.
 
+use std::ffi::c_char;
+
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, AclResult, Datum, FunctionCallInfo, ObjectType, Oid},
+    pg_sys::{self, AclResult, Datum, DependencyType, FunctionCallInfo, ObjectAddress, ObjectType, Oid},
 };
 
 use crate::pg::{
@@ -16,6 +18,8 @@ use crate::pg::{
 functions! {
     /// `sno_forget_changes(regclass, …)` and others that begin with a table: the function of `sno_internal`, as the table's owner.
     sno_as_owner: as_owner;
+    /// `sno_internal.sno_depend(regclass, regclass, boolean)`: has PostgreSQL refuse to drop a partition, or no more.
+    sno_depend: depend;
 }
 
 /// # Safety
@@ -31,10 +35,41 @@ unsafe fn as_owner(fcinfo: FunctionCallInfo) -> Datum {
             });
         }
         let (function, name) = counterpart(fcinfo);
-        // Calls for one table take turns, but for those that only delete.
-        let takes_turns = name != c"sno_forget_changes";
+        // Calls for one table take turns, but for those that only delete or read, and those that a command calls which has locked what it
+        // changes.
+        let takes_turns =
+            name != c"sno_forget_changes" && name != c"sno_follow_new" && name != c"sno_first_key";
         let owner = lock(Oid::from(table.value.value() as u32), takes_turns);
         call_as(owner, function, fcinfo)
+    }
+}
+
+/// The trigger for TRUNCATE of a table depends on a partition, or no more. CREATE TRIGGER could say it in a condition, but locks the table,
+/// and writes the whole list each time. The locks keep both from being dropped meanwhile.
+///
+/// # Safety
+/// A call with two tables and a boolean, none of which is null.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn depend(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL like this. No frame has anything to drop.
+    unsafe {
+        let arg = |number: usize| (*(*fcinfo).args.as_ptr().add(number)).value.value();
+        let [table, part] = [0, 1].map(|number| Oid::from(arg(number) as u32));
+        lock(table, false);
+        lock(part, false);
+        let address =
+            |class: Oid, object: Oid| ObjectAddress { classId: class, objectId: object, objectSubId: 0 };
+        let trigger = raw::get_trigger_oid(table, c"sno_log_truncate".as_ptr(), true);
+        let (depender, referenced) =
+            (address(pg_sys::TriggerRelationId, trigger), address(pg_sys::RelationRelationId, part));
+        let kind = DependencyType::DEPENDENCY_NORMAL;
+        if trigger != Oid::INVALID && arg(2) != 0 {
+            raw::recordDependencyOn(&depender, &referenced, kind);
+        } else if trigger != Oid::INVALID {
+            let (class, of_tables) = (depender.classId, referenced.classId);
+            raw::deleteDependencyRecordsForSpecific(class, trigger, kind as c_char, of_tables, part);
+        }
+        Datum::null()
     }
 }
 

@@ -307,7 +307,11 @@ fn functions_of_others_are_not_called() {
         "CREATE TABLE public.parts (id integer PRIMARY KEY) PARTITION BY RANGE (id);
          CREATE TABLE public.part PARTITION OF public.parts FOR VALUES FROM (1) TO (2);
          SELECT trap.sno_track_changes('public.parts'::regclass, NULL::integer);
+         CREATE TABLE public.part_2 PARTITION OF public.parts FOR VALUES FROM (2) TO (3); INSERT INTO public.parts VALUES (2::integer);
+         ALTER TABLE public.parts ADD c double precision DEFAULT pg_catalog.random();
          SELECT trap.sno_untrack_changes('public.parts'::regclass)",
+        "CREATE TABLE public.kept (id trap.sno PRIMARY KEY); INSERT INTO public.kept VALUES ('2222222222222222'::trap.sno);
+         ALTER TABLE public.kept INHERIT public.keyed",
         "SELECT trap.sno_horizon('0'::interval), trap.sno_holds_horizon('xxxxxxxxxxxxxxxx'::trap.sno), trap.sno_generator()",
         "SELECT * FROM trap.sno_feeds(); SELECT * FROM trap.sno_horizon_holders(); SELECT * FROM trap.sno_generators(); SELECT * FROM trap.sno_compat_generators()",
         "SELECT pg_stat_force_next_flush()",

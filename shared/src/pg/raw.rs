@@ -116,6 +116,26 @@ unsafe extern "C-unwind" {
     pub fn AcceptInvalidationMessages();
     pub fn CallSyscacheCallbacks(cache: c_int, hash: u32);
     pub fn GetSysCacheHashValue(cache: c_int, key1: Datum, key2: Datum, key3: Datum, key4: Datum) -> u32;
+    pub fn get_trigger_oid(table: Oid, name: *const c_char, missing_ok: bool) -> Oid;
+    pub fn recordDependencyOn(
+        depender: *const pg_sys::ObjectAddress,
+        referenced: *const pg_sys::ObjectAddress,
+        kind: pg_sys::DependencyType::Type,
+    );
+    pub fn deleteDependencyRecordsForSpecific(
+        class: Oid,
+        object: Oid,
+        kind: c_char,
+        referenced_class: Oid,
+        referenced: Oid,
+    ) -> c_long;
+    pub fn RangeVarGetRelidExtended(
+        name: *const pg_sys::RangeVar,
+        lock: c_int,
+        flags: u32,
+        callback: *const c_void,
+        arg: *mut c_void,
+    ) -> Oid;
     pub fn find_all_inheritors(parent: Oid, lock: c_int, counts: *mut *mut List) -> *mut List;
     pub fn psprintf(format: *const c_char, ...) -> *mut c_char;
     pub fn quote_identifier(name: *const c_char) -> *const c_char;

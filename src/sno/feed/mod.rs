@@ -35,6 +35,9 @@ mod columns;
 
 mod plans;
 mod query;
+
+mod ddl;
+
 mod scope;
 
 mod horizon_kind;

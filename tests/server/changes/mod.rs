@@ -2,6 +2,7 @@
 //! crashes: `../../faults/changes.rs`.
 
 mod copies;
+pub(crate) mod ddl;
 mod read_by_all;
 mod rights;
 mod subscribers;

@@ -3,6 +3,7 @@
 
 mod batches;
 mod catalogs;
+mod ddl;
 mod dumps;
 mod failures;
 mod lowered;

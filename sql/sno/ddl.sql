@@ -1,0 +1,295 @@
+--
+-- DDL of tables that are tracked, or whose keys are guarded: it is followed, or its role is told at once. Nothing here
+-- raises an error: that would keep everybody from working.
+--
+
+CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regclass, OUT added smallint)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION sno_internal.sno_altered() IS
+    'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
+    'since then; which column was the first that it has added';
+
+-- Partitions that were created or attached.
+CREATE FUNCTION sno_internal.follow_partition(child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    root regclass := pg_partition_root(child);
+BEGIN
+    -- Not while a restore has created some of the triggers.
+    IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
+        PERFORM sno_internal.sno_follow_new(root, child);
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'log of the changes of "%" does not know partition "%"', root, child USING DETAIL = SQLERRM,
+        HINT = format('Give its partitions the owner of the table, then call sno_track_changes(%L).', root);
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_partition(regclass) IS
+    'internal: follow partitions that were created or attached';
+
+-- A trigger for TRUNCATE that a restore has created: the dump does not have that the one of the table depends on its
+-- partitions.
+CREATE FUNCTION sno_internal.follow_trigger(trigger oid) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    part regclass;
+    root regclass;
+    depender oid;
+BEGIN
+    SELECT g.tgrelid, pg_partition_root(g.tgrelid), r.oid INTO part, root, depender
+    FROM pg_trigger g JOIN pg_trigger r ON r.tgrelid = pg_partition_root(g.tgrelid) AND r.tgname = g.tgname
+    WHERE g.oid = trigger AND g.tgname = 'sno_log_truncate';
+    IF part = root THEN
+        PERFORM sno_internal.keep_partitions(root);
+    ELSIF part IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = depender
+            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = part
+    ) THEN
+        PERFORM sno_internal.sno_depend(root, part, true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_trigger(oid) IS
+    'internal: has DROP of a partition refused whose trigger was restored';
+
+-- The first key of a table.
+CREATE FUNCTION sno_internal.first_key(source regclass, key name) RETURNS sno
+    LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET row_security = off
+    SET enable_seqscan = off
+AS $$
+DECLARE
+    first sno_internal.feed_positions.position%TYPE;
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+        JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+        WHERE i.indrelid = source AND a.attname = first_key.key AND i.indisvalid AND i.indpred IS NULL
+            AND m.amname = 'btree'
+    ) THEN
+        RAISE EXCEPTION 'no index of "%" begins with the key', source USING ERRCODE = 'undefined_object';
+    END IF;
+    EXECUTE format('SELECT t.%1$I FROM ONLY %2$s t WHERE t.%1$I IS NOT NULL ORDER BY 1 LIMIT 1', key, source)
+        INTO first;
+    RETURN first;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.first_key(regclass, name) IS 'internal: the first key of a table';
+CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name) RETURNS sno
+    AS 'MODULE_PATHNAME', 'sno_as_owner' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name) IS
+    'internal: sno_internal.first_key(), as the owner of the table';
+
+-- A table that has come below another one, with rows that feeds of that have passed. They may have been read elsewhere,
+-- in a partition that was detached for a while, or from which they were moved: so it is no error.
+CREATE FUNCTION sno_internal.warn_of_old_rows(child regclass, key name) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    first sno_internal.feed_positions.position%TYPE;
+    passed record;
+BEGIN
+    SELECT min(sno_internal.sno_first_key(b.relation, key)) INTO first
+    FROM sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
+    WHERE pg_relation_size(c.oid) > 0;
+    IF first IS NULL THEN
+        RETURN;
+    END IF;
+    WITH RECURSIVE above(oid) AS (
+        SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = child
+        UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
+    )
+    SELECT string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds,
+        string_agg(format('SET ROLE %I; SELECT sno_seek_feed(%L, since => %L)', f.owner, f.feed, first::timestamptz),
+            '; ' ORDER BY f.feed, f.owner) AS seeks
+    INTO passed
+    FROM sno_internal.feed_positions f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
+    WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key
+        AND f.position OPERATOR(pg_catalog.>=) first;
+    IF passed.feeds IS NOT NULL THEN
+        RAISE WARNING 'rows of "%" have keys that feeds have passed', child
+            USING DETAIL = format('They are not read by: %s.', passed.feeds),
+            HINT = format('If they were not read elsewhere, go back to the first one, from which all rows come again: '
+                '%s; RESET ROLE', passed.seeks);
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'rows of "%" may have keys that feeds have passed', child USING DETAIL = SQLERRM,
+        HINT = 'If so, call sno_seek_feed() with a time before them.';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.warn_of_old_rows(regclass, name) IS
+    'internal: warn of rows that feeds of a table above theirs have passed';
+
+-- A table that has come below another one, whose triggers refuse keys of earlier transactions. Partitions have got
+-- these triggers; tables that inherit have not. A key of another type would be converted by whoever made that.
+CREATE FUNCTION sno_internal.follow_child(child regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
+AS $$
+DECLARE
+    guarded record;
+BEGIN
+    FOR guarded IN
+        SELECT DISTINCT g.key, c.relispartition AS is_partition
+        FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
+        CROSS JOIN LATERAL sno_internal.guards(i.inhparent) g
+        JOIN pg_attribute a ON a.attrelid = i.inhparent AND a.attname = g.key
+            AND a.atttypid IN (SELECT sno_internal.id_types())
+        WHERE c.oid = child AND c.relkind IN ('r', 'p')
+    LOOP
+        BEGIN
+            IF NOT guarded.is_partition
+                AND EXISTS (SELECT FROM sno_internal.unguarded(child, guarded.key)) THEN
+                PERFORM sno_internal.create_guard(child, guarded.key);
+            END IF;
+        EXCEPTION WHEN OTHERS THEN
+            RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', child
+                USING DETAIL = SQLERRM,
+                HINT = format('Have the owner of the table call sno_refuse_old_keys(%L, %L).', child, guarded.key);
+        END;
+        PERFORM sno_internal.warn_of_old_rows(child, guarded.key);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_child(regclass) IS
+    'internal: has rows refused that feeds of a parent would miss, and warns of those that are there';
+
+-- Values that a command has changed in all rows: once for each statement of a client, since partitions are rewritten
+-- one by one.
+CREATE FUNCTION sno_internal.warn_of_new_values(relation regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    root regclass := coalesce(pg_partition_root(relation), relation);
+    log regclass := (sno_internal.tracked(root)).log;
+    told text := format('%s %s', root::oid, statement_timestamp());
+BEGIN
+    IF log IS NOT NULL AND current_setting('sno_internal.told', true) IS DISTINCT FROM told THEN
+        PERFORM set_config('sno_internal.told', told, true);
+        RAISE WARNING 'rows of "%" were changed, which its log does not know', root
+            USING HINT = format('When copies have such columns, log all rows: %s',
+                sno_internal.logging(root, log, sno_internal.alone(root) || root));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.warn_of_new_values(regclass) IS
+    'internal: warn of rows that DDL has changed';
+
+-- The tables in whose rows a column has values that a command has added: the one that was altered, its partitions and
+-- children. Their columns can have other numbers.
+CREATE FUNCTION sno_internal.new_values(relation regclass, added smallint) RETURNS SETOF regclass
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE below(oid) AS (
+        SELECT relation::oid
+        UNION
+        SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.oid
+    )
+    SELECT DISTINCT b.oid::regclass
+    FROM pg_attribute n CROSS JOIN below b JOIN pg_attribute a ON a.attrelid = b.oid AND a.attname = n.attname
+    WHERE n.attrelid = relation AND n.attnum >= added AND (a.atthasmissing OR a.attgenerated = 'v')
+        AND pg_relation_size(b.oid) > 0
+$$;
+COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
+    'internal: tables in which columns that were added have values';
+
+-- What has happened to a table.
+CREATE FUNCTION sno_internal.follow_command(relation regclass, child regclass, added smallint) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF child IS NOT NULL THEN
+        PERFORM sno_internal.follow_partition(child), sno_internal.follow_child(child);
+    END IF;
+    PERFORM sno_internal.warn_of_new_values(t) FROM sno_internal.new_values(relation, added) t;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_command(regclass, regclass, smallint) IS
+    'internal: follow what a command has done to a table';
+
+-- Other values of a column, or another type, rather than another way to store the rows.
+CREATE FUNCTION sno_internal.follow_rewrite(relation regclass, reason integer) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF reason & 6 <> 0 AND pg_relation_size(relation) > 0 THEN
+        PERFORM sno_internal.warn_of_new_values(relation);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_rewrite(regclass, integer) IS
+    'internal: warn of a table that a command rewrites with other values';
+
+-- The function of the event triggers. It asks pg_catalog first, since hardly any command needs more, and a role may not
+-- use sno_internal. It has the path of the command, by which sno_altered() finds names.
+CREATE FUNCTION sno_internal.follow_ddl() RETURNS event_trigger
+    LANGUAGE plpgsql
+AS $$
+DECLARE
+    altered pg_catalog.oid[];
+    functions CONSTANT pg_catalog.name[] := '{sno_log_changes,refuse_old_key}';
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_depend d ON d.refobjid OPERATOR(pg_catalog.=) p.oid
+            AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
+            AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_trigger'::pg_catalog.regclass
+        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions)
+    ) THEN
+        RETURN;
+    END IF;
+    altered := CASE WHEN TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite'
+        THEN ARRAY[pg_catalog.pg_event_trigger_table_rewrite_oid()]
+        ELSE ARRAY(SELECT d.objid FROM pg_catalog.pg_event_trigger_ddl_commands() d) END;
+    -- Tables above have triggers for those that inherit now, tables below get what is altered.
+    altered := altered OPERATOR(pg_catalog.||) ARRAY(
+        SELECT i.inhparent FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) ANY (altered)
+    ) OPERATOR(pg_catalog.||) ARRAY(
+        WITH RECURSIVE below(oid) AS (
+            SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent OPERATOR(pg_catalog.=) ANY (altered)
+            UNION
+            SELECT i.inhrelid FROM below b JOIN pg_catalog.pg_inherits i ON i.inhparent OPERATOR(pg_catalog.=) b.oid
+        )
+        SELECT b.oid FROM below b
+    );
+    IF NOT EXISTS (
+        SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
+        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions)
+            AND (g.tgrelid OPERATOR(pg_catalog.=) ANY (altered) OR g.oid OPERATOR(pg_catalog.=) ANY (altered))
+    ) THEN
+        RETURN;
+    END IF;
+    IF TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite' THEN
+        PERFORM sno_internal.follow_rewrite(altered[1]::pg_catalog.regclass,
+            pg_catalog.pg_event_trigger_table_rewrite_reason());
+    ELSIF TG_TAG OPERATOR(pg_catalog.=) 'CREATE TRIGGER' THEN
+        PERFORM sno_internal.follow_trigger(altered[1]);
+    ELSE
+        PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG USING DETAIL = SQLERRM,
+        HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
+END
+$$;
+COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';
+
+CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
+    WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA', 'CREATE TRIGGER')
+    EXECUTE FUNCTION sno_internal.follow_ddl();
+COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
+CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
+COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
+-- Also what replication brings. Of the first superuser, whoever creates the extension: REASSIGN OWNED of another one
+-- would fail, since no other role can own them.
+DO $$
+DECLARE
+    name pg_catalog.name;
+BEGIN
+    FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites}'::pg_catalog.name[] LOOP
+        EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
+        EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I OWNER TO %s', name,
+            '10'::pg_catalog.oid::pg_catalog.regrole);
+    END LOOP;
+END
+$$;

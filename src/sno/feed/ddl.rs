@@ -1,0 +1,102 @@
+//! What a command of DDL has done to tables, as PostgreSQL has noted it for event triggers.
+
+use std::{
+    ffi::{CStr, c_int},
+    ptr,
+};
+
+use pgrx::pg_sys::{
+    self, AlterTableCmd, AlterTableType, CollectedATSubcmd, CollectedCommand, CollectedCommandType, Datum,
+    FunctionCallInfo, NodeTag, Oid, PartitionCmd, ReturnSetInfo,
+};
+
+use crate::{
+    pg::{fmgr::functions, nodes::nodes, raw, spi},
+    sno::feed::query::query,
+};
+
+functions! {
+    /// `sno_altered() → setof (relation, child, added)`: tables that were created or altered by the command whose event trigger calls it.
+    sno_altered: altered;
+}
+
+/// Only what is there now: a value that a role has kept of an earlier command would point to memory that is free. For the same reason no
+/// other function takes such a value, and nothing here is looked up by the path.
+const COMMANDS: &CStr = c"SELECT c.command FROM pg_catalog.pg_event_trigger_ddl_commands() c";
+
+/// A table; the one that has become its partition or has got a parent, which can be the same; the number of the first column that was
+/// added.
+type Altered = (Oid, Option<Oid>, Option<i16>);
+
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
+    // SAFETY: declared in SQL with this result. No frame has anything to drop.
+    unsafe {
+        raw::InitMaterializedSRF(fcinfo, 0);
+        let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
+        spi::connect();
+        let commands = query(COMMANDS, [], true);
+        for number in 0..commands.count {
+            let Some(command) = commands.row(number).value(1) else { continue };
+            let Some((table, child, added)) = of_command(&*command.cast_mut_ptr()) else { continue };
+            let none = Datum::null();
+            let mut values = [table.into(), child.map_or(none, Datum::from), added.map_or(none, Datum::from)];
+            let mut nulls = [false, child.is_none(), added.is_none()];
+            raw::tuplestore_putvalues(
+                (*set).setResult,
+                (*set).setDesc,
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+            );
+        }
+        spi::finish();
+        Datum::null()
+    }
+}
+
+/// # Safety
+/// A command of PostgreSQL's, and as for the functions of [`raw`].
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
+    // SAFETY: as promised by the caller: the type says which part of the union there is, and the tags of nodes what they are.
+    unsafe {
+        if command.type_ == CollectedCommandType::SCT_Simple {
+            let table = command.d.simple.address.objectId;
+            let is_create =
+                command.parsetree.as_ref().is_some_and(|node| node.type_ == NodeTag::T_CreateStmt);
+            return is_create.then_some((table, Some(table), None));
+        }
+        if command.type_ != CollectedCommandType::SCT_AlterTable {
+            return None;
+        }
+        let table = command.d.alterTable.objectId;
+        let (mut child, mut added) = (None, None);
+        for &part in nodes(command.d.alterTable.subcmds) {
+            let part = &*part.cast::<CollectedATSubcmd>();
+            if (*part.parsetree).type_ != NodeTag::T_AlterTableCmd {
+                continue;
+            }
+            let AlterTableCmd { subtype, def, .. } = *part.parsetree.cast::<AlterTableCmd>();
+            match subtype {
+                // PostgreSQL 15 notes no address. The name is found as the command has found it, by the same path.
+                AlterTableType::AT_AttachPartition => {
+                    let name = (*def.cast::<PartitionCmd>()).name;
+                    let (lock, flags) = (pg_sys::NoLock as c_int, pg_sys::RVROption::RVR_MISSING_OK);
+                    let none = ptr::null_mut();
+                    child = Some(raw::RangeVarGetRelidExtended(name, lock, flags, none, none));
+                }
+                AlterTableType::AT_AddInherit => child = Some(table),
+                // ADD COLUMN, by whichever of its names. One that was there already has no address.
+                _ if !def.is_null()
+                    && (*def).type_ == NodeTag::T_ColumnDef
+                    && subtype != AlterTableType::AT_AlterColumnType
+                    && part.address.classId != Oid::INVALID =>
+                {
+                    added = added.or(Some(part.address.objectSubId as i16));
+                }
+                _ => {}
+            }
+        }
+        (child.is_some() || added.is_some()).then_some((table, child, added))
+    }
+}
