@@ -1,6 +1,6 @@
 --
 -- DDL of tables that are tracked, or whose keys are guarded: it is followed, or its role is told at once. Nothing here
--- raises an error: that would keep everybody from working.
+-- raises an error, but for a cancellation: that would keep everybody from working.
 --
 
 CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regclass, OUT added smallint)
@@ -19,6 +19,11 @@ DECLARE
 BEGIN
     -- Not while a restore has created some of the triggers.
     IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
+        IF EXISTS (SELECT FROM pg_partition_tree(child) p JOIN pg_trigger g ON g.tgrelid = p.relid
+            WHERE g.tgname = 'sno_log_truncate') THEN
+            RAISE WARNING 'log of the changes of "%" does not know what was changed in "%" while it was detached',
+                root, child USING HINT = 'If anything was, build the copies again.';
+        END IF;
         PERFORM sno_internal.sno_follow_new(root, child);
     END IF;
 EXCEPTION WHEN OTHERS THEN
@@ -93,7 +98,7 @@ DECLARE
 BEGIN
     SELECT min(sno_internal.sno_first_key(b.relation, key)) INTO first
     FROM sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
-    WHERE pg_relation_size(c.oid) > 0;
+    WHERE pg_relation_size(b.relation) > 0;
     IF first IS NULL THEN
         RETURN;
     END IF;
@@ -202,7 +207,10 @@ BEGIN
     IF child IS NOT NULL THEN
         PERFORM sno_internal.follow_partition(child), sno_internal.follow_child(child);
     END IF;
-    PERFORM sno_internal.warn_of_new_values(t) FROM sno_internal.new_values(relation, added) t;
+    -- ADD COLUMN has locked all tables below, ATTACH has not.
+    IF added IS NOT NULL THEN
+        PERFORM sno_internal.warn_of_new_values(t) FROM sno_internal.new_values(relation, added) t;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_command(regclass, regclass, smallint) IS
@@ -268,7 +276,9 @@ BEGIN
         PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
     END IF;
 EXCEPTION WHEN OTHERS THEN
-    RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG USING DETAIL = SQLERRM,
+    -- Without the message of the error, which the client's encoding may not have.
+    RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG
+        USING DETAIL = pg_catalog.concat('SQLSTATE ', SQLSTATE),
         HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
 END
 $$;
@@ -280,16 +290,19 @@ CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
 COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
 CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
--- Also what replication brings. Of the first superuser, whoever creates the extension: REASSIGN OWNED of another one
--- would fail, since no other role can own them.
+-- Also what replication brings. Of the first superuser, if it still is one, whoever creates the extension: REASSIGN
+-- OWNED of another one would fail, since no other role can own them.
 DO $$
 DECLARE
     name pg_catalog.name;
 BEGIN
     FOREACH name IN ARRAY '{sno_follow_ddl,sno_follow_rewrites}'::pg_catalog.name[] LOOP
         EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', name);
-        EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I OWNER TO %s', name,
-            '10'::pg_catalog.oid::pg_catalog.regrole);
+        IF EXISTS (SELECT FROM pg_catalog.pg_roles r
+            WHERE r.oid OPERATOR(pg_catalog.=) '10'::pg_catalog.oid AND r.rolsuper) THEN
+            EXECUTE pg_catalog.format('ALTER EVENT TRIGGER %I OWNER TO %s', name,
+                '10'::pg_catalog.oid::pg_catalog.regrole);
+        END IF;
     END LOOP;
 END
 $$;

@@ -113,8 +113,8 @@ DECLARE
 BEGIN
     RETURN QUERY
         WITH RECURSIVE part(oid) AS (
-            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = source
-            UNION ALL SELECT i.inhrelid FROM part p JOIN pg_inherits i ON i.inhparent = p.oid
+            SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = source AND NOT i.inhdetachpending
+            UNION ALL SELECT i.inhrelid FROM part p JOIN pg_inherits i ON i.inhparent = p.oid AND NOT i.inhdetachpending
         ), known(oid) AS (
             SELECT c.oid
             FROM pg_depend d JOIN pg_trigger g ON g.oid = d.objid JOIN pg_class c ON c.oid = g.tgrelid

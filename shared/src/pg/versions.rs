@@ -409,6 +409,14 @@ pub unsafe fn save_error(
     true
 }
 
+/// ALTER COLUMN … SET EXPRESSION, which there is from 17 on.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+pub const SET_EXPRESSION: Option<pg_sys::AlterTableType::Type> = None;
+/// ALTER COLUMN … SET EXPRESSION, which there is from 17 on.
+#[cfg(not(any(feature = "pg15", feature = "pg16")))]
+pub const SET_EXPRESSION: Option<pg_sys::AlterTableType::Type> =
+    Some(pg_sys::AlterTableType::AT_SetExpression);
+
 /// What a query is grouped by, if this is its table for that, which there is from 18 on.
 #[allow(unused_variables, reason = "before 18")]
 pub fn groups(table: &RangeTblEntry) -> Option<*const List> {

@@ -11,7 +11,7 @@ use pgrx::pg_sys::{
 };
 
 use crate::{
-    pg::{fmgr::functions, nodes::nodes, raw, spi},
+    pg::{fmgr::functions, nodes::nodes, raw, spi, versions::SET_EXPRESSION},
     sno::feed::query::query,
 };
 
@@ -86,6 +86,10 @@ unsafe fn of_command(command: &CollectedCommand) -> Option<Altered> {
                     child = Some(raw::RangeVarGetRelidExtended(name, lock, flags, none, none));
                 }
                 AlterTableType::AT_AddInherit => child = Some(table),
+                // A virtual column has other values, and no rewrite says so.
+                _ if Some(subtype) == SET_EXPRESSION => {
+                    added = added.or(Some(part.address.objectSubId as i16))
+                }
                 // ADD COLUMN, by whichever of its names. One that was there already has no address.
                 _ if !def.is_null()
                     && (*def).type_ == NodeTag::T_ColumnDef
