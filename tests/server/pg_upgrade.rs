@@ -133,7 +133,7 @@ fn to_a_newer_server_by_links() {
         let name = format!("fresh {version}");
         new.run(&format!("CREATE DATABASE \"{name}\""));
         let mut fresh = new.connect_to(&name);
-        fresh.run(&format!("CREATE EXTENSION sno VERSION '{version}'"));
+        fresh.run(&format!("CREATE EXTENSION sno VERSION '{version}'; CREATE EXTENSION sno_compat"));
         assert_eq!(difference(&catalog(&mut client), &catalog(&mut fresh)), "", "{version}");
     }
 }

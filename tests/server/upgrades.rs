@@ -119,7 +119,7 @@ pub(crate) fn content(client: &mut Client) -> Vec<String> {
         "SELECT count(*) FROM recent",
         "SELECT string_agg(format('%s %s %s', changed, id, record), ',' ORDER BY changed) FROM items_changes",
         "SELECT count(*) FROM event JOIN event parent ON parent.id = event.parent",
-        "SELECT string_agg(format('%s %s %s %s', feed, owner, position, margin), ' ') FROM sno_feeds()",
+        "SELECT string_agg(format('%s %s %s %s', feed, owner, position, margin), ' ' ORDER BY feed) FROM sno_feeds()",
     ] {
         let query = format!("SELECT md5(({query})::text)");
         all.push(text(client, &query));
