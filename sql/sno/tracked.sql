@@ -316,17 +316,25 @@ COMMENT ON FUNCTION sno_internal.sno_depend(regclass, regclass, boolean) IS
     'internal: whether the trigger for TRUNCATE of a table depends on a partition';
 
 -- Has PostgreSQL refuse to drop the partitions that a log knows. A dump has only their triggers. What others have
--- locked is left for the next time.
+-- locked, or dropped meanwhile, is left for the next time.
 CREATE FUNCTION sno_internal.keep_partitions(source regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
+DECLARE
+    part regclass;
 BEGIN
-    PERFORM sno_internal.sno_depend(source, p.relation, true)
-    FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
-        AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
-    WHERE p.is_there AND p.is_known AND c.oid NOT IN (SELECT n.oid FROM sno_internal.named(source) n);
-EXCEPTION WHEN lock_not_available THEN
-    NULL;
+    FOR part IN
+        SELECT p.relation
+        FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
+            AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
+        WHERE p.is_there AND p.is_known AND c.oid NOT IN (SELECT n.oid FROM sno_internal.named(source) n)
+    LOOP
+        BEGIN
+            PERFORM sno_internal.sno_depend(source, part, true);
+        EXCEPTION WHEN lock_not_available OR undefined_table THEN
+            NULL;
+        END;
+    END LOOP;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.keep_partitions(regclass) IS
