@@ -63,11 +63,13 @@ unsafe fn depend(fcinfo: FunctionCallInfo) -> Datum {
         let (depender, referenced) =
             (address(pg_sys::TriggerRelationId, trigger), address(pg_sys::RelationRelationId, part));
         let kind = DependencyType::DEPENDENCY_NORMAL;
-        if trigger != Oid::INVALID && arg(2) != 0 {
-            raw::recordDependencyOn(&depender, &referenced, kind);
-        } else if trigger != Oid::INVALID {
+        if trigger != Oid::INVALID {
+            // Once, however often it is said.
             let (class, of_tables) = (depender.classId, referenced.classId);
             raw::deleteDependencyRecordsForSpecific(class, trigger, kind as c_char, of_tables, part);
+            if arg(2) != 0 {
+                raw::recordDependencyOn(&depender, &referenced, kind);
+            }
         }
         Datum::null()
     }

@@ -89,6 +89,8 @@ fn what_others_lock_and_what_was_detached() {
     assert_eq!(told(&server, &format!("SET statement_timeout = '5s'; {statements}")), "");
     other.run("COMMIT");
     assert_eq!(code(&mut client, "DROP TABLE p2"), "2BP01");
+    let depends = "SELECT count(*) FROM pg_depend WHERE classid = 'pg_trigger'::regclass AND refobjid = 'p2'::regclass AND deptype = 'n'";
+    assert_eq!(client.one::<i64>(depends), 1);
     COPY.check(&mut client, "beside a table that is locked");
     let again = "BEGIN; ALTER TABLE parts DETACH PARTITION p1; UPDATE p1 SET n = 7; ALTER TABLE parts ATTACH PARTITION p1 FOR VALUES FROM (10) TO (20); COMMIT";
     assert_eq!(
