@@ -17,6 +17,7 @@ use pgrx::pg_sys::{self, Datum, FunctionCallInfo, NullableDatum, ReturnSetInfo};
 use crate::pg::{
     datum::{Argument, ByValue, Returned},
     errors::{Error, guard},
+    raw,
 };
 
 /// Declares the functions that PostgreSQL can call, by their names, at the top of a file. They are plain Rust
@@ -166,6 +167,21 @@ pub unsafe fn optional<const N: usize>(fcinfo: FunctionCallInfo) -> [Option<Datu
     // SAFETY: the arguments follow the call data in memory.
     let args = unsafe { slice::from_raw_parts((*fcinfo).args.as_ptr(), N) };
     array::from_fn(|number| (!args[number].isnull).then_some(args[number].value))
+}
+
+/// Adds a row to the set of a function that has called `InitMaterializedSRF`.
+///
+/// # Safety
+/// Its call; the set has as many columns, of these types. No frame above has anything to drop: it can raise an error.
+#[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
+pub unsafe fn put_row<const N: usize>(fcinfo: FunctionCallInfo, columns: [Option<Datum>; N]) {
+    let mut values = columns.map(|column| column.unwrap_or(Datum::null()));
+    let mut nulls = columns.map(|column| column.is_none());
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
+        raw::tuplestore_putvalues((*set).setResult, (*set).setDesc, values.as_mut_ptr(), nulls.as_mut_ptr());
+    }
 }
 
 /// What the body of a guarded function may return: a value, a row, the rows of a set, or a `Result` of one of them.

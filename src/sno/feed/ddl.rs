@@ -7,11 +7,16 @@ use std::{
 
 use pgrx::pg_sys::{
     self, AlterTableCmd, AlterTableType, CollectedATSubcmd, CollectedCommand, CollectedCommandType, Datum,
-    FunctionCallInfo, NodeTag, Oid, PartitionCmd, ReturnSetInfo,
+    FunctionCallInfo, NodeTag, Oid, PartitionCmd,
 };
 
 use crate::{
-    pg::{fmgr::functions, nodes::nodes, raw, spi, versions::SET_EXPRESSION},
+    pg::{
+        fmgr::{functions, put_row},
+        nodes::nodes,
+        raw, spi,
+        versions::SET_EXPRESSION,
+    },
     sno::feed::query::query,
 };
 
@@ -33,21 +38,13 @@ unsafe fn altered(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with this result. No frame has anything to drop.
     unsafe {
         raw::InitMaterializedSRF(fcinfo, 0);
-        let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         spi::connect();
         let commands = query(COMMANDS, [], true);
         for number in 0..commands.count {
             let Some(command) = commands.row(number).value(1) else { continue };
             let Some((table, child, added)) = of_command(&*command.cast_mut_ptr()) else { continue };
-            let none = Datum::null();
-            let mut values = [table.into(), child.map_or(none, Datum::from), added.map_or(none, Datum::from)];
-            let mut nulls = [false, child.is_none(), added.is_none()];
-            raw::tuplestore_putvalues(
-                (*set).setResult,
-                (*set).setDesc,
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
-            );
+            let [table, child] = [Some(table), child].map(|table| table.map(Datum::from));
+            put_row(fcinfo, [table, child, added.map(Datum::from)]);
         }
         spi::finish();
         Datum::null()

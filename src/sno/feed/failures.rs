@@ -7,7 +7,7 @@ use std::ffi::CStr;
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, FunctionCallInfo, Oid, ReturnSetInfo},
+    pg_sys::{self, Datum, FunctionCallInfo, Oid},
 };
 use sno_core::Sno;
 
@@ -15,7 +15,7 @@ use crate::{
     pg::{
         datum::{Argument as _, Interval, Timestamp},
         errors::{Error, guard},
-        fmgr::{functions, optional},
+        fmgr::{functions, optional, put_row},
         raw, spi,
     },
     sno::feed::ledger::{Feed, as_owner, is_null, is_usable, oid},
@@ -163,7 +163,6 @@ unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with this result. No frame has anything to drop.
     unsafe {
         raw::InitMaterializedSRF(fcinfo, 0);
-        let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         spi::connect();
         let rows = as_owner(LIST, [], true);
         for number in 0..rows.count {
@@ -173,14 +172,7 @@ unsafe fn list(fcinfo: FunctionCallInfo) -> Datum {
             if !is_usable(*owner, row.value(8).map_or(Oid::INVALID, oid)) {
                 *error = None;
             }
-            let mut values = columns.map(|column| column.unwrap_or(Datum::null()));
-            let mut nulls = columns.map(|column| column.is_none());
-            raw::tuplestore_putvalues(
-                (*set).setResult,
-                (*set).setDesc,
-                values.as_mut_ptr(),
-                nulls.as_mut_ptr(),
-            );
+            put_row(fcinfo, columns);
         }
         spi::finish();
         Datum::null()
