@@ -42,17 +42,13 @@ AS $$
 DECLARE
     part regclass;
     root regclass;
-    depender oid;
 BEGIN
-    SELECT g.tgrelid, pg_partition_root(g.tgrelid), r.oid INTO part, root, depender
+    SELECT g.tgrelid, r.tgrelid INTO part, root
     FROM pg_trigger g JOIN pg_trigger r ON r.tgrelid = pg_partition_root(g.tgrelid) AND r.tgname = g.tgname
     WHERE g.oid = trigger AND g.tgname = 'sno_log_truncate';
     IF part = root THEN
         PERFORM sno_internal.keep_partitions(root);
-    ELSIF part IS NOT NULL AND NOT EXISTS (
-        SELECT FROM pg_depend d WHERE d.classid = 'pg_trigger'::regclass AND d.objid = depender
-            AND d.refclassid = 'pg_class'::regclass AND d.refobjid = part
-    ) THEN
+    ELSIF part IS NOT NULL THEN
         PERFORM sno_internal.sno_depend(root, part, true);
     END IF;
 END
