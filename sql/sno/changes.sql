@@ -202,10 +202,10 @@ COMMENT ON FUNCTION sno_forget_changes(regclass) IS
     'delete from the log of changes what all feeds of them have read; returns how many';
 
 -- The logs whose rows a view or a table has. Each names the table whose trigger names it: others are copies.
-CREATE FUNCTION sno_internal.logs_below(source regclass) RETURNS TABLE (log regclass)
+CREATE FUNCTION sno_internal.logs_below(source regclass) RETURNS TABLE (log regclass, of_table regclass)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT b.relation
+    SELECT b.relation, named.refobjid::regclass
     FROM sno_internal.base_relations(logs_below.source) b
     JOIN pg_constraint o ON o.conrelid = b.relation AND o.conname = 'sno_log' AND o.contype = 'c'
     JOIN pg_depend named ON named.classid = 'pg_constraint'::regclass AND named.objid = o.oid
@@ -215,7 +215,8 @@ AS $$
     JOIN pg_depend names ON names.classid = 'pg_trigger'::regclass AND names.objid = g.oid
         AND names.refclassid = 'pg_class'::regclass AND names.refobjid = b.relation
 $$;
-COMMENT ON FUNCTION sno_internal.logs_below(regclass) IS 'internal: logs of changes below a table or view';
+COMMENT ON FUNCTION sno_internal.logs_below(regclass)
+    IS 'internal: logs of changes below a table or view, and their tables';
 
 -- Called for a feed that moves. Those who do it at the same time do not wait for each other. The last hour is left for
 -- feeds that are set back.
@@ -224,11 +225,9 @@ CREATE FUNCTION sno_internal.clear_log(log regclass) RETURNS void
 AS $$
 BEGIN
     -- After pg_upgrade, which creates event triggers last.
-    PERFORM sno_internal.keep_partitions(c.oid::regclass)
-    FROM pg_constraint o JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = o.oid
-    JOIN pg_class c ON c.oid = d.refobjid AND d.refclassid = 'pg_class'::regclass AND c.relkind = 'p'
-        AND c.relowner = (SELECT l.relowner FROM pg_class l WHERE l.oid = log)
-    WHERE o.conrelid = log AND o.conname = 'sno_log';
+    PERFORM sno_internal.keep_partitions(l.of_table)
+    FROM sno_internal.logs_below(log) l JOIN pg_class c ON c.oid = l.of_table AND c.relkind = 'p'
+        AND c.relowner = (SELECT o.relowner FROM pg_class o WHERE o.oid = l.log);
     EXECUTE format('DELETE FROM %1$s WHERE %2$I IN (SELECT l.%2$I FROM %1$s l
         WHERE l.%2$I OPERATOR(pg_catalog.<=) (SELECT sno_internal.read_by_all($1)) AND l.%2$I OPERATOR(pg_catalog.<=) $2
         ORDER BY l.%2$I LIMIT 10000 FOR UPDATE SKIP LOCKED)', log,

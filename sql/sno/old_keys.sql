@@ -205,20 +205,16 @@ BEGIN
             HINT = 'Leave that to the program that reads the feed, or insert a row into another table when it is time.';
     END LOOP;
     FOR t IN
-        SELECT b.relation AS of_table, l.log,
+        SELECT l.of_table, l.log,
             (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
                 WHERE a.attrelid = l.log AND a.attnum > 1 AND NOT a.attisdropped) AS to_columns,
             (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY n)
                 FROM pg_index i, unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
                 JOIN pg_attribute a ON a.attnum = u.attnum
-                WHERE i.indrelid = b.relation AND i.indisprimary AND a.attrelid = i.indrelid) AS from_columns
+                WHERE i.indrelid = l.of_table AND i.indisprimary AND a.attrelid = i.indrelid) AS from_columns
         FROM sno_internal.logs_below(source) l
-        JOIN pg_constraint o ON o.conrelid = l.log AND o.conname = 'sno_log'
-        JOIN pg_depend d ON d.classid = 'pg_constraint'::regclass AND d.objid = o.oid
-            AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> l.log
-        CROSS JOIN LATERAL (SELECT d.refobjid::regclass) b(relation)
-        WHERE EXISTS (SELECT FROM pg_partition_tree(b.relation) p WHERE pg_relation_size(p.relid) > 0
-            UNION ALL SELECT WHERE pg_relation_size(b.relation) > 0)
+        WHERE EXISTS (SELECT FROM pg_partition_tree(l.of_table) p WHERE pg_relation_size(p.relid) > 0
+            UNION ALL SELECT WHERE pg_relation_size(l.of_table) > 0)
     LOOP
         RAISE NOTICE 'rows that "%" has already are not in its log of changes', t.of_table
             USING HINT = format('To have them returned, too, say as its owner: INSERT INTO %s (%s) SELECT %s FROM %s',
