@@ -50,14 +50,6 @@ $$;
 COMMENT ON FUNCTION sno_internal.log_key(regclass, regclass) IS
     'internal: the primary key of a table as the statements of its log write it';
 
--- Rows of tables that inherit are not of the table; rows of partitions are.
-CREATE FUNCTION sno_internal.alone(source regclass) RETURNS text
-    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE c.relkind WHEN 'p' THEN '' ELSE 'ONLY ' END FROM pg_class c WHERE c.oid = source
-$$;
-COMMENT ON FUNCTION sno_internal.alone(regclass) IS 'internal: ONLY, unless a table is partitioned';
-
 -- The log of a table, whose names must be free.
 CREATE FUNCTION sno_internal.create_log(source regclass, metabyte integer, log text, changes text, definitions text)
     RETURNS void

@@ -170,7 +170,7 @@ BEGIN
         PERFORM set_config('sno_internal.told', told, true);
         RAISE WARNING 'rows of "%" were changed, which its log does not know', root
             USING HINT = format('When copies have such columns, log all rows: %s',
-                sno_internal.logging(root, log, sno_internal.alone(root) || root));
+                sno_internal.logging(root, log));
     END IF;
 END
 $$;

@@ -205,20 +205,13 @@ BEGIN
             HINT = 'Leave that to the program that reads the feed, or insert a row into another table when it is time.';
     END LOOP;
     FOR t IN
-        SELECT l.of_table, l.log,
-            (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
-                WHERE a.attrelid = l.log AND a.attnum > 1 AND NOT a.attisdropped) AS to_columns,
-            (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY n)
-                FROM pg_index i, unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
-                JOIN pg_attribute a ON a.attnum = u.attnum
-                WHERE i.indrelid = l.of_table AND i.indisprimary AND a.attrelid = i.indrelid) AS from_columns
-        FROM sno_internal.logs_below(source) l
+        SELECT l.log, l.of_table FROM sno_internal.logs_below(source) l
         WHERE EXISTS (SELECT FROM pg_partition_tree(l.of_table) p WHERE pg_relation_size(p.relid) > 0
             UNION ALL SELECT WHERE pg_relation_size(l.of_table) > 0)
     LOOP
         RAISE NOTICE 'rows that "%" has already are not in its log of changes', t.of_table
-            USING HINT = format('To have them returned, too, say as its owner: INSERT INTO %s (%s) SELECT %s FROM %s',
-                t.log, t.to_columns, t.from_columns, t.of_table);
+            USING HINT = format('To have them returned, too, say as its owner: %s',
+                sno_internal.logging(t.of_table, t.log));
     END LOOP;
 END
 $$;

@@ -240,13 +240,22 @@ $$;
 COMMENT ON FUNCTION sno_internal.check_changes(regclass) IS
     'internal: fails if the log of the changes of a table lacks changes';
 
--- The statement that logs rows of a table.
-CREATE FUNCTION sno_internal.logging(source regclass, log regclass, rows text) RETURNS text
+-- Rows of tables that inherit are not of the table; rows of partitions are.
+CREATE FUNCTION sno_internal.alone(source regclass) RETURNS text
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE c.relkind WHEN 'p' THEN '' ELSE 'ONLY ' END FROM pg_class c WHERE c.oid = source
+$$;
+COMMENT ON FUNCTION sno_internal.alone(regclass) IS 'internal: ONLY, unless a table is partitioned';
+
+-- The statement that logs rows of a table: all of them, unless it is told which.
+CREATE FUNCTION sno_internal.logging(source regclass, log regclass, rows text DEFAULT NULL) RETURNS text
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT format('INSERT INTO %s (%s) SELECT %s FROM %s t', log,
         string_agg(quote_ident(b.attname), ', ' ORDER BY n),
-        string_agg(format('t.%I', a.attname), ', ' ORDER BY n), rows)
+        string_agg(format('t.%I', a.attname), ', ' ORDER BY n),
+        coalesce(rows, sno_internal.alone(source) || source))
     FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY u(attnum, n)
     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = u.attnum
     JOIN pg_attribute b ON b.attrelid = log AND b.attnum = n + 1

@@ -141,12 +141,15 @@ HINT:  To have them returned, too, say as its owner: {statement}"
         ("'optional', 'optional'", String::new()),
         (
             "'items', 'items_changes', key => 'changed'",
-            lacks("items", "INSERT INTO public.items_log (c, \"a b\") SELECT d, \"a b\" FROM public.items"),
+            lacks(
+                "items",
+                "INSERT INTO public.items_log (c, \"a b\") SELECT t.d, t.\"a b\" FROM ONLY public.items t",
+            ),
         ),
         ("'empty', 'empty_changes', key => 'changed'", String::new()),
         (
             "'parts', 'parts_log'",
-            lacks("parts", "INSERT INTO public.parts_log (id) SELECT id FROM public.parts"),
+            lacks("parts", "INSERT INTO public.parts_log (id) SELECT t.id FROM public.parts t"),
         ),
     ] {
         assert_eq!(told(call), expected, "{call}");
@@ -154,7 +157,7 @@ HINT:  To have them returned, too, say as its owner: {statement}"
     // As it says.
     let mut client = server.connect();
     client.run(
-        "INSERT INTO public.items_log (c, \"a b\") SELECT d, \"a b\" FROM public.items; SELECT pg_sleep(0.2)",
+        "INSERT INTO public.items_log (c, \"a b\") SELECT t.d, t.\"a b\" FROM ONLY public.items t; SELECT pg_sleep(0.2)",
     );
     let found = "SELECT (record).d FROM sno_peek_feed('items', NULL::items_changes)";
     assert_eq!(text(&mut client, found), "x");
