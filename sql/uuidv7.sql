@@ -309,7 +309,7 @@ BEGIN
             PERFORM uuidv7_refuse_old_keys(NEW.source);
             RAISE NOTICE 'triggers on "%" refuse rows whose keys were not generated in their statement', NEW.source;
             RETURN NULL;
-        EXCEPTION WHEN feature_not_supported THEN
+        EXCEPTION WHEN feature_not_supported OR internal_error THEN
             NULL;  -- Citus has none on its tables.
         END;
     END IF;

@@ -46,11 +46,12 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo) -> bool {
     // SAFETY: as promised by the caller; plans.
     unsafe {
         let Some((state, statement)) = statement(call) else { return false };
+        let call = (*(*call).flinfo).fn_expr;
+        let is_written = writes(statement) || statement.hasModifyingCTE;
         // What a rule adds would read the next rows.
-        if !statement.canSetTag {
+        if is_written && !statement.canSetTag {
             return false;
         }
-        let call = (*(*call).flinfo).fn_expr;
         let stores =
             writes(statement) || pg_sys::ActivePortal.as_ref().is_some_and(|portal| is_into(portal, state));
         stores && gets(statement.planTree, call, statement)

@@ -58,6 +58,9 @@ fn from_one_server_to_a_cluster() {
     client.run("CREATE EXTENSION sno_citus");
     cluster.coordinator.configure("sno.partition_prefix", NUMBER);
     cluster.coordinator.reload();
+    let triggers = "DROP TRIGGER sno_own_keys ON events; DROP TRIGGER sno_changed_keys ON events";
+    assert!(page("citus.md").contains(&format!("`{triggers}`")));
+    client.run(triggers);
     client.run("SELECT create_distributed_table('events', 'id')");
     wait_until("the setting is read", || numbers(&cluster) == "0/8 1/8");
     client.run("INSERT INTO events (n) SELECT generate_series(101, 200)");
