@@ -150,10 +150,15 @@ BEGIN
     EXECUTE format('CREATE OR REPLACE TRIGGER sno_log AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW
         WHEN (%L::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()', source, log);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER sno_log', source);
-    PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
     FOR idle IN SELECT * FROM sno_internal.idle_triggers(source) LOOP
-        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', idle.relation, idle.trigger);
+        -- As it was: who can create triggers could have replaced it.
+        IF idle.trigger = 'sno_log_truncate' THEN
+            PERFORM sno_internal.create_truncate_trigger(idle.relation, log::regclass);
+        ELSE
+            EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', idle.relation, idle.trigger);
+        END IF;
     END LOOP;
+    PERFORM sno_internal.follow_partitions(source, tracked.log IS NULL);
     RETURN changes;
 END
 $$;

@@ -9,8 +9,8 @@ COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
     'internal: write the keys of changed rows into a log, as the owner of that';
 
 -- The log and the view of a table whose changes are tracked; nulls if they are not. The trigger depends on the log, and
--- the view, too, so that all can be renamed. All are of one owner: who can create a trigger would otherwise choose what
--- a superuser replaces or drops.
+-- the view, too, so that all can be renamed. The view or a constraint of the log names the table, and all are of one
+-- owner: who can create a trigger would otherwise choose what the owner, or a superuser, replaces or drops.
 CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -25,9 +25,17 @@ BEGIN
     SELECT r.ev_class INTO changes
     FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
     JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
+    JOIN pg_depend s ON s.classid = d.classid AND s.objid = d.objid AND s.refclassid = d.refclassid
     WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
-        AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure
+        AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure AND s.refobjid = source
     LIMIT 1;
+    IF changes IS NULL AND NOT EXISTS (
+        SELECT FROM pg_constraint o JOIN pg_depend n ON n.classid = 'pg_constraint'::regclass AND n.objid = o.oid
+            AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
+        WHERE o.conrelid = log AND o.conname = 'sno_log' AND o.contype = 'c'
+    ) THEN
+        log := NULL;
+    END IF;
     IF EXISTS (SELECT FROM pg_class WHERE oid IN (log, changes) AND relowner <> owner) THEN
         RAISE EXCEPTION 'log of the changes of "%" is of another owner', source
             USING ERRCODE = 'object_not_in_prerequisite_state',

@@ -1,6 +1,6 @@
 //! Of whom the log, its view and its triggers are, and who may do what.
 
-use sno_tests::{Server, Sql as _, code, next_tick, text};
+use sno_tests::{Server, Sql as _, code, error, next_tick, text};
 
 /// Of the owner of the table alone, whoever tracks it: what triggers do as him must be nothing that others choose.
 #[test]
@@ -86,9 +86,10 @@ fn rights() {
         "CREATE TABLE own (id integer PRIMARY KEY); CREATE TRIGGER sno_log AFTER INSERT ON own FOR EACH ROW
              WHEN ('items_log'::regclass IS NOT NULL) EXECUTE FUNCTION sno_internal.sno_log_changes()",
     );
-    for call in ["sno_track_changes", "sno_forget_changes", "sno_untrack_changes"] {
+    for call in ["sno_forget_changes", "sno_untrack_changes"] {
         assert_eq!(code(&mut client, &format!("SELECT {call}('own')")), "55000", "{call}");
     }
+    client.run("SELECT sno_track_changes('own'), sno_untrack_changes('own')");
     alice.run("CREATE FUNCTION own_log() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$");
     bob.run(
         "CREATE TABLE own_log (changed sno, id integer, CONSTRAINT sno_log CHECK ('own'::regclass IS NOT NULL));
@@ -113,6 +114,43 @@ fn rights() {
     client.run("ALTER TABLE items OWNER TO bob");
     client.run("ALTER TABLE items_log OWNER TO bob; ALTER VIEW items_changes OWNER TO bob");
     bob.run("SELECT sno_track_changes('items'); TRUNCATE items");
+}
+
+/// Who may create triggers on a table, and nothing else, does not say what its owner drops, replaces or logs.
+#[test]
+fn triggers_of_others() {
+    let server = Server::builder().start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE ROLE alice; CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO alice; SET ROLE alice;
+         CREATE TABLE items (id integer PRIMARY KEY); SELECT sno_track_changes('items'); CREATE TABLE plain (id integer PRIMARY KEY);
+         CREATE TABLE paid (changed sno, id integer NOT NULL); GRANT TRIGGER ON items, plain TO bob",
+    );
+    for log in ["paid", "items_log"] {
+        client.run(&format!(
+            "SET ROLE bob; CREATE OR REPLACE TRIGGER sno_log AFTER INSERT ON plain FOR EACH ROW WHEN ('{log}'::regclass IS NOT NULL)
+                 EXECUTE FUNCTION sno_internal.sno_log_changes(); SET ROLE alice"
+        ));
+        for call in ["sno_forget_changes", "sno_untrack_changes"] {
+            let error = error(&mut client, &format!("SELECT {call}('plain')"));
+            assert_eq!(error.message(), "changes of \"public.plain\" are not tracked", "{log}");
+        }
+        client.run("SELECT sno_track_changes('plain'); INSERT INTO plain VALUES (1); DELETE FROM plain");
+        assert_eq!(text(&mut client, "SELECT count(*) FROM plain_log"), "2", "{log}");
+        client.run("SELECT sno_untrack_changes('plain')");
+    }
+    // What was replaced is reported, and put in order.
+    for (of, when) in
+        [("sno_log", "AFTER INSERT ON items FOR EACH ROW"), ("sno_log_truncate", "BEFORE TRUNCATE ON items")]
+    {
+        client.run(&format!(
+            "SET ROLE bob; CREATE OR REPLACE TRIGGER {of} {when} WHEN (false AND 'items_log'::regclass IS NOT NULL)
+                 EXECUTE FUNCTION sno_internal.sno_log_changes(); SET ROLE alice"
+        ));
+        assert_eq!(code(&mut client, "SELECT FROM items_changes"), "55000", "{of}");
+        client.run("SELECT sno_track_changes('items'); DELETE FROM items_log; INSERT INTO items VALUES (1); TRUNCATE items");
+        assert_eq!(text(&mut client, "SELECT count(*) FROM items_changes"), "2", "{of}");
+    }
 }
 
 /// What policies hide from the reader of a view would look deleted.
