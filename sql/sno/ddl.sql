@@ -272,10 +272,15 @@ BEGIN
         PERFORM sno_internal.follow_command(c.relation, c.child, c.added) FROM sno_internal.sno_altered() c;
     END IF;
 EXCEPTION WHEN OTHERS THEN
-    -- Without the message of the error, which the client's encoding may not have.
-    RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG
-        USING DETAIL = pg_catalog.concat('SQLSTATE ', SQLSTATE),
-        HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
+    -- Without the message of the error, which the client's encoding may not have. The context, which has the command,
+    -- may be such a text, too.
+    BEGIN
+        RAISE WARNING 'logs of changes and feeds may not know what "%" has done', TG_TAG
+            USING DETAIL = pg_catalog.concat('SQLSTATE ', SQLSTATE),
+            HINT = 'Have the owner of the table call sno_track_changes(), or sno_refuse_old_keys().';
+    EXCEPTION WHEN OTHERS THEN
+        RAISE LOG 'logs of changes and feeds may not know what "%" has done', TG_TAG;
+    END;
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_ddl() IS 'internal: what the event triggers of the extension do';

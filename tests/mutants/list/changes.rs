@@ -60,6 +60,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "        PERFORM sno_internal.keep_partitions(root);", "        NULL;"),
         ("event triggers do not follow what replication brings", &[CHANGES],
             "%I ENABLE ALWAYS', name", "%I ENABLE', name"),
+        ("DDL fails where its client cannot be told", &[CHANGES],
+            "        RAISE LOG 'logs of changes", "        RAISE EXCEPTION 'logs of changes"),
         ("a key that others convert is guarded", &[FEEDS],
             "\n            AND a.atttypid IN (SELECT sno_internal.id_types())", ""),
         ("a feed of a table has passed its rows when it is attached", &[FEEDS],

@@ -241,6 +241,13 @@ fn what_cannot_be_followed() {
         Some("WARNING:  logs of changes and feeds may not know what \"CREATE TABLE\" has done")
     );
     client.run("GRANT SELECT ON pg_depend TO PUBLIC");
+    // A client whose encoding has not the characters of the command, which is in the context of each message.
+    let dynamic = "DO $$ BEGIN EXECUTE format('ALTER TABLE %I ADD x integer DEFAULT 1', U&'\\65E5'); END $$";
+    client.run(
+        "CREATE TABLE \"日\" (id integer PRIMARY KEY); SELECT sno_track_changes('\"日\"'); INSERT INTO \"日\" VALUES (1)",
+    );
+    assert_eq!(told(&server, &format!("SET client_encoding = 'LATIN1'; {dynamic}")), "");
+    client.run("SELECT x FROM \"日\"");
     // What names a log of others is no partition of theirs.
     client.run(
         "CREATE ROLE bob; GRANT CREATE ON SCHEMA public TO bob; SET ROLE bob; CREATE TABLE of_bob (id integer);
