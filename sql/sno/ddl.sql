@@ -226,19 +226,37 @@ COMMENT ON FUNCTION sno_internal.follow_rewrite(regclass, integer) IS
     'internal: warn of a table that a command rewrites with other values';
 
 -- The function of the event triggers. It asks pg_catalog first, since hardly any command needs more, and a role may not
--- use sno_internal. It has the path of the command, by which sno_altered() finds names.
+-- use sno_internal. What it asks first has no variables, for whose values a query is planned each time. It has the path
+-- of the command, by which sno_altered() finds names.
 CREATE FUNCTION sno_internal.follow_ddl() RETURNS event_trigger
     LANGUAGE plpgsql
 AS $$
 DECLARE
     altered pg_catalog.oid[];
-    functions CONSTANT pg_catalog.name[] := '{sno_log_changes,refuse_old_key}';
 BEGIN
+    -- For each object apart: a join would read all of a catalog.
+    IF TG_EVENT OPERATOR(pg_catalog.=) 'ddl_command_end' AND NOT EXISTS (
+        SELECT FROM pg_catalog.pg_event_trigger_ddl_commands() d WHERE coalesce((
+            SELECT c.relhassubclass
+                OR EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) c.oid)
+                OR c.relhastriggers AND EXISTS (
+                    SELECT FROM pg_catalog.pg_trigger g
+                    JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
+                    WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid
+                        AND p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
+                )
+            FROM pg_catalog.pg_class c
+            WHERE c.oid OPERATOR(pg_catalog.=) d.objid
+                AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+        ), true)
+    ) THEN
+        RETURN;
+    END IF;
     IF NOT EXISTS (
         SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_depend d ON d.refobjid OPERATOR(pg_catalog.=) p.oid
             AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass
             AND d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_trigger'::pg_catalog.regclass
-        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions)
+        WHERE p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
     ) THEN
         RETURN;
     END IF;
@@ -258,7 +276,7 @@ BEGIN
     );
     IF NOT EXISTS (
         SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid
-        WHERE p.proname OPERATOR(pg_catalog.=) ANY (functions)
+        WHERE p.proname OPERATOR(pg_catalog.=) ANY ('{sno_log_changes,refuse_old_key}'::pg_catalog.name[])
             AND (g.tgrelid OPERATOR(pg_catalog.=) ANY (altered) OR g.oid OPERATOR(pg_catalog.=) ANY (altered))
     ) THEN
         RETURN;

@@ -62,6 +62,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "%I ENABLE ALWAYS', name", "%I ENABLE', name"),
         ("DDL fails where its client cannot be told", &[CHANGES],
             "        RAISE LOG 'logs of changes", "        RAISE EXCEPTION 'logs of changes"),
+        ("tables with others below are nobody's matter", &[CHANGES],
+            "SELECT c.relhassubclass\n", "SELECT false\n"),
         ("a key that others convert is guarded", &[FEEDS],
             "\n            AND a.atttypid IN (SELECT sno_internal.id_types())", ""),
         ("a feed of a table has passed its rows when it is attached", &[FEEDS],
