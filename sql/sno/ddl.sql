@@ -10,12 +10,23 @@ COMMENT ON FUNCTION sno_internal.sno_altered() IS
     'internal: tables that the command of an event trigger has created or altered; which one was attached or inherits '
     'since then; which column was the first that it has added';
 
+-- The table in whose log the changes of a table are: itself, or one that it is a partition of, and which can be a
+-- partition, too.
+CREATE FUNCTION sno_internal.logged_as(relation regclass) RETURNS regclass
+    LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT g.tgrelid
+    FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) t(oid)
+    JOIN pg_trigger g ON g.tgrelid = t.oid AND g.tgname = 'sno_log' AND g.tgparentid = 0
+$$;
+COMMENT ON FUNCTION sno_internal.logged_as(regclass) IS 'internal: the table in whose log the changes of a table are';
+
 -- Partitions that were created or attached.
 CREATE FUNCTION sno_internal.follow_partition(child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
-    root regclass := pg_partition_root(child);
+    root regclass := sno_internal.logged_as(child);
 BEGIN
     -- Not while a restore has created some of the triggers.
     IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
@@ -28,7 +39,8 @@ BEGIN
     END IF;
 EXCEPTION WHEN OTHERS THEN
     RAISE WARNING 'log of the changes of "%" does not know partition "%"', root, child USING DETAIL = SQLERRM,
-        HINT = format('Give its partitions the owner of the table, then call sno_track_changes(%L).', root);
+        HINT = format('Give its partitions the owner of the table, then call %s.sno_track_changes(%L).',
+            sno_internal.schema(), root);
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_partition(regclass) IS
@@ -44,7 +56,7 @@ DECLARE
     root regclass;
 BEGIN
     SELECT g.tgrelid, r.tgrelid INTO part, root
-    FROM pg_trigger g JOIN pg_trigger r ON r.tgrelid = pg_partition_root(g.tgrelid) AND r.tgname = g.tgname
+    FROM pg_trigger g JOIN pg_trigger r ON r.tgrelid = sno_internal.logged_as(g.tgrelid) AND r.tgname = g.tgname
     WHERE g.oid = trigger AND g.tgname = 'sno_log_truncate';
     IF part = root THEN
         PERFORM sno_internal.keep_partitions(root);
@@ -158,11 +170,10 @@ COMMENT ON FUNCTION sno_internal.follow_child(regclass) IS
 
 -- Values that a command has changed in all rows: once for each statement of a client, since partitions are rewritten
 -- one by one.
-CREATE FUNCTION sno_internal.warn_of_new_values(relation regclass) RETURNS void
+CREATE FUNCTION sno_internal.warn_of_new_values(root regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    root regclass := coalesce(pg_partition_root(relation), relation);
     log regclass := (sno_internal.tracked(root)).log;
     told text := format('%s %s', root::oid, statement_timestamp());
 BEGIN
@@ -205,7 +216,8 @@ BEGIN
     END IF;
     -- ADD COLUMN has locked all tables below, ATTACH has not.
     IF added IS NOT NULL THEN
-        PERFORM sno_internal.warn_of_new_values(t) FROM sno_internal.new_values(relation, added) t;
+        PERFORM sno_internal.warn_of_new_values(t.root)
+        FROM (SELECT DISTINCT sno_internal.logged_as(n) FROM sno_internal.new_values(relation, added) n) t(root);
     END IF;
 END
 $$;
@@ -218,7 +230,7 @@ CREATE FUNCTION sno_internal.follow_rewrite(relation regclass, reason integer) R
 AS $$
 BEGIN
     IF reason & 6 <> 0 AND pg_relation_size(relation) > 0 THEN
-        PERFORM sno_internal.warn_of_new_values(relation);
+        PERFORM sno_internal.warn_of_new_values(sno_internal.logged_as(relation));
     END IF;
 END
 $$;

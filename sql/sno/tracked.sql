@@ -404,7 +404,7 @@ BEGIN
     FOR part IN
         SELECT t.oid::regclass FROM (SELECT child UNION SELECT p.relid FROM pg_partition_tree(child) p) t(oid)
         JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'r'
-        WHERE pg_partition_root(t.oid) = source
+        WHERE source IN (SELECT a.relid FROM pg_partition_ancestors(t.oid) a)
             AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgname = 'sno_log_truncate')
             AND (pg_relation_size(t.oid) = 0 OR NOT sno_internal.was_there(t.oid))
     LOOP

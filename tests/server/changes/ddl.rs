@@ -72,6 +72,37 @@ fn partitions_of_other_tools() {
     COPY.check(&mut client, "DROP of what was detached");
 }
 
+/// A tracked table that is itself a partition of another one for a while, and an extension that is in no path.
+#[test]
+fn partitions_of_a_partition() {
+    let server = Server::builder().extension(false).start();
+    let mut client = server.connect();
+    client.run("CREATE SCHEMA ext; CREATE EXTENSION sno SCHEMA ext; SET search_path = public, ext");
+    client.run(PARTS);
+    client.run(
+        "CREATE TABLE above (id integer, n integer) PARTITION BY RANGE (id);
+         ALTER TABLE above ATTACH PARTITION parts FOR VALUES FROM (0) TO (100)",
+    );
+    let come = "CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (10) TO (20) PARTITION BY LIST (id);
+        CREATE TABLE p1a PARTITION OF p1 DEFAULT; BEGIN; CREATE TABLE p2 (LIKE parts); INSERT INTO p2 VALUES (20, 1);
+        ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (20) TO (30); COMMIT";
+    assert_eq!(told(&server, come), "");
+    let warned = told(&server, "ALTER TABLE above ADD m integer DEFAULT 1");
+    assert!(warned.starts_with("WARNING:  rows of \"public.parts\" were changed"), "{warned}");
+    client.run("ALTER TABLE above DROP m; ALTER TABLE above DETACH PARTITION parts; INSERT INTO parts VALUES (10, 1)");
+    COPY.check(&mut client, "what came below a partition");
+    for part in ["p1", "p2"] {
+        client.run(&format!("TRUNCATE {part}"));
+        COPY.check(&mut client, &format!("TRUNCATE {part}"));
+        assert_eq!(code(&mut client, &format!("DROP TABLE {part}")), "2BP01", "{part}");
+    }
+    // What a HINT says is found without the path.
+    client.run("ALTER TABLE parts DETACH PARTITION p2; RESET search_path");
+    let error = error(&mut client, "SELECT FROM parts_changes");
+    client.run(error.hint().unwrap().strip_suffix(" logs them.").unwrap());
+    client.run("SELECT FROM parts_changes");
+}
+
 /// Tables that others have locked, and what was changed where nothing logs it.
 #[test]
 fn what_others_lock_and_what_was_detached() {
@@ -192,7 +223,7 @@ fn what_cannot_be_followed() {
     let warned = |part: &str, sql: &str, detail: &str| {
         let expected = format!(
             "WARNING:  log of the changes of \"public.parts\" does not know partition \"public.{part}\"\nDETAIL:  {detail}\n\
-             HINT:  Give its partitions the owner of the table, then call sno_track_changes('public.parts')."
+             HINT:  Give its partitions the owner of the table, then call public.sno_track_changes('public.parts')."
         );
         assert_eq!(told(&server, sql), expected, "{sql}");
     };
@@ -307,7 +338,8 @@ fn dumps_and_the_end() {
         "CREATE TABLE p1 PARTITION OF parts FOR VALUES FROM (0) TO (20); CREATE TABLE p2 (LIKE parts); CREATE TABLE events (id sno PRIMARY KEY DEFAULT sno_new());
          CREATE TABLE child (PRIMARY KEY (id)) INHERITS (events); SELECT sno_create_feed('events', 'events', margin => '0'); INSERT INTO child DEFAULT VALUES;
          ALTER EVENT TRIGGER sno_follow_ddl DISABLE; ALTER TABLE parts ATTACH PARTITION p2 FOR VALUES FROM (20) TO (30);
-         ALTER EVENT TRIGGER sno_follow_ddl ENABLE ALWAYS; INSERT INTO parts VALUES (1, 1), (21, 1)",
+         ALTER EVENT TRIGGER sno_follow_ddl ENABLE ALWAYS; INSERT INTO parts VALUES (1, 1), (21, 1);
+         CREATE TABLE z1 PARTITION OF parts FOR VALUES FROM (30) TO (40)",
     );
     next_tick();
     client.run("CREATE TABLE done AS SELECT * FROM sno_feed('events', NULL::events)");
@@ -322,7 +354,8 @@ fn dumps_and_the_end() {
     let output = server.command("pg_restore").args(["-d", "restored", &path]).output().unwrap();
     assert_eq!((output.status.success(), str::from_utf8(&output.stderr).unwrap()), (true, ""));
     let mut restored = server.connect_to("restored");
-    for drop in ["TABLE p1", "TABLE copy_of_parts, p1"] {
+    // Their triggers were restored before and after that of their table.
+    for drop in ["TABLE p1", "TABLE copy_of_parts, p1", "TABLE z1"] {
         assert_eq!(code(&mut restored, &format!("DROP {drop}")), "2BP01", "{drop}");
     }
     restored.run("SELECT sno_track_changes('parts'); INSERT INTO parts VALUES (2, 2); TRUNCATE p1");
