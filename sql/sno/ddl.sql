@@ -101,26 +101,31 @@ CREATE FUNCTION sno_internal.warn_of_old_rows(child regclass, key name) RETURNS 
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
+    feeds sno_internal.feed_positions[];
     first sno_internal.feed_positions.position%TYPE;
     passed record;
 BEGIN
-    SELECT min(sno_internal.sno_first_key(b.relation, key)) INTO first
-    FROM sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
-    WHERE pg_relation_size(b.relation) > 0;
-    IF first IS NULL THEN
+    IF NOT EXISTS (SELECT FROM sno_internal.base_relations(child) b WHERE pg_relation_size(b.relation) > 0) THEN
         RETURN;
     END IF;
     WITH RECURSIVE above(oid) AS (
         SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = child
         UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid
     )
-    SELECT string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds,
-        string_agg(format('SET ROLE %I; SELECT sno_seek_feed(%L, since => %L)', f.owner, f.feed, first::timestamptz),
-            '; ' ORDER BY f.feed, f.owner) AS seeks
-    INTO passed
+    SELECT array_agg(f) INTO feeds
     FROM sno_internal.feed_positions f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
-    WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key
-        AND f.position OPERATOR(pg_catalog.>=) first;
+    WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key AND f.position IS NOT NULL;
+    IF feeds IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT min(sno_internal.sno_first_key(b.relation, key)) INTO first
+    FROM sno_internal.base_relations(child) b JOIN pg_class c ON c.oid = b.relation AND c.relkind = 'r'
+    WHERE pg_relation_size(b.relation) > 0;
+    SELECT string_agg(format('"%s" of role "%s"', f.feed, f.owner), ', ' ORDER BY f.feed, f.owner) AS feeds,
+        string_agg(format('SET ROLE %I; SELECT %s.sno_seek_feed(%L, since => %L)', f.owner, sno_internal.schema(),
+            f.feed, first::timestamptz), '; ' ORDER BY f.feed, f.owner) AS seeks
+    INTO passed
+    FROM unnest(feeds) f WHERE f.position OPERATOR(pg_catalog.>=) first;
     IF passed.feeds IS NOT NULL THEN
         RAISE WARNING 'rows of "%" have keys that feeds have passed', child
             USING DETAIL = format('They are not read by: %s.', passed.feeds),
@@ -159,7 +164,8 @@ BEGIN
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING 'rows of "%" with keys from earlier transactions would be missed', child
                 USING DETAIL = SQLERRM,
-                HINT = format('Have the owner of the table call sno_refuse_old_keys(%L, %L).', child, guarded.key);
+                HINT = format('Have the owner of the table call %s.sno_refuse_old_keys(%L, %L).',
+                    sno_internal.schema(), child, guarded.key);
         END;
         PERFORM sno_internal.warn_of_old_rows(child, guarded.key);
     END LOOP;

@@ -183,7 +183,8 @@ BEGIN
                 USING DETAIL = CASE WHEN t.is_distributed THEN 'Citus has no triggers on it to refuse such keys.'
                     ELSE 'No triggers refuse such keys.' END,
                 HINT = CASE WHEN t.is_distributed THEN 'Generate each key in the transaction that inserts its row.'
-                    ELSE format('Have the owner of the table call sno_refuse_old_keys(%L, %L).', t.relation, t.key) END;
+                    ELSE format('Have the owner of the table call %s.sno_refuse_old_keys(%L, %L).',
+                        sno_internal.schema(), t.relation, t.key) END;
         END IF;
     END LOOP;
 END

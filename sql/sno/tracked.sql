@@ -207,19 +207,21 @@ BEGIN
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind = 'p') THEN
         IF NOT sno_internal.logs_truncate(source) THEN
             fault := 'Partitions were dropped with CASCADE, so that their rows are not logged as deleted.';
-            hint := format('Delete from copies what the table does not have, then call sno_track_changes(%L).', source);
+            hint := format('Delete from copies what the table does not have, then call %s.sno_track_changes(%L).',
+                sno_internal.schema(), source);
         END IF;
         SELECT p.* INTO bad FROM sno_internal.partitions(source) p
         WHERE NOT p.is_there OR NOT p.is_known AND sno_internal.was_there(p.relation) LIMIT 1;
         IF fault IS NULL AND FOUND THEN
             fault := format(CASE WHEN bad.is_there THEN 'Table "%s" was attached: its rows are not in the log.'
                 ELSE 'Table "%s" was detached: its rows are not logged as deleted.' END, bad.relation);
-            hint := format('SELECT sno_track_changes(%L) logs them.', source);
+            hint := format('SELECT %s.sno_track_changes(%L) logs them.', sno_internal.schema(), source);
         END IF;
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM sno_internal.idle_triggers(source)) THEN
         fault := 'Its triggers were disabled: what was changed meanwhile is not in the log.';
-        hint := format('SELECT sno_track_changes(%L), and then put all rows into the log once more.', source);
+        hint := format('SELECT %s.sno_track_changes(%L), and then put all rows into the log once more.',
+            sno_internal.schema(), source);
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relrowsecurity) AND EXISTS (
         SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o

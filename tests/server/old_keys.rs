@@ -31,7 +31,7 @@ fn a_new_feed_guards_its_keys() {
     let missed = |table: &str, call: &str| {
         format!(
             "WARNING:  rows of \"{table}\" with keys from earlier transactions would be missed
-HINT:  Have the owner of the table call sno_refuse_old_keys({call})."
+HINT:  Have the owner of the table call public.sno_refuse_old_keys({call})."
         )
     };
     for (role, call, expected) in [

@@ -310,6 +310,8 @@ fn functions_of_others_are_not_called() {
          CREATE TABLE public.part_2 PARTITION OF public.parts FOR VALUES FROM (2) TO (3); INSERT INTO public.parts VALUES (2::integer);
          ALTER TABLE public.parts ADD c double precision DEFAULT pg_catalog.random();
          SELECT trap.sno_untrack_changes('public.parts'::regclass)",
+        "SELECT trap.sno_create_feed('keyed'::text, 'public.keyed'::regclass, '-infinity'::timestamptz, 'id'::name, '0'::interval, true::boolean)",
+        "SELECT trap.sno_seek_feed('keyed'::text, NULL::timestamptz, '3222222222222222'::trap.sno, NULL::regclass)",
         "CREATE TABLE public.kept (id trap.sno PRIMARY KEY); INSERT INTO public.kept VALUES ('2222222222222222'::trap.sno);
          ALTER TABLE public.kept INHERIT public.keyed",
         "SELECT trap.sno_horizon('0'::interval), trap.sno_holds_horizon('xxxxxxxxxxxxxxxx'::trap.sno), trap.sno_generator()",

@@ -66,6 +66,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "        PERFORM sno_internal.sno_depend(root, part, true);", "        NULL;"),
         ("DDL fails where its client cannot be told", &[CHANGES],
             "        RAISE LOG 'logs of changes", "        RAISE EXCEPTION 'logs of changes"),
+        ("a feed two levels above has not passed the rows of a table", &[FEEDS],
+            "        UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.oid\n", ""),
         ("tables with others below are nobody's matter", &[CHANGES],
             "SELECT c.relhassubclass\n", "SELECT false\n"),
         ("a key that others convert is guarded", &[FEEDS],

@@ -109,7 +109,7 @@ fn rows_that_a_feed_has_passed() {
             .iter()
             .map(|feed| {
                 format!(
-                    "SET ROLE postgres; SELECT sno_seek_feed('{feed}', since => '2020-01-01 00:00:00+00')"
+                    "SET ROLE postgres; SELECT public.sno_seek_feed('{feed}', since => '2020-01-01 00:00:00+00')"
                 )
             })
             .collect();
@@ -127,10 +127,26 @@ fn rows_that_a_feed_has_passed() {
         told_of("old", &["log", "shown"])
     );
     client.run("ALTER TABLE app.old SET SCHEMA public");
-    client.run("SELECT sno_seek_feed('log', since => '2020-01-01 00:00:00+00')");
+    // Two levels below.
+    client.run(
+        "CREATE TABLE mid PARTITION OF log FOR VALUES FROM (sno_lower('2022-01-01Z')) TO (sno_lower('2023-01-01Z')) PARTITION BY RANGE (id);
+         CREATE TABLE deep (LIKE log); INSERT INTO deep VALUES (sno_make('2022-06-01Z', 1, 1, 1), 9)",
+    );
+    assert_eq!(
+        told(&server, "SET timezone = 'UTC'; ALTER TABLE mid ATTACH PARTITION deep DEFAULT")
+            .replace("2022-06-01", "2020-01-01"),
+        told_of("deep", &["log", "shown"])
+    );
+    client.run("DROP TABLE mid; SELECT sno_seek_feed('log', since => '2020-01-01 00:00:00+00')");
     assert_eq!(read(&mut client, "log", "log"), "1 2 0");
     assert_eq!(read(&mut client, "shown", "shown"), "");
+    // Nobody is told where no feed reads, whichever index there is.
+    client.run(
+        "CREATE TABLE guarded (n integer, id sno DEFAULT sno_new(), PRIMARY KEY (n, id)) PARTITION BY RANGE (n); SELECT sno_refuse_old_keys('guarded');
+         CREATE TABLE of_guarded (LIKE guarded); INSERT INTO of_guarded VALUES (1, sno_new())",
+    );
     for sql in [
+        "ALTER TABLE guarded ATTACH PARTITION of_guarded DEFAULT",
         "ALTER TABLE log ATTACH PARTITION new FOR VALUES FROM ('w222222222222222') TO (MAXVALUE)",
         "ALTER TABLE log ATTACH PARTITION empty FOR VALUES FROM (sno_lower('2021-01-01Z')) TO (sno_lower('2022-01-01Z'))",
         "ALTER TABLE log DETACH PARTITION old",
