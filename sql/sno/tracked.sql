@@ -343,10 +343,8 @@ DECLARE
     part regclass;
 BEGIN
     FOR part IN
-        SELECT p.relation
-        FROM sno_internal.partitions(source) p JOIN pg_class c ON c.oid = p.relation
-            AND c.relowner = (SELECT s.relowner FROM pg_class s WHERE s.oid = source)
-        WHERE p.is_there AND p.is_known AND c.oid NOT IN (SELECT n.oid FROM sno_internal.named(source) n)
+        SELECT p.relation FROM sno_internal.partitions(source) p
+        WHERE p.is_there AND p.is_known AND p.relation NOT IN (SELECT n.oid FROM sno_internal.named(source) n)
     LOOP
         BEGIN
             PERFORM sno_internal.sno_depend(source, part, true);

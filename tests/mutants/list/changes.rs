@@ -124,6 +124,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "WHERE oid IN (log, changes) AND relowner", "WHERE oid = changes AND relowner"),
         ("a view of changes may be of another owner than its table", &[CHANGES],
             "WHERE oid IN (log, changes) AND relowner", "WHERE oid = log AND relowner"),
+        ("a feed cannot be read while somebody has locked a restored partition", &[CHANGES],
+            "EXCEPTION WHEN lock_not_available OR undefined_table THEN", "EXCEPTION WHEN undefined_table THEN"),
         ("who may create a trigger on a table names its log", &[CHANGES],
             "        log := NULL;\n", "        NULL;\n"),
         ("the view of another table's changes is replaced", &[CHANGES],
