@@ -74,6 +74,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "\n            AND a.atttypid IN (SELECT sno_internal.id_types())", ""),
         ("a feed of a table has passed its rows when it is attached", &[FEEDS],
             "o.source IN (SELECT a.oid FROM above a) AND ", ""),
+        ("a table without an index of the key is read as a whole", &[FEEDS],
+            "AND a.attname = first_key.key AND i.indisvalid", "AND i.indisvalid"),
         ("rows that row security hides from their owner are none", &[FEEDS],
             "pg_temp SET row_security = off", "pg_temp"),
     ]),

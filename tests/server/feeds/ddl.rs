@@ -175,6 +175,13 @@ fn rows_that_a_feed_has_passed() {
         told_of("kept", &["events"])
     );
     assert_eq!(text(&mut client, "SELECT string_agg(DISTINCT role::text, ' ') FROM ran"), "alice");
+    // Nobody waits until a whole table is read.
+    client.run("CREATE TABLE large (id sno NOT NULL, n integer PRIMARY KEY); INSERT INTO large VALUES (sno_make('2020-01-01Z', 1, 1, 1), 1)");
+    assert_eq!(
+        told(&server, "ALTER TABLE large INHERIT events"),
+        "WARNING:  rows of \"public.large\" may have keys that feeds have passed\nDETAIL:  no index of \"public.large\" begins with the key\n\
+         HINT:  If so, call sno_seek_feed() with a time before them."
+    );
     client.run("ALTER TABLE kept NO INHERIT events; ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY");
     assert_eq!(
         told(&server, "ALTER TABLE kept INHERIT events"),
