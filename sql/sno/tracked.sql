@@ -20,8 +20,7 @@ BEGIN
     SELECT d.refobjid INTO log
     FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
         AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> source
-    WHERE g.tgrelid = source AND g.tgname = 'sno_log' AND g.tgparentid = 0
-        AND g.tgfoid = 'sno_internal.sno_log_changes()'::regprocedure;
+    WHERE g.tgrelid = source AND g.tgname = 'sno_log';
     SELECT r.ev_class INTO changes
     FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
     JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
