@@ -13,9 +13,9 @@ use pgrx::pg_sys::{
     self, AclResult, Bitmapset, CoercionForm, Const, Datum, DestReceiver, Expr, FmgrInfo, FuncExpr,
     FunctionCallInfo, GucAction, GucContext, GucSource, HeapTuple, IndexOptInfo, IndexPath, JoinType, Latch,
     List, MemoryContext, MemoryContextCallback, Node, NullTestType, ObjectType, Oid, ParamListInfo, Path,
-    PlannerInfo, RegProcedure, RelOptInfo, Relation, SPIExecuteOptions, SPIPlanPtr, ScanDirection, Snapshot,
-    SortGroupClause, SortSupport, SpecialJoinInfo, TargetEntry, TupleDesc, TupleTableSlot, Tuplestorestate,
-    TypeCacheEntry, oidvector,
+    PlannerInfo, RegProcedure, RelOptInfo, Relation, SPIExecuteOptions, SPIPlanPtr, ScanDirection,
+    ScanKeyData, Snapshot, SortGroupClause, SortSupport, SpecialJoinInfo, SysScanDesc, TargetEntry,
+    TupleDesc, TupleTableSlot, Tuplestorestate, TypeCacheEntry, oidvector,
 };
 
 unsafe extern "C-unwind" {
@@ -234,6 +234,30 @@ unsafe extern "C-unwind" {
     pub fn index_open(index: Oid, lock: c_int) -> Relation;
     pub fn index_close(index: Relation, lock: c_int);
     pub fn RelationGetIndexList(table: Relation) -> *mut List;
+    pub fn ScanKeyEntryInitialize(
+        key: *mut ScanKeyData,
+        flags: c_int,
+        column: i16,
+        strategy: u16,
+        subtype: Oid,
+        collation: Oid,
+        function: Oid,
+        value: Datum,
+    );
+    pub fn systable_beginscan_ordered(
+        table: Relation,
+        index: Relation,
+        snapshot: Snapshot,
+        count: c_int,
+        keys: *mut ScanKeyData,
+    ) -> SysScanDesc;
+    pub fn systable_getnext_ordered(scan: SysScanDesc, direction: ScanDirection::Type) -> HeapTuple;
+    pub fn systable_endscan_ordered(scan: SysScanDesc);
+    pub fn heap_copytuple(row: HeapTuple) -> HeapTuple;
+    pub fn CreateTupleDescCopy(columns: TupleDesc) -> TupleDesc;
+    pub fn CommandCounterIncrement();
+    pub fn PushActiveSnapshot(snapshot: Snapshot);
+    pub fn PopActiveSnapshot();
     pub fn RelationGetIndexExpressions(index: Relation) -> *mut List;
     pub fn ChangeVarNodes(node: *mut Node, from: c_int, to: c_int, levels_up: c_int);
     pub fn list_copy_head(list: *const List, length: c_int) -> *mut List;
@@ -274,6 +298,7 @@ unsafe extern "C-unwind" {
 unsafe extern "C" {
     // Functions that raise no error.
     pub fn hash_bytes(bytes: *const u8, length: c_int) -> u32;
+    pub fn ItemPointerCompare(a: *const pg_sys::ItemPointerData, b: *const pg_sys::ItemPointerData) -> i32;
     pub fn SPI_unregister_relation(name: *const c_char) -> c_int;
     pub fn GetTopTransactionIdIfAny() -> u32;
     pub fn IsTransactionBlock() -> bool;

@@ -7,11 +7,12 @@
 use std::{
     cell::{Cell, RefCell},
     ffi::{CStr, c_char, c_int},
+    mem,
 };
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, NameData, Oid},
+    pg_sys::{self, Datum, ItemPointerData, NameData, Oid},
 };
 use sno_core::Sno;
 
@@ -25,41 +26,44 @@ use crate::{
         rights::{as_role, owner_of},
     },
     sno::{
-        feed::query::{Row, Rows, query},
+        feed::{
+            newest,
+            query::{Row, Rows, query},
+        },
         horizon::reader::{goes_on_after, lowered},
     },
 };
 
-/// The feeds of a name, of all roles.
-const FIND: &CStr = c"SELECT p.owner, coalesce(p.source, pg_catalog.to_regclass(p.source_name)), p.source_name, p.key, p.margin,
-    p.position, p.moved, p.careful_until, p.xmin, p.lowered, p.key_number, p.servers
-FROM sno_internal.feed_positions p WHERE p.feed OPERATOR(pg_catalog.=) $1";
-
 const OWNER_OF_EXTENSION: &CStr =
     c"SELECT e.extowner FROM pg_catalog.pg_extension e WHERE e.extname OPERATOR(pg_catalog.=) 'sno'";
 
+// Statements on the version of a feed's row that was found: an index would lead to all of them.
+
 /// Locks a feed, unless another transaction has locked it.
 const LOCK_IF_FREE: &CStr = c"SELECT FROM sno_internal.feed_positions p
-WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 FOR NO KEY UPDATE SKIP LOCKED";
+WHERE p.ctid OPERATOR(pg_catalog.=) $3 AND p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 FOR NO KEY UPDATE SKIP LOCKED";
 
 /// Locks a feed that is where it was found.
 const LOCK: &CStr = c"SELECT FROM sno_internal.feed_positions p
-WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
-    AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL) FOR NO KEY UPDATE";
+WHERE p.ctid OPERATOR(pg_catalog.=) $3 AND p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $4
+    AND (p.position OPERATOR(pg_catalog.=) $5 OR p.position IS NULL AND $5 IS NULL) FOR NO KEY UPDATE";
 
 /// Moves a feed that is where it was found.
-const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $5, position = $6, lowered = $7,
-    careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $6 THEN p.careful_until END
-WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
-    AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL)";
+const MOVE: &CStr = c"UPDATE sno_internal.feed_positions p SET moved = $6, position = $7, lowered = $8,
+    careful_until = CASE WHEN p.careful_until OPERATOR(pg_catalog.>) $7 THEN p.careful_until END
+WHERE p.ctid OPERATOR(pg_catalog.=) $3 AND p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $4
+    AND (p.position OPERATOR(pg_catalog.=) $5 OR p.position IS NULL AND $5 IS NULL)";
 
 /// Notes the servers whose horizons a feed is below, if it is where it was found.
-const NOTE_SERVERS: &CStr = c"UPDATE sno_internal.feed_positions p SET servers = $5
-WHERE p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $3
-    AND (p.position OPERATOR(pg_catalog.=) $4 OR p.position IS NULL AND $4 IS NULL)";
+const NOTE_SERVERS: &CStr = c"UPDATE sno_internal.feed_positions p SET servers = $6
+WHERE p.ctid OPERATOR(pg_catalog.=) $3 AND p.feed OPERATOR(pg_catalog.=) $1 AND p.owner OPERATOR(pg_catalog.=) $2 AND p.moved OPERATOR(pg_catalog.=) $4
+    AND (p.position OPERATOR(pg_catalog.=) $5 OR p.position IS NULL AND $5 IS NULL)";
 
 const FORGET_FAILURES: &CStr = c"DELETE FROM sno_internal.feed_failures f
 WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2";
+
+/// A source of which a restore has the name.
+pub(super) const TO_REGCLASS: &CStr = c"SELECT pg_catalog.to_regclass($1)";
 
 /// Why a role may use a feed, the best reason first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,8 +97,9 @@ pub(super) struct Feed {
     pub(super) moved: Datum,
     /// Up to which ID its rows are peeked at one by one, since one of them has failed.
     careful_until: Option<Datum>,
-    /// The transaction that has stored this row.
+    /// The transaction that has stored this version of the row, and its place.
     writer: u32,
+    place: ItemPointerData,
     /// When the horizons had been lowered last before its position was read, and before it was found: as
     /// [`lowered`](crate::sno::horizon::reader::lowered) says it.
     pub(super) lowered: u64,
@@ -213,11 +218,11 @@ impl Meaning {
         unsafe {
             let role = raw::GetUserId();
             let mut extension = None;
-            let rows = as_owner(FIND, [(pg_sys::TEXTOID, Some(name))], is_fresh);
+            let rows = newest::rows(name, is_fresh);
             loop {
                 let (mut best, mut found) = (None, Self::None);
-                for number in 0..rows.count {
-                    let feed = Feed::of(name, rows.row(number));
+                for row in rows.clone() {
+                    let feed = Feed::of(name, row);
                     if owner.is_some_and(|owner| !is_same_name(owner, feed.owner)) {
                         continue;
                     }
@@ -237,7 +242,7 @@ impl Meaning {
                     }
                 }
                 if let (Some((_, why)), Self::One(feed)) = (best, &mut found) {
-                    let mut others = (0..rows.count).map(|number| Feed::of(name, rows.row(number)));
+                    let mut others = rows.clone().map(|row| Feed::of(name, row));
                     let other = others.find(|other| {
                         other.source != feed.source
                             && may_use(role, other.owner, other.source, extension).is_some()
@@ -257,21 +262,24 @@ impl Meaning {
 
 impl Feed {
     unsafe fn of(name: Datum, row: Row) -> Self {
-        // SAFETY: the columns of FIND.
+        // SAFETY: the columns of the table.
         unsafe {
             let value = |column: c_int| row.value(column).unwrap_or(Datum::null());
+            let source_name = row.value(4);
+            let by_name = || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], true).row(0).value(1);
             Self {
                 name,
-                owner: value(1),
-                source: oid(value(2)),
-                source_name: row.value(3),
-                key: value(4),
-                margin: row.value(5),
-                position: row.value(6),
-                id_type: row.type_of(6),
-                moved: value(7),
-                careful_until: row.value(8),
-                writer: value(9).value() as u32,
+                owner: value(3),
+                source: row.value(1).or_else(by_name).map_or(Oid::INVALID, oid),
+                source_name,
+                key: value(5),
+                margin: row.value(6),
+                position: row.value(7),
+                id_type: row.type_of(7),
+                moved: value(8),
+                careful_until: row.value(9),
+                writer: value(pg_sys::MinTransactionIdAttributeNumber).value() as u32,
+                place: row.place(),
                 lowered: value(10).value() as u64,
                 // Before its horizon is read. Where it can't be known, nothing is read or stored.
                 present: lowered().unwrap_or(0),
@@ -361,17 +369,42 @@ impl Feed {
         [(pg_sys::TEXTOID, Some(self.name)), (pg_sys::NAMEOID, Some(self.owner))]
     }
 
+    /// Where it was found: the place of its row, when it had come there, and its position.
+    fn found(&mut self) -> [(Oid, Option<Datum>); 3] {
+        let place = Datum::from(&raw mut self.place);
+        let moved = (pg_sys::TIMESTAMPTZOID, Some(self.moved));
+        [(pg_sys::TIDOID, Some(place)), moved, (self.id_type, self.position)]
+    }
+
+    /// Executes a statement on its row, and returns whether that was as it was found, but for what does not move it.
+    unsafe fn execute<const N: usize>(&mut self, text: &CStr, params: [(Oid, Option<Datum>); N]) -> bool {
+        // SAFETY: as for `lock`. One of the parameters points to the place.
+        unsafe {
+            as_owner(text, params, true).count > 0
+                || self.has_other_version() && as_owner(text, params, true).count > 0
+        }
+    }
+
+    /// Whether its row has another version by now, and takes the place of that.
+    unsafe fn has_other_version(&mut self) -> bool {
+        // SAFETY: as for `lock`. The columns of the table.
+        unsafe {
+            let is_it = |row: &Row| row.value(3).is_some_and(|owner| is_same_name(owner, self.owner));
+            let Some(row) = newest::rows(self.name, true).find(is_it) else { return false };
+            let before = mem::replace(&mut self.place, row.place());
+            raw::ItemPointerCompare(&raw const before, &raw const self.place) != 0
+        }
+    }
+
     /// Locks it until the transaction ends, and returns whether it is still where it was found.
     ///
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`].
-    pub(super) unsafe fn lock(self) -> bool {
+    pub(super) unsafe fn lock(mut self) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
-            let [name, owner] = self.names();
-            let params =
-                [name, owner, (pg_sys::TIMESTAMPTZOID, Some(self.moved)), (self.id_type, self.position)];
-            as_owner(LOCK, params, true).count > 0
+            let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+            self.execute(LOCK, [name, owner, place, moved, position])
         }
     }
 
@@ -379,9 +412,12 @@ impl Feed {
     ///
     /// # Safety
     /// As for [`Feed::lock`].
-    pub(super) unsafe fn lock_if_free(self) -> bool {
+    pub(super) unsafe fn lock_if_free(mut self) -> bool {
         // SAFETY: as promised by the caller.
-        unsafe { as_owner(LOCK_IF_FREE, self.names(), true).count > 0 }
+        unsafe {
+            let ([name, owner], [place, ..]) = (self.names(), self.found());
+            self.execute(LOCK_IF_FREE, [name, owner, place])
+        }
     }
 
     /// Moves it from where it was found, and returns whether it was still there. A feed that was lowered goes back, any other forward.
@@ -389,7 +425,7 @@ impl Feed {
     /// # Safety
     /// As for [`Feed::lock`].
     #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-    pub(super) unsafe fn go_to(self, mut last: Sno, goes_back: bool) -> bool {
+    pub(super) unsafe fn go_to(mut self, mut last: Sno, goes_back: bool) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
             let is_astray = |position| if goes_back { position < last } else { position > last };
@@ -399,12 +435,11 @@ impl Feed {
             // A position that is left and come to again is another one.
             let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
             let now = if now == before { now + 1 } else { now };
-            let [name, owner] = self.names();
-            let time = |time: Datum| (pg_sys::TIMESTAMPTZOID, Some(time));
-            let [from, to] = [self.position, Some((&raw mut last).into())].map(|id| (self.id_type, id));
+            let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+            let now = (pg_sys::TIMESTAMPTZOID, Some(Datum::from(now)));
+            let to = (self.id_type, Some((&raw mut last).into()));
             let lowered = (pg_sys::INT8OID, Some(Datum::from(self.present as i64)));
-            let params = [name, owner, time(self.moved), from, time(Datum::from(now)), to, lowered];
-            let is_moved = as_owner(MOVE, params, true).count > 0;
+            let is_moved = self.execute(MOVE, [name, owner, place, moved, position, now, to, lowered]);
             if is_moved && self.careful_until().is_some_and(|until| until <= last) {
                 self.forget_failures();
             }
@@ -417,14 +452,12 @@ impl Feed {
     ///
     /// # Safety
     /// As for [`Feed::lock`]. A text.
-    pub(super) unsafe fn note_servers(self, servers: Datum) -> bool {
+    pub(super) unsafe fn note_servers(mut self, servers: Datum) -> bool {
         // SAFETY: as promised by the caller.
         unsafe {
-            let [name, owner] = self.names();
-            let (moved, position) =
-                ((pg_sys::TIMESTAMPTZOID, Some(self.moved)), (self.id_type, self.position));
-            let params = [name, owner, moved, position, (pg_sys::TEXTOID, Some(servers))];
-            self.lock_if_free() && as_owner(NOTE_SERVERS, params, true).count > 0
+            let ([name, owner], [place, moved, position]) = (self.names(), self.found());
+            let params = [name, owner, place, moved, position, (pg_sys::TEXTOID, Some(servers))];
+            self.lock_if_free() && self.execute(NOTE_SERVERS, params)
         }
     }
 

@@ -18,7 +18,9 @@ use crate::{
     },
     sno::{
         feed::{
-            ledger::{Feed, Meaning, as_owner, is_null, missing, of_others, oid, several, shown, text},
+            ledger::{
+                Feed, Meaning, TO_REGCLASS, as_owner, is_null, missing, of_others, oid, several, shown, text,
+            },
             query::{Rows, query, with_off},
         },
         horizon::reader::lowered,
@@ -78,8 +80,6 @@ WHERE p.feed OPERATOR(pg_catalog.=) $1 AND ($2 IS NULL OR p.owner OPERATOR(pg_ca
     SELECT FROM sno_internal.base_relations(p.source) b
     JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) b.relation::pg_catalog.oid
     WHERE pg_catalog.pg_has_role(c.relowner, 'USAGE'::pg_catalog.text))";
-
-const TO_REGCLASS: &CStr = c"SELECT pg_catalog.to_regclass($1)";
 
 /// Whether the role may insert feeds of any role.
 const MAY_RESTORE: &CStr = c"SELECT pg_catalog.has_table_privilege(

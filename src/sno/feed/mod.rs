@@ -42,6 +42,8 @@ mod scope;
 
 mod horizon_kind;
 
+mod newest;
+
 mod ledger;
 mod log;
 

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int};
 
 use pgrx::{
     PgSqlErrorCode as SqlState,
-    pg_sys::{self, Datum, HeapTuple, Oid, TupleDesc},
+    pg_sys::{self, Datum, HeapTuple, ItemPointerData, Oid, TupleDesc},
 };
 
 use crate::{
@@ -105,11 +105,11 @@ fn no_row(number: usize) -> Error {
     Error::new(SqlState::ERRCODE_INTERNAL_ERROR, message)
 }
 
-/// A row of a query.
+/// A row of a query, or of a table.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    row: HeapTuple,
-    columns: TupleDesc,
+    pub(super) row: HeapTuple,
+    pub(super) columns: TupleDesc,
 }
 
 impl Row {
@@ -120,6 +120,15 @@ impl Row {
     pub(super) unsafe fn value(self, column: c_int) -> Option<Datum> {
         // SAFETY: as promised by the caller.
         unsafe { spi::value(self.row, self.columns, column) }
+    }
+
+    /// Its place in the table, if it has come from one.
+    ///
+    /// # Safety
+    /// Before `SPI_finish`.
+    pub(super) unsafe fn place(self) -> ItemPointerData {
+        // SAFETY: as promised by the caller.
+        unsafe { (*self.row).t_self }
     }
 
     /// The type of a column.

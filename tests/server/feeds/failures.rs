@@ -6,6 +6,7 @@ use sno_tests::postgres::Client;
 use sno_tests::{Mode, Server, Sql as _, assert_soon, code, error, text};
 
 use super::{INSERT, READ, SETUP, next_tick, server};
+use crate::at_point;
 
 fn peek(client: &mut Client) -> String {
     text(client, "SELECT coalesce(string_agg(n::text, ' '), '') FROM sno_peek_feed('feed', NULL::items, 4)")
@@ -263,4 +264,15 @@ fn errors_are_for_who_may_use_the_feed() {
     }
     let dump = server.command("pg_dump").output().unwrap();
     assert!(dump.status.success() && !String::from_utf8_lossy(&dump.stdout).contains("secret"));
+}
+
+/// Whoever reads at that time still finds it where it was.
+#[test]
+fn a_failure_moves_no_feed() {
+    let server = server();
+    let mut client = server.connect();
+    client.run(&format!("{INSERT} (1), (2)"));
+    next_tick();
+    let fails = || assert_eq!(fail(&mut server.connect(), 1, 1, "NULL"), "1");
+    assert_eq!(at_point(&server, "feed moves", || text(&mut client, READ), fails), "1 2");
 }

@@ -308,3 +308,33 @@ fn positions_are_checked() {
     let checks = "SELECT count(*) FROM pg_constraint WHERE conrelid = 'sno_internal.feed_positions'::regclass AND contype = 'c'";
     assert_eq!(client.one::<i64>(checks), 0);
 }
+
+/// As long as a transaction is old, VACUUM removes no version of a feed's row; a call does not visit them.
+#[test]
+fn versions_of_a_feed_are_not_visited() {
+    let server = Server::builder().conf("autovacuum", "off").start();
+    let mut client = server.connect();
+    client.run(
+        "CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1)); SELECT sno_create_feed('feed', 'items', margin => '0');
+         INSERT INTO items (id) SELECT sno_new(1) FROM generate_series(1, 3020); SELECT pg_sleep(0.02)",
+    );
+    let mut old = server.connect();
+    old.run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id()");
+    let mut read = |count: usize| {
+        client.run(&format!(
+            "DO $$ DECLARE last items; BEGIN FOR n IN 1..{count} LOOP
+                 SELECT * INTO STRICT last FROM sno_peek_feed('feed', NULL::items, 1);
+                 PERFORM sno_advance_feed('feed', last.id);
+                 COMMIT;
+             END LOOP; END $$"
+        ));
+        client.run("SELECT pg_stat_force_next_flush()");
+        client.one::<i64>(
+            "SELECT heap_blks_hit FROM pg_statio_all_tables WHERE relid = 'sno_internal.feed_positions'::regclass",
+        )
+    };
+    let before = read(3000);
+    let visited = read(20) - before;
+    // By each call, of the few places in which the newest version can be.
+    assert!(visited < 20 * 20, "{visited} pages");
+}
