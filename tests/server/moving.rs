@@ -448,10 +448,16 @@ fn what_differs_stops_the_move_before_anything_is_dropped() {
     live(&server, DIFFERENT);
     let map = "SELECT count(*) FROM items JOIN items_id_moved ON new = id WHERE old BETWEEN 1 AND 3";
     assert_eq!(text(&mut server.connect(), map), "3");
+    // Any role can have the lock: it is named.
     let mut other = server.connect();
     moving(&server, &["run", "columns", "--back", "--no-map"]);
-    other.run("SELECT pg_advisory_lock(hashtext('sno move'))");
-    live(&server, &[("", "run fill", "another sno move is at work")]);
+    other.run("SET SESSION AUTHORIZATION writer; SELECT pg_advisory_lock(hashtext('sno move'))");
+    let pid: i32 = other.one("SELECT pg_backend_pid()");
+    let holder = format!(
+        "another sno move is at work in this database: wait until it has ended
+DETAIL:  Its lock has process {pid} of role postgres"
+    );
+    live(&server, &[("", "run fill", &holder)]);
 }
 
 /// A table for each thing that the check says, and some that stay.
@@ -703,6 +709,11 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE sno_move_plan (); ALTER TABLE sno_move_plan OWNER TO lead", &[],
      "name of the steps sno_move_plan"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE TABLE a_id_moved ()", &[], "table with old and new keys a_id_moved"),
+    ("CREATE TABLE a (id uuid PRIMARY KEY, name text); CREATE TABLE devices (uuid uuid, owner uuid);
+      CREATE FUNCTION of(u uuid) RETURNS uuid STABLE LANGUAGE sql AS 'SELECT uuid FROM devices WHERE owner = $1::uuid'",
+     &["--function", "of(uuid)"], "name that is also a type column uuid in public.of(uuid)"),
+    ("CREATE TABLE a (id uuid PRIMARY KEY); CREATE FUNCTION same(uuid uuid) RETURNS uuid IMMUTABLE LANGUAGE sql AS 'SELECT $1'",
+     &["--function", "same(uuid)"], "name that is also a type argument uuid in public.same(uuid)"),
 ];
 
 #[test]
@@ -754,6 +765,21 @@ fn a_move_runs_as_the_owner_and_leaves_nothing_of_others() {
     assert_eq!(text(&mut server.connect(), called), "1");
     let insert = server.connect().batch_execute("INSERT INTO orders DEFAULT VALUES").unwrap_err();
     assert_eq!(insert.code().unwrap().code(), "42501", "{insert:?}");
+    // What a tenant has that reads the keys, and only the tenant can make again.
+    server
+        .run("CREATE ROLE tenant; GRANT CREATE ON SCHEMA public TO tenant; GRANT SELECT ON orders TO tenant");
+    for (make, shown) in [
+        ("CREATE POLICY own ON notes USING (of IN (SELECT id FROM orders))", "policy own on table"),
+        ("CREATE RULE own AS ON DELETE TO notes DO ALSO SELECT id FROM orders", "rule own on table"),
+    ] {
+        server.run(&format!("SET ROLE tenant; CREATE TABLE notes (of uuid); {make}"));
+        let refused = try_moving(&server, "lead", &["check"]).unwrap();
+        assert!(
+            refused.contains(&format!("belongs to a role that you are not: be a member of it\n    {shown}")),
+            "{refused}"
+        );
+        server.run("DROP TABLE notes");
+    }
     assert!(try_moving(&server, "postgres", &["undo"]).unwrap_err().contains("a move of another role"));
     assert!(try_moving(&server, "lead", &["undo"]).is_ok());
     nothing_is_left(&server);

@@ -358,7 +358,15 @@ impl Session {
             }
             thread::sleep(Duration::from_millis(100));
         }
-        Err(Failure::new("another sno move is at work in this database: wait until it has ended"))
+        // Any role can have it.
+        let holder = "SELECT format('process %s of role %s (%s)', pid, usename, application_name)
+            FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND datname = current_database()
+                AND objid = hashtext('sno move')::bit(32)::bigint::oid LIMIT 1";
+        let holder = self.client.query_opt(holder, &[])?.map_or_else(String::new, |row| row.get(0));
+        Err(Failure::new(&format!(
+            "another sno move is at work in this database: wait until it has ended\nDETAIL:  Its lock has {holder}."
+        )))
     }
 
     /// Runs what is not done yet. Waits for locks, and connects again.

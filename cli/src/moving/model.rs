@@ -121,7 +121,7 @@ impl Catalog {
     }
     /// A name for something new, with the number in it if something has it.
     pub(super) fn free(&self, base: &str, suffix: &str, number: u32) -> Ident {
-        Ident::made(base, suffix, number, self.session.taken.contains(&[base, suffix].concat()))
+        Ident::made(base, suffix, number, |name| self.session.taken.iter().any(|taken| taken == name))
     }
     pub(super) fn root(&self, oid: Oid) -> Option<Oid> {
         self.relation(oid).map(|relation| relation.root)
@@ -424,9 +424,8 @@ fn named(
         catalog.at(&(column.rel, Ident(name.to_owned()))).is_some()
             || before.iter().any(|other| other.table == table && (other.new.0 == name || other.old.0 == name))
     };
-    let new = Ident::made(&wish, "", number, is_taken(&wish));
-    let old = ["old_", name].concat();
-    let old = Ident::made(&old, "", number, is_taken(&old));
+    let new = Ident::made(&wish, "", number, is_taken);
+    let old = Ident::made(&["old_", name].concat(), "", number, is_taken);
     let set = [&relation.name.name.0, "_", &new.0].concat();
     let set = catalog.free(&set, "_set", number);
     Moved {

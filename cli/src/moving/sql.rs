@@ -202,15 +202,18 @@ impl<P: Part> Part for Option<P> {
 }
 
 impl Ident {
-    /// A name of at most 63 bytes, with the number in it if it is cut or taken.
-    pub(super) fn made(base: &str, suffix: &str, number: u32, is_taken: bool) -> Self {
+    /// A name of at most 63 bytes that nothing has, with the number in it, or a later one, if it is cut or taken.
+    pub(super) fn made(base: &str, suffix: &str, number: u32, is_taken: impl Fn(&str) -> bool) -> Self {
         let whole = [base, suffix].concat();
-        if whole.len() <= 63 && !is_taken {
+        if whole.len() <= 63 && !is_taken(&whole) {
             return Self(whole);
         }
-        let end = ["_", &number.to_string(), suffix].concat();
-        let cut = (0..=base.len()).rev().find(|&n| base.is_char_boundary(n) && n + end.len() <= 63);
-        Self([&base[..cut.unwrap_or(0)], &end].concat())
+        let numbered = |number: u32| {
+            let end = ["_", &number.to_string(), suffix].concat();
+            let cut = (0..=base.len()).rev().find(|&n| base.is_char_boundary(n) && n + end.len() <= 63);
+            [&base[..cut.unwrap_or(0)], &end].concat()
+        };
+        Self((number..).map(numbered).find(|name| !is_taken(name)).unwrap_or_default())
     }
 
     pub(super) fn literal(&self) -> Literal {
@@ -287,9 +290,11 @@ mod tests {
 
     #[test]
     fn names_are_cut_between_characters() {
-        assert_eq!(Ident::made("orders", "_sno", 7, false).0, "orders_sno");
-        assert_eq!(Ident::made("orders", "_sno", 7, true).0, "orders_7_sno");
-        let long = Ident::made(&"é".repeat(40), "_sno", 1234, false).0;
+        assert_eq!(Ident::made("orders", "_sno", 7, |_| false).0, "orders_sno");
+        assert_eq!(Ident::made("orders", "_sno", 7, |name| name == "orders_sno").0, "orders_7_sno");
+        let are_taken = |name: &str| ["orders_sno", "orders_7_sno"].contains(&name);
+        assert_eq!(Ident::made("orders", "_sno", 7, are_taken).0, "orders_8_sno");
+        let long = Ident::made(&"é".repeat(40), "_sno", 1234, |_| false).0;
         assert_eq!(long, format!("{}_1234_sno", "é".repeat(27)));
     }
 }

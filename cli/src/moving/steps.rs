@@ -422,7 +422,7 @@ COMMIT;",
     pub(super) fn map(&self, key: &Moved) -> Name {
         let relation = &self.table(key).relation;
         let base = [&relation.name.name.0, "_", &key.column.name.0].concat();
-        relation.name.beside(Ident::made(&base, "_moved", relation.oid, false))
+        relation.name.beside(Ident::made(&base, "_moved", relation.oid, |_| false))
     }
 
     /// A row that was written before the row that it refers to, in one statement, has no old reference yet.

@@ -462,7 +462,7 @@ fn is_below(parts: &[Relation], part: &Relation, whole: u32) -> bool {
 
 fn old_not_null(moved: &Moved, not_null: &Ident) -> Ident {
     let number = u32::try_from(moved.column.attnum).unwrap_or_default();
-    Ident::made(&["old_", &not_null.0].concat(), "", number, false)
+    Ident::made(&["old_", &not_null.0].concat(), "", number, |_| false)
 }
 
 /// In open sessions, PL/pgSQL has expressions with the types of NEW and OLD that were (42804), until their

@@ -35,6 +35,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/catalog/policy.sql", &[
         ("the name of a policy is a part of a statement", &[MOVING],
             "CREATE POLICY %I ON", "CREATE POLICY %s ON"),
+        ("a policy of another role stops the switch", &[MOVING],
+            "pg_has_role((SELECT relowner FROM pg_class WHERE oid = polrelid), 'MEMBER')", "true"),
     ]),
     ("cli/src/moving/steps/state.sql", &[
         ("what uses keys may change before the switch", &[MOVING],

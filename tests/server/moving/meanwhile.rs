@@ -162,6 +162,10 @@ const LIVES: &[(Life, &str)] = &[
     // Whoever goes on after a switch, or an undo, that was ended after its COMMIT loses nothing of what follows that.
     (&[(ENDED, "run columns; run fill; run indexes", ""), (END_AFTER_COMMIT, "run switch; run end", "")], IS_WHOLE),
     (&[(ENDED, "run columns; run fill; run indexes; run switch", ""), (END_AFTER_COMMIT, "undo; undo", "")], IS_WHOLE),
+    // Names that the steps would take when another one is taken.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY, old_id text, old_id_1 text, sno integer, sno_1 integer, name text);
+         INSERT INTO items (old_id_1) VALUES ('kept'); CREATE INDEX items_pkey_sno ON items (name)",
+         "run columns --no-map; run fill; run indexes; run switch; run end", "")], "old_id_1 = 'kept' AND pg_typeof(id)::text = 'sno' FROM items"),
     // What others make does not look like a move of one's own, and is not called.
     (&[("CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil; SET search_path = evil, public; SET ROLE evil;
          CREATE TABLE sno_move_plan (step text, place integer, unless text, sql text[]);

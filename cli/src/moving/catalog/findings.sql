@@ -237,3 +237,13 @@ FROM function WHERE names
 UNION ALL SELECT 1, 'function by its type', shown,
     'its arguments or its result have the old type: name it with --function'
 FROM function WHERE has_type AND (names OR oid = ANY ($10::oid[]))
+UNION ALL SELECT DISTINCT 0, 'name that is also a type', format('%s %s in %s', n.what, n.name, p.oid::regprocedure),
+    'would be taken for the type, and changed, too: write the column in quotes in the function, or after its table and '
+    'a point, first; give an argument another name'
+FROM pg_proc p, LATERAL (SELECT coalesce(pg_get_function_sqlbody(p.oid), prosrc)) b(body),
+LATERAL (SELECT 'argument' AS what, name FROM unnest(proargnames) name
+    UNION ALL SELECT 'column', attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+    WHERE attnum > 0 AND relkind IN ('r', 'p', 'v', 'm', 'f') AND attname = ANY ($9::text[])
+        AND body ~ concat('(?<!\w)', regexp_replace(relname, '(\W)', '\\\1', 'g'), '(?!\w)')
+        AND body ~ concat('(?<![\w.":])', attname, '(?!\w)')) n(what, name)
+WHERE p.oid = ANY ($11::oid[]) AND n.name = ANY ($9::text[])
