@@ -32,7 +32,12 @@ async function main () {
   const kinds = await pool.query('SELECT * FROM kinds WHERE id = $1', [id])
   assert.deepStrictEqual(kinds.rows, [{ id, others: [id, null], plain: [id, null] }])
 
-  // Ten bytes, as a bytea: the driver's own binary mode decodes all values as UTF-8, and so loses some.
+  // Ten bytes, as a bytea: the driver's own binary mode decodes all values as UTF-8, and so loses some. IDs that are registered are refused.
+  const binary = new Pool({ binary: true })
+  await assert.rejects(binary.query('SELECT id FROM kinds WHERE id = $1', [id]), /id::text/)
+  await assert.rejects(binary.query('SELECT others FROM kinds WHERE id = $1', [id]), /id::text/)
+  assert.deepStrictEqual((await binary.query('SELECT id::text FROM kinds WHERE id = $1', [id])).rows, [{ id }])
+  await binary.end()
   const { rows: [{ raw }] } = await pool.query('SELECT id::bytea AS raw FROM events WHERE id = $1', [id])
 
   assert.deepStrictEqual([fromBytes(raw), Buffer.from(toBytes(id))], [id, raw])

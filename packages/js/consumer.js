@@ -157,6 +157,7 @@ class Consumer {
       throw error
     })
     this.session = new Session(client)
+    if (client.binary) throw new Final(new TypeError('node-postgres garbles IDs with binary: true: leave that out'))
     const { rows: [{ format: server }] } = await this.query(true, SERVER)
     if (this.session.status !== 'I') throw new Final(new Error('the new connection has an open transaction'))
     this.logger.info?.(`feed ${this.feed}: reads ${this.source} in batches of ${this.batchSize}, ${server}`)

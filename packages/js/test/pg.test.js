@@ -3,12 +3,19 @@ import assert from 'node:assert'
 import { test } from 'node:test'
 import { register } from '../pg.js'
 
-test('arrays get the parser of arrays, and IDs stay strings', async () => {
-  // The arrays of the type, and of a domain over it.
-  const arrays = [102, 104]
-  const client = { query: async text => ({ rows: /^SELECT typarray AS oid FROM pg_type/.test(text) ? arrays.map(oid => ({ oid })) : [] }) }
-  const parsers = new Map([[1009, text => [text]]])
-  await register(client, { getTypeParser: oid => parsers.get(oid), setTypeParser: (oid, parse) => parsers.set(oid, parse) })
-  assert.deepStrictEqual([...parsers.keys()], [1009, ...arrays])
-  for (const oid of arrays) assert.strictEqual(parsers.get(oid), parsers.get(1009))
+test('arrays get the parser of arrays, IDs stay strings, and none is read in binary', async () => {
+  // The type, and a domain over it.
+  const kinds = [{ oid: '101', typarray: '102' }, { oid: '103', typarray: '104' }]
+  const client = { query: async text => ({ rows: /^SELECT oid::text, typarray::text FROM pg_type/.test(text) ? kinds : [] }) }
+  const parsers = new Map([['1009 text', text => [text]]])
+  const place = (oid, format) => `${oid} ${format}`
+  await register(client, {
+    getTypeParser: (oid, format = 'text') => parsers.get(place(oid, format)),
+    setTypeParser: (oid, format, parse) => parsers.set(...parse ? [place(oid, format), parse] : [place(oid, 'text'), format])
+  })
+  assert.deepStrictEqual([...parsers.keys()].sort(), ['1009 text', '101 binary', '102 binary', '102 text', '103 binary', '104 binary', '104 text'])
+  for (const { oid, typarray } of kinds) {
+    assert.strictEqual(parsers.get(`${typarray} text`), parsers.get('1009 text'))
+    for (const type of [oid, typarray]) assert.throws(() => parsers.get(`${type} binary`)(Buffer.alloc(10)), /select id::text/)
+  }
 })
