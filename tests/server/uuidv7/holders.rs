@@ -66,9 +66,18 @@ fn what_it_refuses() {
     let server = start();
     server.run(ITEMS);
     let mut client = server.connect();
+    client.run(
+        "CREATE FOREIGN DATA WRAPPER w; CREATE SERVER s FOREIGN DATA WRAPPER w;
+         CREATE TABLE near (id uuid) PARTITION BY RANGE (id); CREATE FOREIGN TABLE far PARTITION OF near DEFAULT SERVER s;
+         CREATE TABLE subscribed (id uuid); CREATE SUBSCRIPTION s CONNECTION 'dbname=none' PUBLICATION p WITH (connect = false);
+         INSERT INTO pg_subscription_rel SELECT oid, 'subscribed'::regclass, 'r' FROM pg_subscription",
+    );
     for (query, state) in [
         ("SELECT uuidv7_horizon('items', '-1 s')", "22023"),
         ("SELECT uuidv7_settled('items_view')", "42809"),
+        ("SELECT uuidv7_settled('near')", "42809"),
+        ("SELECT uuidv7_settled('far')", "42809"),
+        ("SELECT uuidv7_settled('subscribed')", "42809"),
         ("SELECT uuidv7_settled('items_pkey')", "42809"),
         ("SELECT uuidv7_settled(1)", "42809"),
         ("SELECT uuidv7_settled(NULL)", "42809"),
