@@ -222,6 +222,12 @@ BEGIN
         hint := format('SELECT %s.sno_track_changes(%L), and then put all rows into the log once more.',
             sno_internal.schema(), source);
     END IF;
+    IF fault IS NULL AND EXISTS (SELECT FROM pg_event_trigger e
+        WHERE e.evtfoid = 'sno_internal.follow_ddl()'::regprocedure AND e.evtenabled = 'D') THEN
+        fault := 'An event trigger of the extension is disabled: what DDL does meanwhile is not in the log.';
+        hint := format('As a superuser, ALTER EVENT TRIGGER ... ENABLE ALWAYS; then SELECT %s.sno_track_changes(%L), '
+            'and put all rows into the log once more.', sno_internal.schema(), source);
+    END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_class WHERE oid = source AND relrowsecurity) AND EXISTS (
         SELECT FROM pg_class c, pg_options_to_table(c.reloptions) o
         WHERE c.oid = (sno_internal.tracked(source)).changes
