@@ -194,17 +194,25 @@ COMMENT ON FUNCTION sno_internal.guard_keys(regclass, regclass, name)
 
 -- Rows that a new feed will not return, whoever inserts them. The conditions of a view can become true when the feed is
 -- past the key of a row. A log of changes has what has changed since the tracking began, and was not cleared.
-CREATE FUNCTION sno_internal.tell_of_missed(source regclass, key name) RETURNS void
+CREATE FUNCTION sno_internal.tell_of_missed(feed text, source regclass, key name, since timestamptz) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     t record;
 BEGIN
-    FOR t IN SELECT o.passing FROM sno_internal.origin(source, key) o WHERE o.passing IS NOT NULL LOOP
+    SELECT o.passing, o.by_table, o.by_column INTO t FROM sno_internal.origin(source, key) o;
+    IF t.by_column IS NOT NULL THEN
+        RAISE NOTICE 'rows that enter "%" later than with their keys would be missed', t.passing
+            USING DETAIL = format('Its condition on column %I of %s can become true by an UPDATE, or by another row.',
+                t.by_column, t.by_table),
+            HINT = format('If that happens, track the changes instead: %s.sno_track_changes(%L).',
+                sno_internal.schema(), t.by_table);
+    ELSIF t.passing IS NOT NULL THEN
         RAISE WARNING 'rows that enter "%" later than with their keys would be missed', t.passing
-            USING DETAIL = 'Its condition calls a function whose result can change, such as now().',
+            USING DETAIL =
+    'Its condition has a function whose result can change, such as now(), or asks for other rows.',
             HINT = 'Leave that to the program that reads the feed, or insert a row into another table when it is time.';
-    END LOOP;
+    END IF;
     FOR t IN
         SELECT l.log, l.of_table FROM sno_internal.logs_below(source) l
         WHERE EXISTS (SELECT FROM pg_partition_tree(l.of_table) p WHERE pg_relation_size(p.relid) > 0
@@ -214,6 +222,15 @@ BEGIN
             USING HINT = format('To have them returned, too, say as its owner: %s',
                 sno_internal.logging(t.of_table, t.log));
     END LOOP;
+    -- Also where a feed was dropped, or left out of a dump, and had read them.
+    IF since = '-infinity' AND NOT EXISTS (SELECT FROM sno_internal.logs_below(source)) AND EXISTS (
+        SELECT FROM sno_internal.base_relations(source) b WHERE pg_relation_size(b.relation) > 0
+    ) THEN
+        RAISE NOTICE 'feed "%" begins with the rows that "%" has already', feed, source
+            USING HINT =
+    'To begin with the next one: since => now(). To go on where another feed was: sno_seek_feed().';
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION sno_internal.tell_of_missed(regclass, name) IS 'internal: says what a new feed does not return';
+COMMENT ON FUNCTION sno_internal.tell_of_missed(text, regclass, name, timestamptz)
+    IS 'internal: says what a new feed does not return, and where it begins';

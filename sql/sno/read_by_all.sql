@@ -1,21 +1,22 @@
 CREATE FUNCTION sno_internal.sno_origin(
         source regclass, number integer, OUT relation regclass, OUT number_there integer, OUT view regclass,
             OUT fault text,
-        OUT hint text, OUT passing regclass
+        OUT hint text, OUT passing regclass, OUT by_table regclass, OUT by_number integer
     )
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION sno_internal.sno_origin(regclass, integer) IS
     'internal: the column of a table that a column shows, why it cannot be the key of a feed, and which view has rows '
-    'that come and go as time passes';
+    'that come later than with their keys, by which column';
 
 -- The column of a table that a column of a view shows. NULL if it is an expression, or one of several tables.
 CREATE FUNCTION sno_internal.origin(INOUT source regclass, INOUT key name, OUT view regclass, OUT fault text,
-        OUT hint text, OUT passing regclass)
+        OUT hint text, OUT passing regclass, OUT by_table regclass, OUT by_column name)
     RETURNS record
     LANGUAGE SQL STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT o.relation, (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = o.relation
-        AND a.attnum = o.number_there), o.view, o.fault, o.hint, o.passing
+        AND a.attnum = o.number_there), o.view, o.fault, o.hint, o.passing, o.by_table,
+        (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = o.by_table AND a.attnum = o.by_number)
     FROM (SELECT) one
     LEFT JOIN pg_attribute k ON k.attrelid = origin.source AND k.attname = origin.key
     LEFT JOIN LATERAL sno_internal.sno_origin(origin.source, k.attnum) o ON true

@@ -11,6 +11,15 @@ DO $$ BEGIN
         sno_create_feed('later', 'items', now(), margin => '0'), sno_create_feed('long', 'items', margin => '1 hour'), pg_sleep(0.008);
 END $$;
 --> NOTICE:  triggers on "public.items" refuse rows whose keys were not generated in their transaction
+--> NOTICE:  rows that enter "public.odd" later than with their keys would be missed
+--> DETAIL:  Its condition on column n of public.items can become true by an UPDATE, or by another row.
+--> HINT:  If that happens, track the changes instead: public.sno_track_changes('public.items').
+--> NOTICE:  feed "odd" begins with the rows that "public.odd" has already
+--> HINT:  To begin with the next one: since => now(). To go on where another feed was: sno_seek_feed().
+--> NOTICE:  feed "default" begins with the rows that "public.items" has already
+--> HINT:  To begin with the next one: since => now(). To go on where another feed was: sno_seek_feed().
+--> NOTICE:  feed "long" begins with the rows that "public.items" has already
+--> HINT:  To begin with the next one: since => now(). To go on where another feed was: sno_seek_feed().
 CREATE TEMP TABLE read AS SELECT n, created_at = sno_time(item) AS same FROM sno_feed('odd', NULL::odd, batch_size => 2);
 TABLE read;
 --> n|same

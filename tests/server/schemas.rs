@@ -297,7 +297,8 @@ fn functions_of_others_are_not_called() {
         "SELECT trap.sno_create_feed('changes'::text, 'public.items_changes'::regclass, '-infinity'::timestamptz, 'changed'::name, '0'::interval, false::boolean)",
         "SELECT pg_sleep(0.02::float8)",
         "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
-        "UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute' WHERE feed = 'changes'::text",
+        "SET session_replication_role = replica; UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute' WHERE feed = 'changes'::text;
+         RESET session_replication_role",
         "INSERT INTO public.items VALUES ('b'::varchar, 1::integer); SELECT pg_sleep(0.02::float8)",
         "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
         "SELECT trap.sno_forget_changes('public.items'::regclass)",

@@ -17,24 +17,28 @@ use crate::pg::{
 
 export! { sno_origin }
 
-/// `sno_origin(source regclass, number integer) → (relation regclass, number integer, view regclass, fault text, hint text, passing regclass)`:
-/// the column of a table that a column of a table or view shows in the end; nulls if it is an expression, or one of several tables. And why a
-/// feed with this key would miss rows, or copies keep what it leaves out, and of which view; nulls if it would not. At last a view whose rows
-/// come and go as time passes, if there is one.
-fn sno_origin(source: i32, number: i32) -> Row<6> {
+/// `sno_origin(source regclass, number integer) → (relation regclass, number integer, view regclass, fault text, hint text, passing regclass,
+/// by_table regclass, by_number integer)`: the column of a table that a column of a table or view shows in the end; nulls if it is an expression,
+/// or one of several tables. And why a feed with this key would miss rows, or copies keep what it leaves out, and of which view; nulls if it
+/// would not. At last a view whose condition can become true of a row later, if there is one, and by which column of a table; nulls if by what
+/// the time is, who asks, or which other rows there are.
+fn sno_origin(source: i32, number: i32) -> Row<8> {
     let source = Oid::from(source as u32);
     // SAFETY: any role may call it, with anything: nothing is locked any longer than this takes.
     let origin = unsafe { of_relation(source, i16::try_from(number).unwrap_or(0), None, &Cell::new(0)) };
     let is_there = origin.table != Oid::INVALID;
     let fault = origin.fault.or_else(|| origin.can_be_null.then_some(Fault { view: source, kind: NULLS }));
     let fault = fault.map(|Fault { view, kind }| (if kind == TOO_LARGE { source } else { view }, kind));
+    let by = origin.passing.map(|passing| passing.by).filter(|&by| by != NO_COLUMN);
     [
         is_there.then(|| Datum::from(origin.table)).into(),
         is_there.then(|| i32::from(origin.number)).into(),
         fault.map(|(view, _)| Datum::from(view)).into(),
         fault.map(|(_, kind)| varlena(kind.0)).into(),
         fault.map(|(_, kind)| varlena(kind.1)).into(),
-        origin.passing.map(Datum::from).into(),
+        origin.passing.map(|passing| Datum::from(passing.view)).into(),
+        by.map(|by| Datum::from(by.0)).into(),
+        by.map(|by| i32::from(by.1)).into(),
     ]
 }
 
@@ -80,14 +84,24 @@ struct Origin {
     /// The column of a table, if it is one.
     table: Oid,
     number: i16,
+    /// This column, or one that the expression reads.
+    reads: Column,
     /// Of a view of changes: whether the column shows the row as it is now, and not which one it is.
     is_present: Option<bool>,
     can_be_null: bool,
     fault: Option<Fault>,
     /// Of a window function, after which column of a table only earlier rows count, if there is one.
     window: Option<Column>,
-    /// A view that leaves out rows by what the time is, or who asks.
-    passing: Option<Oid>,
+    /// A view that leaves out rows by what can change.
+    passing: Option<Passing>,
+}
+
+/// A view whose condition can become true of a row later.
+#[derive(Clone, Copy)]
+struct Passing {
+    view: Oid,
+    /// By an UPDATE of this column; without one, by what the time is, who asks, or which other rows there are.
+    by: Column,
 }
 
 /// A column of a table; no column has the number 0.
@@ -99,6 +113,7 @@ const NO_COLUMN: Column = (Oid::INVALID, 0);
 const EXPRESSION: Origin = Origin {
     table: Oid::INVALID,
     number: 0,
+    reads: NO_COLUMN,
     is_present: None,
     can_be_null: false,
     fault: None,
@@ -149,7 +164,8 @@ unsafe fn of_relation(oid: Oid, number: i16, above: Option<&View>, steps: &Cell<
             let origin = of_column(&level, number);
             Origin { is_present: is_present(oid, number).or(origin.is_present), ..origin }
         } else if number > 0 {
-            Origin { table: oid, number, can_be_null: !is_not_null(oid, number), ..EXPRESSION }
+            let can_be_null = !is_not_null(oid, number);
+            Origin { table: oid, number, reads: (oid, number), can_be_null, ..EXPRESSION }
         } else {
             EXPRESSION
         };
@@ -228,12 +244,7 @@ unsafe fn of_column(level: &Level, number: i16) -> Origin {
         if pg_sys::contain_aggs_of_level(key, 0) {
             return fault(AGGREGATE);
         }
-        // The conditions of a view of changes are checks.
-        let is_passing = is_present(level.view.oid, 0).is_none()
-            && any_condition(query.jointree.cast(), &|condition| {
-                pg_sys::contain_mutable_functions(condition)
-            });
-        let passing = is_passing.then_some(level.view.oid);
+        let passing = passing(level, key);
         let Some(key) = place_of(query, key) else {
             // Of its columns only what is wrong with their rows counts.
             let columns = pg_sys::pull_vars_of_level(key, 0);
@@ -258,7 +269,37 @@ unsafe fn of_column(level: &Level, number: i16) -> Origin {
         let is_optional = joined(query.jointree.cast(), key.0).is_some_and(|joined| joined.is_optional);
         let can_be_null = (origin.can_be_null || is_optional || !query.groupingSets.is_null())
             && !demands(query, (*query.jointree).quals, key);
-        Origin { can_be_null, passing: passing.or(origin.passing), ..origin }
+        Origin { can_be_null, passing: graver(passing, origin.passing), ..origin }
+    }
+}
+
+/// Whether the conditions of a query can become true of a row later. Those of a view of changes are checks, and its keys never change.
+unsafe fn passing(level: &Level, key: *mut Node) -> Option<Passing> {
+    // SAFETY: a query, its conditions, and their columns.
+    unsafe {
+        let query = level.query;
+        if is_present(level.view.oid, 0).is_some() {
+            return None;
+        }
+        let passing = |by| Some(Passing { view: level.view.oid, by });
+        let changes =
+            |condition| pg_sys::contain_mutable_functions(condition) || pg_sys::contain_subplans(condition);
+        if !query.havingQual.is_null() || any_condition(query.jointree.cast(), &changes) {
+            return passing(NO_COLUMN);
+        }
+        let key = place_of(query, key);
+        let by = Cell::new(None);
+        any_condition(query.jointree.cast(), &|condition| {
+            let columns = pg_sys::pull_vars_of_level(condition, 0);
+            let places = nodes(columns).iter().filter_map(|&column| place_of(query, column));
+            let changes = |place| {
+                let Origin { reads, is_present, .. } = of_place(level, place);
+                (reads != NO_COLUMN && is_present.is_none()).then_some(reads)
+            };
+            by.set(places.filter(|&place| Some(place) != key).find_map(changes));
+            by.get().is_some()
+        });
+        by.get().and_then(passing)
     }
 }
 
@@ -376,6 +417,7 @@ unsafe fn of_table(level: &Level, table: *const RangeTblEntry, number: i16) -> O
 /// Of rows of both.
 fn union(one: Origin, other: Origin) -> Origin {
     Origin {
+        reads: if one.reads == NO_COLUMN { other.reads } else { one.reads },
         is_present: one.is_present.or(other.is_present),
         can_be_null: one.can_be_null || other.can_be_null,
         fault: one.fault.or(other.fault),
@@ -383,8 +425,16 @@ fn union(one: Origin, other: Origin) -> Origin {
             (Some(one), Some(other)) if one != other => Some(NO_COLUMN),
             (one, other) => one.or(other),
         },
-        passing: one.passing.or(other.passing),
+        passing: graver(one.passing, other.passing),
         ..EXPRESSION
+    }
+}
+
+/// Of two, that which no column says more of.
+fn graver(one: Option<Passing>, other: Option<Passing>) -> Option<Passing> {
+    match (one, other) {
+        (Some(one), Some(other)) if one.by != NO_COLUMN => Some(other),
+        _ => one.or(other),
     }
 }
 

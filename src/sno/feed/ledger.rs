@@ -566,7 +566,9 @@ pub(super) fn is_null(what: &str) -> Error {
 }
 
 pub(super) fn missing(name: Datum) -> Error {
-    Error::new(SqlState::ERRCODE_UNDEFINED_OBJECT, format!("feed \"{}\" does not exist", shown(name)))
+    Error::new(SqlState::ERRCODE_UNDEFINED_OBJECT, format!("feed \"{}\" does not exist", shown(name))).hint(
+        "A dump of single tables or schemas lacks feeds: copy their positions, too. A new feed returns all rows, unless since says otherwise.",
+    )
 }
 
 pub(super) fn of_others(name: Datum, owner: Datum) -> Error {

@@ -46,8 +46,8 @@ const KEY: &CStr =
 /// Has rows refused that a feed of a source would miss.
 const GUARD: &CStr = c"SELECT sno_internal.guard_keys($1, $2, $3)";
 
-/// Says what a feed of a source will not return.
-const TELL: &CStr = c"SELECT sno_internal.tell_of_missed($1, $2)";
+/// Says what a feed of a source will not return, and where it begins.
+const TELL: &CStr = c"SELECT sno_internal.tell_of_missed($1, $2, $3, $4)";
 
 /// Where a feed goes on.
 const POSITION: &CStr =
@@ -117,7 +117,7 @@ unsafe fn create(fcinfo: FunctionCallInfo) -> Datum {
         if is_true(refuse_old_keys) && margin.1.is_some() {
             query(GUARD, [source, of_table, column], true);
         }
-        query(TELL, [source, key], true);
+        query(TELL, [name, source, key, since], true);
         let lowered = present();
         let id_type =
             query(c"SELECT sno_internal.id_type()", [], true).row(0).value(1).map_or(Oid::INVALID, oid);

@@ -2,8 +2,8 @@
 
 use super::{
     BATCHES, CATALOGS, CHANGES, CHANGES_TORTURE, CONSUMERS, DUMPS, FAILURES, FAST_CLOCK, FEED_PLANS,
-    FEED_RIGHTS, FEEDS, LEAVING, LOWERED, NODES, OLD_KEYS, OWNERS, OfFile, PEEKS, READING, REFUSALS, SCOPE,
-    STATEMENTS, TORTURE, VISIBILITY, WAITING,
+    FEED_RIGHTS, FEEDS, LEAVING, LOWERED, NODES, OLD_KEYS, OWNERS, OfFile, PEEKS, READING, REFUSALS,
+    REPLICATION, SCOPE, STATEMENTS, TORTURE, VISIBILITY, WAITING,
 };
 
 #[rustfmt::skip]
@@ -37,6 +37,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("src/sno/feed/columns.rs", &[
         ("one of two conditions forbids nulls", &[OLD_KEYS],
             "boolop == BoolExprType::AND_EXPR\n", "boolop != BoolExprType::NOT_EXPR\n"),
+        ("what asks for other rows never changes", &[OLD_KEYS],
+            " || pg_sys::contain_subplans(condition);", ";"),
+        ("conditions on what an expression reads never change", &[OLD_KEYS],
+            "reads: if one.reads == NO_COLUMN { other.reads } else { one.reads },", "reads: NO_COLUMN,"),
         ("windows in the order of anything let later rows be", &[FEEDS],
             "by == NO_COLUMN || by != (origin.table, origin.number)", "by == NO_COLUMN"),
         ("windows in descending order let later rows be", &[FEEDS],
@@ -125,6 +129,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "ELSIF after > present OR present IS NULL OR after IS NULL THEN", "ELSIF after > present OR after IS NULL THEN"),
         ("foreign rows are read where there are subscribed ones, too", &[FEEDS],
             "b.kind = 'subscribed', b.kind LIMIT 1", "b.kind <> 'subscribed', b.kind LIMIT 1"),
+        ("what another server's consumers read moves a feed", &[REPLICATION],
+            "sno_internal.horizon_kind(f.source, f.key, f.margin) <> 'g'", "false"),
         ("positions are not dumped", &[FEEDS],
             "SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',",
             "SELECT concat('sno_internal.feed_positions',"),

@@ -1,6 +1,7 @@
 //! Positions in dumps, whole and partial ones.
 
-use sno_tests::{Server, Sql as _, code, give_to_server, stored, text};
+use sno_tests::postgres::Client;
+use sno_tests::{Server, Sql as _, code, error, give_to_server, stored, text};
 
 use super::{INSERT, SETUP, next_tick, read};
 
@@ -164,6 +165,69 @@ fn partial_restores() {
             let call = format!("SELECT string_agg(n::text, ' ') FROM sno_feed('{feed}', NULL::{source})");
             assert_eq!(text(&mut client, &stored(&call)), "3", "{feed} {dump:?} {restore:?} {before}");
         }
+    }
+}
+
+/// A dump of a table or a schema has the feed if the positions are named, too. Otherwise the first read says so, and who creates the feed again is
+/// told that all rows come.
+#[test]
+fn dumps_of_single_tables() {
+    let server = Server::builder().extension(false).start();
+    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+    give_to_server(folder.path());
+    server.run("CREATE DATABASE source");
+    let mut client = server.connect_to("source");
+    let read = |client: &mut Client| {
+        next_tick();
+        text(client, &stored("SELECT string_agg(n::text, ' ') FROM sno_feed('feed', NULL::app.items)"))
+    };
+    client.run(
+        "CREATE EXTENSION sno; CREATE SCHEMA app; CREATE TABLE app.items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
+         SELECT sno_create_feed('feed', 'app.items', margin => '0'); INSERT INTO app.items (n) VALUES (1), (2)",
+    );
+    assert_eq!(read(&mut client), "1 2");
+    client.run("INSERT INTO app.items (n) VALUES (3)");
+    let run = |program: &str, arguments: &[&str]| {
+        let output = server.command(program).args(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
+    };
+    for (number, (dump, before, has_feed)) in [
+        (&["-t", "app.items"][..], "CREATE EXTENSION sno; CREATE SCHEMA app", false),
+        (&["-n", "app"], "CREATE EXTENSION sno", false),
+        (
+            &["-t", "app.items", "-t", "sno_internal.feed_positions"],
+            "CREATE EXTENSION sno; CREATE SCHEMA app",
+            true,
+        ),
+        (&["-n", "app", "-e", "sno"], "", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path().join(number.to_string());
+        let file = file.to_str().unwrap();
+        run("pg_dump", &[&["-d", "source", "-F", "custom", "-f", file], dump].concat());
+        let target = format!("target{number}");
+        server.run(&format!("CREATE DATABASE {target}"));
+        let mut client = server.connect_to(&target);
+        client.run(before);
+        run("pg_restore", &["-d", &target, "--exit-on-error", file]);
+        if has_feed {
+            assert_eq!(read(&mut client), "3", "{dump:?}");
+            continue;
+        }
+        let refused = error(&mut client, "SELECT * FROM sno_peek_feed('feed', NULL::app.items)");
+        assert_eq!(refused.code().code(), "42704");
+        assert!(refused.hint().unwrap().contains("lacks feeds"), "{refused:?}");
+        let told = |call: &str| {
+            let told = server.psql(&format!("\\c {target}\nSELECT sno_create_feed({call})"));
+            String::from_utf8(told.stderr).unwrap()
+        };
+        let again = told("'feed', 'app.items', if_not_exists => true");
+        let begins = "NOTICE:  feed \"feed\" begins with the rows that \"app.items\" has already";
+        assert!(again.starts_with(begins), "{again}");
+        assert_eq!(told("'next', 'app.items', since => now()"), "");
     }
 }
 
