@@ -279,6 +279,12 @@ BEGIN
         FROM sno_internal.partition_bounds(parent) p JOIN pg_class c ON c.oid = p.partition
         WHERE p.until <= before
     LOOP
+        -- Once the horizons are lowered, rows come below what was read. So it is asked again, when nobody writes.
+        IF child.until <= all_read AND all_read < 'infinity' THEN
+            PERFORM sno_internal.alter_partitions(format('LOCK ONLY %s%s', parent,
+                CASE WHEN child.relkind <> 'f' THEN ', ' || child.partition END));
+            all_read := coalesce(sno_internal.read_by_all(parent)::timestamptz, '-infinity');
+        END IF;
         IF child.until > all_read THEN
             IF readers IS NOT NULL THEN
                 RAISE WARNING 'partition "%" is kept, since not all feeds have read its rows', child.partition
