@@ -164,14 +164,16 @@ impl Feed {
             if is_known || self.position() >= Some(horizon) {
                 return horizon;
             }
-            if let (Some(position), Some(partitions)) = (self.position(), row.value(5))
-                && self.source().has_row(
-                    [row.value(4).map_or(Sno::MIN, |since| Sno::from_datum(since)), position],
-                    self.id_type,
-                    partitions,
-                )
-            {
-                guard(|| -> Result<(), Error> { Err(self.passed(position)) });
+            if let (Some(position), Some(partitions)) = (self.position(), row.value(5)) {
+                let since = row.value(4).map_or(Sno::MIN, |since| Sno::from_datum(since));
+                let source = self.source();
+                if source.has_row([since, position], self.id_type, partitions) {
+                    guard(|| -> Result<(), Error> { Err(self.passed(position)) });
+                }
+                // It was another table's rows that were looked for.
+                if !source.is_there() {
+                    return least;
+                }
             }
             // Who moves the feed meanwhile has asked, too.
             if !can_store() || self.note_servers(servers) { horizon } else { least }

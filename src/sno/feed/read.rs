@@ -396,7 +396,7 @@ pub(super) struct Look {
     pub(super) margin: u64,
     /// Whether other servers write its rows, too, so that this one does not notice when to look.
     pub(super) is_of_scope: bool,
-    /// How long to wait before the next row is tried again, which has failed, in microseconds.
+    /// How long to wait before it looks anew, in microseconds: the next row has failed, or what was read was not the feed's.
     pub(super) pause: Option<u64>,
 }
 
@@ -427,28 +427,29 @@ pub(super) unsafe fn look(
             Some(margin) if is_of_scope || kind == HorizonKind::Own => margin.micros().max(0) as u64,
             _ => guard(|| Err(feed.no_wait())),
         };
-        let pause = pause(feed, feed.source());
-        let is_ready = pause.is_none()
-            && if is_of_scope {
-                look_in_scope(feed, kind, margin)
-            } else {
-                between.is_some_and(|between| look_between(feed, kind, between))
-            };
+        let pause = pause(feed);
+        let is_ready = match between {
+            _ if pause.is_some() => Some(false),
+            _ if is_of_scope => look_in_scope(feed, kind, margin),
+            Some(between) => look_between(feed, kind, between),
+            None => Some(false),
+        };
         if let Some(limit) = limit {
             limit.end();
         }
         spi::finish();
-        Look { is_ready, margin, is_of_scope, pause }
+        let pause = pause.or(is_ready.is_none().then_some(0));
+        Look { is_ready: is_ready == Some(true), margin, is_of_scope, pause }
     }
 }
 
-/// The same for rows of this server.
-unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sno; 2]) -> bool {
+/// The same for rows of this server; nothing, if what was read was not the feed's.
+unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sno; 2]) -> Option<bool> {
     // SAFETY: as promised by the caller.
     unsafe {
         // A call of sno_feed() sets it back.
         if guard(|| feed.goes_back()).is_some() {
-            return true;
+            return Some(true);
         }
         let stores = feed.is_stale() && can_store();
         if stores && let Horizon::UpTo(horizon) = feed.horizon(kind, None) {
@@ -458,52 +459,59 @@ unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sn
         let mut first = First::new(feed);
         Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, true);
         raw_point(c"look has read");
-        if let Some(last) = below.predecessor()
-            && stores
-            && !first.is_there
-            && is_still(feed, source, kind)
-        {
+        found(feed, source, kind, first.is_there, below.predecessor().filter(|_| stores))
+    }
+}
+
+/// What a look has found, if it has read the feed's rows. If there are none, it stores up to where.
+unsafe fn found(
+    feed: Feed,
+    source: Source,
+    kind: HorizonKind,
+    is_there: bool,
+    last: Option<Sno>,
+) -> Option<bool> {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if !is_still(feed, source, kind) {
+            return None;
+        }
+        if let Some(last) = last.filter(|_| !is_there) {
             go_to(feed, last, true);
         }
-        first.is_there
+        Some(is_there)
     }
 }
 
 /// How long nothing of a feed is to be read, since its next row has failed, in microseconds.
-unsafe fn pause(feed: Feed, source: Source) -> Option<u64> {
+unsafe fn pause(feed: Feed) -> Option<u64> {
     // SAFETY: as promised by the caller.
     unsafe {
         let failure = Failure::find(feed, true)?;
         let pause = failure.pause()?;
         let mut first = First::new(feed);
-        Range::of(source, feed.id_type, false).read(feed.next(), failure.id, &mut first, true);
+        Range::of(feed.source(), feed.id_type, false).read(feed.next(), failure.id, &mut first, true);
         (!first.is_there).then_some(pause)
     }
 }
 
 /// The same for rows of several servers. All of them are asked only if there is a row, or if it is time to store that there is none.
-unsafe fn look_in_scope(feed: Feed, kind: HorizonKind, margin: u64) -> bool {
+unsafe fn look_in_scope(feed: Feed, kind: HorizonKind, margin: u64) -> Option<bool> {
     // SAFETY: as promised by the caller.
     unsafe {
         let first = |source, below| Range::nth(source, feed.id_type, 1, [feed.next(), below], true);
         if !(feed.is_stale() && can_store()) {
             let time = Timestamp(Timestamp::now().0.saturating_sub(margin as i64));
             let recent = first_id(id::tick(time).unwrap_or(Tick::MIN));
-            return first(feed.source(), recent).is_some_and(|first| match feed.horizon(kind, None) {
+            let first = first(feed.source(), recent);
+            return Some(first.is_some_and(|first| match feed.horizon(kind, None) {
                 Horizon::UpTo(horizon) => first < horizon,
                 Horizon::GoesBack(_) => true,
-            });
+            }));
         }
-        let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return true };
+        let Horizon::UpTo(horizon) = feed.horizon(kind, None) else { return Some(true) };
         let (source, horizon) = (feed.source(), first_id(horizon.tick()));
-        let is_there = first(source, horizon).is_some();
-        if let Some(last) = horizon.predecessor()
-            && !is_there
-            && is_still(feed, source, kind)
-        {
-            go_to(feed, last, true);
-        }
-        is_there
+        found(feed, source, kind, first(source, horizon).is_some(), horizon.predecessor())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     pg::{
         errors::{Error, guard},
         raw,
+        wait::raw_point,
     },
     sno::feed::{ledger::Feed, query::execute},
 };
@@ -54,6 +55,7 @@ impl Feed {
             if !source.has_key() {
                 guard(|| -> Result<(), Error> { Err(self.other_key()) });
             }
+            raw_point(c"source named");
             source
         }
     }

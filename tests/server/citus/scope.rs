@@ -204,13 +204,44 @@ fn rows_that_were_not_read() {
     other.run("INSERT INTO items (n) VALUES (1)");
     assert_eq!(code(&mut client, "SELECT sno_advance_feed('f', (SELECT max(id) FROM items))"), "22023");
     client.run("ROLLBACK; UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'");
-    other.run("BEGIN; LOCK items");
     let wait = || server.connect().run("CALL sno_wait_feed('f', '0')");
-    crate::meanwhile(&server, wait, || {
-        other.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items; COMMIT");
+    crate::at_point(&server, "source named", wait, || {
+        other.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items");
     });
     client.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
     wait_until("the row comes", || client.query(peek, &[]).unwrap().len() == 1);
+}
+
+/// What takes the name of the table while rows of a server that was not known are looked for: it does not become known.
+#[test]
+fn what_takes_the_name_while_other_servers_become_known() {
+    let server = Server::builder().conf("sno.partition_prefix", "7/8").start();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    made_up::database(&mut client);
+    scope(&mut client);
+    client.run(TABLE);
+    client.run(DISTRIBUTE);
+    client.run(
+        "INSERT INTO says (servers) VALUES ('a'); SELECT sno_create_feed('f', 'items', '-infinity', margin => '0');
+         CREATE TABLE other (LIKE items INCLUDING ALL); INSERT INTO items (n) VALUES (1)",
+    );
+    let peek = "SELECT FROM sno_peek_feed('f', NULL::items)";
+    wait_until("the row comes", || client.query(peek, &[]).unwrap().len() == 1);
+    client.run("SELECT sno_advance_feed('f', (SELECT id FROM items))");
+    client.run(
+        "INSERT INTO items SELECT sno_make(sno_time(id) - interval '1 s', 1, 2050, 0), 2 FROM items;
+         UPDATE says SET servers = 'a b', partitions = '{[2048,2304)}';
+         UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'",
+    );
+    crate::at_point(
+        &server,
+        "source named",
+        || server.connect().run(peek),
+        || other.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items"),
+    );
+    other.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items; INSERT INTO items (n) VALUES (3)");
+    wait_until("it fails", || client.batch_execute(peek).is_err());
+    assert_eq!(code(&mut client, peek), "55000");
 }
 
 /// A session that was told a horizon of the future just before it was lowered does not read up to there.

@@ -51,16 +51,18 @@ fn read(client: &mut Client) -> String {
     text(client, READ)
 }
 
-/// Runs some SQL in one session, up to where it waits for a lock; then something else; the last value that it returned.
+/// The last value that some SQL returns, in a session of its own.
+fn last_value(server: &Server, sql: &str) -> Result<String, String> {
+    let messages = server.connect().simple_query(sql).map_err(|error| format!("{error:?}"))?;
+    let mut values = messages.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    });
+    Ok(values.next_back().unwrap_or_default())
+}
+
+/// The same, up to where it waits for a lock; then something else.
 #[track_caller]
 fn meanwhile(server: &Server, sql: &str, other: impl FnOnce()) -> Result<String, String> {
-    let call = || {
-        let messages = server.connect().simple_query(sql).map_err(|error| format!("{error:?}"))?;
-        let mut values = messages.iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-            _ => None,
-        });
-        Ok(values.next_back().unwrap_or_default())
-    };
-    crate::meanwhile(server, call, other)
+    crate::meanwhile(server, || last_value(server, sql), other)
 }

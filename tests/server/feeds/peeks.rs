@@ -96,6 +96,10 @@ fn advances() {
     client.run("BEGIN");
     client.run(&format!("ROLLBACK; BEGIN; {PEEK}; ROLLBACK; BEGIN"));
     assert_eq!(code(&mut client, &advance(3)), "25P01");
+    // Nor after a peek at another feed.
+    client.run("ROLLBACK; SELECT sno_create_feed('other', 'items', margin => '0')");
+    client.run(&format!("BEGIN; {PEEK}; ROLLBACK; BEGIN; {}", PEEK.replace("'feed'", "'other'")));
+    assert_eq!(code(&mut client, &advance(3)), "25P01");
     client.run("ROLLBACK; BEGIN");
     assert_eq!(text(&mut client, PEEK), "3 4 5 6");
     assert_eq!(text(&mut client, &advance(3)), "t");

@@ -3,7 +3,8 @@
 use sno_tests::postgres::Client;
 use sno_tests::{Server, Sql as _, code, text, wait_until};
 
-use super::{ATTACH, FAR, INSERT, READ, meanwhile, next_tick, read, server};
+use super::{ATTACH, FAR, INSERT, READ, last_value, meanwhile, next_tick, read, server};
+use crate::at_point;
 
 /// `READ`, once nobody has an advisory lock.
 const SLOWLY: &str = "WITH f AS MATERIALIZED (
@@ -64,6 +65,54 @@ fn two_at_once() {
     assert_eq!(text(&mut first, &read_slow), "1 2 3");
 }
 
+/// What takes the name of a feed's table just before a look of a wait reads by that name: it looks again at once, and stores nothing.
+#[test]
+fn what_takes_the_name_during_a_look() {
+    let server = server();
+    let (mut client, wait) = (server.connect(), "CALL sno_wait_feed('NAME', '2 s')");
+    client.run(&format!(
+        "CREATE VIEW shown AS TABLE items; CREATE TABLE gone (LIKE items INCLUDING ALL);
+         CREATE TABLE other (LIKE items INCLUDING ALL);
+         SELECT sno_create_feed('shown', 'shown', margin => '0'), sno_create_feed('gone', 'gone', margin => '0');
+         {INSERT} (1); UPDATE sno_internal.feed_positions SET moved = moved - interval '1 min'"
+    ));
+    next_tick();
+    for (feed, exchange, result) in [
+        ("feed", "ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items", Ok("t")),
+        ("shown", "DROP VIEW shown; CREATE VIEW shown AS SELECT * FROM items WHERE false", Err("E42P01")),
+        ("gone", "DROP TABLE gone; ALTER TABLE items RENAME TO gone", Err("E42P01")),
+    ] {
+        let call = || last_value(&server, &wait.replace("NAME", feed));
+        let found = at_point(&server, "source named", call, || client.run(exchange));
+        match result {
+            Ok(value) => assert_eq!(found.as_deref(), Ok(value), "{feed}"),
+            Err(code) => {
+                assert!(found.as_ref().is_err_and(|error| error.contains(code)), "{feed}: {found:?}")
+            }
+        }
+    }
+    client.run("ALTER TABLE replaced RENAME TO items");
+    assert_eq!(read(&mut client), "1");
+}
+
+/// A peek that returns nothing, since another table has taken the name, has shown nothing.
+#[test]
+fn what_takes_the_name_during_a_peek() {
+    let server = server();
+    let (mut client, mut other) = (server.connect(), server.connect());
+    client.run(&format!(
+        "{INSERT} (1); CREATE TABLE other (LIKE items INCLUDING ALL); INSERT INTO other SELECT id, n + 100 FROM items"
+    ));
+    next_tick();
+    client.run("BEGIN");
+    let peek = || text(&mut client, "SELECT count(*) FROM sno_peek_feed('feed', NULL::items)");
+    let shown = at_point(&server, "source named", peek, || {
+        other.run("ALTER TABLE items RENAME TO replaced; ALTER TABLE other RENAME TO items");
+    });
+    assert_eq!(shown, "0");
+    assert_eq!(code(&mut client, "SELECT sno_advance_feed('feed', (SELECT id FROM replaced))"), "22023");
+}
+
 /// A call, or a look of a wait, that would store that there are no rows, while another table without rows takes the name.
 #[test]
 fn an_empty_table_that_takes_the_name() {
@@ -93,7 +142,7 @@ fn an_empty_table_that_takes_the_name() {
                 first.run(exchange);
             })
         };
-        assert_eq!(result.as_deref(), Ok(if waits { "f" } else { "" }));
+        assert_eq!(result.as_deref(), Ok(if waits { "t" } else { "" }));
         first.run("DROP TABLE items; ALTER TABLE replaced RENAME TO items");
         assert_eq!(read(&mut first), "1");
     }
