@@ -112,9 +112,9 @@ pub use generation::slot::{ClaimError, Slot, SlotState, Stamp};
 #[cfg(target_has_atomic = "64")]
 pub use horizon::databases::{DatabaseHorizon, Horizons, WithHorizons};
 #[cfg(target_has_atomic = "64")]
-pub use horizon::transaction::{Member, Transaction};
+pub use horizon::transaction::{Announcer, Transaction};
 #[cfg(target_has_atomic = "64")]
-pub use horizon::watch::{Reach, Step, Watch};
+pub use horizon::watch::{Readable, Step, Watch};
 #[cfg(target_has_atomic = "64")]
 pub use horizon::{Announcement, Horizon};
 pub use id::abbreviation::{Abbreviation, DistinctCounter};

@@ -11,30 +11,30 @@ use crate::id::tick_type::TickType;
 /// How many databases have a horizon of their own. Loom and the simulator try few.
 const OWN: usize = if cfg!(any(loom, simulated)) { 2 } else { 1024 };
 
-/// The horizons of a server: that of each database, as long as there are places. All further databases share one, and
-/// hold each other back. Zeros are a valid value: no database has a place.
+/// The horizons of a server: one for each database, as long as there are free entries. All further databases share one,
+/// and hold each other back. Zeros are a valid value: no database has an entry.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Horizons {
     shared: Horizon,
     /// Whether databases share that one.
     is_shared: AtomicBool,
-    /// A hash table: a database is in the first place from [its own](Self::places_of) on that was free when it came.
-    places: [Place; OWN],
+    /// A hash table: a database is in the first entry [for it](Self::entries_for) that was free when it was added.
+    entries: [Entry; OWN],
 }
 
-/// A database, which keeps its place until it is dropped or the server stops; and its horizon. Zero is no database.
+/// A database, which keeps its entry until it is dropped or the server stops; and its horizon. Zero is no database.
 #[derive(Debug, Default)]
 #[repr(C)]
-struct Place {
+struct Entry {
     database: AtomicU64,
     horizon: Horizon,
 }
 
 impl Default for Horizons {
     fn default() -> Self {
-        let places = core::array::from_fn(|_| Place::default());
-        Self { shared: Horizon::default(), is_shared: AtomicBool::new(false), places }
+        let entries = core::array::from_fn(|_| Entry::default());
+        Self { shared: Horizon::default(), is_shared: AtomicBool::new(false), entries }
     }
 }
 
@@ -62,20 +62,20 @@ impl Horizons {
     }
 
     /// Begins an era for all databases: as [`Horizon::lower`]. Each number is used once, one after another, under a
-    /// lock that excludes [`take`](Self::take), too.
+    /// lock that excludes [`add`](Self::add), too.
     pub fn lower(&self, era: u64, to: Tick) {
-        // Free places, too: `take` overwrites them.
-        self.places.iter().for_each(|place| place.horizon.lower(era, to));
+        // Free entries, too: `add` overwrites them.
+        self.entries.iter().for_each(|entry| entry.horizon.lower(era, to));
         self.shared.lower(era, to);
     }
 
-    /// The horizon of a database, for a process that announces or advances it. `None` if the database has to
-    /// [take](Self::take) a place first.
+    /// The horizon of a database, for a process that announces or advances it. `None` if the database has to be
+    /// [added](Self::add) first.
     pub fn join(&self, database: u32) -> Option<DatabaseHorizon<'_>> {
-        let horizon = match self.place(database) {
-            Some(place) => &place.horizon,
+        let horizon = match self.entry(database) {
+            Some(entry) => &entry.horizon,
             None if self.is_shared.load(Acquire) => {
-                // As if it had taken a place: it may be the first process of the database.
+                // As if the database were added: this may be its first process.
                 self.shared.floor.fetch_max(self.highest_word(), Relaxed);
                 &self.shared
             }
@@ -84,38 +84,38 @@ impl Horizons {
         Some(DatabaseHorizon { database, horizon, all: self })
     }
 
-    /// Of the databases that have places those that do not exist any more. At any time.
+    /// The databases that have entries and do not exist any more. At any time.
     pub fn gone(&self, exists: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
-        let holders = self.places.iter().map(|place| place.database.load(Relaxed) as u32);
+        let holders = self.entries.iter().map(|entry| entry.database.load(Relaxed) as u32);
         holders.filter(move |&database| database != 0 && !exists(database))
     }
 
-    /// The same as [`join`](Self::join), after a place was taken for the database, if it had none: a free one, or that of
-    /// one that is [gone](Self::gone). For one process at a time, after [`resume`](Self::resume).
+    /// As [`join`](Self::join), but adds the database if it has no entry: in a free one, or in that of a database that is
+    /// [gone](Self::gone). For one process at a time, after [`resume`](Self::resume).
     ///
-    /// Once databases share a horizon, no place is given away: some processes of a database would find it there, and
-    /// others would be in the shared one.
-    pub fn take(&self, database: u32, gone: &[u32]) -> DatabaseHorizon<'_> {
+    /// Once databases share a horizon, no entry is taken any more: some processes of a database would be in it, and others
+    /// still in the shared one.
+    pub fn add(&self, database: u32, gone: &[u32]) -> DatabaseHorizon<'_> {
         if let Some(horizon) = self.join(database) {
             return horizon;
         }
-        let is_free = |place: &&Place| place.database.load(Relaxed) == 0;
-        let is_left = |place: &&Place| gone.contains(&(place.database.load(Relaxed) as u32));
-        let mut places = self.places_of(database);
-        let Some(place) = places.find(is_free).or_else(|| self.places_of(database).find(is_left)) else {
+        let is_free = |entry: &&Entry| entry.database.load(Relaxed) == 0;
+        let is_left = |entry: &&Entry| gone.contains(&(entry.database.load(Relaxed) as u32));
+        let mut entries = self.entries_for(database);
+        let Some(entry) = entries.find(is_free).or_else(|| self.entries_for(database).find(is_left)) else {
             self.is_shared.store(true, Release);
             return self.join(database).expect("all further databases share a horizon");
         };
-        // Before any process can find the place.
-        place.horizon.floor.store(self.highest_word(), Relaxed);
-        place.horizon.highest.store(0, Relaxed);
-        place.database.store(database.into(), Release);
-        DatabaseHorizon { database, horizon: &place.horizon, all: self }
+        // Before any process can find the entry.
+        entry.horizon.floor.store(self.highest_word(), Relaxed);
+        entry.horizon.highest.store(0, Relaxed);
+        entry.database.store(database.into(), Release);
+        DatabaseHorizon { database, horizon: &entry.horizon, all: self }
     }
 
-    /// The horizon of a database, for a process that only looks at it: without a place nobody has announced anything.
+    /// The horizon of a database, for a process that only looks at it: without an entry nobody has announced anything.
     pub fn find(&self, database: u32) -> DatabaseHorizon<'_> {
-        let horizon = self.place(database).map_or(&self.shared, |place| &place.horizon);
+        let horizon = self.entry(database).map_or(&self.shared, |entry| &entry.horizon);
         DatabaseHorizon { database, horizon, all: self }
     }
 
@@ -124,26 +124,26 @@ impl Horizons {
         Tick::from_bits(self.highest_word())
     }
 
-    /// Whether a database has no place, although it may have announced something.
+    /// Whether a database has no entry, although it may have announced something.
     fn is_shared_with(&self, database: u32) -> bool {
-        self.is_shared.load(Acquire) && self.place(database).is_none()
+        self.is_shared.load(Acquire) && self.entry(database).is_none()
     }
 
-    /// Where a database is looked for, one place after another.
-    fn places_of(&self, database: u32) -> impl Iterator<Item = &Place> {
+    /// The entries in which a database is looked for, one after another.
+    fn entries_for(&self, database: u32) -> impl Iterator<Item = &Entry> {
         let first = database.wrapping_mul(0x9e37_79b1) as usize >> 16;
-        (first..first + OWN).map(|number| &self.places[number % OWN])
+        (first..first + OWN).map(|number| &self.entries[number % OWN])
     }
 
-    fn place(&self, database: u32) -> Option<&Place> {
-        let held = self.places_of(database).map(|place| (place, place.database.load(Acquire)));
+    fn entry(&self, database: u32) -> Option<&Entry> {
+        let held = self.entries_for(database).map(|entry| (entry, entry.database.load(Acquire)));
         let mut held = held.take_while(|(_, holder)| *holder != 0);
-        held.find(|(_, holder)| *holder == u64::from(database)).map(|(place, _)| place)
+        held.find(|(_, holder)| *holder == u64::from(database)).map(|(entry, _)| entry)
     }
 
-    /// Where a database begins: it can be the copy of another one, whose readers have stored horizons.
+    /// Where the floor of a new database begins: it can be the copy of another one, whose readers have stored horizons.
     fn highest_word(&self) -> u64 {
-        let own = self.places.iter().map(|place| &place.horizon);
+        let own = self.entries.iter().map(|entry| &entry.horizon);
         own.chain([&self.shared]).map(|horizon| horizon.floor.load(Relaxed)).max().unwrap_or(0)
     }
 }
@@ -189,9 +189,9 @@ mod tests {
         Tick::new(number).unwrap()
     }
 
-    /// The horizon of a database, which takes a place if it has none. All databases exist.
-    fn taken(horizons: &Horizons, database: u32) -> DatabaseHorizon<'_> {
-        horizons.take(database, &[])
+    /// The horizon of a database, which is added if it has no entry. All databases exist.
+    fn added(horizons: &Horizons, database: u32) -> DatabaseHorizon<'_> {
+        horizons.add(database, &[])
     }
 
     #[test]
@@ -199,18 +199,18 @@ mod tests {
         let horizons = Horizons::default();
         horizons.resume(tick(100));
         assert!(horizons.join(7).is_none());
-        let (seven, eight) = (taken(&horizons, 7), taken(&horizons, 8));
+        let (seven, eight) = (added(&horizons, 7), added(&horizons, 8));
         assert_eq!(seven.advance(0, tick(110), || None, || None), tick(110));
         assert_eq!(eight.advance(0, tick(90), || None, || None), tick(100));
-        for again in [horizons.join(7).unwrap(), taken(&horizons, 7)] {
+        for again in [horizons.join(7).unwrap(), added(&horizons, 7)] {
             assert!(core::ptr::eq(&*again, &*seven) && !core::ptr::eq(&*again, &*eight));
         }
         assert_eq!(horizons.highest_floor(), tick(110));
-        assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [110, 100, 110].map(tick));
+        assert_eq!([7, 8, 9].map(|database| added(&horizons, database).floor()), [110, 100, 110].map(tick));
         // Of an unknown database.
         let counts = |one: DatabaseHorizon<'_>| [0, 7, 8, 9].map(|other| one.counts(other));
         assert_eq!(counts(seven), [true, true, false, false]);
-        // Of one that only looks: with something prepared before a restart, but without a place yet.
+        // Of one that only looks: with something prepared before a restart, but without an entry yet.
         assert_eq!(counts(horizons.find(8)), [true, false, true, false]);
         assert_eq!(counts(horizons.find(10)), [true, false, false, false]);
     }
@@ -218,11 +218,11 @@ mod tests {
     const ALL: u32 = OWN as u32;
 
     #[test]
-    fn databases_without_a_place_share_one() {
+    fn databases_without_an_entry_share_one() {
         let horizons = Horizons::default();
-        (1..=ALL).for_each(|database| assert_eq!(taken(&horizons, database).floor(), Tick::MIN));
+        (1..=ALL).for_each(|database| assert_eq!(added(&horizons, database).floor(), Tick::MIN));
         assert!(horizons.join(ALL + 1).is_none() && !horizons.find(ALL + 1).counts(ALL + 2));
-        let (own, [a, b]) = (taken(&horizons, ALL), [1, 2].map(|n| taken(&horizons, ALL + n)));
+        let (own, [a, b]) = (added(&horizons, ALL), [1, 2].map(|n| added(&horizons, ALL + n)));
         assert!(core::ptr::eq(&*a, &*b) && !core::ptr::eq(&*a, &*own));
         assert_eq!(
             [0, 1, ALL, ALL + 1, ALL + 2].map(|other| a.counts(other)),
@@ -230,31 +230,31 @@ mod tests {
         );
         assert!(!own.counts(ALL + 1));
         assert!(core::ptr::eq(&*horizons.find(ALL + 1), &*a) && horizons.find(ALL + 3).counts(ALL + 2));
-        // From now on no place is given away.
-        let c = horizons.take(ALL + 3, &[7]);
+        // From now on no entry is taken.
+        let c = horizons.add(ALL + 3, &[7]);
         assert!(core::ptr::eq(&*a, &*c) && core::ptr::eq(&*a, &*horizons.join(ALL + 4).unwrap()));
     }
 
     /// Nothing of it is left, but that no floor of the server is lower.
     #[test]
-    fn the_place_of_a_dropped_database() {
+    fn the_entry_of_a_dropped_database() {
         let horizons = Horizons::default();
         for database in 1..=ALL {
-            taken(&horizons, database);
+            added(&horizons, database);
         }
         let dropped = horizons.join(7).unwrap();
         dropped.advance(0, tick(100), || None, || None);
         horizons.join(8).unwrap().advance(0, tick(110), || None, || None);
         let gone: Vec<_> = horizons.gone(|database| database != 7).collect();
         assert_eq!(gone, [7]);
-        let new = horizons.take(ALL + 1, &gone);
-        assert!(core::ptr::eq(&*new, &*dropped) && horizons.place(7).is_none());
+        let new = horizons.add(ALL + 1, &gone);
+        assert!(core::ptr::eq(&*new, &*dropped) && horizons.entry(7).is_none());
         assert!(core::ptr::eq(&*horizons.join(ALL + 1).unwrap(), &*new));
         // It has something that was prepared before a restart.
         assert_eq!((new.floor(), new.highest()), (tick(110), Tick::MIN));
         assert_eq!(new.advance(0, tick(120), || None, || Some(tick(90))), tick(90));
         assert!(!new.counts(7));
-        assert!(core::ptr::eq(&*horizons.take(ALL + 2, &gone), &horizons.shared));
+        assert!(core::ptr::eq(&*horizons.add(ALL + 2, &gone), &horizons.shared));
     }
 
     /// A copy has the positions of its original, wherever its horizon is.
@@ -262,7 +262,7 @@ mod tests {
     fn a_database_begins_at_the_highest_floor() {
         let horizons = Horizons::default();
         for database in 1..ALL + 9 {
-            let horizon = taken(&horizons, database);
+            let horizon = added(&horizons, database);
             assert_eq!(horizon.floor().get(), u64::from(database.saturating_sub(1)));
             horizon.advance(0, tick(database.into()), || None, || None);
         }
@@ -272,14 +272,14 @@ mod tests {
     fn floors_that_are_lowered() {
         let (horizons, announcement) = (Horizons::default(), Announcement::default());
         horizons.resume(tick(50));
-        let (one, two) = (taken(&horizons, 7), taken(&horizons, 8));
+        let (one, two) = (added(&horizons, 7), added(&horizons, 8));
         let (none, announce) = (|| None, |now| one.announce(&announcement, 7, tick(now), Tick::MAX));
         assert_eq!(one.advance(0, tick(1000), none, none), tick(1000));
         assert_eq!(two.advance(0, tick(90), none, none), tick(90));
         assert_eq!((one.highest(), announce(100)), (tick(1000), tick(1000)));
         horizons.lower(1, tick(100));
         // Also those of databases that come later.
-        assert_eq!([7, 8, 9].map(|database| taken(&horizons, database).floor()), [tick(100); 3]);
+        assert_eq!([7, 8, 9].map(|database| added(&horizons, database).floor()), [tick(100); 3]);
         assert_eq!((one.era(), one.highest(), horizons.highest_floor()), (1, Tick::MIN, tick(100)));
         // Who waits for the floor announces once more, and holds it.
         assert_eq!(announce(105), tick(105));
@@ -293,7 +293,7 @@ mod tests {
         let horizons = Horizons::default();
         horizons.resume(tick(1000));
         for database in 1..ALL + 2 {
-            taken(&horizons, database);
+            added(&horizons, database);
         }
         horizons.lower(1, tick(100));
         assert_eq!(horizons.join(ALL + 2).unwrap().floor(), tick(100));

@@ -1,4 +1,4 @@
-//! The horizon: up to which tick all IDs are settled, although transactions are open that will commit later.
+//! The horizon: the tick below which all IDs are settled, although transactions are open that will commit later.
 //!
 //! An ID is taken before its transaction commits, so a smaller ID can become visible after a larger one. Below the
 //! horizon this does not happen any more: no ID is taken there, and each transaction that has taken one there has
@@ -42,8 +42,8 @@
 //!
 //! # Eras
 //!
-//! A clock that was fast leaves floors in the future. [Lowering](databases::Horizons::lower) them all voids what
-//! readers were told, and begins the next *era*. Its number stands above the tick in the words of the floor and of the
+//! A clock that was fast leaves floors in the future. [Lowering](databases::Horizons::lower) them all voids the
+//! horizons that readers were given, and begins the next *era*. Its number stands above the tick in the words of the floor and of the
 //! highest horizon. So each word still only grows, and a reader of an earlier era changes neither of them.
 //!
 //! A reader loads the [era](Horizon::era) before it reads the clock, and once more in the end: if it has changed, the
@@ -111,12 +111,12 @@ impl Announcement {
 #[repr(C)]
 pub struct Horizon {
     floor: AtomicU64,
-    /// The highest that was returned.
+    /// The highest horizon that was returned.
     highest: AtomicU64,
 }
 
 impl Horizon {
-    /// Starts after a restart, at a tick before which no ID will be taken. Only for a horizon that nobody uses yet.
+    /// Starts the floor after a restart, at a tick before which no ID will be taken. Only for a horizon that nobody uses yet.
     ///
     /// This is a floor and not yet the horizon: prepared transactions may have announced earlier ticks.
     pub fn resume(&self, floor: impl TickType) {
@@ -133,19 +133,19 @@ impl Horizon {
         self.floor.load(Acquire) >> Tick::BITS
     }
 
-    /// The highest that readers were told in this era. Open transactions have no earlier IDs.
+    /// The highest horizon that readers were given in this era. Open transactions have no earlier IDs.
     pub(crate) fn highest(&self) -> Tick {
         let highest = self.highest.load(Acquire);
         if highest >> Tick::BITS == self.era() { Tick::from_bits(highest) } else { Tick::MIN }
     }
 
-    /// Begins an era, with the floor at `to`: what readers were told before does not hold any more.
+    /// Begins an era, with the floor at `to`: the horizons that readers were given before hold no more.
     pub fn lower(&self, era: u64, to: Tick) {
         self.floor.fetch_max(word(era, to), AcqRel);
     }
 
     /// Announces that a transaction takes IDs from `now` on, which its process has read from the clock. Returns the
-    /// tick from which it may take them: `now`, or later if readers have been told so.
+    /// tick from which it may take them: `now`, or later if readers were given a later horizon.
     ///
     /// `earlier` is the result of the last call for this transaction by this process, or [`Tick::MAX`] if there was
     /// none. The transaction keeps that permission even if the floor has risen since, because its announcement stops
@@ -158,7 +158,7 @@ impl Horizon {
         tick.max(self.floor()).min(earlier)
     }
 
-    /// Whether a transaction holds the horizon: whether no reader is told a later tick than this one before the
+    /// Whether a transaction holds the horizon: whether no reader is given a later horizon than this tick before the
     /// transaction ends. `transaction` returns its number, as for [`Announcement::of`].
     ///
     /// What [`announce`](Self::announce) has returned to a process is held without this question, which is for what
@@ -349,7 +349,7 @@ mod tests {
     /// A reader that was interrupted before one of its four looks. It changes nothing, and knows that it has to begin
     /// again.
     #[test]
-    fn a_reader_of_an_earlier_generation() {
+    fn a_reader_of_an_earlier_era() {
         for interrupted in 0..4 {
             let (horizon, looks) = (Horizon::default(), Cell::new(0));
             assert_eq!(horizon.advance(0, tick(900), || None, || None), tick(900));

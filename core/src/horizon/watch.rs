@@ -5,67 +5,67 @@ use core::time::Duration;
 
 use crate::id::tick::Tick;
 
-/// How often all unread rows are looked through, for those whose keys no generator of this server has generated.
-const UNSEEN: u64 = 5 * Tick::PER_SECOND;
+/// How often a wait looks through all unread rows, for those whose keys no generator of this server has generated.
+const FULL_LOOK: u64 = 5 * Tick::PER_SECOND;
 
-/// The time between two steps of an idle wait, by the margin; and the longest, after looks in vain.
+/// The shortest and the longest time between two steps.
 const PAUSES: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(100)];
 
-/// The time between two steps if each is dear.
-const DEAR_PAUSE: Duration = Duration::from_secs(1);
+/// The time between two steps if each takes long.
+const EXPENSIVE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Someone who waits for rows below a [horizon](crate::horizon::Horizon), in steps. Writers do not know of it: it knows
-/// of new IDs by the generators, and of those that are not settled by what transactions have announced.
+/// A wait for rows below a [horizon](crate::horizon::Horizon), in steps. Writers do not know of it: a wait learns of new
+/// IDs from the generators, and of transactions that are still open from what they have announced.
 ///
-/// A step tells whether to look at the table. It only says that rows may be there, and promises nothing; but a row that
-/// can be read is looked for at the next step that is no pause, with these exceptions, which are looked for within five
-/// seconds:
+/// Each step decides whether to *look*: to query the table for rows of a range of IDs. A look need not find any. But a
+/// row that can be read is looked for at the next step that is no pause, with these exceptions, for which the wait looks
+/// within five seconds:
 ///
 /// * a key that is not from a generator of this server,
 /// * a key that was later than the clock when the clock stepped back,
 /// * a key that is older than rows that were looked for before, since the clock stepped back and forth between two
 ///   steps.
 ///
-/// Rows are looked for once: a look begins where the look before it ended, but for one look in five seconds.
+/// A look begins where the look before it ended, so that each row is looked for once, but for one look at all unread rows
+/// in five seconds.
 ///
-/// Between two steps, if the clock has not stepped back:
+/// Invariants between two steps, if the clock has not stepped back:
 ///
-/// * each row with an ID below `passed` could be read when it was looked for, or could not come any more;
-/// * each ID that a generator had handed out when `seen` was loaded is below `passed`, or makes `due` a tick: one from
-///   which on no such ID was looked for;
-/// * a step of rest and a look alternate: `look` is there only after a look.
+/// * no row with an ID below `passed` becomes readable any more;
+/// * an ID that a generator had handed out when `seen` was loaded is below `passed`, or `due` is at it or before it;
+/// * `look` is there only after a look, and the next call of `rest` takes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
     /// How many ticks old a row has to be.
     margin: u64,
-    /// When to stop waiting, by a clock that is never set, as the next four.
+    /// When to stop waiting. This and the next three are times of a clock that is never set.
     until: Duration,
-    /// The last step.
+    /// When the last step began.
     time: Duration,
-    /// The beginning of the look that the last step has asked for.
+    /// When the look began that the last step has asked for.
     look: Option<Duration>,
-    /// The next step that is no pause.
+    /// Until when steps only pause.
     pause: Duration,
-    /// The last step was dear.
-    is_dear: bool,
+    /// Whether the last step was expensive.
+    is_expensive: bool,
     /// How many looks for new IDs were in vain in these five seconds.
     vain: u32,
     /// A hash of the words of all generators at the last step.
     seen: u64,
-    /// It differed from that of the step before.
+    /// Whether `seen` differed from that of the step before.
     is_new: bool,
-    /// What the clock read at a step after the last one that saw new IDs: each of them was taken by then.
+    /// What the clock read at a step after the last one that saw new IDs: all of these were taken by then.
     changed: Tick,
-    /// The clock at the last step.
+    /// What the clock read at the last step.
     at: Tick,
-    /// The clock at the last look at all unread rows.
+    /// What the clock read at the last look at all unread rows.
     looked: Tick,
-    /// Rows below this tick were looked for.
+    /// All rows below this tick were looked for.
     passed: Tick,
-    /// There is something to look for when rows can be read beyond this tick; at once, at all unread rows, if it is the
-    /// first.
+    /// From this tick on there are IDs to look for, once rows of later ticks can be read; if it is the first tick, all
+    /// unread rows at once. `None` if there are none.
     due: Option<Tick>,
-    /// The latest of the IDs that made it due: if nothing holds them back, all are looked for at once.
+    /// The latest of these IDs: if no transaction holds them back, one look is for all of them.
     latest: Tick,
 }
 
@@ -80,20 +80,20 @@ pub enum Step {
     End,
 }
 
-/// Below which tick rows can be read.
+/// Which rows can be read at present: those of IDs below a tick.
 #[derive(Clone, Copy, Debug)]
-pub struct Reach {
+pub struct Readable {
     /// The tick.
     pub below: Tick,
-    /// Whether a transaction holds it back.
+    /// Whether an open or a prepared transaction keeps this tick from being as late as the margin allows.
     pub is_held: bool,
-    /// Whether it took so long to find that it should not be asked for often.
-    pub is_dear: bool,
+    /// Whether the tick took so long to find that it should not be asked for often.
+    pub is_expensive: bool,
 }
 
 impl Watch {
-    /// One that looks at the first step, for rows that are so many ticks old, and stops at a time by a clock that is
-    /// never set.
+    /// A wait for rows that are at least `margin` ticks old, which ends at the time `until` of a clock that is never set.
+    /// It looks at its first step.
     pub const fn new(margin: u64, until: Duration) -> Self {
         Self {
             margin,
@@ -101,7 +101,7 @@ impl Watch {
             time: Duration::ZERO,
             look: None,
             pause: Duration::ZERO,
-            is_dear: false,
+            is_expensive: false,
             vain: 0,
             seen: 0,
             is_new: false,
@@ -119,8 +119,8 @@ impl Watch {
         self.margin
     }
 
-    /// The first part of a step, which begins at a time by a clock that is never set: whether to pause or to stop,
-    /// without asking for anything. A pause is as long as the look before it took, at least.
+    /// The first part of a step that begins at `time`: whether to pause or to stop, before anything is loaded. `None`:
+    /// neither, so [`step`](Self::step) is next. A pause takes at least as long as the look before it.
     pub fn rest(&mut self, time: Duration) -> Option<Step> {
         self.time = time;
         if let Some(began) = self.look.take() {
@@ -133,23 +133,23 @@ impl Watch {
         (time < pause).then(|| Step::Sleep(pause.saturating_sub(time)))
     }
 
-    /// The second part.
+    /// The second part of a step: whether to look or to sleep.
     ///
     /// `seen` changes with each ID, and `newest` is the latest tick of all IDs; both were loaded after the clock read
     /// `now`.
     ///
     /// No row is missed. If its ID was taken after `seen` was loaded, the next step sees it, and its tick is `now` or
-    /// later. If it was taken earlier, its transaction had announced it: either `reach` stops at it, or the transaction
-    /// has ended, and the look sees the row.
-    pub fn step(&mut self, now: Tick, seen: u64, newest: Tick, reach: impl FnOnce() -> Reach) -> Step {
+    /// later. If it was taken earlier, its transaction had announced it: either `readable` stops at it, or the
+    /// transaction has ended, and the look sees the row.
+    pub fn step(&mut self, now: Tick, seen: u64, newest: Tick, readable: impl FnOnce() -> Readable) -> Step {
         assert!(self.look.is_none(), "a step without a rest after the look before it");
         let is_new = seen != self.seen || self.at == Tick::MIN;
         if is_new || self.is_new {
-            // Some of them may have come after the clock was read.
+            // Some of the new IDs may have been taken after that clock was read.
             self.changed = now;
         }
         if now < self.at {
-            // What the clock said before says nothing now.
+            // The clock has stepped back: the ticks that it read before say nothing now.
             (self.due, self.passed, self.changed) = (Some(Tick::MIN), Tick::MIN, now);
         } else if is_new {
             if self.due.is_none() {
@@ -158,34 +158,34 @@ impl Watch {
             self.due = Some(self.due.map_or(self.at, |due| due.min(self.at)));
         }
         (self.seen, self.is_new, self.at) = (seen, is_new, now);
-        let is_old = now.get().saturating_sub(self.looked.get()) >= UNSEEN;
+        let is_old = now.get().saturating_sub(self.looked.get()) >= FULL_LOOK;
         match self.due {
             None if !is_old => {
-                self.is_dear = false;
+                self.is_expensive = false;
                 self.sleep(self.interval())
             }
             due => {
-                let reach = reach();
-                assert!(reach.below <= now, "rows below {:?} at {now:?}", reach.below);
-                self.look(if is_old { Tick::MIN } else { due.unwrap_or_default() }, newest, reach)
+                let readable = readable();
+                assert!(readable.below <= now, "rows below {:?} at {now:?}", readable.below);
+                self.look(if is_old { Tick::MIN } else { due.unwrap_or_default() }, newest, readable)
             }
         }
     }
 
     /// Looks, if that is due.
-    fn look(&mut self, due: Tick, newest: Tick, reach: Reach) -> Step {
-        let (is_all, below) = (due == Tick::MIN, reach.below);
-        self.is_dear = reach.is_dear;
+    fn look(&mut self, due: Tick, newest: Tick, readable: Readable) -> Step {
+        let (is_all, below) = (due == Tick::MIN, readable.below);
+        self.is_expensive = readable.is_expensive;
         let (due, latest) = (due.max(self.passed), due.max(self.latest));
-        if !is_all && below <= due && (reach.is_held || reach.is_dear) {
-            if reach.is_held {
+        if !is_all && below <= due && (readable.is_held || readable.is_expensive) {
+            if readable.is_held {
                 // What holds it back can have older IDs than those that are due.
                 self.due = Some(below);
             }
             return self.sleep(self.interval());
         }
-        if !is_all && below <= latest && !reach.is_held {
-            // Once, since the clock may stand still.
+        if !is_all && below <= latest && !readable.is_held {
+            // It sleeps for this only once, since the clock may stand still.
             if below > due {
                 self.latest = Tick::MIN;
             }
@@ -200,7 +200,7 @@ impl Watch {
             self.vain += 1;
         }
         self.passed = below.max(self.passed);
-        self.due = (reach.is_held || newest.min(self.changed) >= below).then_some(below);
+        self.due = (readable.is_held || newest.min(self.changed) >= below).then_some(below);
         self.latest = Tick::MIN;
         self.look = Some(self.time);
         assert!(self.passed <= self.at && self.looked <= self.at, "{self:?}");
@@ -214,11 +214,11 @@ impl Watch {
         }
     }
 
-    /// The time between two steps: a tenth of the margin, but twice as long after each look in vain, which found other
-    /// rows than those that are waited for, so that there can be many more.
+    /// The time between two steps: a tenth of the margin, but twice as long after each look in vain. Such a look was for
+    /// IDs of other tables, of which many more can follow.
     fn interval(&self) -> Duration {
-        if self.is_dear {
-            return DEAR_PAUSE;
+        if self.is_expensive {
+            return EXPENSIVE_PAUSE;
         }
         let tenth = Duration::from_micros(self.margin.min(1 << 32) * Tick::MICROS / 10);
         (tenth.clamp(PAUSES[0], PAUSES[1]) * (1 << self.vain.min(5))).min(PAUSES[1])
@@ -237,8 +237,8 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn reach(below: u64, is_held: bool) -> Reach {
-        Reach { below: tick(below), is_held, is_dear: false }
+    fn readable(below: u64, is_held: bool) -> Readable {
+        Readable { below: tick(below), is_held, is_expensive: false }
     }
 
     /// A wait of an hour for rows of a second ago, on a clock of which so many ticks have passed.
@@ -257,26 +257,26 @@ mod tests {
         }
 
         /// A step that is no pause.
-        fn at(&mut self, now: u64, seen: u64, newest: u64, reach: Reach) -> Step {
+        fn at(&mut self, now: u64, seen: u64, newest: u64, readable: Readable) -> Step {
             let time = Duration::from_micros(now * Tick::MICROS);
             match self.0.rest(time) {
                 Some(Step::Sleep(_)) => {
                     self.0.pause = Duration::ZERO;
-                    self.0.step(tick(now), seen, tick(newest), || reach)
+                    self.0.step(tick(now), seen, tick(newest), || readable)
                 }
                 Some(step) => step,
-                None => self.0.step(tick(now), seen, tick(newest), || reach),
+                None => self.0.step(tick(now), seen, tick(newest), || readable),
             }
         }
 
         /// The same, while nothing is held back.
         fn free(&mut self, now: u64, seen: u64, newest: u64) -> Step {
-            self.at(now, seen, newest, reach(now - 250, false))
+            self.at(now, seen, newest, readable(now - 250, false))
         }
 
         /// The same, if transactions hold back what can be read at a tick.
         fn held(&mut self, now: u64, seen: u64, newest: u64, below: u64) -> Step {
-            self.at(now, seen, newest, reach(below, below < now - 250))
+            self.at(now, seen, newest, readable(below, below < now - 250))
         }
     }
 
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_when_new_ids_come_within_reach() {
+    fn it_looks_when_new_ids_can_be_read() {
         let mut wait = Wait::idle();
         assert_eq!(sleeps(wait.free(1025, 1, 500)), 100);
         // An ID of tick 1030, that is due at 1281.
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn an_id_of_before_the_last_step() {
         let mut wait = Wait(Watch::new(25, Duration::from_secs(3600)));
-        let mut at = |now, seen, newest, below| wait.at(now, seen, newest, reach(below, below < now - 25));
+        let mut at = |now, seen, newest, below| wait.at(now, seen, newest, readable(below, below < now - 25));
         assert_eq!(at(1000, 1, 500, 975), Step::Look(tick(0), tick(975)));
         assert_eq!([at(1050, 1, 500, 1025), at(1060, 2, 1030, 1030)].map(sleeps), [10, 10]);
         assert_eq!(at(1061, 2, 1030, 1036), Step::Look(tick(975), tick(1036)));
@@ -366,7 +366,7 @@ mod tests {
             let now = 1000 + time.as_millis() as u64 / 4;
             match watch
                 .rest(time)
-                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || reach(now - 25, false)))
+                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || readable(now - 25, false)))
             {
                 Step::Sleep(pause) => {
                     time += pause;
@@ -391,7 +391,7 @@ mod tests {
             let now = 1000 + time.as_millis() as u64 / 4;
             match watch
                 .rest(time)
-                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || reach(now - 25, false)))
+                .unwrap_or_else(|| watch.step(tick(now), number, tick(now), || readable(now - 25, false)))
             {
                 Step::Sleep(pause) => (time, paused) = (time + pause, paused + pause),
                 Step::Look(..) => (time, looked) = (time + millis(150), looked + millis(150)),
@@ -407,18 +407,18 @@ mod tests {
     fn a_wait_of_no_time_looks_once() {
         let mut watch = Watch::new(25, millis(0));
         assert_eq!(watch.rest(millis(7)), None);
-        let step = watch.step(tick(1000), 1, tick(500), || reach(975, false));
+        let step = watch.step(tick(1000), 1, tick(500), || readable(975, false));
         assert_eq!(step, Step::Look(tick(0), tick(975)));
         assert_eq!(watch.rest(millis(8)), Some(Step::End));
     }
 
     #[test]
-    fn what_is_dear_is_asked_for_once_a_second() {
+    fn what_is_expensive_is_asked_for_once_a_second() {
         let mut watch = Watch::new(25, Duration::from_secs(3600));
-        let dear = |below| Reach { below: tick(below), is_held: below < 975, is_dear: true };
+        let expensive = |below| Readable { below: tick(below), is_held: below < 975, is_expensive: true };
         for (millis, now, below) in [(0, 1000, 900), (1000, 1250, 900), (2000, 1500, 901)] {
             assert_eq!(watch.rest(Duration::from_millis(millis)), None);
-            match watch.step(tick(now), 1, tick(500), || dear(below)) {
+            match watch.step(tick(now), 1, tick(500), || expensive(below)) {
                 Step::Look(..) => {
                     assert_eq!(sleeps(watch.rest(Duration::from_millis(millis)).unwrap()), 1000)
                 }

@@ -7,7 +7,7 @@ use core::fmt;
 /// A [`Slot`](crate::generation::slot::Slot) is generic over it. The ticks of [`Sno`](crate::id::sno::Sno) are
 /// [`Tick`](crate::id::tick::Tick)s.
 pub trait TickType: Copy + Ord + fmt::Debug + 'static {
-    /// The name of the scheme in the file of its [high-water marks](crate::generation::slot::Marks).
+    /// The name of the scheme in the file of its [high-water marks](crate::generation::marks::Marks).
     const NAME: &'static str;
     /// Width of the field in bits. A [`Slot`](crate::generation::slot::Slot) takes at most 47, since its word holds 17
     /// other bits.

@@ -109,8 +109,8 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
         }
     }
 
-    /// The record that the generators start at: what was found, or one with higher marks, or another number. It has to
-    /// be written then, since what changed them is not known any more after the next start.
+    /// The record that the generators start at: the one that was found, or one with higher marks or another number. Such
+    /// a record has to be written, since the next start may not find the reasons for it any more.
     fn raised(&self, found: &Record<T>, place: Place, now: T) -> Result<Record<T>, Error> {
         let system_identifier = self.host.system_identifier();
         let is_new = found.serial == 0;
@@ -123,9 +123,10 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
         if is_unknown || !found.origin.place.is_same(&place) {
             let random = self.host.random().map_err(Error::io("draw a server number for"))?;
             number = Prefix::drawn(random, (!is_new).then_some(found.number));
-            // A reader whom another server has told more goes back to here, below which this one generates nothing.
+            // Another server may have given readers a later horizon: they go back to this one, below which this server
+            // generates nothing.
             horizon = horizon.max(now);
-            lowerings = lowerings.begin(place.wal_timeline, now, horizon);
+            lowerings = lowerings.with_new_place(place.wal_timeline, now, horizon);
         } else if (limits, horizon) == (found.limits, found.horizon) {
             return Ok(found.clone());
         }
@@ -148,7 +149,7 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
             host.log(Notice::Copied { from, here, drawn });
         }
         if record.lowerings.from > now {
-            // It was known before: the clock had been fast, and the horizons were lowered.
+            // This was known before: the clock had been fast, and the horizons were lowered.
             return;
         }
         // The earliest time at which the clock can have been when the mark was written.
@@ -194,9 +195,9 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
         self.write_while(|| marks.limit(tick_tock) < now, || self.ahead(tick_tock, now))
     }
 
-    /// The same, with the mark of a side ahead of the clock.
-    fn ahead(&self, tick_tock: bool, now: T) -> Next<T> {
-        Next { limits: self.shared.marks.ahead(tick_tock, now), ..self.present() }
+    /// The marks that are on disk, but that of this side ahead of the clock.
+    fn ahead(&self, tick_tock: bool, now: T) -> NewMarks<T> {
+        NewMarks { limits: self.shared.marks.ahead(tick_tock, now), ..self.present() }
     }
 
     /// Makes sure that the mark of the horizons on disk is not below one that was computed in an era, if that is not
@@ -207,23 +208,23 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
     /// The mark was not raised.
     pub fn secure(&self, era: u64, horizon: T, now: T) -> Result<(), Error> {
         let is_below = || self.shared.horizon_mark.load(Relaxed) < word(era, horizon);
-        self.write_while(is_below, || Next { horizon_mark: word(era, now), ..self.present() })?;
+        self.write_while(is_below, || NewMarks { horizon_mark: word(era, now), ..self.present() })?;
         assert!(!is_below(), "the mark on disk is below the horizon {horizon:?}");
         Ok(())
     }
 
-    /// What is on disk, for who has the lock.
-    fn present(&self) -> Next<T> {
+    /// The marks that are on disk, for the process that has the lock.
+    fn present(&self) -> NewMarks<T> {
         let Shared { marks, horizon_mark, .. } = self.shared;
-        Next {
+        NewMarks {
             limits: marks.limits(),
             horizon_mark: horizon_mark.load(Relaxed),
             lowerings: self.shared.lowerings(),
         }
     }
 
-    /// Writes what is next, or waits for the process that writes, as long as that is needed.
-    fn write_while(&self, is_needed: impl Fn() -> bool, next: impl Fn() -> Next<T>) -> Result<(), Error> {
+    /// Writes what `next` returns, or waits for the process that writes, until it is no longer needed.
+    fn write_while(&self, is_needed: impl Fn() -> bool, next: impl Fn() -> NewMarks<T>) -> Result<(), Error> {
         if !is_needed() {
             return Ok(());
         }
@@ -264,7 +265,7 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
     }
 
     /// Writes a record, waits until it is on disk, then changes the marks in shared memory. The caller holds the lock.
-    fn write(&self, file: &H::File, next: Next<T>) -> Result<(), Error> {
+    fn write(&self, file: &H::File, next: NewMarks<T>) -> Result<(), Error> {
         let (shared, before) = (self.shared, self.present());
         let falls = next.limits.iter().zip(before.limits).any(|(limit, before)| *limit < before);
         assert!(!falls && next.horizon_mark >= before.horizon_mark, "{before:?} would fall to {next:?}");
@@ -326,18 +327,18 @@ impl<T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> MarksFile<'_, T, SL
 }
 
 impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H> {
-    /// The horizon of a database that has no place yet.
+    /// Adds a database to those that have horizons.
     ///
     /// # Errors
     ///
     /// The file could not be locked.
-    pub fn take_place(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
+    pub fn add_database(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
         let horizons = &self.shared.horizons;
         // Not with the lock, for which all who generate may have to wait: the look-up waits for whoever has locked the
         // catalog, as VACUUM FULL does.
         let gone: Vec<_> = horizons.gone(|other| self.host.has_database(other)).collect();
         let _lock = self.lock()?;
-        Ok(horizons.take(database, &gone))
+        Ok(horizons.add(database, &gone))
     }
 
     /// Lowers the horizons of all databases to the clock, if one is ahead of it, since it has been fast.
@@ -351,10 +352,10 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
         let (shared, mut next) = (self.shared, self.present());
         let from = shared.horizons.highest_floor().max(Tick::from_bits(next.horizon_mark));
         if from > now {
-            next.lowerings = next.lowerings.and(now, from);
+            next.lowerings = next.lowerings.with_lowering(now, from);
             let era = (next.horizon_mark >> Tick::BITS) + 1;
             next.horizon_mark = word(era, now);
-            // First on disk: after a crash, nobody would know from where on there are IDs below what readers were told.
+            // First on disk: else, after a crash, nobody would know of the IDs below the horizons that readers were given.
             self.write(&file, next)?;
             shared.horizons.lower(era, now);
             // Last: who loads this number reads no horizon of before.
@@ -369,15 +370,15 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> MarksFile<'a, Tick, SLOTS, H>
     ///
     /// The file could not be locked.
     pub fn lowerings(&self) -> Result<Lowerings, Error> {
-        // All of one call.
+        // With the lock, so that all of them are of one call.
         let _lock = self.lock()?;
         Ok(self.shared.lowerings())
     }
 }
 
-/// What a record is about to say.
+/// The marks that the next record will hold.
 #[derive(Clone, Copy, Debug)]
-struct Next<T> {
+struct NewMarks<T> {
     limits: [T; 2],
     /// The mark of the horizons, as a word of its era.
     horizon_mark: u64,

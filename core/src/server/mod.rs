@@ -14,7 +14,7 @@
 //! | `marks`, `serial`, `horizon_mark`, `lowerings`, `lowered` | a process that has written the marks file | under the marks file's lock |
 //! | `renewing`, `scheme_counter` | any process | at any time |
 //! | `horizons` | any process, by the protocol of [`Horizon`](crate::horizon::Horizon) | when `ready` |
-//! | the places of `horizons`, their era | a process that takes one for its database, or lowers them | under the marks file's lock |
+//! | the entries of `horizons`, their era | a process that adds its database, or lowers the horizons | under the marks file's lock |
 //!
 //! A process can be killed at any point: each change is one atomic step, the kernel releases the file's lock, and a
 //! lease in `renewing` expires.
@@ -196,8 +196,9 @@ pub enum Error {
         until: i64,
         /// How far that is ahead of the clock.
         micros: u64,
-        /// Whether readers were told such a horizon, whatever the IDs are.
-        is_told: bool,
+        /// Whether the call waits since readers were given a horizon of that time, and not since the generator has
+        /// passed the clock.
+        is_for_horizon: bool,
     },
     /// All sequence numbers of a tick are used up, and the clock has not left it for longer than the
     /// [host](Host::max_clock_wait) allows.
@@ -279,13 +280,14 @@ pub struct Shared<T: WithHorizons, const SLOTS: usize> {
     number: AtomicU64,
     /// The mark of the horizons in the file, as a word of their era.
     horizon_mark: AtomicU64,
-    /// The [lowerings](crate::server::record::Lowerings) in the file: the number and the tick of each, where the server
-    /// began as the last two; and from which tick.
+    /// The [lowerings](crate::server::record::Lowerings) in the file, the number and the tick of each: first `last`, then
+    /// `begun`.
     lowerings: [[AtomicU64; 2]; record::KEPT + 2],
+    /// Their `from`.
     lowered_from: AtomicU64,
     /// The number of the last lowering that all horizons have.
     lowered: AtomicU64,
-    /// For each database, the floor of its transactions and the highest horizon that its readers were told.
+    /// For each database, the floor of its transactions and the highest horizon that its readers were given.
     pub horizons: T::Horizons,
 }
 
@@ -342,7 +344,7 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
         }
     }
 
-    /// How the horizons were lowered, for who has the lock.
+    /// How the horizons were lowered, for the process that has the lock.
     fn lowerings(&self) -> Lowerings<T> {
         let tick = |word: &AtomicU64| T::from_bits(word.load(Relaxed));
         let lowering = |place: usize| {
@@ -369,7 +371,8 @@ impl<T: WithHorizons, const SLOTS: usize> Shared<T, SLOTS> {
         Prefix::drawn(self.number.load(Relaxed), None)
     }
 
-    /// The earliest reading of the clock at which no generator waits for the clock, whatever the horizon is.
+    /// The earliest reading of the clock at which no generator waits for the clock; a transaction may still wait for the
+    /// horizon.
     pub fn safe(&self) -> T {
         self.slots.iter().map(|slot| slot.state().safe).max().unwrap_or(T::MIN)
     }

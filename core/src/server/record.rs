@@ -16,7 +16,7 @@
 //!
 //! A file holds two records of 4096 bytes, padded with spaces, which are written in turn. If a crash interrupts a
 //! write, only the older record is lost. A mark is not used before its write is complete. So the newest valid record
-//! always holds marks that were not exceeded. Who reads a record after a start writes it again in its place, since its
+//! always holds marks that were not exceeded. The process that reads a record after a start writes it again in its place, since its
 //! writer may have died before the sync: that changes no byte, so nothing is lost if this is interrupted.
 //!
 //! A disk writes whole sectors, of 512 bytes or more. A line is within the first sector of its page, so if the power
@@ -56,7 +56,7 @@ pub struct Record<T = Tick> {
     pub limits: [T; 2],
     /// The side that was entered last.
     pub current: bool,
-    /// The last tick that a reader may have been told as a horizon.
+    /// The latest horizon that a reader may have been given.
     pub horizon: T,
     /// How the horizons were lowered.
     pub lowerings: Lowerings<T>,
@@ -71,30 +71,31 @@ pub struct Record<T = Tick> {
 /// How many [`Lowerings`] are kept.
 pub(super) const KEPT: usize = 3;
 
-/// Where the timeline begins in the number of one: above all ticks. With two million timelines, a number fits a `bigint`.
-const TIMELINE: u32 = 42;
+/// The number of a [`Lowering`] has the timeline above so many bits, which hold a tick. A `bigint` has room for two
+/// million timelines.
+const TIMELINE_SHIFT: u32 = 42;
 
-/// How horizons that were ahead of the clock were lowered, since it had been fast. Zeros: they were not. Where a server
-/// begins, they are lowered, too: to what its own are.
+/// How the horizons were lowered that were ahead of the clock, after it had been fast. Zeros: they were not. When a
+/// server begins in another place, this counts as a lowering, too: to where its own horizons begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowerings<T = Tick> {
-    /// The last ones, in the order of time.
+    /// The last lowerings after a fast clock, in the order of time.
     pub last: [Lowering<T>; KEPT],
-    /// No reader was told more than this before the last one.
+    /// No reader was given a later horizon than this before the last of them.
     pub from: T,
-    /// When the server began in the place before this one, and here: after it was created, promoted, restored or copied,
-    /// or had lost its marks. Other servers may have told readers more, by a clock that was ahead of this one.
+    /// When the server began in the place before this one, and in this one: after it was created, promoted, restored or
+    /// copied, or had lost its marks. Other servers may have given readers later horizons, by a clock that was ahead.
     pub begun: [Lowering<T>; 2],
 }
 
-/// One of them.
+/// One lowering of the horizons.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lowering<T = Tick> {
-    /// The timeline of the write-ahead log where the server began, then when it was, in ticks; and later than the one
-    /// before. So it is a number that is not used again, on standbys and copies neither, and a server that was promoted
-    /// has higher ones than its old primary, whatever their clocks show.
+    /// Its number: the timeline of the write-ahead log on which the server began, then the tick of the lowering, and in
+    /// any case higher than the number before. So no number is used twice, not even on standbys and copies, and a server
+    /// that was promoted has higher numbers than its old primary, whatever their clocks show.
     pub number: u64,
-    /// From this tick on IDs can be below what readers were told before.
+    /// From this tick on, new IDs can be below horizons that readers were given before.
     pub to: T,
 }
 
@@ -105,24 +106,28 @@ impl<T: TickType> Lowerings<T> {
         Self { last: [none; KEPT], from: T::MIN, begun: [none; 2] }
     };
 
-    /// The same after one more, at `now`. The oldest one counts as one with that after it: who knows neither goes back
-    /// as far as for both.
-    pub(super) fn and(self, now: T, from: T) -> Self {
+    /// These and one more lowering, at `now`. The oldest one is merged with the one after it: a reader that knows neither
+    /// goes back as far as for both.
+    pub(super) fn with_lowering(self, now: T, from: T) -> Self {
         let [first, second, third] = self.last;
         let second =
             Lowering { to: if first.number == 0 { second.to } else { first.to.min(second.to) }, ..second };
         let from = if self.from > now { self.from.max(from) } else { from };
-        Self { last: [second, third, self.next(self.begun[1].number >> TIMELINE, now, now)], from, ..self }
+        Self {
+            last: [second, third, self.new_lowering(self.begun[1].number >> TIMELINE_SHIFT, now, now)],
+            from,
+            ..self
+        }
     }
 
-    /// The same of a server that begins in another place, at `now`, and generates from a tick on. Who has read nothing in
-    /// the last two places goes back to the first ID in both: of one before these two nothing is known.
-    pub(super) fn begin(self, wal_timeline: u32, now: T, to: T) -> Self {
-        Self { begun: [self.begun[1], self.next(u64::from(wal_timeline), now, to)], ..self }
+    /// These of a server that begins in another place, at `now`, and generates from the tick `to` on. A reader that has
+    /// read nothing in the last two places goes back to the first ID of both: of earlier places nothing is kept.
+    pub(super) fn with_new_place(self, wal_timeline: u32, now: T, to: T) -> Self {
+        Self { begun: [self.begun[1], self.new_lowering(u64::from(wal_timeline), now, to)], ..self }
     }
 
-    fn next(&self, wal_timeline: u64, now: T, to: T) -> Lowering<T> {
-        Lowering { number: (wal_timeline << TIMELINE | now.get()).max(self.number() + 1), to }
+    fn new_lowering(&self, wal_timeline: u64, now: T, to: T) -> Lowering<T> {
+        Lowering { number: (wal_timeline << TIMELINE_SHIFT | now.get()).max(self.number() + 1), to }
     }
 
     /// The number of the last one; zero if there was none.
@@ -130,8 +135,9 @@ impl<T: TickType> Lowerings<T> {
         self.last[KEPT - 1].number.max(self.begun[1].number)
     }
 
-    /// Where a reader goes on who was told a tick before those with a higher number; `None` if there is none, or it is
-    /// not concerned. With zero, which no reader is told, only what was lowered after a fast clock counts.
+    /// The tick to which a reader goes back that was given the horizon `tick` when the last lowering had this number.
+    /// `None` if there was none since then, or only to later ticks. With the number zero, which no reader is given, only
+    /// lowerings after a fast clock count.
     pub fn goes_back_from(&self, tick: T, number: u64) -> Option<T> {
         let all = self.last.iter().chain(self.begun.iter().filter(|_| number > 0));
         let to = all.filter(|lowering| lowering.number > number).map(|lowering| lowering.to).min()?;

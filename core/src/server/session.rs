@@ -5,8 +5,8 @@ use core::time::Duration;
 use crate::generation::slot::{ClaimError, Slot, Stamp};
 use crate::horizon::Horizon;
 use crate::horizon::databases::{DatabaseHorizon, WithHorizons};
-use crate::horizon::transaction::{Member, Transaction};
-use crate::horizon::watch::{Reach, Step, Watch};
+use crate::horizon::transaction::{Announcer, Transaction};
+use crate::horizon::watch::{Readable, Step, Watch};
 use crate::id::tick::Tick;
 use crate::id::tick_type::TickType;
 use crate::server::{Disk, Error, Host, MarksFile, Notice, Shared, Wait};
@@ -89,7 +89,7 @@ impl<'a, T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, 
     ///
     /// Nothing was taken.
     pub fn next(&self) -> Result<Stamp<T>, Error> {
-        // No tick is before the first, so none is announced.
+        // Every tick is allowed, so `announce` is never called.
         self.next_from(|| T::MIN, |now| now)
     }
 
@@ -138,12 +138,21 @@ impl<'a, T: WithHorizons, const SLOTS: usize, H: Host<T> + Disk> Session<'a, T, 
         }
     }
 
-    fn wait_for_clock(&self, clock_wait: &mut ClockWait, until: T, is_told: bool) -> Result<(), Error> {
+    fn wait_for_clock(
+        &self,
+        clock_wait: &mut ClockWait,
+        until: T,
+        is_for_horizon: bool,
+    ) -> Result<(), Error> {
         // Monitoring shows what is waited for, even before the first ID.
         self.slot.note_partition(self.number);
         let (host, micros) = (&self.marks.host, self.micros_until(until));
         if clock_wait.micros(host) + micros > host.max_clock_wait() {
-            return Err(Error::ClockWentBack { until: host.epoch().unix_micros(until), micros, is_told });
+            return Err(Error::ClockWentBack {
+                until: host.epoch().unix_micros(until),
+                micros,
+                is_for_horizon,
+            });
         }
         self.wait(Wait::Clock, micros);
         Ok(())
@@ -167,10 +176,10 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     ///
     /// # Errors
     ///
-    /// The database has no place yet, and the file of the marks could not be locked.
+    /// The database has no entry yet, and the file of the marks could not be locked.
     pub fn horizon_of(&self, database: u32) -> Result<DatabaseHorizon<'a>, Error> {
         // The generators have resumed, and so have the horizons.
-        self.shared().horizons.join(database).map_or_else(|| self.marks.take_place(database), Ok)
+        self.shared().horizons.join(database).map_or_else(|| self.marks.add_database(database), Ok)
     }
 
     /// Claims the next stamp for a transaction, which announces its first one, and waits if it has to.
@@ -178,8 +187,8 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
     /// # Errors
     ///
     /// Nothing was taken.
-    pub fn next_of(&self, transaction: &Transaction, member: &Member<'_>) -> Result<Stamp, Error> {
-        self.next_from(|| transaction.announced(), |now| transaction.announce(member, now))
+    pub fn next_of(&self, transaction: &Transaction, announcer: &Announcer<'_>) -> Result<Stamp, Error> {
+        self.next_from(|| transaction.announced(), |now| transaction.announce(announcer, now))
     }
 
     /// Advances the horizon of a database to so many ticks before the present one, raises the mark of the horizons on
@@ -216,8 +225,8 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         self.marks.lower()
     }
 
-    /// Where a reader has to go back to who was told a tick before the horizons were lowered: with what
-    /// [`Shared::lowered`] returned then. `None` if they were not since.
+    /// The tick to which a reader has to go back that was given the horizon `tick` when [`Shared::lowered`] returned
+    /// `lowered`. `None` if the horizons were not lowered since then.
     ///
     /// # Errors
     ///
@@ -230,9 +239,9 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         Ok(self.marks.lowerings()?.goes_back_from(tick, lowered))
     }
 
-    /// A step of someone who waits for rows: what to do next. `open` returns the least tick that open transactions have
-    /// announced, and `prepared` that of prepared ones, and whether this was dear to find. It changes nothing that is
-    /// shared.
+    /// A step of a wait for rows: what to do next. `open` returns the least tick that open transactions have announced;
+    /// `prepared` returns that of prepared transactions, and whether it was expensive to find. A step changes nothing that
+    /// is shared.
     ///
     /// # Errors
     ///
@@ -246,18 +255,18 @@ impl<'a, const SLOTS: usize, H: Host<Tick> + Disk> Session<'a, Tick, SLOTS, H> {
         if let Some(step) = watch.rest(self.marks.host.monotonic()) {
             return Ok(step);
         }
-        // In this order: an ID that is not seen here is not before this reading of the clock.
+        // In this order: an ID that `newest()` does not see here has the tick `now` or a later one.
         let now = self.marks.host.now().map_err(Error::OutOfEpoch)?;
         let (seen, newest) = self.shared().newest();
         let to = Tick::new(now.get().saturating_sub(watch.margin())).unwrap_or_default();
-        let reach = || {
+        let readable = || {
             // In this order, as for a horizon.
             let open = open();
-            let (prepared, is_dear) = prepared();
+            let (prepared, is_expensive) = prepared();
             let below = [open, prepared].into_iter().flatten().fold(to, Tick::min);
-            Reach { below, is_held: below < to, is_dear }
+            Readable { below, is_held: below < to, is_expensive }
         };
-        Ok(watch.step(now, seen, newest, reach))
+        Ok(watch.step(now, seen, newest, readable))
     }
 }
 

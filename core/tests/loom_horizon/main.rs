@@ -28,7 +28,7 @@ use scene::{PLAIN, Process, Scene, World, step_and_read};
 fn prepare(process: &Process) {
     process.begin(1);
     process.insert(0);
-    let tick = process.own.prepare(&process.member());
+    let tick = process.own.prepare(&process.announcer());
     process.world.lock.store(tick.map_or(0, Tick::get), Release);
     process.end();
 }
@@ -170,7 +170,7 @@ fn a_key_of_an_earlier_time() {
     fn leader(process: &Process) {
         process.begin(1);
         let worker = parallel_worker(process);
-        if process.own.holds(&process.member(), Tick::new(100).unwrap()) {
+        if process.own.holds(&process.announcer(), Tick::new(100).unwrap()) {
             process.rows.borrow_mut().push((1, 100));
         }
         process.rows.borrow_mut().extend(worker.join().unwrap());
@@ -215,9 +215,9 @@ fn a_worker_announces_for_its_leader() {
 }
 
 /// Databases whose first processes come at the same time; one of them is a copy, with the horizon that a reader of
-/// another one was told before. Of three databases, two have a place, unless one is dropped.
+/// another one was told before. Of three databases, two have an entry, unless one is dropped.
 #[test]
-fn databases_take_places() {
+fn databases_are_added() {
     for is_dropped in [false, true] {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
@@ -225,7 +225,7 @@ fn databases_take_places() {
             let tick = |number| Tick::new(number).unwrap();
             let all = Arc::new((Horizons::default(), loom::sync::Mutex::new(()), AtomicU64::new(0)));
             all.0.resume(tick(100));
-            // As a process does: it looks for the place of its database, and takes one under a lock.
+            // As a process does: it looks for the entry of its database, and adds one under a lock.
             fn of(
                 (horizons, lock, _): &(Horizons, loom::sync::Mutex<()>, AtomicU64),
                 database: u32,
@@ -234,32 +234,32 @@ fn databases_take_places() {
                 horizons.join(database).unwrap_or_else(|| {
                     let gone: Vec<_> = horizons.gone(|other| dropped != Some(other)).collect();
                     let _lock = lock.lock().unwrap();
-                    horizons.take(database, &gone)
+                    horizons.add(database, &gone)
                 })
             }
-            let place = |horizon: DatabaseHorizon<'_>| std::ptr::from_ref(horizon.horizon()).addr();
+            let address = |horizon: DatabaseHorizon<'_>| std::ptr::from_ref(horizon.horizon()).addr();
             let other = thread::spawn({
                 let all = all.clone();
                 move || {
                     let told = of(&all, 1, None).advance(0, tick(110), || None, || None);
                     all.2.store(told.get(), Release);
-                    [1, 2].map(|database| place(of(&all, database, None)))
+                    [1, 2].map(|database| address(of(&all, database, None)))
                 }
             });
             let position = all.2.load(Acquire);
             let copy = of(&all, 2, None);
             assert!(copy.floor().get() >= position.max(100));
             assert!(copy.advance(0, tick(50), || None, || None).get() >= position.max(100));
-            let mine = [1, 2].map(|database| place(of(&all, database, None)));
+            let mine = [1, 2].map(|database| address(of(&all, database, None)));
             assert_eq!(other.join().unwrap(), mine);
             assert_ne!(mine[0], mine[1]);
             // All at the same time, and after the first database was dropped.
             let dropped = is_dropped.then_some(1);
             let third = thread::spawn({
                 let all = all.clone();
-                move || place(of(&all, 3, dropped))
+                move || address(of(&all, 3, dropped))
             });
-            let fourth = place(of(&all, 3, dropped));
+            let fourth = address(of(&all, 3, dropped));
             assert_eq!(third.join().unwrap(), fourth);
             assert_eq!(fourth == mine[0], is_dropped);
             assert_eq!(of(&all, 4, None).counts(3), !is_dropped);

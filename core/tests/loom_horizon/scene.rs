@@ -15,7 +15,7 @@ use loom::{
     thread,
 };
 use sno_core::{
-    Announcement, ClaimError, Clock, Horizon, Marks, Member, OutOfEpoch, SequenceRange, Slot, Tick,
+    Announcement, Announcer, ClaimError, Clock, Horizon, Marks, OutOfEpoch, SequenceRange, Slot, Tick,
     Transaction,
 };
 
@@ -122,10 +122,10 @@ impl Process {
         self.world.transactions[self.number].store(transaction, Release);
     }
 
-    pub(crate) fn member(&self) -> Member<'_> {
+    pub(crate) fn announcer(&self) -> Announcer<'_> {
         let World { horizon, announcements, .. } = &*self.world;
         let (number, is_shared) = (self.transaction.get(), self.leads.get());
-        Member { horizon, announcement: &announcements[self.number], number, is_shared }
+        Announcer { horizon, announcement: &announcements[self.number], number, is_shared }
     }
 
     /// Takes an ID for a row, unless it would have to wait.
@@ -135,7 +135,7 @@ impl Process {
             match slot.claim_from(self.own.announced(), self, SequenceRange::default(), marks) {
                 Ok(stamp) => return self.rows.borrow_mut().push((row, stamp.tick().get())),
                 Err(ClaimError::TooEarly { now }) => {
-                    if self.own.announce(&self.member(), now) > now {
+                    if self.own.announce(&self.announcer(), now) > now {
                         return;
                     }
                 }

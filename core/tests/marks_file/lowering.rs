@@ -3,7 +3,7 @@
 use std::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
 use sno_core::{
-    Announcement, Member, Tick, Transaction,
+    Announcement, Announcer, Tick, Transaction,
     server::{Error, Session, Shared},
 };
 
@@ -38,11 +38,11 @@ fn id(server: &Server, session: &Generator<'_>, database: u32, now: u64) -> Resu
     server.now.store(now, Relaxed);
     let (transaction, announcement) = (Transaction::new(), Announcement::default());
     let horizon = session.horizon_of(database).unwrap();
-    let member = Member { horizon: &horizon, announcement: &announcement, number: 7, is_shared: false };
-    match session.next_of(&transaction, &member) {
+    let announcer = Announcer { horizon: &horizon, announcement: &announcement, number: 7, is_shared: false };
+    match session.next_of(&transaction, &announcer) {
         Ok(stamp) => Ok((stamp.tick().get(), stamp.tick_tock())),
-        Err(Error::ClockWentBack { until, is_told, .. }) => {
-            assert!(is_told);
+        Err(Error::ClockWentBack { until, is_for_horizon, .. }) => {
+            assert!(is_for_horizon);
             Err(Tick::floor(until).unwrap().get())
         }
         Err(error) => panic!("{error}"),

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use loom::sync::atomic::{AtomicBool, AtomicU32};
-use sno_core::{Announcement, Marks, Member, Tick, Transaction, Watch};
+use sno_core::{Announcement, Announcer, Marks, Tick, Transaction, Watch};
 
 use crate::{
     WATCH,
@@ -74,8 +74,8 @@ fn a_wait_beside_a_writer() {
         let (announcement, number, visible) = &*of_writer;
         let (transaction, horizon) = (Transaction::new(), session.horizon_of(1).unwrap());
         number.store(7, Release);
-        let member = Member { horizon: &horizon, announcement, number: 7, is_shared: false };
-        let tick = session.next_of(&transaction, &member).unwrap().tick();
+        let announcer = Announcer { horizon: &horizon, announcement, number: 7, is_shared: false };
+        let tick = session.next_of(&transaction, &announcer).unwrap().tick();
         visible.store(true, Release);
         number.store(0, Release);
         let (watch, looks) = waiter.join().unwrap();

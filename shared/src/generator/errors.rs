@@ -56,7 +56,7 @@ pub fn generation<S: Scheme>(error: server::Error) -> Error {
              from the present time.",
         ),
         server::Error::OutOfEpoch(error) => clock_outside_epoch::<S>(error),
-        server::Error::ClockWentBack { until, micros, is_told } => {
+        server::Error::ClockWentBack { until, micros, is_for_horizon } => {
             let text = Timestamp::from_unix_micros(until).to_text();
             let setting = format!("\"{}.max_clock_wait\"", library());
             let [seconds, max] = [micros, max_clock_wait()].map(|micros| micros as f64 / 1e6);
@@ -68,7 +68,7 @@ pub fn generation<S: Scheme>(error: server::Error) -> Error {
                 "The next ID has to be of {text} or later, which is {seconds:.3} s ahead of the clock; \
                  {setting} is {max:.3} s."
             ))
-            .hint(went_back_hint::<S>(is_told))
+            .hint(went_back_hint::<S>(is_for_horizon))
         }
         server::Error::ClockStandsStill { micros } => Error::new(
             SqlState::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -79,11 +79,11 @@ pub fn generation<S: Scheme>(error: server::Error) -> Error {
     }
 }
 
-/// What to do about a clock that went back: whether it was fast when readers were told a horizon, or when IDs were
+/// What to do about a clock that went back: whether it was fast when readers were given a horizon, or when IDs were
 /// generated.
-fn went_back_hint<S: Scheme>(is_told: bool) -> String {
+fn went_back_hint<S: Scheme>(is_for_horizon: bool) -> String {
     let (clock, view) = (S::CLOCK, S::VIEW);
-    if is_told {
+    if is_for_horizon {
         format!(
             "If {clock} is slow, set it forward. If it is right, and was fast before, a superuser can call sno_lower_horizon()."
         )

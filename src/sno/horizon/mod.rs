@@ -20,8 +20,8 @@
 //!   only while its process is in the transaction whose [number](crate::pg::process::Process::transaction) it has.
 //!   Transactions also clear their announcements, but a reader does not depend on it.
 //! * **Catalogs.** The rows of a transaction can be in a partition that it has attached, and a session that does not know of it does not
-//!   read it. So the transaction holds the horizon until it has said so, and the reader listens before its query is planned. Others' rows
-//!   in this partition wait for its locks.
+//!   read it. So the transaction holds the horizon until PostgreSQL has sent what it has changed, and the reader accepts that before its
+//!   query is planned. Other transactions that insert into this partition wait for its locks.
 //! * **Locks.** A prepared transaction has no process. PostgreSQL keeps its locks, over restarts too. A reader looks at the
 //!   announcements first: a transaction whose announcement has ended by then has its lock. It looks at the locks only if a transaction is listed as
 //!   prepared.
@@ -30,8 +30,8 @@
 //!   listed, since it is about to be prepared or has just ended, counts for all.
 //! * **Marks.** So that nothing comes below the horizon after a restart, the mark of the horizons on disk is not below it before it is
 //!   returned. If the clock was fast, [`sno_lower_horizons`](reader) lowers the floors of all databases and this mark, and begins a
-//!   era: what readers were told before does not hold any more. Nor does what another server has told them, where this one
-//!   [begins](sno_core::record::Lowerings::begun): its floors are at the clock then.
+//!   era: the horizons that readers were given before hold no more. Nor do those that another server has given them, once this
+//!   one [begins](sno_core::record::Lowerings::begun) in its place: its floors are at the clock then.
 
 pub(crate) mod transaction;
 

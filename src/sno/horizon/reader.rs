@@ -78,13 +78,14 @@ fn sno_lower_horizons() -> Result<Row<2>, Error> {
     Ok([(session.shared().lowered() as i64).into(), Timestamp::from(session.shared().safe()).into()])
 }
 
-/// When the horizons were lowered last, as a number. Who stores a position that he was told later stores it, too.
+/// When the horizons were lowered last, as a number. Loaded before a horizon, and stored with the
+/// position of the feed that was read up to there.
 pub(crate) fn lowered() -> Result<u64, Error> {
     Ok(session()?.shared().lowered())
 }
 
-/// `sno_goes_on_after(sno, bigint) → sno`: after which ID a feed goes on that was read up to a position when the horizons had been lowered
-/// last by this number. Most often that is the position.
+/// `sno_goes_on_after(sno, bigint) → sno`: the ID after which a feed goes on that was read up to a position when [`lowered`] returned this
+/// number. Most often that is the position.
 fn sno_goes_on_after(position: Sno, lowered: i64) -> Result<Sno, Error> {
     let is_known = is_preloaded() && !is_in_recovery();
     let earlier = if is_known { goes_on_after(position, lowered as u64)? } else { None };

@@ -3,7 +3,7 @@
 use std::{cell::Cell, ffi::c_void, ptr};
 
 use pgrx::pg_sys::{self, LOCKTAG, ResourceReleasePhase, XactEvent};
-use sno_core::{DatabaseHorizon, Member, Sno, Stamp, Tick, Transaction};
+use sno_core::{Announcer, DatabaseHorizon, Sno, Stamp, Tick, Transaction};
 
 use crate::{
     generator::errors,
@@ -44,9 +44,9 @@ pub(crate) fn announced() -> Tick {
 }
 
 /// This process, or for a parallel worker its leader; with the horizon of its database.
-fn member(horizon: DatabaseHorizon<'static>) -> Result<Member<'static>, Error> {
+fn announcer(horizon: DatabaseHorizon<'static>) -> Result<Announcer<'static>, Error> {
     let process = Process::own();
-    Ok(Member {
+    Ok(Announcer {
         horizon: horizon.horizon(),
         announcement: &MEMORY.per_process()?[process.number()],
         number: process.transaction(),
@@ -55,15 +55,15 @@ fn member(horizon: DatabaseHorizon<'static>) -> Result<Member<'static>, Error> {
 }
 
 /// The same, for a process that may have announced nothing.
-fn present_member() -> Result<Member<'static>, Error> {
-    member(MEMORY.generators()?.horizons.find(own_database()))
+fn present_announcer() -> Result<Announcer<'static>, Error> {
+    announcer(MEMORY.generators()?.horizons.find(own_database()))
 }
 
 /// Claims the next stamp for this transaction, which announces its first one, and waits if it has to.
 pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
     let horizon = session.horizon_of(own_database()).map_err(errors::generation::<SnoScheme>)?;
-    let member = member(horizon)?;
-    let stamp = session.next_of(&TRANSACTION, &member).map_err(errors::generation::<SnoScheme>);
+    let announcer = announcer(horizon)?;
+    let stamp = session.next_of(&TRANSACTION, &announcer).map_err(errors::generation::<SnoScheme>);
     point(c"id taken");
     stamp
 }
@@ -71,7 +71,7 @@ pub(crate) fn next(session: &Session) -> Result<Stamp, Error> {
 /// `sno_holds_horizon(sno) → boolean`: whether no reader's horizon passes this ID before this transaction ends. Not so on a
 /// server that generates nothing; triggers that ask do so in restores, too.
 fn sno_holds_horizon(id: Sno) -> Result<bool, Error> {
-    Ok(is_preloaded() && TRANSACTION.holds(&present_member()?, id.tick()))
+    Ok(is_preloaded() && TRANSACTION.holds(&present_announcer()?, id.tick()))
 }
 
 unsafe extern "C-unwind" fn at_event(event: XactEvent::Type, _: *mut c_void) {
@@ -109,7 +109,7 @@ unsafe extern "C-unwind" fn at_release(
 
 /// Takes the lock of a transaction that is about to be prepared, if it has IDs.
 fn before_prepare() -> Result<(), Error> {
-    if let Some(tick) = TRANSACTION.prepare(&present_member()?) {
+    if let Some(tick) = TRANSACTION.prepare(&present_announcer()?) {
         // SAFETY: in a transaction, which has a number if it is prepared. The lock conflicts with no other.
         unsafe {
             let tag = tag(pg_sys::GetTopTransactionId().into_inner(), tick);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sno_core::{
-    DatabaseHorizon, Member, Prefix, Stamp, Tick, Transaction,
+    Announcer, DatabaseHorizon, Prefix, Stamp, Tick, Transaction,
     server::{Error, Host as _, MarksFile, Session, Shared},
 };
 
@@ -175,8 +175,9 @@ impl<'a> Process<'a> {
             None => {
                 self.own.waits_since.set(None);
                 self.own.ticks_since.set(None);
-                let result =
-                    self.member(session, leader).and_then(|member| session.next_of(transaction, &member));
+                let result = self
+                    .announcer(session, leader)
+                    .and_then(|announcer| session.next_of(transaction, &announcer));
                 if let Err(Error::ClockWentBack { micros, .. }) = &result
                     && !self.is_too_long(*micros)
                 {
@@ -306,9 +307,9 @@ impl<'a> Process<'a> {
     }
 
     /// This process, or a parallel worker of a leader.
-    fn member(&self, session: &Generator<'a>, leader: usize) -> Result<Member<'a>, Error> {
+    fn announcer(&self, session: &Generator<'a>, leader: usize) -> Result<Announcer<'a>, Error> {
         let machine = self.machine;
-        Ok(Member {
+        Ok(Announcer {
             horizon: session.horizon_of(machine.database(leader))?.horizon(),
             announcement: &machine.announcements[leader],
             number: machine.numbers[leader].get(),
@@ -319,7 +320,7 @@ impl<'a> Process<'a> {
     fn prepare(&self, session: &Generator<'a>) {
         let (world, machine, place) = (self.world, self.machine, self.place);
         let horizons = &session.shared().horizons;
-        let tick = self.own.transaction.prepare(&Member {
+        let tick = self.own.transaction.prepare(&Announcer {
             horizon: horizons.find(machine.database(place)).horizon(),
             announcement: &machine.announcements[place],
             number: machine.numbers[place].get(),
