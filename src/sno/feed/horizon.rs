@@ -36,7 +36,7 @@ FROM sno_internal.sno_scope_horizon($1, $2, $3) s";
 struct RecentHorizon {
     at: Duration,
     horizon: Sno,
-    /// For which margin, by which servers, and when the horizons had been lowered last.
+    /// The margin and the servers that it is for, and what [`lowered`](reader::lowered) had returned before.
     margin: Option<i64>,
     servers: String,
     lowered: u64,
@@ -119,7 +119,7 @@ impl Feed {
         }
     }
 
-    /// Whether no row comes up to an ID any more. That of rows of other servers only who peeks at them knows.
+    /// Whether no row comes up to an ID any more. True if the horizon is given in each call, since only the callers know it.
     ///
     /// # Safety
     /// As for the functions of [`raw`].
@@ -132,9 +132,8 @@ impl Feed {
         }
     }
 
-    /// After which ID it has to go on, if it was read up to the future by a clock that was fast, and the horizons were lowered since then,
-    /// however long ago.
-    /// Inside the guard.
+    /// The ID after which the feed has to go on, if its position was ahead of the clock and the horizons were lowered since then, however
+    /// long ago. Inside the guard.
     pub(super) fn goes_back(self) -> Result<Option<Sno>, Error> {
         match (self.margin, self.position()) {
             (Some(_), Some(position)) => goes_on_after(position, self.lowered),
@@ -175,7 +174,7 @@ impl Feed {
                     return least;
                 }
             }
-            // Who moves the feed meanwhile has asked, too.
+            // If it cannot note them, another transaction is moving the feed, and has asked for the servers itself.
             if !can_store() || self.note_servers(servers) { horizon } else { least }
         }
     }

@@ -21,7 +21,8 @@ pub(super) enum HorizonKind {
     Given,
 }
 
-/// What this server's horizon counts for, by source and key, and after how many changes. Each source has one place.
+/// The sources for which this server's horizon counts, each with its key, and with the number of [`changes`] in catalogs at which that was
+/// asked. Of two sources with one place in the table, the later one replaces the other.
 // SAFETY: for a function, which SQL calls.
 static OWN: BackendLocal<[Cell<(Oid, NameData, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((Oid::INVALID, NameData { data: [0; 64] }, 0)) }; 32]) };

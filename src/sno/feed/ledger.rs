@@ -1,8 +1,9 @@
-//! The ledger of feeds: which feed a role means by a name, why it may use it, and how far it was read.
+//! The ledger of feeds: which feed a role means by a name, by what right it may use that, and how far the feed was read.
 //!
 //! Only this file, [`failures`](super::failures), [`manage`](super::manage) and `sno_lower_horizon()` change
-//! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Nobody else has a right to, but who restores a dump: each statement of
-//! [`as_owner`] runs as the owner of the tables, on nothing but these. What it may do is decided before it, with the rights of the caller.
+//! `sno_internal.feed_positions` and `sno_internal.feed_failures`. Of roles, only the one that restores a dump has a right to. Each
+//! statement of [`as_owner`] runs as the owner of the tables, on nothing but these; whether it may run is decided before, by the rights of the
+//! calling role.
 
 use std::{
     cell::{Cell, RefCell},
@@ -65,16 +66,16 @@ WHERE f.feed OPERATOR(pg_catalog.=) $1 AND f.owner OPERATOR(pg_catalog.=) $2";
 /// A source of which a restore has the name.
 pub(super) const TO_REGCLASS: &CStr = c"SELECT pg_catalog.to_regclass($1)";
 
-/// Why a role may use a feed, the best reason first.
+/// By what right a role may use a feed, the best one first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Why {
-    /// It has created it.
-    Own,
-    /// It is a member of the role that has.
-    Member,
-    /// It owns the feed's source, or the extension: names of roles do not follow what happens to roles and objects, and so a restore with
-    /// --no-owner, REASSIGN OWNED, a renamed or a dropped role leave no feed to nobody.
-    Owns,
+enum Right {
+    /// The role has created the feed.
+    Creator,
+    /// The role is a member of the creator.
+    MemberOfCreator,
+    /// The role owns the feed's source, or the extension. A feed has the name of its creator, which no command changes: so after a restore
+    /// with --no-owner, REASSIGN OWNED, or when the creator was renamed or dropped, somebody can still use it.
+    OwnerOfSource,
 }
 
 /// A feed: a row of the table, whose values live until `SPI_finish`.
@@ -87,7 +88,7 @@ pub(super) struct Feed {
     pub(super) source: Oid,
     pub(super) source_name: Option<Datum>,
     pub(super) key: Datum,
-    /// Of the key, if it was found among the columns of the source.
+    /// The number of the key's column, if the source has it.
     pub(super) key_number: Option<i16>,
     pub(super) margin: Option<Datum>,
     pub(super) position: Option<Datum>,
@@ -95,18 +96,18 @@ pub(super) struct Feed {
     pub(super) id_type: Oid,
     /// When the position was stored.
     pub(super) moved: Datum,
-    /// Up to which ID its rows are peeked at one by one, since one of them has failed.
+    /// Up to which ID a peek returns its rows one by one, since one of them has failed.
     careful_until: Option<Datum>,
     /// The transaction that has stored this version of the row, and its place.
     writer: u32,
     place: ItemPointerData,
-    /// When the horizons had been lowered last before its position was read, and before it was found: as
-    /// [`lowered`](crate::sno::horizon::reader::lowered) says it.
+    /// What [`lowered`](crate::sno::horizon::reader::lowered) returned before its position was computed.
     pub(super) lowered: u64,
+    /// What it returned before the feed was found.
     pub(super) present: u64,
     /// The servers whose horizons the position is below, as the scope of its rows has said.
     pub(super) servers: Option<Datum>,
-    /// The owner of a feed of this name and of another source, which the role can also mean.
+    /// The owner of another feed of this name, with another source, which the role may use, too.
     other: Option<Datum>,
 }
 
@@ -114,9 +115,9 @@ pub(super) struct Feed {
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     One(Feed),
-    /// Feeds of these two roles.
+    /// Several; two of them belong to these roles.
     Several(Datum, Datum),
-    /// A feed of this role, which the role may not use.
+    /// Only feeds that the calling role may not use; one belongs to this role.
     Others(Datum),
     None,
 }
@@ -139,20 +140,20 @@ pub(super) unsafe fn as_owner<const N: usize>(
     }
 }
 
-/// Why a role may use the feed of an owner. Whose extension it is, is looked up last.
+/// The right by which a role may use the feed of an owner, if any. `owner_of_extension` is given once no other right was found.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Option<Oid>) -> Option<Why> {
+unsafe fn may_use(role: Oid, owner: Datum, source: Oid, owner_of_extension: Option<Oid>) -> Option<Right> {
     // SAFETY: a name, and look-ups by it.
     unsafe {
         let owner = raw::get_role_oid(owner.cast_mut_ptr(), true);
         if owner == role {
-            return Some(Why::Own);
+            return Some(Right::Creator);
         }
         let is = |other: Oid| other != Oid::INVALID && raw::has_privs_of_role(role, other);
         if is(owner) {
-            Some(Why::Member)
+            Some(Right::MemberOfCreator)
         } else if is(owner_of(source)) || owner_of_extension.is_some_and(is) {
-            Some(Why::Owns)
+            Some(Right::OwnerOfSource)
         } else {
             None
         }
@@ -208,7 +209,7 @@ pub(super) unsafe fn text(text: *const c_char) -> String {
 }
 
 impl Meaning {
-    /// Of a name: the feed with the source, if one is given, and of several the one that the role may use for the best reason.
+    /// What the calling role means by a name: of several feeds the one with the given source, then the one for which it has the best right.
     ///
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`]. A text and a name.
@@ -226,13 +227,13 @@ impl Meaning {
                     if owner.is_some_and(|owner| !is_same_name(owner, feed.owner)) {
                         continue;
                     }
-                    let Some(why) = may_use(role, feed.owner, feed.source, extension) else {
+                    let Some(right) = may_use(role, feed.owner, feed.source, extension) else {
                         if best.is_none() {
                             found = Self::Others(feed.owner);
                         }
                         continue;
                     };
-                    let rank = (source.is_some_and(|source| source != feed.source), why);
+                    let rank = (source.is_some_and(|source| source != feed.source), right);
                     if best.is_none_or(|best| rank < best) {
                         (best, found) = (Some(rank), Self::One(feed));
                     } else if best == Some(rank)
@@ -241,13 +242,13 @@ impl Meaning {
                         found = Self::Several(other.owner, feed.owner);
                     }
                 }
-                if let (Some((_, why)), Self::One(feed)) = (best, &mut found) {
+                if let (Some((_, right)), Self::One(feed)) = (best, &mut found) {
                     let mut others = rows.clone().map(|row| Feed::of(name, row));
                     let other = others.find(|other| {
                         other.source != feed.source
                             && may_use(role, other.owner, other.source, extension).is_some()
-                            // Nobody makes a name that a superuser has for himself mean another feed.
-                            && (why != Why::Own || is_member(role, other.owner))
+                            // What a superuser's own feed is called means that feed, whoever creates another one of the name.
+                            && (right != Right::Creator || is_member(role, other.owner))
                     });
                     feed.other = other.map(|other| other.owner);
                 }
@@ -307,8 +308,8 @@ impl Feed {
         }
     }
 
-    /// The same, by a call that says which rows are done, or fail: those of which feed, it says by the source, if the role may use
-    /// several of other sources.
+    /// As [`find`](Self::find), for a call that says which rows are done or have failed. If the role may use feeds of this name with
+    /// different sources, the call must name the source.
     ///
     /// # Safety
     /// As for [`Feed::find`].
@@ -322,9 +323,10 @@ impl Feed {
         feed
     }
 
-    /// The same, by a call that reads rows of its source, whichever that is: who may use the feeds of all roles, as a superuser or as the
-    /// owner of the extension, calls no functions of one that has taken a name. Also a table can have some, which the planner calls: in the
-    /// expressions of its indexes.
+    /// As [`find`](Self::find), for a call that reads rows of whatever source the feed has. A superuser, or the owner of the extension, may
+    /// use the feeds of all roles, and would run functions of the role that has created a feed of this name: a view's, or those in the
+    /// expressions of a table's indexes, which the planner runs. So such a role must name the source, unless the feed or its source is its
+    /// own, or the source is a superuser's.
     ///
     /// # Safety
     /// As for [`Feed::find`].
@@ -352,7 +354,7 @@ impl Feed {
         self.position.map(|position| unsafe { Sno::from_datum(position) })
     }
 
-    /// Up to which ID its rows are peeked at one by one.
+    /// Up to which ID a peek returns its rows one by one.
     pub(super) fn careful_until(self) -> Option<Sno> {
         // SAFETY: an ID.
         self.careful_until.map(|id| unsafe { Sno::from_datum(id) }).filter(|&id| Some(id) > self.position())
@@ -408,7 +410,7 @@ impl Feed {
         }
     }
 
-    /// The same, if nobody has locked it, wherever it is.
+    /// Locks it if no other transaction has locked it, and returns whether it did; also if the feed was moved since it was found.
     ///
     /// # Safety
     /// As for [`Feed::lock`].
@@ -432,7 +434,7 @@ impl Feed {
             if self.position().is_some_and(is_astray) {
                 guard(|| -> Result<(), Error> { Err(astray(self.name, last)) });
             }
-            // A position that is left and come to again is another one.
+            // The time is another one than before, so that LOCK and MOVE notice a feed that was moved away and back.
             let (now, before) = (Timestamp::now().0, self.moved.value() as i64);
             let now = if now == before { now + 1 } else { now };
             let ([name, owner], [place, moved, position]) = (self.names(), self.found());
@@ -474,11 +476,11 @@ impl Feed {
 pub(super) struct Peeked {
     /// A hash of the feed's name and owner.
     feed: u64,
-    /// Where the feed was.
+    /// The position of the feed then.
     pub(super) position: Option<Sno>,
-    /// Up to which ID it was shown all rows.
+    /// Up to which ID it was given all rows.
     pub(super) shown: Option<Sno>,
-    /// When the horizons had been lowered last before that.
+    /// What [`lowered`](crate::sno::horizon::reader::lowered) had returned before that.
     pub(super) lowered: u64,
 }
 
@@ -487,10 +489,10 @@ pub(super) struct Peeked {
 static PEEKED: BackendLocal<(Cell<u32>, RefCell<Vec<Peeked>>)> =
     unsafe { BackendLocal::new((Cell::new(0), RefCell::new(Vec::new()))) };
 
-/// When the horizons had been lowered last before this session has peeked at a feed for the last time, by a [hash](Feed::hash) of it.
-/// Feeds share these places.
+/// What [`lowered`](crate::sno::horizon::reader::lowered) had returned when this session last peeked at a feed, with a [hash](Feed::hash)
+/// of the feed. Of two feeds with one place in the table, the later one replaces the other.
 // SAFETY: as above.
-static TOLD: BackendLocal<[Cell<(u64, u64)>; 32]> =
+static PEEK_LOWERED: BackendLocal<[Cell<(u64, u64)>; 32]> =
     unsafe { BackendLocal::new([const { Cell::new((0, 0)) }; 32]) };
 
 impl Feed {
@@ -513,7 +515,7 @@ impl Feed {
     pub(super) unsafe fn remember(self, shown: Option<Sno>) {
         // SAFETY: as promised by the caller.
         let feed = unsafe { self.hash() };
-        TOLD[feed as usize % TOLD.len()].set((feed, self.present));
+        PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].set((feed, self.present));
         let (transaction, peeked) = &*PEEKED;
         let mut peeked = peeked.borrow_mut();
         let present = Process::own().transaction();
@@ -544,8 +546,8 @@ impl Feed {
     pub(super) fn peek_can_lack(self, id: Sno) -> Result<bool, Error> {
         // SAFETY: a feed that was found.
         let feed = unsafe { self.hash() };
-        let (told, lowered) = TOLD[feed as usize % TOLD.len()].get();
-        let is_known = self.margin.is_some() && told == feed && lowered != self.present;
+        let (peeked, lowered) = PEEK_LOWERED[feed as usize % PEEK_LOWERED.len()].get();
+        let is_known = self.margin.is_some() && peeked == feed && lowered != self.present;
         Ok(is_known && goes_on_after(id, lowered)?.is_some())
     }
 }

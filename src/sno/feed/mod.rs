@@ -1,34 +1,38 @@
-//! Feeds: `sno_feed`, `sno_peek_feed` with `sno_advance_feed`, and the waits for them. The tables are in `sql/sno/feeds.sql`; who may use
-//! a feed, and where it is, is said in one place, the [ledger].
+//! Feeds: `sno_feed`, `sno_peek_feed` with `sno_advance_feed`, and the waits for them. The tables are in `sql/sno/feeds.sql`. The [ledger]
+//! alone decides who may use a feed, and up to which ID it was read, its *position*.
 //!
-//! A feed returns each row once, if the calling transaction commits: its position moves in that transaction, under the rows' own rules.
-//! That rests on what each step sees, locks and stores:
+//! A feed returns each row once, if the calling transaction commits: its position is a row of a table, which the call updates in that
+//! transaction. Each step of a call has its own view of the database, its locks, and what it writes:
 //!
-//! | step of `sno_feed` | sees | locks | stores |
+//! | step of `sno_feed` | sees | locks | writes |
 //! |---|---|---|---|
-//! | opening: the feed's position, in the [ledger], its [source], which [kind of horizon](horizon_kind) counts | what the calling statement sees; catalogs as this session knows them | | |
-//! | the [horizon] | it is computed after the position was read. Below it every transaction has ended: its rows are visible to a new snapshot, or gone | | marks, if they are not as far |
-//! | the source's name and columns, the plan | catalogs as they are with all rows below the horizon, or later | | |
-//! | the [rows](rows) from the position to the horizon, a batch of them, into the result | what the calling statement sees, as for the position: so a position that the statement sees goes with all that its consumer wrote | the source, as each SELECT | |
-//! | if a transaction has ended since: the same rows once more, up to the first that is not in the result, where the result is cut | all that is committed up to now, which is all below the horizon | | |
-//! | [move](read) to the last row, or to the horizon if the batch is not full, unless the feed was moved meanwhile | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for nobody | the position: with rows at once, without rows if it is ten seconds old |
+//! | open the feed: read its position from the [ledger], find its [source] and the [kind of horizon](horizon_kind) that counts | what the calling statement sees; catalogs as this session knows them | | |
+//! | compute the [horizon], after the position was read | all transactions that have IDs below the horizon have ended: their rows are visible to a new snapshot, or gone | | the mark of the horizons, if it is lower |
+//! | look up the source's name and columns, plan its query | catalogs as of the horizon, or later | | |
+//! | read a batch of [rows](rows) between the position and the horizon into the result | what the calling statement sees, as for the position: a statement that sees a position also sees all that the consumer wrote which moved it there | the source, as each SELECT | |
+//! | if a transaction has ended since the statement began: read the same rows once more, and cut the result before the first row that it lacks | all that is committed up to now, so all rows below the horizon | | |
+//! | [move](read) the feed to the last row, or to the horizon if the batch is not full. If another transaction has moved it since it was opened, return nothing | all that is committed up to now | the feed's position, until the transaction ends; a call without rows waits for no lock | the position; in a call without rows only if the stored one is ten seconds old |
 //!
-//! A peek does the same up to the move: in a transaction block or a function it locks the position instead, in a SELECT that a client sends
-//! by itself it does nothing; without rows it stores the position, as a call of `sno_feed` does. An advance moves the feed. In the
-//! transaction of a peek it demands that the feed is where that peek has found it, or where this transaction has moved it: the lock is
-//! only there so that consumers wait instead of working in vain. With autocommit it does nothing if the horizons were lowered below the row
-//! that is done since the session has peeked: others can have come before it. What [fails](failures) is peeked at alone.
+//! Two consumers that call `sno_feed` at once take turns at the last step. The second call returns nothing, since its statement does not see
+//! what the first consumer did with the rows. Two calls by one statement are an error.
 //!
-//! A feed that a fast clock has brought to the future goes back at its next call, once the horizons were lowered, and returns nothing then.
+//! A peek, `sno_peek_feed`, does the same without the last step. In a transaction block or a function it locks the position instead; in a
+//! SELECT that a client sends by itself it does not. A peek without rows stores the position as `sno_feed` does. A row that has
+//! [failed](failures) is returned alone.
 //!
-//! So two consumers take turns, and the second returns nothing: its statement does not see what the first one did. If it was the same
-//! transaction, that is an error.
+//! An advance, `sno_advance_feed`, moves the feed. In the transaction of a peek, the feed must be where the peek found it, or where this
+//! transaction has moved it. The lock of the peek does not ensure that: it only lets a second consumer wait instead of working in vain. With
+//! autocommit, an advance does nothing if the horizons were lowered below its ID after the session's peek: rows that the peek has not returned
+//! can have come before that ID.
 //!
-//! A [wait](wait) ends its transaction and sleeps, without a snapshot or a lock. [`sno_core::Watch`] says when to look, and where. A look
-//! is a transaction of its own: the same opening and the same rows, but the first one is enough, each query sees all that is committed by
-//! then, and it stores a position only if that is ten seconds old and there are no rows.
+//! A feed whose position is in the future, since the clock was fast, goes back at its first call after the horizons were lowered. That call
+//! returns nothing.
 //!
-//! Queries have [plans](plans) that are kept. A file imports only from those before it here.
+//! A [wait](wait) ends its transaction and sleeps, without a snapshot or a lock. [`sno_core::Watch`] decides when to look, and for which IDs.
+//! A look is a transaction of its own. It opens the feed and reads rows as a call does, but only the first one, and each query sees all that
+//! is committed by then. It stores the position only if there are no rows and the stored one is ten seconds old.
+//!
+//! The session keeps the [plans](plans) of the queries. A file imports only from those before it here.
 
 pub(crate) mod catalogs;
 mod columns;

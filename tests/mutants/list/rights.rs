@@ -44,7 +44,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("feeds of one's role have to be named", &[FEED_RIGHTS],
             "                && !is_one_of(raw::get_role_oid(feed.owner.cast_mut_ptr(), true))\n", ""),
         ("anybody makes a name that a superuser has mean another feed", &[FEED_RIGHTS],
-            "                            && (why != Why::Own || is_member(role, other.owner))\n", "                            && (why >= Why::Own || is_member(role, other.owner))\n"),
+            "                            && (right != Right::Creator || is_member(role, other.owner))\n", "                            && (right >= Right::Creator || is_member(role, other.owner))\n"),
     ]),
     ("src/sno/feed/manage.rs", &[
         ("a feed belongs to the role of the session", &[FEED_RIGHTS],
