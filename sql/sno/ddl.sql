@@ -1,6 +1,6 @@
 --
--- DDL of tables that are tracked, or whose keys are guarded: it is followed, or its role is told at once. Nothing here
--- raises an error, but for a cancellation: that would keep everybody from working.
+-- Event triggers for DDL of tables that are tracked, or whose keys are guarded. They do what follows from a command, or
+-- warn the role that gives it. An error here would keep everybody from working: only a cancellation raises one.
 --
 
 CREATE FUNCTION sno_internal.sno_altered(OUT relation regclass, OUT child regclass, OUT added smallint)
@@ -21,14 +21,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.logged_as(regclass) IS 'internal: the table in whose log the changes of a table are';
 
--- Partitions that were created or attached.
+-- Has the changes of a partition logged that was created or attached.
 CREATE FUNCTION sno_internal.follow_partition(child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
 DECLARE
     root regclass := sno_internal.logged_as(child);
 BEGIN
-    -- Not while a restore has created some of the triggers.
+    -- A restore that is under way has created only some of the triggers: it is left alone.
     IF root <> child AND (sno_internal.tracked(root)).log IS NOT NULL AND sno_internal.logs_truncate(root) THEN
         IF EXISTS (SELECT FROM pg_partition_tree(child) p JOIN pg_trigger g ON g.tgrelid = p.relid
             WHERE g.tgname = 'sno_log_truncate') THEN
@@ -46,8 +46,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.follow_partition(regclass) IS
     'internal: follow partitions that were created or attached';
 
--- A trigger for TRUNCATE that a restore has created: the dump does not have that the one of the table depends on its
--- partitions.
+-- The trigger for TRUNCATE of a tracked table depends on its partitions, so that none can be dropped. A dump does not
+-- have these dependencies: they are created when a restore has created the trigger.
 CREATE FUNCTION sno_internal.follow_trigger(trigger oid) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
@@ -66,7 +66,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_trigger(oid) IS
-    'internal: has DROP of a partition refused whose trigger was restored';
+    'internal: makes a restored trigger for TRUNCATE depend on its partition, so that DROP is refused';
 
 -- The first key of a table.
 CREATE FUNCTION sno_internal.first_key(source regclass, key name) RETURNS sno
@@ -95,8 +95,9 @@ CREATE FUNCTION sno_internal.sno_first_key(source regclass, key name) RETURNS sn
 COMMENT ON FUNCTION sno_internal.sno_first_key(regclass, name) IS
     'internal: sno_internal.first_key(), as the owner of the table';
 
--- A table that has come below another one, with rows that feeds of that have passed. They may have been read elsewhere,
--- in a partition that was detached for a while, or from which they were moved: so it is no error.
+-- Warns of rows in a new partition or child whose keys are below the position of a feed of its parent. These rows may
+-- have been read before, in a partition that was detached for a while or that they were moved from: so this is no
+-- error.
 CREATE FUNCTION sno_internal.warn_of_old_rows(child regclass, key name) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
@@ -140,8 +141,9 @@ $$;
 COMMENT ON FUNCTION sno_internal.warn_of_old_rows(regclass, name) IS
     'internal: warn of rows that feeds of a table above theirs have passed';
 
--- A table that has come below another one, whose triggers refuse keys of earlier transactions. Partitions have got
--- these triggers; tables that inherit have not. A key of another type would be converted by whoever made that.
+-- Has a new partition or child refuse keys of earlier transactions, if its parent does. PostgreSQL gives the triggers
+-- of the parent to partitions; for children by inheritance they are created here. Only for keys of an ID type: the cast
+-- from another type would be a function of the role that has created that type.
 CREATE FUNCTION sno_internal.follow_child(child regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms'
 AS $$
@@ -172,19 +174,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sno_internal.follow_child(regclass) IS
-    'internal: has rows refused that feeds of a parent would miss, and warns of those that are there';
+    'internal: has a new child refuse rows that feeds of its parent would miss, and warns of those it has';
 
--- Values that a command has changed in all rows: once for each statement of a client, since partitions are rewritten
--- one by one.
+-- Warns that a command has changed values in all rows of a table. Partitions are rewritten one by one, so this warns
+-- once for each statement of a client.
 CREATE FUNCTION sno_internal.warn_of_new_values(root regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     log regclass := (sno_internal.tracked(root)).log;
-    told text := format('%s %s', root::oid, statement_timestamp());
+    warning text := format('%s %s', root::oid, statement_timestamp());
 BEGIN
-    IF log IS NOT NULL AND current_setting('sno_internal.told', true) IS DISTINCT FROM told THEN
-        PERFORM set_config('sno_internal.told', told, true);
+    IF log IS NOT NULL AND current_setting('sno_internal.last_warning', true) IS DISTINCT FROM warning THEN
+        PERFORM set_config('sno_internal.last_warning', warning, true);
         RAISE WARNING 'rows of "%" were changed, which its log does not know', root
             USING HINT = format('When copies have such columns, log all rows: %s',
                 sno_internal.logging(root, log));
@@ -194,8 +196,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.warn_of_new_values(regclass) IS
     'internal: warn of rows that DDL has changed';
 
--- The tables in whose rows a column has values that a command has added: the one that was altered, its partitions and
--- children. Their columns can have other numbers.
+-- The tables with rows to which ADD COLUMN has given values without a rewrite: the table that was altered, its
+-- partitions and its children, where the column can have another number. `added` is the number of the first new column.
 CREATE FUNCTION sno_internal.new_values(relation regclass, added smallint) RETURNS SETOF regclass
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -210,9 +212,9 @@ AS $$
         AND pg_relation_size(b.oid) > 0
 $$;
 COMMENT ON FUNCTION sno_internal.new_values(regclass, smallint) IS
-    'internal: tables in which columns that were added have values';
+    'internal: tables in whose rows new columns have values';
 
--- What has happened to a table.
+-- Does what follows from a command on one table.
 CREATE FUNCTION sno_internal.follow_command(relation regclass, child regclass, added smallint) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -220,7 +222,7 @@ BEGIN
     IF child IS NOT NULL THEN
         PERFORM sno_internal.follow_partition(child), sno_internal.follow_child(child);
     END IF;
-    -- ADD COLUMN has locked all tables below, ATTACH has not.
+    -- ADD COLUMN has locked all partitions and children, so they can be read; ATTACH has not.
     IF added IS NOT NULL THEN
         PERFORM sno_internal.warn_of_new_values(t.root)
         FROM (SELECT DISTINCT sno_internal.logged_as(n) FROM sno_internal.new_values(relation, added) n) t(root);
@@ -230,7 +232,8 @@ $$;
 COMMENT ON FUNCTION sno_internal.follow_command(regclass, regclass, smallint) IS
     'internal: follow what a command has done to a table';
 
--- Other values of a column, or another type, rather than another way to store the rows.
+-- Warns of a rewrite for other values or another type (reasons 2 and 4 of PostgreSQL); not of one that only stores the
+-- same rows in another way.
 CREATE FUNCTION sno_internal.follow_rewrite(relation regclass, reason integer) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -243,9 +246,10 @@ $$;
 COMMENT ON FUNCTION sno_internal.follow_rewrite(regclass, integer) IS
     'internal: warn of a table that a command rewrites with other values';
 
--- The function of the event triggers. It asks pg_catalog first, since hardly any command needs more, and a role may not
--- use sno_internal. What it asks first has no variables, for whose values a query is planned each time. It has the path
--- of the command, by which sno_altered() finds names.
+-- The function of the event triggers. It first asks pg_catalog whether the command concerns a table with the triggers
+-- of this extension: for hardly any command it does, and the role may have no right to sno_internal. The first queries
+-- have no variables, for whose values they would be planned each time. The function sets no search_path, since
+-- sno_altered() finds names by that of the command.
 CREATE FUNCTION sno_internal.follow_ddl() RETURNS event_trigger
     LANGUAGE plpgsql
 AS $$
@@ -281,7 +285,8 @@ BEGIN
     altered := CASE WHEN TG_EVENT OPERATOR(pg_catalog.=) 'table_rewrite'
         THEN ARRAY[pg_catalog.pg_event_trigger_table_rewrite_oid()]
         ELSE ARRAY(SELECT d.objid FROM pg_catalog.pg_event_trigger_ddl_commands() d) END;
-    -- Tables above have triggers for those that inherit now, tables below get what is altered.
+    -- The parents count, too, since their triggers are for new children; so do all tables below, which are altered with
+    -- the table.
     altered := altered OPERATOR(pg_catalog.||) ARRAY(
         SELECT i.inhparent FROM pg_catalog.pg_inherits i WHERE i.inhrelid OPERATOR(pg_catalog.=) ANY (altered)
     ) OPERATOR(pg_catalog.||) ARRAY(
@@ -327,8 +332,9 @@ CREATE EVENT TRIGGER sno_follow_ddl ON ddl_command_end
 COMMENT ON EVENT TRIGGER sno_follow_ddl IS 'follows DDL of tables whose changes are tracked, or that have feeds';
 CREATE EVENT TRIGGER sno_follow_rewrites ON table_rewrite EXECUTE FUNCTION sno_internal.follow_ddl();
 COMMENT ON EVENT TRIGGER sno_follow_rewrites IS 'warns of DDL that changes rows of tables whose changes are tracked';
--- Also what replication brings. Of the first superuser, if it still is one, whoever creates the extension: REASSIGN
--- OWNED of another one would fail, since no other role can own them.
+-- ENABLE ALWAYS, so that they also follow DDL that replication applies. They belong to the first superuser, if it still
+-- is one, whoever creates the extension: only superusers can own event triggers, so REASSIGN OWNED of another one would
+-- fail.
 DO $$
 DECLARE
     name pg_catalog.name;

@@ -2,15 +2,15 @@
 -- Feeds
 --
 
--- Bounded, as all times here: one beyond these would make every query of sno_feeds fail, for all roles. A domain, and a
--- trigger for what only an INSERT can set, since each UPDATE parses the conditions of CHECKs again, which takes as long
--- as the rest of it.
+-- A time within these bounds: one beyond them would make every query of sno_feeds fail, for all roles. It is a domain,
+-- and a trigger checks what only an INSERT can set, since each UPDATE would parse a CHECK of the table again, which
+-- takes as long as the rest of the UPDATE.
 CREATE DOMAIN sno_internal.feed_time AS timestamptz CHECK (VALUE BETWEEN '2010-01-01 00:00Z' AND '2079-09-08 00:00Z');
 COMMENT ON DOMAIN sno_internal.feed_time IS 'internal: when a position was stored';
 
--- Up to which ID the rows of each feed were read. The key has the owner, so that no role can take a name from another.
--- Nobody but who restores a dump has a right to write here: src/sno/feed/ledger.rs writes, as the owner of the table,
--- for who may.
+-- Up to which ID the rows of each feed were read. The primary key has the owner, so that no role can take a name from
+-- another. Only the role that restores a dump has a right to write here: src/sno/feed/ledger.rs decides who may use a
+-- feed, and writes as the owner of the table.
 CREATE TABLE sno_internal.feed_positions (
     -- The table or view: in a dump by its name alone, since a name that is not there would be an error for the rows of
     -- all feeds. The first column, so that each row of a dump begins with \N: where this table is missing, psql takes
@@ -25,11 +25,11 @@ CREATE TABLE sno_internal.feed_positions (
     margin interval,
     position sno,
     moved sno_internal.feed_time NOT NULL DEFAULT clock_timestamp(),
-    -- Up to here its rows are peeked at one by one, since one of them has failed.
+    -- Up to here a peek returns its rows one by one, since one of them has failed.
     careful_until sno,
-    -- When the horizons had been lowered last before the position was read: see sno_internal.sno_goes_on_after().
+    -- The number of the last lowering of the horizons before the position was read: see sno_goes_on_after().
     lowered bigint NOT NULL DEFAULT 0,
-    -- Of the key among the columns of the source: by this, another column that has got its name is noticed.
+    -- The number of the key among the columns of the source: if another column gets its name, this shows it.
     key_number smallint,
     -- The servers whose horizons the position is below, if others than this one commit its rows: see
     -- sno_internal.sno_scope_horizon().
@@ -37,9 +37,9 @@ CREATE TABLE sno_internal.feed_positions (
     PRIMARY KEY (feed, owner)
 );
 COMMENT ON TABLE sno_internal.feed_positions IS 'internal: positions of feeds';
--- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions": it reads the names that the sources
--- have then. Without sources that were dropped, so that a feed does not go on with another table of the same name.
--- `lowered` is later than all that the other server knows: a feed that it restores has read nothing there.
+-- pg_dump appends the condition to "SELECT ... FROM sno_internal.feed_positions", so it dumps the present names of the
+-- sources. Feeds of dropped sources are left out: they would go on with another table of the same name. `lowered` is
+-- above all numbers of the other server, since no horizon of that counts for a position from a dump.
 SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     $$WHERE false
     UNION ALL
@@ -51,8 +51,8 @@ SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',
     LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE p.source_name IS NOT NULL OR c.oid IS NOT NULL$$);
 
--- The row of each feed that fails. Apart from the positions, which all roles can read: an error can have values of the
--- row. Not dumped.
+-- The row at which each feed fails. Not in feed_positions, which all roles can read, since an error can have values of
+-- the row. Not dumped.
 CREATE TABLE sno_internal.feed_failures (
     feed text,
     owner name,
@@ -65,8 +65,8 @@ CREATE TABLE sno_internal.feed_failures (
 );
 COMMENT ON TABLE sno_internal.feed_failures IS 'internal: rows of feeds that fail';
 
--- Whatever ALTER DEFAULT PRIVILEGES has granted. The path has the schema of the extension here, where others may have
--- made operators.
+-- Revokes whatever ALTER DEFAULT PRIVILEGES has granted. Operators are named with their schema, since search_path has
+-- that of the extension here, where others may have created operators.
 DO $$
 DECLARE
     role pg_catalog.text;
@@ -83,7 +83,7 @@ BEGIN
     END LOOP;
 END
 $$;
--- Every role that dumps the database reads it, and the one that restores the dump has created the extension.
+-- Any role may dump the database, which reads feed_positions; the role that restores a dump has created the extension.
 GRANT SELECT ON sno_internal.feed_positions TO PUBLIC;
 GRANT INSERT ON sno_internal.feed_positions TO @extowner@;
 
@@ -109,8 +109,8 @@ BEGIN
     ELSIF num_nonnulls(NEW.source, NEW.source_name) <> 1 THEN
         RAISE EXCEPTION 'feed "%" must have either a source or its name', NEW.feed USING ERRCODE = 'check_violation';
     END IF;
-    -- What a superuser's feed names is read as the superuser: so only superusers restore one, and others get it as
-    -- their own.
+    -- The source of a superuser's feed is read with the rights of the superuser. So if another role restores the dump,
+    -- it becomes the owner of the feed.
     IF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = NEW.owner AND r.rolsuper)
         AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = current_user AND r.rolsuper)
     THEN
@@ -121,7 +121,7 @@ BEGIN
         IF NEW.source IS NOT NULL THEN
             NEW.source_name := NULL;
         END IF;
-        -- What is inserted here comes before a position of the future, and would be missed.
+        -- New rows would have IDs before a position in the future, and be missed.
         IF NEW.margin IS NOT NULL AND NEW.position > sno_internal.sno_last(clock_timestamp(), true) THEN
             RAISE WARNING 'feed "%" of role "%" was read up to "%", which is ahead of the clock', NEW.feed, NEW.owner,
                 NEW.position
@@ -165,8 +165,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_feeds() IS 'feeds, how far each was read, what holds it back, and what fails';
 
--- What is read in the end: the source itself, the tables of a view, the partitions and children of a table. With the
--- kind of rows that can come below the horizon of this server, or are not there for all sessions; null for all others.
+-- The relations that a query of a source reads in the end: the source itself, the tables of a view, the partitions and
+-- children of a table. `kind` is not null if their rows can come below the horizon of this server, or are not there for
+-- all sessions.
 CREATE FUNCTION sno_internal.base_relations(source regclass) RETURNS TABLE (relation regclass, kind text)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -192,7 +193,7 @@ AS $$
                 JOIN pg_depend e ON e.classid = 'pg_proc'::regclass AND e.objid = d.refobjid AND e.deptype = 'e'
                 WHERE r.ev_class = c.oid AND e.refobjid = (SELECT x.oid FROM pg_extension x WHERE x.extname = 'dblink')
             ) THEN 'foreign'
-            -- A partition gets rows of the table that is subscribed to.
+            -- Also a partition: the subscription writes its rows by the table above.
             WHEN EXISTS (
                 SELECT FROM pg_subscription_rel s WHERE s.srrelid = c.oid
                 UNION ALL
@@ -203,7 +204,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION sno_internal.base_relations(regclass) IS 'internal: relations below a table or view';
 
--- The column of a table that is the key, if it is one. Asked again when the catalogs have changed: views are replaced.
+-- The column of a table that the key of a source shows; nulls if it is an expression. An error if a feed with this key
+-- would miss rows. Called again when the catalogs have changed, since views can be replaced.
 CREATE FUNCTION sno_internal.check_origin(source regclass, key name, OUT of_table regclass, OUT "column" name)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -233,7 +235,8 @@ DECLARE
     is_view boolean := (SELECT relkind = 'v' FROM pg_class WHERE oid = source);
     kind "char" := 'o';
 BEGIN
-    -- Hardly any database has such rows, but for those of materialized views below other views.
+    -- Hardly any database has rows of other servers, so first a quick look at whether it can. Tables have no
+    -- materialized views below them, only views have.
     IF EXISTS (SELECT FROM pg_subscription_rel) OR EXISTS (SELECT FROM pg_foreign_table)
         OR EXISTS (SELECT FROM pg_extension WHERE extname IN ('citus', 'dblink'))
         OR is_view AND EXISTS (SELECT FROM pg_class WHERE relkind = 'm') THEN
@@ -297,7 +300,8 @@ ALTER TABLE sno_internal.feed_failures ENABLE REPLICA TRIGGER keep_feed;
 COMMENT ON TRIGGER keep_feed ON sno_internal.feed_failures
     IS 'internal: keeps logical replication from changing what fails';
 
--- Where a feed goes on, that is at a position now: at the horizon at most, since rows can still come above it.
+-- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
+-- the horizon, since rows can still come there.
 CREATE FUNCTION sno_internal.position_of(
         source regclass, key name, margin interval, present sno, since timestamptz, after sno, OUT "position" sno,
             OUT servers text
@@ -313,12 +317,12 @@ BEGIN
     IF sno_internal.horizon_kind(source, key, margin) = 's' THEN
         SELECT s.horizon, s.servers INTO horizon, servers
         FROM sno_internal.sno_scope_horizon(margin, CASE WHEN after <= present THEN present END, NULL) s;
-        -- Also what was read must be below the horizon of each server that counts as known from now on.
+        -- The position has to be below the horizons of all servers that `servers` names.
         IF horizon IS NULL OR after <= present AND horizon <= after THEN
             RAISE EXCEPTION 'transactions of the cluster are still being committed'
                 USING ERRCODE = 'lock_not_available';
         END IF;
-    -- What was read is below a horizon.
+    -- A position that the feed has passed is below a horizon already.
     ELSIF after > present OR present IS NULL OR after IS NULL THEN
         horizon := sno_internal.sno_horizon(margin);
     END IF;
@@ -336,7 +340,7 @@ $$;
 COMMENT ON FUNCTION sno_internal.position_of(regclass, name, interval, sno, timestamptz, sno) IS
     'internal: position of a feed that is to return the rows since a time, or after an ID';
 
--- The key of a new feed, and the column of a table that it shows, if it is one.
+-- The key of a new feed; and the column of a table that the key shows, if it shows one.
 CREATE FUNCTION sno_internal.key_of(
         feed text, source regclass, since timestamptz, INOUT key name, margin interval, OUT of_table regclass,
             OUT "column" name
@@ -361,7 +365,7 @@ BEGIN
             DETAIL = 'A copy of the table in this transaction would lack rows that the feed does not return.',
             HINT = 'Use READ COMMITTED.';
     END IF;
-    -- Not a foreign key, unless it is named: its values are older than the rows.
+    -- A foreign key is no key of a feed, unless it is named: its values are older than the rows.
     SELECT array_agg(a.attname ORDER BY a.attnum) INTO keys
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_index i ON i.indrelid = c.oid
         AND i.indisprimary

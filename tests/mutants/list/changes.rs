@@ -55,7 +55,7 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("tables that inherit a column with values are not said", &[CHANGES],
             "UNION\n        SELECT i.inhrelid FROM below b JOIN pg_inherits", "UNION\n        SELECT i.inhrelid FROM below b JOIN pg_partitioned_table y ON y.partrelid = b.oid JOIN pg_inherits"),
         ("each partition that is rewritten is said", &[CHANGES],
-            "        PERFORM set_config('sno_internal.told', told, true);\n", ""),
+            "        PERFORM set_config('sno_internal.last_warning', warning, true);\n", ""),
         ("partitions can be dropped after a restore", &[CHANGES],
             "        PERFORM sno_internal.keep_partitions(root);", "        NULL;"),
         ("event triggers do not follow what replication brings", &[CHANGES],
