@@ -33,7 +33,7 @@ fn a_step_is_one_line_for_all_generators() {
     assert_eq!(steps(&server), []);
     server.set_clock("-7.5");
     draw();
-    // It is told from the last ID of before to the first one after, and meanwhile the clock has gone on.
+    // The step that is logged is from the last ID before it to the first one after, and meanwhile the clock has gone on.
     let passed = began.elapsed().as_secs_f64();
     draw();
     let generators = "SELECT count(*) FROM sno_generators() WHERE drifts > 0";
@@ -93,7 +93,7 @@ fn a_quick_restart_is_no_step() {
 }
 
 #[test]
-fn a_step_while_the_server_was_down_is_told() {
+fn a_step_while_the_server_was_down_is_logged() {
     let server = Server::builder().faketime(true).conf("sno.partition_prefix", "3/16").start();
     server.set_clock("-90000");
     server.run(DRAW);

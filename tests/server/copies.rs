@@ -27,7 +27,7 @@ fn draw(server: &Server, ids: &mut Ids) {
 }
 
 #[test]
-fn a_promotion_is_told_once() {
+fn a_promotion_is_logged_once() {
     let primary = builder().start();
     let mut ids = Ids::new();
     // The usual order of things: a standby that is older than the first ID, and so has no marks.
@@ -76,7 +76,7 @@ fn a_promotion_with_another_prefix_is_nothing_to_tell() {
 }
 
 #[test]
-fn a_copied_data_directory_is_told_once_and_the_original_is_not() {
+fn a_copied_data_directory_is_logged_once_and_the_original_is_not() {
     let server = builder().start();
     let mut ids = Ids::new();
     draw(&server, &mut ids);

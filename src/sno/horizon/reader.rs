@@ -70,8 +70,8 @@ pub(crate) fn horizon(margin: Interval) -> Result<Sno, Error> {
     Ok(first_id(tick))
 }
 
-/// `sno_lower_horizons() → (number, safe)`: lowers the horizons of all databases that are ahead of the clock. When they were lowered last, and
-/// until when a generator waits.
+/// `sno_lower_horizons() → (number, safe)`: lowers the horizons of all databases that are ahead of the clock. Returns the number of the last
+/// lowering, and the time from which on no generator waits for the clock.
 fn sno_lower_horizons() -> Result<Row<2>, Error> {
     let session = session()?;
     session.lower_horizons().map_err(errors::generation::<SnoScheme>)?;

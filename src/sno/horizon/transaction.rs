@@ -43,7 +43,7 @@ pub(crate) fn announced() -> Tick {
     TRANSACTION.announced()
 }
 
-/// This process, or for a parallel worker its leader; with the horizon of its database.
+/// How this process announces in the horizon of its database: in its own announcement, or a parallel worker in its leader's.
 fn announcer(horizon: DatabaseHorizon<'static>) -> Result<Announcer<'static>, Error> {
     let process = Process::own();
     Ok(Announcer {
