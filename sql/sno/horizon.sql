@@ -34,9 +34,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION sno_horizon_holders() IS 'open transactions that have IDs: sno_horizon() is before them';
 
--- After a clock that was fast was corrected: IDs are generated again, below what readers were told. So feeds that were
--- read up to the future go back to where such IDs begin, and their rows of the future come again: those of this
--- database now, so that standbys have that, too, and others at their next call, whenever that is.
+-- After a fast clock was corrected: lowers the horizons to the clock, so that IDs are generated again, below horizons
+-- that readers were given. So feeds that were read up to the future go back to where such IDs begin, and return their
+-- rows of the future again. Feeds of this database go back now, so that standbys have their positions; those of other
+-- databases at their next call.
 CREATE FUNCTION sno_lower_horizon(OUT feed text, OUT owner name, OUT read_up_to sno, OUT goes_on_after sno)
     RETURNS SETOF record
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -58,7 +59,7 @@ BEGIN
         read_up_to := f.position;
         goes_on_after := sno_internal.sno_goes_on_after(f.position, f.lowered);
         IF f.lowered < present.number THEN
-            -- Each of them has moved, for a statement that reads it up to what it was told before.
+            -- Also a feed that stays where it is: a statement that reads it up to an earlier horizon has to notice.
             UPDATE sno_internal.feed_positions p SET moved = clock_timestamp(), position = goes_on_after,
                 lowered = present.number
             WHERE p.feed = f.feed AND p.owner = f.owner;

@@ -24,9 +24,9 @@ $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name)
     IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';
 
--- The feeds of all that reads the table, its partitions or its children: what is above them, of which there is less
--- than there are feeds. Also those that their roles may not read at present: what they have not read is still there
--- when they may again, or until the owner of the table drops them.
+-- The feeds that read rows of a table, of its partitions or its children, found by the views and tables above these:
+-- there are fewer of them than feeds. Also a feed that its role may not read at present: rows that it has not read are
+-- kept until the role may again, or until the owner of the table drops the feed.
 CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -50,8 +50,8 @@ AS $$
             SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = a.oid
         ) n(oid)
     )
-    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. One that is
-    -- ahead of the clock, which was fast, has not read the rows of the present.
+    -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose
+    -- position is ahead of the clock, after that was fast, has not read the rows of the present.
     SELECT f.feed, f.owner, s.source, CASE WHEN o.key = (SELECT k.name FROM own_key k) AND (
             o.source::oid IN (SELECT b.oid FROM below b)
                 OR of_table IN (SELECT b.relation FROM sno_internal.base_relations(o.source) b)

@@ -1,5 +1,5 @@
 --
--- Reading: src/sno/feed/mod.rs says what each step sees, locks and stores
+-- Reading: src/sno/feed/mod.rs says what each step sees, locks and writes
 --
 
 -- STABLE, so that it sees what the calling statement sees: the position, the rows, and with them all that their
@@ -10,7 +10,7 @@ CREATE FUNCTION sno_feed(feed text, row_type anyelement, batch_size integer DEFA
 COMMENT ON FUNCTION sno_feed(text, anyelement, integer, sno)
     IS 'the next rows of a feed, in the order of their IDs: each once, if the transaction commits';
 
--- The same rows, of a feed that stays where it is.
+-- Returns the same rows, and leaves the feed where it is.
 CREATE FUNCTION sno_peek_feed(feed text, row_type anyelement, batch_size integer DEFAULT 1000, horizon sno DEFAULT NULL)
     RETURNS SETOF anyelement
     AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL UNSAFE ROWS 1000;

@@ -1,4 +1,4 @@
-//! What a session hears of changes in catalogs: what it keeps for feeds depends on them.
+//! The changes in catalogs of which a session is told, since what it keeps for feeds depends on these catalogs.
 
 use std::{cell::Cell, ffi::c_int};
 
@@ -32,7 +32,7 @@ pub(crate) fn register() {
     CHANGES.set(1);
 }
 
-/// A number that is another one when something has changed, if anything tells it.
+/// The number of changes; `None` if the library is not preloaded, so that the session is told of none.
 pub(super) fn changes() -> Option<u64> {
     Some(CHANGES.get()).filter(|&changes| changes > 0)
 }
@@ -42,8 +42,8 @@ fn bit(relation: Oid) -> (&'static Cell<u64>, u64) {
     (&SOURCES[number / 64 % SOURCES.len()], 1 << (number % 64))
 }
 
-/// Has kept plans of statements that call this function be made from their texts again when this relation changes, as they are if they
-/// name it: PostgreSQL does not look at the row type of a function, so a new column would be left out, and its values count as read.
+/// When this relation changes, has PostgreSQL analyze again the prepared statements that call this function, as if they named the relation.
+/// By itself it does not, since it ignores the row type of a function: a new column would be left out, and its values count as read.
 ///
 /// # Safety
 /// As for the functions of [`raw`].
@@ -57,7 +57,7 @@ pub(super) unsafe fn follow(relation: Oid, function: Oid) {
         let hash = unsafe {
             raw::GetSysCacheHashValue(SysCacheIdentifier::PROCOID as c_int, function.into(), none, none, none)
         };
-        // There are two of them, and others once the extension was created again.
+        // There are two such functions, and two others if the extension was dropped and created again.
         let free = FUNCTIONS.iter().find(|known| known.get().0 == Oid::INVALID);
         free.unwrap_or(&FUNCTIONS[function.to_u32() as usize % FUNCTIONS.len()]).set((function, hash));
     }

@@ -1,7 +1,8 @@
-//! What fails: at which row, how often, why, and when it is tried again. It is counted here, over transactions, sessions and restarts.
+//! Rows of feeds that fail: which one, how often, why, and when it is tried again, counted over all transactions, sessions and restarts.
 //!
-//! One row of a feed fails at a time, the first one: the rows before it are peeked at together, so that they can be done, and it comes
-//! alone. A failure of several rows says nothing about each of them, so they come one by one. A feed that has passed them forgets all.
+//! At most one row of a feed counts as failing, the first one. A peek returns the rows before it together, so that they can be done, and then
+//! the failing row alone. If several rows failed together, each of them can be the cause, so a peek returns them one by one. A feed that has
+//! passed them forgets the failures.
 
 use std::ffi::CStr;
 
@@ -61,7 +62,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Of a feed that has not passed it.
+    /// The failing row of a feed, unless the feed has passed it.
     ///
     /// # Safety
     /// After `SPI_connect`, and as for the functions of [`raw`].
@@ -83,14 +84,14 @@ impl Failure {
         }
     }
 
-    /// How long it is not to be tried again, in microseconds.
+    /// How long to wait before it is tried again, in microseconds.
     pub(super) fn pause(self) -> Option<u64> {
         u64::try_from(self.retry_at.0 - Timestamp::now().0).ok().filter(|&pause| pause > 0)
     }
 }
 
 /// How often the row has failed by itself; 0 if that is not counted, since several rows have failed, or a row before it fails, or another
-/// consumer has passed it. Who fails while it is not to be tried had got it before: that is the same attempt.
+/// consumer has passed it. A consumer that reports a failure during the pause had got the row before: that is the same attempt.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
 unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
@@ -102,7 +103,7 @@ unsafe fn fail(fcinfo: FunctionCallInfo) -> Datum {
         let [first, last] = [id, upto.unwrap_or(id)].map(|id| Sno::from_datum(id));
         let pause = pause.map(|pause| Interval::from_datum(pause).micros());
         guard(|| check(first, last, pause));
-        // Where it goes back, its rows come again, and fail again if they do.
+        // A feed that has to go back returns these rows again: then they can fail again.
         let goes_back = guard(|| feed.goes_back()).is_some();
         let is_shown = goes_back
             || match feed.peeked() {

@@ -1,4 +1,4 @@
-//! The table or view whose rows a feed has, by its present names.
+//! The source of a feed, a table or view, by its present names.
 
 use std::{
     ffi::{CStr, c_char},

@@ -98,7 +98,7 @@ unsafe fn wait_read(fcinfo: FunctionCallInfo) -> Datum {
 /// A call that waits.
 #[derive(Clone, Copy)]
 struct Wait {
-    /// When it ends, by a clock that is never set, as the next two.
+    /// When it ends. This and the next two are times of a clock that is never set.
     until: Duration,
     /// When the present transaction began, and how old it may get: half of `transaction_timeout`, which PostgreSQL 17 has.
     began: Duration,
@@ -128,8 +128,8 @@ impl Wait {
         self.until.saturating_sub(monotonic())
     }
 
-    /// Ends the transaction of a procedure that is called outside of transaction blocks and functions. Another one has begun, which has
-    /// no snapshot.
+    /// Ends the transaction of a procedure that is called outside of transaction blocks and functions, and begins another one, without a
+    /// snapshot.
     unsafe fn end_transaction(&mut self, fcinfo: FunctionCallInfo) {
         // SAFETY: a call of a procedure; no frame has anything to drop.
         unsafe { guard(|| end_transaction(fcinfo)) };
@@ -163,7 +163,8 @@ impl Wait {
         }
     }
 
-    /// Asks again and again until it is so or the time is up, which is the result of the call. Each pause is twice as long as the last one.
+    /// Asks `is_so` again and again until it is true or the time is up; its last answer is the result of the call. Each pause is twice as long
+    /// as the one before.
     unsafe fn poll(
         mut self,
         fcinfo: FunctionCallInfo,
@@ -187,7 +188,7 @@ impl Wait {
         }
     }
 
-    /// Sleeps. The transaction does not get too old meanwhile.
+    /// Sleeps. Ends the transaction before, if it would get too old meanwhile.
     unsafe fn sleep(&mut self, fcinfo: FunctionCallInfo, pause: Duration) {
         // SAFETY: as above.
         unsafe {
