@@ -64,7 +64,10 @@ test-faults: ## the fault suite in its long form: hundreds of millions of IDs
 	@dev/prerequisites
 	@PROPTEST_CASES=1024 cargo tests --test generator
 	@SNO_FAULTS=long dev/staged cargo tests --test faults -- --test-threads=4
-	@SNO_FAULTS=long SNO_PROGRAMS=100000 dev/staged cargo tests --test server -- seams:: programs::
+
+test-seams: ## changes at every point of a feed, and random programs of clients: PROGRAMS=100000
+	@dev/prerequisites
+	@SNO_FAULTS=long SNO_PROGRAMS=$(or $(PROGRAMS),100000) dev/staged cargo tests --test server -- seams:: programs::
 
 test-index: ## check btree indexes of ten million rows, entry by entry
 	@SNO_INDEX_ROWS=10000000 dev/staged cargo tests --test server indexes::

@@ -26,7 +26,7 @@ use crate::{
             log,
             query::query,
             reads::read_before,
-            rows::{Batch, First, Range, Unseen, changing_key, snapshot_has_changed},
+            rows::{Batch, FirstUnseen, HasRow, Range, changing_key, snapshot_has_changed},
             source::Source,
             statement::{goes_on, stores_rows},
         },
@@ -46,7 +46,7 @@ functions! {
 
 /// What a call does to the feed whose rows it returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum Effect {
     /// The rows are read.
     Move,
     /// It stays where it is, and nobody else moves it until the transaction ends.
@@ -58,7 +58,7 @@ enum Then {
 /// A call of `sno_feed`.
 unsafe fn feed(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as promised by the caller.
-    unsafe { rows(fcinfo, Then::Move) }
+    unsafe { rows(fcinfo, Effect::Move) }
 }
 
 /// # Safety
@@ -67,18 +67,18 @@ unsafe fn peek(fcinfo: FunctionCallInfo) -> Datum {
     // SAFETY: as promised by the caller; a variable of this backend.
     unsafe {
         let locks = goes_on(fcinfo) && !pg_sys::XactReadOnly;
-        rows(fcinfo, if locks { Then::Lock } else { Then::Nothing })
+        rows(fcinfo, if locks { Effect::Lock } else { Effect::Nothing })
     }
 }
 
 /// # Safety
 /// A call of one of these.
 #[allow(ffi_unwind_calls, reason = "by the rule of `pg::raw`")]
-unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
+unsafe fn rows(fcinfo: FunctionCallInfo, effect: Effect) -> Datum {
     // SAFETY: declared in SQL with these arguments. An error ends what SPI has begun. No frame has anything to drop.
     unsafe {
         let [name, _, batch_size, given] = optional(fcinfo);
-        let batch_size = guard(|| check_call(fcinfo, batch_size, then));
+        let batch_size = guard(|| check_call(fcinfo, batch_size, effect));
         // No rows, as long as there is no tuplestore.
         let set = (*fcinfo).resultinfo.cast::<ReturnSetInfo>();
         (*set).returnMode = pg_sys::SetFunctionReturnMode::SFRM_Materialize;
@@ -94,7 +94,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
                 is_distributed.is_some_and(|is_distributed| is_distributed.value() as u8 != 0);
             guard(|| -> Result<(), Error> { Err(feed.other_rows(source, row_type, is_distributed)) });
         }
-        if then == Then::Move {
+        if effect == Effect::Move {
             if !stores_rows(fcinfo) {
                 let source = feed.source();
                 guard(|| -> Result<(), Error> { Err(feed.loses_rows(source)) });
@@ -109,7 +109,7 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
         raw_point(c"feed found");
         let kind = feed.horizon_kind();
         if kind == HorizonKind::Scope && given.is_none() && !feed.is_stale() && !has_rows(feed) {
-            if then != Then::Move {
+            if effect != Effect::Move {
                 feed.remember(None);
             }
             spi::finish();
@@ -123,10 +123,10 @@ unsafe fn rows(fcinfo: FunctionCallInfo, then: Then) -> Datum {
                 let source = feed.source();
                 // A given horizon can be within a tick; the rows of a tick are read together.
                 let horizon = first_id(horizon.tick());
-                if !read(feed, source, kind, horizon, &mut batch, then) {
+                if !read(feed, source, kind, horizon, &mut batch, effect) {
                     batch.clear();
                 }
-                if then != Then::Move {
+                if effect != Effect::Move {
                     feed.remember(batch.shown);
                 }
             }
@@ -227,7 +227,7 @@ unsafe fn advance(fcinfo: FunctionCallInfo) -> Datum {
 }
 
 /// The size of the batch, if the call is one that can read a feed.
-fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, then: Then) -> Result<usize, Error> {
+fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, effect: Effect) -> Result<usize, Error> {
     // SAFETY: the call, and variables of this backend.
     let (has_set, isolation, is_read_only) =
         unsafe { (!(*fcinfo).resultinfo.is_null(), pg_sys::XactIsoLevel as u32, pg_sys::XactReadOnly) };
@@ -254,7 +254,7 @@ fn check_call(fcinfo: FunctionCallInfo, batch_size: Option<Datum>, then: Then) -
         .detail("All statements of such a transaction have one snapshot, which is older than the horizon.")
         .hint("Use READ COMMITTED."));
     }
-    if is_read_only && then == Then::Move {
+    if is_read_only && effect == Effect::Move {
         return Err(Error::new(
             SqlState::ERRCODE_READ_ONLY_SQL_TRANSACTION,
             "cannot read a feed in a read-only transaction",
@@ -280,16 +280,16 @@ unsafe fn read(
     kind: HorizonKind,
     horizon: Sno,
     batch: &mut Batch,
-    then: Then,
+    effect: Effect,
 ) -> bool {
     // SAFETY: as promised by the caller.
     unsafe {
         let (next, is_of_scope) = (feed.next(), kind == HorizonKind::Scope);
         let range = Range::of(source, feed.id_type, is_of_scope);
-        let (mut horizon, is_careful) = (horizon, then != Then::Move && feed.careful_until().is_some());
+        let (mut horizon, is_careful) = (horizon, effect != Effect::Move && feed.careful_until().is_some());
         let failure = if is_careful { Failure::find(feed, false) } else { None };
         if let Some(failure) = failure.filter(|failure| failure.id < horizon) {
-            let mut first = First::new(feed);
+            let mut first = HasRow::new(feed);
             range.read(next, failure.id, &mut first, false);
             if first.is_there {
                 horizon = failure.id;
@@ -309,7 +309,7 @@ unsafe fn read(
         raw_point(c"rows read");
         // Without rows there is most often nothing to write.
         if batch.count == 0 && !feed.is_stale() {
-            batch.shown = until.predecessor().filter(|_| then == Then::Lock && !snapshot_has_changed());
+            batch.shown = until.predecessor().filter(|_| effect == Effect::Lock && !snapshot_has_changed());
             return true;
         }
         // Up to the end of a full batch, or of the IDs below the horizon, where no row comes any more. But before the first row that
@@ -317,7 +317,7 @@ unsafe fn read(
         let end = batch.end();
         let mut last = end.or(until.predecessor());
         if snapshot_has_changed() {
-            let mut unseen = Unseen::new(batch);
+            let mut unseen = FirstUnseen::new(batch);
             let below = end.and_then(Sno::successor).unwrap_or(horizon);
             range.read(next, below, &mut unseen, true);
             if let Some(passed) = unseen.found() {
@@ -335,11 +335,11 @@ unsafe fn read(
         raw_point(c"end known");
         last.is_some_and(|last| {
             is_still(feed, source, kind)
-                && match then {
+                && match effect {
                     _ if batch.count == 0 => !can_store() || go_to(feed, last, true),
-                    Then::Move => go_to(feed, last, false),
-                    Then::Lock => feed.lock(),
-                    Then::Nothing => true,
+                    Effect::Move => go_to(feed, last, false),
+                    Effect::Lock => feed.lock(),
+                    Effect::Nothing => true,
                 }
         })
     }
@@ -456,7 +456,7 @@ unsafe fn look_between(feed: Feed, kind: HorizonKind, [mut from, mut below]: [Sn
             (from, below) = (Sno::MIN, first_id(horizon.tick()));
         }
         let source = feed.source();
-        let mut first = First::new(feed);
+        let mut first = HasRow::new(feed);
         Range::of(source, feed.id_type, false).read(feed.next().max(from), below, &mut first, true);
         raw_point(c"look has read");
         found(feed, source, kind, first.is_there, below.predecessor().filter(|_| stores))
@@ -489,7 +489,7 @@ unsafe fn pause(feed: Feed) -> Option<u64> {
     unsafe {
         let failure = Failure::find(feed, true)?;
         let pause = failure.pause()?;
-        let mut first = First::new(feed);
+        let mut first = HasRow::new(feed);
         Range::of(feed.source(), feed.id_type, false).read(feed.next(), failure.id, &mut first, true);
         (!first.is_there).then_some(pause)
     }

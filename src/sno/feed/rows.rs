@@ -214,13 +214,13 @@ pub(super) fn changing_key() -> Error {
 
 /// Receives the first row, and ends the query.
 #[repr(C)]
-pub(super) struct First {
+pub(super) struct HasRow {
     base: DestReceiver,
     key: Key,
     pub(super) is_there: bool,
 }
 
-impl First {
+impl HasRow {
     pub(super) fn new(feed: Feed) -> Self {
         Self { base: receiver(receive_first, start_first), key: Key::of(feed), is_there: false }
     }
@@ -228,12 +228,12 @@ impl First {
 
 unsafe extern "C-unwind" fn start_first(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
     // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe { (*this.cast::<First>()).key.column(columns) };
+    unsafe { (*this.cast::<HasRow>()).key.column(columns) };
 }
 
 unsafe extern "C-unwind" fn receive_first(_: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
     // SAFETY: PostgreSQL's call for a receiver of this kind.
-    unsafe { (*this.cast::<First>()).is_there = true };
+    unsafe { (*this.cast::<HasRow>()).is_there = true };
     false
 }
 
@@ -370,7 +370,7 @@ unsafe extern "C-unwind" fn receive_batch(slot: *mut TupleTableSlot, this: *mut 
 
 /// Merges two inputs in the order of their IDs, the rows that it receives and a batch, and stops at the first ID that the batch lacks.
 #[repr(C)]
-pub(super) struct Unseen {
+pub(super) struct FirstUnseen {
     base: DestReceiver,
     key: Key,
     column: c_int,
@@ -383,7 +383,7 @@ pub(super) struct Unseen {
     is_found: bool,
 }
 
-impl Unseen {
+impl FirstUnseen {
     /// # Safety
     /// As for the functions of [`raw`].
     pub(super) unsafe fn new(batch: &Batch) -> Self {
@@ -446,7 +446,7 @@ impl Unseen {
 unsafe extern "C-unwind" fn start_unseen(this: *mut DestReceiver, _: c_int, columns: TupleDesc) {
     // SAFETY: PostgreSQL's call for a receiver of this kind.
     unsafe {
-        let this = &mut *this.cast::<Unseen>();
+        let this = &mut *this.cast::<FirstUnseen>();
         this.column = this.key.column(columns);
     }
 }
@@ -454,7 +454,7 @@ unsafe extern "C-unwind" fn start_unseen(this: *mut DestReceiver, _: c_int, colu
 unsafe extern "C-unwind" fn receive_unseen(slot: *mut TupleTableSlot, this: *mut DestReceiver) -> bool {
     // SAFETY: PostgreSQL's call for a receiver of this kind.
     unsafe {
-        let this = &mut *this.cast::<Unseen>();
+        let this = &mut *this.cast::<FirstUnseen>();
         let found = id(slot, this.column);
         while let Some(id) = this.seen.filter(|&id| id < found) {
             this.passed = Some(id);
