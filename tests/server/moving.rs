@@ -69,7 +69,11 @@ fn try_moving(server: &Server, user: &str, words: &[&str]) -> Result<String, Str
     let mut out = Vec::new();
     let what = moving::parse(words).map_err(|error| error.to_string())?;
     let result = moving::run(&what, &mut out).map_err(|error| error.to_string());
-    result.map(|_| String::from_utf8(out).unwrap())
+    let result = result.map(|_| String::from_utf8(out).unwrap());
+    // Whatever names are in it: a terminal would obey.
+    let (Ok(said) | Err(said)) = &result;
+    assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said:?}");
+    result
 }
 
 #[track_caller]
@@ -449,13 +453,14 @@ fn what_differs_stops_the_move_before_anything_is_dropped() {
     let map = "SELECT count(*) FROM items JOIN items_id_moved ON new = id WHERE old BETWEEN 1 AND 3";
     assert_eq!(text(&mut server.connect(), map), "3");
     // Any role can have the lock: it is named.
-    let mut other = server.connect();
+    server.run("CREATE ROLE \"a\x1b[2Jwriter\" LOGIN");
+    let mut other = server.connect_as("a\x1b[2Jwriter");
     moving(&server, &["run", "columns", "--back", "--no-map"]);
-    other.run("SET SESSION AUTHORIZATION writer; SELECT pg_advisory_lock(hashtext('sno move'))");
+    other.run("SELECT pg_advisory_lock(hashtext('sno move'))");
     let pid: i32 = other.one("SELECT pg_backend_pid()");
     let holder = format!(
         "another sno move is at work in this database: wait until it has ended
-DETAIL:  Its lock has process {pid} of role postgres"
+DETAIL:  Its lock has process {pid} of role a [2Jwriter"
     );
     live(&server, &[("", "run fill", &holder)]);
 }
@@ -484,6 +489,7 @@ const SHOP: &str = "
     GRANT SELECT (customer_id) ON orders TO reader;
     CREATE FUNCTION newest() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT max(id) FROM customers); END $$;
     CREATE FUNCTION atomic(orders) RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT $1.id; END;
+    CREATE TABLE of_it (id integer PRIMARY KEY); ALTER EXTENSION btree_gist ADD TABLE of_it;
     CREATE TABLE countries (code text PRIMARY KEY); CREATE TABLE parcels (id bigint PRIMARY KEY); CREATE TABLE rates (day date PRIMARY KEY, rate_id text);
     CREATE FUNCTION is_rate(n bigint) RETURNS boolean LANGUAGE sql AS 'SELECT n > 0'";
 
@@ -656,6 +662,11 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--function", "f(bigint)"], "not found f(bigint)"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY)", &["--key", "a.idd", "--reference", "a.x a.id"], "not found a.idd: no such key"),
     ("CREATE TABLE parcels (id bigint PRIMARY KEY)", &[], "no key is found"),
+    // Names with what a terminal would obey, in a refusal and in what the server says.
+    ("DO $$ BEGIN EXECUTE format('CREATE TABLE %I (id bigserial, n integer, PRIMARY KEY (id, n))', E'a\x1b]0;\r\nx'); END $$", &[],
+     "\npart of a key a ]0;  x.id: "),
+    ("DO $$ BEGIN EXECUTE format('CREATE TABLE a (id bigserial PRIMARY KEY, n integer GENERATED ALWAYS AS (id %% 16) STORED);
+      ALTER TABLE a RENAME TO %I', E'a\x1b]0;\rx'); END $$", &[], "operator does not exist: public.sno %"),
     ("DROP EXTENSION sno; CREATE TABLE a (id bigserial PRIMARY KEY)", &[], "say CREATE EXTENSION sno first"),
     ("CREATE TABLE a (id bigserial PRIMARY KEY); CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
       CREATE TRIGGER zzz BEFORE INSERT ON a FOR EACH ROW EXECUTE FUNCTION t()", &[], "late trigger zzz on a"),
@@ -775,7 +786,9 @@ fn a_move_runs_as_the_owner_and_leaves_nothing_of_others() {
         server.run(&format!("SET ROLE tenant; CREATE TABLE notes (of uuid); {make}"));
         let refused = try_moving(&server, "lead", &["check"]).unwrap();
         assert!(
-            refused.contains(&format!("belongs to a role that you are not: be a member of it\n    {shown}")),
+            refused.contains(&format!(
+                "belongs to a role that you are not: be a member of it, or have it dropped\n    {shown}"
+            )),
             "{refused}"
         );
         server.run("DROP TABLE notes");

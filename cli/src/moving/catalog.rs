@@ -198,6 +198,9 @@ impl Family {
     }
 }
 
+/// The schema with the plan of a move that is under way. Another role's could say anything.
+pub(super) const PLAN: &str = include_str!("catalog/plan.sql");
+
 /// Reads all of it. From here on, the session has `search_path = pg_catalog`.
 pub(super) fn read(
     client: &mut impl GenericClient,
@@ -220,11 +223,15 @@ pub(super) fn read(
     }
     client.batch_execute(settings)?;
     let path = path_names(&search_path);
-    let session = Session::from(&client.query_one(include_str!("catalog/session.sql"), &[&begins, &path])?);
+    let session = Sql::new(include_str!("catalog/session.sql"), &[&PLAN]);
+    let session = Session::from(&client.query_one(session.as_str(), &[&begins, &path])?);
     let columns = Sql::new(include_str!("catalog/columns.sql"), &[&COLUMN_STATE]);
-    let mut read = |query: &str| client.query(query, &[]);
+    let relations = client.query(include_str!("catalog/relations.sql"), &[])?;
+    let relations: Vec<_> = relations.iter().map(Relation::from).collect();
+    let rels: Vec<Oid> = relations.iter().map(|relation| relation.oid).collect();
+    let mut read = |query: &str| client.query(query, &[&rels]);
     Ok(Catalog {
-        relations: read(include_str!("catalog/relations.sql"))?.iter().map(Relation::from).collect(),
+        relations,
         columns: read(columns.as_str())?.iter().map(Column::from).collect(),
         foreign_keys: read(include_str!("catalog/foreign_keys.sql"))?.iter().map(ForeignKey::from).collect(),
         indexes: read(include_str!("catalog/indexes.sql"))?.iter().map(Index::from).collect(),

@@ -45,10 +45,9 @@ fn is_demand(key: &str, value: &str) -> bool {
 }
 
 fn not_encrypted(key: &str, value: &str) -> Failure {
-    Failure::new(&format!(
-        "sno move connects without TLS, but {key}={value} is set\nHINT: Run it on the server's machine or through \
-         an SSH tunnel, with sslmode=disable; or write the steps there, and run them by psql."
-    ))
+    let hint = "HINT: Run it on the server's machine or through an SSH tunnel, with sslmode=disable; or write the steps \
+                there, and run them by psql.";
+    Failure::new(&format!("sno move connects without TLS, but {key}={value} is set")).and(hint.to_owned())
 }
 
 /// Fails if something asks for an encrypted connection: the string, if it says so, else the service, else the
@@ -200,7 +199,8 @@ mod tests {
     fn what_asks_for_tls_is_refused() {
         let none = BTreeMap::new();
         let service = BTreeMap::from([("sslmode".to_owned(), "verify-full".to_owned())]);
-        let refused = |said: &str, settings| refuse_promises(said, settings).err().map(|failure| failure.0);
+        let refused =
+            |said: &str, settings| refuse_promises(said, settings).err().map(|failure| failure.to_string());
         assert_eq!(refused("host=a sslmode=prefer", &none), None);
         assert_eq!(refused("host=a sslmode=disable", &service), None);
         for (said, settings, why) in [
@@ -213,7 +213,9 @@ mod tests {
             assert!(refused(said, settings).is_some_and(|text| text.contains(why)), "{said}");
         }
         let text = "host=a sslmode = require";
-        assert!(config(Some(text)).is_err_and(|failure| failure.0.contains("sslmode=require is set")));
+        assert!(
+            config(Some(text)).is_err_and(|failure| failure.to_string().contains("sslmode=require is set"))
+        );
     }
 
     #[test]

@@ -90,19 +90,24 @@ pub enum StepName {
     End,
 }
 
-/// What went wrong, for people.
+/// What went wrong, for people, line by line.
 #[derive(Debug)]
-pub struct Failure(String, Option<SqlState>);
+pub struct Failure(Vec<String>, Option<SqlState>);
 
 impl Failure {
-    fn new(text: &str) -> Self {
-        Self(text.to_owned(), None)
+    fn new(line: &str) -> Self {
+        Self(vec![line.to_owned()], None)
+    }
+    fn and(mut self, line: String) -> Self {
+        self.0.push(line);
+        self
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0)
+        let lines: Vec<_> = self.0.iter().map(|line| sql::one_line(line)).collect();
+        f.write_str(&lines.join("\n"))
     }
 }
 
@@ -113,7 +118,7 @@ impl From<postgres::Error> for Failure {
         let Some(found) = error.as_db_error() else {
             let cause =
                 std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
-            return Self(format!("{error}{cause}"), error.code().cloned());
+            return Self(vec![format!("{error}{cause}")], error.code().cloned());
         };
         let mut text = format!("{}: {}", found.code().code(), found.message());
         for (head, more) in [("DETAIL", found.detail()), ("HINT", found.hint()), ("CONTEXT", found.where_())]
@@ -122,7 +127,7 @@ impl From<postgres::Error> for Failure {
                 text.push_str(&format!("\n{head}:  {more}"));
             }
         }
-        Self(text, Some(found.code().clone()))
+        Self(text.lines().map(str::to_owned).collect(), Some(found.code().clone()))
     }
 }
 
@@ -277,12 +282,9 @@ impl Session {
         let model = self.model(wishes)?;
         let refusals = model.refusals();
         if !refusals.is_empty() {
-            let lines: Vec<_> =
-                refusals.iter().map(|f| format!("{} {}: {}", f.what, f.object, f.action)).collect();
-            return Err(Failure::new(&format!(
-                "nothing is written, as some keys cannot move\n{}",
-                lines.join("\n")
-            )));
+            let head = Failure::new("nothing is written, as some keys cannot move");
+            let lines = refusals.iter().map(|f| format!("{} {}: {}", f.what, f.object, f.action));
+            return Err(lines.fold(head, Failure::and));
         }
         for key in model.keys().filter(|key| model.table(key).relation.kind == "p") {
             self.is_unique(&model, key)?;
@@ -326,11 +328,8 @@ impl Session {
         Ok(())
     }
 
-    /// Where the plan of a move is. Another role's could say anything.
     fn plan(&mut self) -> Result<Option<Name>, Failure> {
-        let query = "SELECT nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
-                     WHERE relname = 'sno_move_plan' AND relkind = 'r' AND relowner = current_user::regrole LIMIT 1";
-        let row = self.client.query_opt(query, &[])?;
+        let row = self.client.query_opt(catalog::PLAN, &[])?;
         Ok(row.map(|row| Name::new(row.get(0), "sno_move_plan")))
     }
 
@@ -364,9 +363,8 @@ impl Session {
             WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND datname = current_database()
                 AND objid = hashtext('sno move')::bit(32)::bigint::oid LIMIT 1";
         let holder = self.client.query_opt(holder, &[])?.map_or_else(String::new, |row| row.get(0));
-        Err(Failure::new(&format!(
-            "another sno move is at work in this database: wait until it has ended\nDETAIL:  Its lock has {holder}."
-        )))
+        let text = "another sno move is at work in this database: wait until it has ended";
+        Err(Failure::new(text).and(format!("DETAIL:  Its lock has {holder}.")))
     }
 
     /// Runs what is not done yet. Waits for locks, and connects again.
@@ -385,7 +383,7 @@ impl Session {
                 if !(is_locked || self.client.is_closed()) || tries > 300 {
                     return Err(failure);
                 }
-                tell(&format!("{}; trying again ({tries})", failure.0.lines().next().unwrap_or_default()));
+                tell(&format!("{}; trying again ({tries})", failure.0[0]));
                 // Others that were queued go first.
                 thread::sleep(Duration::from_millis(200 + 100 * tries.min(18)));
                 if self.client.is_closed() {
@@ -426,7 +424,7 @@ impl Session {
 
 /// One line that changes, or lines of their own where that is no terminal.
 fn tell(text: &str) {
-    let text = text.replace(|c: char| c.is_control(), " ");
+    let text = sql::one_line(text);
     let mut err = io::stderr().lock();
     let _ = if err.is_terminal() { write!(err, "\r\x1b[K{text}") } else { writeln!(err, "{text}") };
     let _ = err.flush();

@@ -26,7 +26,7 @@ pub(super) struct Object {
     pub(super) later_unless: Option<Expression>,
     /// The name of a view.
     pub(super) relation: Option<String>,
-    /// The name of a function, without its schema.
+    /// The owner and the name of a function, without its schema.
     pub(super) function: Option<String>,
     pub(super) is_materialized: bool,
     /// A function that is made with the new type in the place of the old one.
@@ -35,9 +35,7 @@ pub(super) struct Object {
     pub(super) casts: Casts,
 }
 
-const FOREIGN: &str = "belongs to a role that you are not: be a member of it";
 const UNKNOWN: &str = "is of a kind that no step knows: drop it before, and make it again after";
-const NO_SCHEMA: &str = "could not be made again: GRANT CREATE on its schema to you and to its owner first";
 
 /// What a column has that is no part of its type, as statements.
 pub(super) const COLUMN_STATE: &str = include_str!("catalog/column_state.sql");
@@ -81,11 +79,8 @@ fn object(client: &mut impl GenericClient, class: &str, oid: Oid) -> Result<Obje
     let Some(row) = client.query_opt(&query, &[&oid])? else {
         return Ok(Object { why: Some(UNKNOWN.to_owned()), ..Object::default() });
     };
-    let why = [("is_ours", FOREIGN), ("can_create", NO_SCHEMA)]
-        .into_iter()
-        .find_map(|(column, why)| (optional(&row, column) == Some(false)).then(|| why.to_owned()));
     let mut made = Object {
-        why: why.or_else(|| optional(&row, "why")),
+        why: optional(&row, "why"),
         drop: row.get("drop"),
         make: row.get("make"),
         later: optional(&row, "later"),

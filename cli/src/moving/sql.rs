@@ -99,6 +99,11 @@ pub(super) fn for_psql(sql: &str) -> String {
     text
 }
 
+/// A line for people, whatever names are in it: none can end it, or be what a terminal obeys.
+pub(super) fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control() || "\u{2028}\u{2029}".contains(c), " ")
+}
+
 /// Parts in one, with this between them.
 pub(super) fn join<P: Part>(parts: impl IntoIterator<Item = P>, between: &'static str) -> Sql {
     let mut sql = String::new();
@@ -147,9 +152,7 @@ impl Part for Literal {
 impl Part for Remark {
     fn put(&self, into: &mut String) {
         into.push_str("-- ");
-        into.extend(
-            self.0.chars().map(|c| if c.is_control() || "\u{2028}\u{2029}".contains(c) { ' ' } else { c }),
-        );
+        into.push_str(&one_line(&self.0));
     }
 }
 

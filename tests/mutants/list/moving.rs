@@ -35,8 +35,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/catalog/policy.sql", &[
         ("the name of a policy is a part of a statement", &[MOVING],
             "CREATE POLICY %I ON", "CREATE POLICY %s ON"),
-        ("a policy of another role stops the switch", &[MOVING],
-            "pg_has_role((SELECT relowner FROM pg_class WHERE oid = polrelid), 'MEMBER')", "true"),
     ]),
     ("cli/src/moving/steps/state.sql", &[
         ("what uses keys may change before the switch", &[MOVING],
@@ -71,8 +69,18 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/mod.rs", &[
         ("dates are shown by the settings of the session", &[MOVING],
             "SET datestyle = iso;\n", ""),
+    ]),
+    ("cli/src/moving/catalog/plan.sql", &[
         ("the plan of another role is run", &[MOVING],
-            "AND relkind = 'r' AND relowner = current_user::regrole LIMIT 1", "AND relkind = 'r' LIMIT 1"),
+            "AND pg_get_userbyid(relowner) = current_user", ""),
+    ]),
+    ("cli/src/moving/catalog/dependants.sql", &[
+        ("objects of other roles stop the switch", &[MOVING],
+            "WHEN NOT pg_has_role(owner, 'MEMBER')", "WHEN false"),
+    ]),
+    ("cli/src/moving/sql.rs", &[
+        ("a terminal obeys the names of others", &[MOVING],
+            "|c: char| c.is_control() || ", "|c: char| "),
     ]),
     ("cli/src/moving/steps/private.sql", &[
         ("whoever has default privileges writes the plan", &[MOVING],

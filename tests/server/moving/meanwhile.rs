@@ -188,6 +188,34 @@ fn what_others_have_and_do_meanwhile() {
     }
 }
 
+/// An owner with a name in need of quotes, and what another role makes at any time: it is not of the tables and their functions.
+#[test]
+fn nobody_else_can_stop_a_move() {
+    let server = Server::builder().start();
+    server.run(
+        "CREATE ROLE \"The-Lead\" LOGIN; CREATE ROLE evil; GRANT CREATE, USAGE ON SCHEMA public TO \"The-Lead\", evil;
+         SET ROLE \"The-Lead\"; CREATE TABLE items (id uuid PRIMARY KEY DEFAULT gen_random_uuid()); INSERT INTO items DEFAULT VALUES;
+         CREATE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END;
+         CREATE FUNCTION same(i uuid) RETURNS uuid IMMUTABLE LANGUAGE plpgsql AS 'DECLARE u uuid := i; BEGIN RETURN u; END'",
+    );
+    let run = |words: &str| {
+        let words: Vec<_> = words.split(' ').collect();
+        let done = try_moving(&server, "The-Lead", &words);
+        assert!(done.is_ok(), "{words:?}: {done:?}");
+    };
+    server.run("SET ROLE evil; CREATE TABLE \"RETURN\" (uuid uuid)");
+    run("run columns --no-map --function same(uuid)");
+    server.run(
+        "SET ROLE evil; CREATE FUNCTION item_name(text) RETURNS text LANGUAGE sql AS 'SELECT 1';
+         CREATE FUNCTION same(text) RETURNS text LANGUAGE sql AS 'SELECT 1'",
+    );
+    for words in
+        ["run fill", "run indexes", "run switch", "undo", "run fill", "run indexes", "run switch", "run end"]
+    {
+        run(words);
+    }
+}
+
 /// Strings, dates and names that the server shows by the settings of one session, and another one reads.
 #[test]
 fn settings_of_roles_and_databases_change_nothing() {

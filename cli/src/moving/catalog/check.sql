@@ -8,6 +8,6 @@ SELECT format('ALTER TABLE %s DROP CONSTRAINT %I;', conrelid::regclass, conname)
     format('NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(%L) AND conname = %L
         AND NOT convalidated)', conrelid::regclass, conname) AS later_unless,
     -- Whose functions the validation calls, with the rights of who moves.
-    CASE WHEN relowner <> current_user::regrole THEN 'is of a table of another role: drop it before, and make it again '
-        'after' END AS why
+    CASE WHEN pg_get_userbyid(relowner) <> current_user
+        THEN 'is of a table of another role: drop it before, and make it again after' END AS why
 FROM pg_constraint k JOIN pg_class c ON c.oid = conrelid WHERE k.oid = $1 AND contype = 'c'

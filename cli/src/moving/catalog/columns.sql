@@ -15,8 +15,7 @@ SELECT attrelid AS rel, attnum, attname AS name, quote_ident(attname) AS shown,
             AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum
             AND g.attgenerated <> '' AND g.attnum <> a.attnum) AS readers,
     attinhcount > 0 AS is_inherited, {} AS state
-FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_type t ON t.oid = atttypid
-JOIN pg_namespace n ON n.oid = relnamespace LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-WHERE attnum > 0 AND NOT attisdropped AND relkind IN ('r', 'p', 'f') AND relpersistence <> 't'
-    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'
+FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid
+LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+WHERE attnum > 0 AND NOT attisdropped AND attrelid = ANY ($1::oid[])
 ORDER BY attrelid, attnum

@@ -34,17 +34,29 @@ SELECT classid::regclass::text AS class, objid AS oid, pg_describe_object(classi
         WHEN EXISTS (SELECT FROM pg_depend d WHERE (d.classid, d.objid, d.deptype) = (need.classid, need.objid, 'x'))
         THEN 'DEPENDS ON EXTENSION, which is not kept: say NO DEPENDS ON EXTENSION first'
         WHEN EXISTS (SELECT FROM pg_seclabel WHERE classoid = classid AND objoid = need.objid)
-        THEN 'has a security label, which is not kept: SECURITY LABEL ... IS NULL first' END AS why
+        THEN 'has a security label, which is not kept: SECURITY LABEL ... IS NULL first'
+        WHEN NOT pg_has_role(owner, 'MEMBER') THEN 'belongs to a role that you are not: be a member of it, or have it '
+            'dropped'
+        WHEN NOT has_schema_privilege(namespace, 'CREATE') OR NOT (has_schema_privilege(owner, namespace, 'CREATE')
+            OR (SELECT rolsuper FROM pg_roles WHERE rolname = current_user))
+        THEN 'could not be made again: GRANT CREATE on its schema to you and to its owner first' END AS why
 FROM need LEFT JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
 LEFT JOIN pg_constraint k ON classid = 'pg_constraint'::regclass AND k.oid = objid
 LEFT JOIN pg_trigger t ON classid = 'pg_trigger'::regclass AND t.oid = objid
-LEFT JOIN pg_rewrite w ON classid = 'pg_rewrite'::regclass AND w.oid = objid LEFT
-    JOIN pg_class on_what ON on_what.oid = coalesce(ev_class, tgrelid)
+LEFT JOIN pg_rewrite w ON classid = 'pg_rewrite'::regclass AND w.oid = objid
 LEFT JOIN pg_attrdef f ON classid = 'pg_attrdef'::regclass AND f.oid = objid LEFT JOIN part o ON o.rel = adrelid
     AND o.attnum = adnum
+LEFT JOIN pg_policy l ON classid = 'pg_policy'::regclass AND l.oid = objid
+LEFT JOIN pg_class on_what ON on_what.oid = coalesce(ev_class, tgrelid, adrelid, polrelid)
+LEFT JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid
+LEFT JOIN pg_statistic_ext s ON classid = 'pg_statistic_ext'::regclass AND s.oid = objid
+LEFT JOIN pg_publication_rel r ON classid = 'pg_publication_rel'::regclass AND r.oid = objid
+LEFT JOIN pg_publication b ON b.oid = prpubid
+CROSS JOIN LATERAL (SELECT coalesce(c.relowner, on_what.relowner, proowner, stxowner, pubowner),
+    coalesce(c.relnamespace, pronamespace, stxnamespace)) u(owner, namespace)
 WHERE NOT coalesce(c.relkind IN ('i', 'I') OR c.relkind = 'S' OR c.relkind IN ('r', 'p')
     AND need.objid = ANY ($1::oid[]) AND level = 0, false)
   AND coalesce(contype NOT IN ('p', 'u', 'x', 'f', 'n') AND coninhcount = 0, true) AND coalesce(tgparentid = 0
       AND NOT tgisinternal, true)
-  AND coalesce(on_what.relkind NOT IN ('v', 'm'), true) AND (o.rel IS NULL OR level > 0)
-GROUP BY classid, objid ORDER BY max(level), objid
+  AND (on_what.relkind IN ('v', 'm') AND adrelid IS NULL) IS NOT TRUE AND (o.rel IS NULL OR level > 0)
+GROUP BY classid, objid, owner, namespace ORDER BY max(level), objid

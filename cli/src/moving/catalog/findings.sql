@@ -117,11 +117,11 @@ FROM part WHERE relkind = 'r' AND (relreplident = 'n' OR relreplident = 'd' AND 
         OR EXISTS (SELECT FROM pg_publication_rel WHERE prpubid = b.oid AND prrelid IN (
             SELECT part.oid UNION ALL SELECT pg_partition_ancestors(part.oid)))))
 UNION ALL SELECT 0, 'rows in a column', format('%s.%I of %s', attrelid::regclass, attname, shown),
-    'old keys inside of it would be lost: give it another type first'
+    'old keys inside of it would be lost: give it another type, or drop it, first'
 FROM has_rows JOIN pg_attribute ON atttypid = type AND attnum > 0 AND NOT attisdropped
 JOIN pg_class c ON c.oid = attrelid WHERE relkind IN ('r', 'p', 'm', 'f')
 UNION ALL SELECT 0, 'other owner', format('%s of %s', shown, owner),
-    'the steps call functions of the tables: connect as the owner'
+    'the steps call functions of the tables: connect as the owner of all of them, or drop its foreign key first'
 FROM part WHERE owner <> current_user
 UNION ALL SELECT 0, 'typed table', shown, 'columns cannot be added: ALTER TABLE ... NOT OF first'
 FROM part WHERE reloftype <> 0
@@ -240,10 +240,12 @@ FROM function WHERE has_type AND (names OR oid = ANY ($10::oid[]))
 UNION ALL SELECT DISTINCT 0, 'name that is also a type', format('%s %s in %s', n.what, n.name, p.oid::regprocedure),
     'would be taken for the type, and changed, too: write the column in quotes in the function, or after its table and '
     'a point, first; give an argument another name'
-FROM pg_proc p, LATERAL (SELECT coalesce(pg_get_function_sqlbody(p.oid), prosrc)) b(body),
+-- Tables of other roles do not count: any role could stop a move by one.
+FROM pg_proc p CROSS JOIN me, LATERAL (SELECT coalesce(pg_get_function_sqlbody(p.oid), prosrc)) b(body),
 LATERAL (SELECT 'argument' AS what, name FROM unnest(proargnames) name
     UNION ALL SELECT 'column', attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
     WHERE attnum > 0 AND relkind IN ('r', 'p', 'v', 'm', 'f') AND attname = ANY ($9::text[])
+        AND relowner IN (proowner, me.oid)
         AND body ~ concat('(?<!\w)', regexp_replace(relname, '(\W)', '\\\1', 'g'), '(?!\w)')
         AND body ~ concat('(?<![\w.":])', attname, '(?!\w)')) n(what, name)
 WHERE p.oid = ANY ($11::oid[]) AND n.name = ANY ($9::text[])

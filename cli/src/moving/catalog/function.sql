@@ -1,4 +1,4 @@
-SELECT proname AS function, format('DROP %s %s;', kind, signature) AS "drop",
+SELECT concat_ws('|', pg_get_userbyid(proowner), proname) AS function, format('DROP %s %s;', kind, signature) AS "drop",
     -- CREATE alone, not in the place of one that is there. Roles are in quotes, as no type is.
     ARRAY['', concat(regexp_replace(rtrim(CASE WHEN prokind <> 'a' THEN pg_get_functiondef(p.oid) END, E';\n'),
             '^CREATE OR REPLACE ', 'CREATE '), E';\n',
@@ -16,9 +16,7 @@ SELECT proname AS function, format('DROP %s %s;', kind, signature) AS "drop",
         format('COMMENT ON %s %s IS ', kind, signature)),
         coalesce(quote_literal(obj_description(p.oid, 'pg_proc')), 'NULL') || ';'] AS make,
     CASE WHEN prokind = 'a' THEN 'is an aggregate: drop it before, and make it again after'
-        END AS why,
-    pg_has_role(proowner, 'MEMBER') AS is_ours, has_schema_privilege(pronamespace, 'CREATE') AND (proowner = me.oid
-        OR me.rolsuper OR has_schema_privilege(proowner, pronamespace, 'CREATE')) AS can_create
-FROM pg_proc p JOIN pg_roles me ON rolname = current_user,
+        END AS why
+FROM pg_proc p,
 LATERAL (SELECT CASE prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure) o(kind, signature)
 WHERE p.oid = $1

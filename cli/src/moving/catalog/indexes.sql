@@ -25,10 +25,9 @@ SELECT indexrelid AS oid, indrelid AS rel, ARRAY[n.nspname, c.relname]::text[] A
 FROM pg_index i JOIN pg_class c ON c.oid = indexrelid JOIN pg_namespace n ON n.oid = relnamespace
     JOIN pg_am ON pg_am.oid = relam
 LEFT JOIN pg_constraint k ON conindid = indexrelid AND conrelid = indrelid AND contype IN ('p', 'u', 'x')
-JOIN pg_class r ON r.oid = indrelid
 -- By the length of what comes before it, since a name can contain anything.
 CROSS JOIN LATERAL (SELECT substr(pg_get_indexdef(indexrelid), 1 + length(concat('CREATE ', CASE
     WHEN indisunique THEN 'UNIQUE ' END, 'INDEX ', quote_ident(c.relname), ' ON ',
     CASE c.relkind WHEN 'I' THEN 'ONLY ' END, indrelid::regclass, ' ')))) s(tail)
-WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast' AND r.relkind IN ('r', 'p')
+WHERE indrelid = ANY ($1::oid[])
 ORDER BY indexrelid

@@ -8,6 +8,5 @@ SELECT format('DROP POLICY %I ON %s;', polname, polrelid::regclass) AS "drop",
     concat(' USING (' || pg_get_expr(polqual, polrelid) || ')', ' WITH CHECK (' || pg_get_expr(polwithcheck, polrelid)
         || ')'),
     concat(E';\n', format('COMMENT ON POLICY %I ON %s IS ', polname, polrelid::regclass)
-        || quote_literal(obj_description(oid, 'pg_policy')) || ';')] AS make,
-    pg_has_role((SELECT relowner FROM pg_class WHERE oid = polrelid), 'MEMBER') AS is_ours
+        || quote_literal(obj_description(oid, 'pg_policy')) || ';')] AS make
 FROM pg_policy WHERE oid = $1

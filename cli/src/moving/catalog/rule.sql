@@ -3,6 +3,5 @@ SELECT format('DROP RULE %I ON %s;', rulename, ev_class::regclass) AS "drop",
         CASE WHEN ev_enabled <> 'O' THEN format(E'ALTER TABLE %s %s RULE %I;\n', ev_class::regclass, CASE ev_enabled
             WHEN 'D' THEN 'DISABLE' WHEN 'A' THEN 'ENABLE ALWAYS' ELSE 'ENABLE REPLICA' END, rulename) END,
         format('COMMENT ON RULE %I ON %s IS ', rulename, ev_class::regclass)
-            || quote_literal(obj_description(oid, 'pg_rewrite')) || ';')] AS make,
-    pg_has_role((SELECT relowner FROM pg_class WHERE oid = ev_class), 'MEMBER') AS is_ours
+            || quote_literal(obj_description(oid, 'pg_rewrite')) || ';')] AS make
 FROM pg_rewrite WHERE oid = $1

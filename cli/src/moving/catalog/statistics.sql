@@ -3,6 +3,5 @@ SELECT format('DROP STATISTICS %s;', name) AS "drop",
             pg_get_userbyid(stxowner)),
         CASE WHEN stxstattarget >= 0 THEN format(E'ALTER STATISTICS %s SET STATISTICS %s;\n', name, stxstattarget) END,
         format('COMMENT ON STATISTICS %s IS ', name) || quote_literal(obj_description(s.oid, 'pg_statistic_ext'))
-            || ';')] AS make,
-    pg_has_role(stxowner, 'MEMBER') AS is_ours
+            || ';')] AS make
 FROM pg_statistic_ext s, LATERAL (SELECT format('%s.%I', stxnamespace::regnamespace, stxname)) n(name) WHERE s.oid = $1

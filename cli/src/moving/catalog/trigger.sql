@@ -9,6 +9,5 @@ SELECT format('DROP TRIGGER %I ON %s;', tgname, tgrelid::regclass) AS "drop",
                 tgname), '' ORDER BY level, part.oid)
             FROM part WHERE level > 0 OR part.tgenabled <> 'O'),
         format('COMMENT ON TRIGGER %I ON %s IS ', tgname, tgrelid::regclass)
-            || quote_literal(obj_description(oid, 'pg_trigger')) || ';')] AS make,
-    pg_has_role((SELECT relowner FROM pg_class WHERE oid = tgrelid), 'MEMBER') AS is_ours
+            || quote_literal(obj_description(oid, 'pg_trigger')) || ';')] AS make
 FROM pg_trigger WHERE oid = $1

@@ -28,8 +28,6 @@ SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
         AS later,
     format('coalesce((SELECT relispopulated FROM pg_class WHERE oid = to_regclass(%L)), true)', c.oid::regclass)
         AS later_unless,
-    pg_has_role(relowner, 'MEMBER') AS is_ours, has_schema_privilege(relnamespace, 'CREATE') AND (relowner = me.oid
-        OR me.rolsuper OR has_schema_privilege(relowner, relnamespace, 'CREATE')) AS can_create,
     CASE WHEN c.reltablespace <> 0 OR EXISTS (SELECT FROM pg_index JOIN pg_class i ON i.oid = indexrelid
             WHERE indrelid = c.oid AND (i.reltablespace <> 0 OR EXISTS (
                 SELECT FROM pg_attribute WHERE attrelid = i.oid AND attstattarget >= 0)))
@@ -43,6 +41,5 @@ SELECT c.oid::regclass::text AS relation, relkind = 'm' AS is_materialized,
         WHERE attrelid = c.oid AND attnum > 0 AND typtype = 'd' ORDER BY attnum, n) AS domains,
     ARRAY(SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0
         AND atttypid = 'varchar'::regtype) AS varchars
-FROM pg_class c JOIN pg_roles me ON rolname = current_user,
-LATERAL (SELECT CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) k(kind)
+FROM pg_class c, LATERAL (SELECT CASE relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) k(kind)
 WHERE c.oid = $1 AND relkind IN ('v', 'm')

@@ -43,7 +43,8 @@ UNION ALL SELECT n, 'publication ' || pubname, concat_ws(', ', (SELECT array_agg
 UNION ALL SELECT 'function ' || proname, 'owner, rights', string_agg(concat_ws(', ', proowner,
     ARRAY (SELECT a::text FROM unnest(coalesce(proacl, acldefault('f', proowner))) a ORDER BY 1), prosecdef, proconfig,
     obj_description(oid, 'pg_proc')), '; ' ORDER BY prosrc)
-          FROM pg_proc WHERE proname = ANY (ARRAY[{}]::name[]) GROUP BY proname
+          FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{}]::text[])
+    GROUP BY proname
 -- Only compared until the switch, which changes them.
 UNION ALL SELECT n, 'until the switch, column ' || attname, concat_ws(', ', format_type(atttypid, atttypmod),
     attidentity, attgenerated, (SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = attrelid
@@ -58,4 +59,5 @@ UNION ALL SELECT n, 'until the switch, what uses ' || attname,
         AND coalesce(conrelid, 0) NOT IN (SELECT oid FROM r) GROUP BY n, attname
 UNION ALL SELECT 'function ' || proname, 'until the switch, definition', md5(string_agg(CASE prokind
     WHEN 'a' THEN '' ELSE pg_get_functiondef(oid) END, '; ' ORDER BY oid::regprocedure::text))
-    FROM pg_proc WHERE proname = ANY (ARRAY[{}]::name[]) GROUP BY proname
+    FROM pg_proc WHERE concat_ws('|', pg_get_userbyid(proowner), proname) = ANY (ARRAY[{}]::text[])
+    GROUP BY proname
