@@ -2,13 +2,13 @@
 //! by themselves.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use postgres::GenericClient;
 use postgres::types::Oid;
 
 use super::catalog::{Catalog, Column, Family};
 use super::model::{Finding, Kind, Model, Moved, Reached, birth_column, birth_of};
+use super::sql::one_line;
 use super::wishes::{Wishes, name_parts};
 
 /// What the rows of the catalogs say.
@@ -19,8 +19,8 @@ pub(super) fn read(
 ) -> Result<Vec<Finding>, postgres::Error> {
     let tables: Vec<Oid> = model.tables.iter().flat_map(|table| &table.parts).map(|part| part.oid).collect();
     let is_key = |column: &Column| {
-        let root = model.catalog.root(column.rel);
-        reached.keys.iter().any(|key| Some(key.rel) == root && key.name == column.name)
+        let id = model.catalog.root_column(column.rel, column.attnum);
+        reached.keys.iter().any(|key| Some(key.id()) == id)
     };
     let moved = reached.parts(&model.catalog).map(|column| ((column.rel, column.attnum), is_key(column)));
     let ((rels, numbers), keys): ((Vec<Oid>, Vec<i16>), Vec<bool>) = moved.unzip();
@@ -173,10 +173,8 @@ fn key(found: &mut Found, catalog: &Catalog, model: &Model, moved: &Moved) {
 
 /// A column that is said to refer to several has a condition for each.
 fn two_keys(found: &mut Found, catalog: &Catalog, reached: &Reached) {
-    for (place, _) in reached.references.iter().filter(|(_, keys)| keys.len() > 1) {
-        if let Some(column) =
-            catalog.at(place).filter(|_| reached.said.iter().all(|(from, ..)| from != place))
-        {
+    for (id, _) in reached.references.iter().filter(|(_, keys)| keys.len() > 1) {
+        if let Some(column) = catalog.at(id).filter(|_| reached.said.iter().all(|(from, ..)| from != id)) {
             let action = "both move, and would get other IDs: leave one of them out";
             found.refuse("reference to two keys", catalog.shown(column), action);
         }
@@ -203,7 +201,7 @@ fn objects(found: &mut Found, model: &Model) {
 
 /// What does not move, but could have to.
 fn others(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model, reached: &Reached) {
-    let is_moved = |column: &Column| model.columns.iter().any(|moved| moved.column.place() == column.place());
+    let is_moved = |column: &Column| model.columns.iter().any(|moved| moved.column.id() == column.id());
     let is_referring = |column: &Column| {
         catalog.foreign_keys.iter().any(|key| key.rel == column.rel && key.columns.contains(&column.attnum))
     };
@@ -247,7 +245,7 @@ fn others(found: &mut Found, catalog: &Catalog, wishes: &Wishes, model: &Model, 
 
 /// For people: each fact once.
 pub(super) fn report(model: &Model) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     let mut groups: BTreeMap<(Kind, &str, &str), Vec<&str>> = BTreeMap::new();
     for finding in &model.findings {
         groups.entry((finding.kind, &finding.what, &finding.action)).or_default().push(&finding.object);
@@ -260,15 +258,13 @@ pub(super) fn report(model: &Model) -> String {
                 Kind::ToDo => "This is for you to do, or to know:",
                 Kind::Note => "The steps do this:",
             };
-            let _ = writeln!(text, "{head}");
+            lines.push(head.to_owned());
             last = Some(kind);
         }
-        let _ = writeln!(text, "  {what}: {action}");
-        for object in objects {
-            let _ = writeln!(text, "    {}", object.replace(|c: char| c.is_control(), " "));
-        }
+        lines.push(format!("  {what}: {action}"));
+        lines.extend(objects.iter().map(|object| format!("    {object}")));
     }
-    let _ = writeln!(text, "These keys move, with what refers to them:");
+    lines.push("These keys move, with what refers to them:".to_owned());
     for (n, key) in model.columns.iter().enumerate().filter(|(_, moved)| moved.is_key) {
         let references: Vec<_> = model
             .columns
@@ -277,16 +273,16 @@ pub(super) fn report(model: &Model) -> String {
             .map(|moved| format!("{}.{}", model.table(moved).relation.name, moved.column.name))
             .collect();
         let table = &model.table(key).relation;
-        let line = format!(
+        lines.push(format!(
             "  {}.{} {}, {} rows: {}",
             table.name,
             key.column.name,
             key.column.type_name.0,
             table.rows,
             references.join(", ")
-        );
-        let _ = writeln!(text, "{}", line.replace(|c: char| c.is_control(), " "));
+        ));
     }
+    let mut text: String = lines.iter().map(|line| one_line(line) + "\n").collect();
     text.push_str(
         "Not seen: statements of the application; IDs in JSON and text, on subscribers, in queues and caches;\n\
          constants, as in CHECK (id <> 1); what functions build with EXECUTE; references whose names say nothing,\n\

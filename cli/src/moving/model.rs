@@ -109,7 +109,8 @@ impl Reached<'_> {
     /// All columns, also of partitions.
     pub(super) fn parts<'a>(&self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Column> {
         let moves = |column: &&Column| {
-            self.all.iter().any(|m| m.name == column.name && catalog.root(column.rel) == Some(m.rel))
+            let id = catalog.root_column(column.rel, column.attnum);
+            self.all.iter().any(|moved| Some(moved.id()) == id)
         };
         catalog.columns.iter().filter(moves)
     }
@@ -129,8 +130,12 @@ impl Catalog {
     pub(super) fn named(&self, rel: Oid, attnum: i16) -> Option<&Column> {
         self.columns.iter().find(|column| column.rel == rel && column.attnum == attnum)
     }
-    pub(super) fn at(&self, place: &ColumnId) -> Option<&Column> {
-        self.columns.iter().find(|column| column.rel == place.0 && column.name == place.1)
+    pub(super) fn at(&self, (rel, name): &ColumnId) -> Option<&Column> {
+        self.columns.iter().find(|column| column.rel == *rel && column.name == *name)
+    }
+    /// The column of the table that is no partition.
+    pub(super) fn root_column(&self, rel: Oid, attnum: i16) -> Option<ColumnId> {
+        Some((self.root(rel)?, self.named(rel, attnum)?.name.clone()))
     }
     pub(super) fn shown(&self, column: &Column) -> String {
         let table = self.relation(column.rel).map(|r| r.name.to_string());
@@ -138,10 +143,11 @@ impl Catalog {
     }
     /// From each column of a foreign key to its key, both of tables that are no partitions.
     fn edges(&self) -> Vec<(ColumnId, ColumnId)> {
-        let place = |rel, attnum| Some((self.root(rel)?, self.named(rel, attnum)?.name.clone()));
         let of = |k: &ForeignKey| {
             let pairs = k.columns.iter().zip(&k.to_columns);
-            pairs.filter_map(|(&n, &m)| Some((place(k.rel, n)?, place(k.to, m)?))).collect::<Vec<_>>()
+            pairs
+                .filter_map(|(&n, &m)| Some((self.root_column(k.rel, n)?, self.root_column(k.to, m)?)))
+                .collect::<Vec<_>>()
         };
         self.foreign_keys.iter().flat_map(of).collect()
     }
@@ -153,7 +159,7 @@ impl Catalog {
 }
 
 impl Column {
-    pub(super) fn place(&self) -> ColumnId {
+    pub(super) fn id(&self) -> ColumnId {
         (self.rel, self.name.clone())
     }
     /// By the database: an identity, or a function.
@@ -187,23 +193,23 @@ pub(super) fn reach<'a>(catalog: &'a Catalog, wishes: &Wishes) -> Reached<'a> {
         edges.iter().map(|(a, b)| (a, b)).chain(said_lines.iter().map(|(a, b, _)| (a, b))).collect();
     let mut references: BTreeMap<ColumnId, BTreeSet<ColumnId>> = BTreeMap::new();
     for key in &keys {
-        let mut queue = vec![key.place()];
-        let mut seen = BTreeSet::from([key.place()]);
-        while let Some(place) = queue.pop() {
-            for (from, _) in all_edges.iter().filter(|(_, to)| **to == place) {
-                references.entry((*from).clone()).or_default().insert(key.place());
+        let mut queue = vec![key.id()];
+        let mut seen = BTreeSet::from([key.id()]);
+        while let Some(id) = queue.pop() {
+            for (from, _) in all_edges.iter().filter(|(_, to)| **to == id) {
+                references.entry((*from).clone()).or_default().insert(key.id());
                 if seen.insert((*from).clone()) {
                     queue.push((*from).clone());
                 }
             }
         }
     }
-    let mut places: BTreeSet<ColumnId> =
-        keys.iter().map(|key| key.place()).chain(references.keys().cloned()).collect();
-    for column in places.clone().iter().filter_map(|place| catalog.at(place)) {
-        places.extend(column.readers.iter().filter_map(|&n| catalog.named(column.rel, n)).map(Column::place));
+    let mut ids: BTreeSet<ColumnId> =
+        keys.iter().map(|key| key.id()).chain(references.keys().cloned()).collect();
+    for column in ids.clone().iter().filter_map(|id| catalog.at(id)) {
+        ids.extend(column.readers.iter().filter_map(|&n| catalog.named(column.rel, n)).map(Column::id));
     }
-    let mut all: Vec<_> = places.iter().filter_map(|place| catalog.at(place)).collect();
+    let mut all: Vec<_> = ids.iter().filter_map(|id| catalog.at(id)).collect();
     all.sort_by_key(|column| (!keys.iter().any(|key| key.rel == column.rel), column.rel, column.attnum));
     Reached { keys, references, said: said_lines, all, findings }
 }
@@ -215,7 +221,7 @@ fn wanted_keys<'a>(
     edges: &[(ColumnId, ColumnId)],
     refuse: &mut impl FnMut(&String, &'static str),
 ) -> Vec<&'a Column> {
-    let refers = |column: &Column| edges.iter().any(|(from, _)| *from == column.place());
+    let refers = |column: &Column| edges.iter().any(|(from, _)| *from == column.id());
     let candidates: Vec<_> = catalog
         .primary_keys()
         .flat_map(|key| key.columns.iter().filter_map(|&n| catalog.named(key.rel, n)))
@@ -237,11 +243,11 @@ fn wanted_keys<'a>(
             .filter(|(_, rest)| rest.trim().is_empty())
             .map_or_else(Vec::new, |(parts, _)| parts);
         let table = catalog.table(&parts).map(|table| table.oid);
-        let named = catalog.column(&parts).map(Column::place);
+        let named = catalog.column(&parts).map(Column::id);
         let found: Vec<_> = candidates
             .iter()
             .filter(|c| {
-                Some(c.place()) == named
+                Some(c.id()) == named
                     || table == Some(c.rel) && (is_one(c) || c.family.is_like(Family::Integer))
             })
             .copied()
@@ -251,8 +257,8 @@ fn wanted_keys<'a>(
         }
         keys.extend(found);
     }
-    keys.sort_by_key(|key| key.place());
-    keys.dedup_by_key(|key| key.place());
+    keys.sort_by_key(|key| key.id());
+    keys.dedup_by_key(|key| key.id());
     keys
 }
 
@@ -266,7 +272,7 @@ impl Model {
                 .iter()
                 .position(|t| t.relation.oid == column.rel)
                 .expect("tables are those of columns");
-            let is_key = reached.keys.iter().any(|key| key.place() == column.place());
+            let is_key = reached.keys.iter().any(|key| key.id() == column.id());
             columns.push(named((catalog, wishes), &tables, table, column, is_key, &columns));
         }
         let mut model = Self {
@@ -290,25 +296,23 @@ impl Model {
     }
 
     fn find_lookups(&mut self, reached: &Reached) {
-        let position = |model: &Self, place: &ColumnId| {
-            model.columns.iter().position(|c| c.column.rel == place.0 && c.column.name == place.1)
-        };
+        let position = |model: &Self, id: &ColumnId| model.columns.iter().position(|c| c.column.id() == *id);
         for n in 0..self.columns.len() {
-            let place = self.columns[n].column.place();
+            let id = self.columns[n].column.id();
             if self.columns[n].is_key || self.columns[n].column.is_generated {
                 continue;
             }
             let said = reached
                 .said
                 .iter()
-                .filter(|(from, to, _)| *from == place && reached.keys.iter().any(|key| key.place() == *to));
+                .filter(|(from, to, _)| *from == id && reached.keys.iter().any(|key| key.id() == *to));
             let mut lookups: Vec<_> = said
                 .filter_map(|(_, to, condition)| {
                     Some(Lookup { key: position(self, to)?, condition: condition.clone() })
                 })
                 .collect();
             if lookups.is_empty() {
-                let keys = reached.references.get(&place).into_iter().flatten();
+                let keys = reached.references.get(&id).into_iter().flatten();
                 lookups = keys
                     .filter_map(|to| Some(Lookup { key: position(self, to)?, condition: None }))
                     .take(1)
@@ -443,8 +447,8 @@ fn named(
 
 /// Whether a column of a table or partition moves.
 fn moves(catalog: &Catalog, columns: &[Moved], rel: Oid, attnum: i16) -> bool {
-    let place = catalog.root(rel).zip(catalog.named(rel, attnum).map(|column| &column.name));
-    place.is_some_and(|(rel, name)| columns.iter().any(|c| c.column.rel == rel && c.column.name == *name))
+    let id = catalog.root_column(rel, attnum);
+    columns.iter().any(|moved| Some(moved.column.id()) == id)
 }
 
 /// Between columns that move.
@@ -460,11 +464,11 @@ fn foreign_keys(catalog: &Catalog, columns: &[Moved]) -> Vec<ForeignKey> {
 fn indexes(catalog: &Catalog, tables: &[Table], columns: &[Moved]) -> Vec<Index> {
     let reads = |index: &&Index| index.columns.iter().any(|&n| moves(catalog, columns, index.rel, n));
     let mut indexes: Vec<Index> = catalog.indexes.iter().filter(reads).cloned().collect();
-    let place = |index: &Index| {
+    let position = |index: &Index| {
         let root = catalog.root(index.rel);
         tables.iter().position(|table| Some(table.relation.oid) == root)
     };
-    indexes.sort_by_key(|index| (place(index), index.oid));
+    indexes.sort_by_key(|index| (position(index), index.oid));
     indexes
 }
 

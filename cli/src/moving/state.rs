@@ -13,11 +13,11 @@ pub(super) fn query(model: &Model) -> Sql {
     let relations = comma(parts.chain(views));
     let literals = |names: Vec<Ident>| comma(names.iter().map(Ident::literal).collect::<Vec<_>>());
     let columns = model.columns.iter().flat_map(|moved| [moved.new.clone(), moved.old.clone()]).collect();
-    let places = model.columns.iter().flat_map(|moved| {
+    let until_switch = model.columns.iter().flat_map(|moved| {
         let parts = model.table(moved).parts.iter();
         parts.map(|part| Literal([&sql!("{}", part.name).to_string(), "|", &moved.column.name.0].concat()))
     });
-    let places = comma(places.collect::<Vec<_>>());
+    let until_switch = comma(until_switch.collect::<Vec<_>>());
     let mut own: Vec<Ident> =
         model.indexes.iter().flat_map(|i| [model.new_index(i).name, model.old_index(i).name]).collect();
     own.extend(model.columns.iter().map(|moved| moved.set.clone()));
@@ -25,7 +25,7 @@ pub(super) fn query(model: &Model) -> Sql {
     let (own, columns) = (literals(own), literals(columns));
     Sql::new(
         include_str!("steps/state.sql"),
-        &[&relations, &columns, &own, &own, &functions, &columns, &places, &functions],
+        &[&relations, &columns, &own, &own, &functions, &columns, &until_switch, &functions],
     )
 }
 

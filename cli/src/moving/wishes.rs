@@ -130,7 +130,7 @@ pub(super) fn said(catalog: &Catalog, line: &str) -> Option<(ColumnId, ColumnId,
     let (key, rest) = name_parts(rest)?;
     let condition = Some(rest.trim()).filter(|rest| !rest.is_empty());
     let condition = condition.map(|condition| Expression(condition.to_owned()));
-    Some((catalog.column(&column)?.place(), catalog.column(&key)?.place(), condition))
+    Some((catalog.column(&column)?.id(), catalog.column(&key)?.id(), condition))
 }
 
 #[cfg(test)]
