@@ -23,9 +23,9 @@ BEGIN
     WHERE n.nspname = current_schema() AND pg_get_userbyid(o.owner) <> current_user AND o.name IN (
         'uuidv7_version', 'uuidv7_raise', 'uuidv7_time', 'uuidv7_lower', 'uuidv7_upper', 'uuidv7_between',
             'uuidv7_smaller', 'uuidv7_larger',
-        'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_begin_statement', 'uuidv7_refuse_old_key',
-        'uuidv7_refuse_old_keys', 'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_move_feed',
-        'uuidv7_feed', 'uuidv7_peek_feed', 'uuidv7_advance_feed',
+        'uuidv7_settled', 'uuidv7_horizon', 'uuidv7_feeds', 'uuidv7_refuse_old_key', 'uuidv7_refuse_old_keys',
+        'uuidv7_guard_feed', 'uuidv7_rows_of_key', 'uuidv7_unseen_key', 'uuidv7_move_feed', 'uuidv7_feed',
+        'uuidv7_peek_feed', 'uuidv7_advance_feed',
         'sno_uuid_counter', 'sno_uuid_server', 'sno_uuid', 'sno_uuid_metabyte') LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'another role owns what this file would replace: %', other
@@ -274,18 +274,6 @@ END
 $$;
 COMMENT ON FUNCTION uuidv7_refuse_old_key() IS 'internal: what the triggers of uuidv7_refuse_old_keys() do';
 
--- When a statement began that writes the table, which has its lock then: of one in a function, PostgreSQL knows only
--- when the client's statement began.
-CREATE OR REPLACE FUNCTION uuidv7_begin_statement() RETURNS trigger
-    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-AS $$
-BEGIN
-    PERFORM pg_catalog.set_config(TG_ARGV[0], extract(epoch FROM pg_catalog.clock_timestamp())::text, true);
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION uuidv7_begin_statement() IS 'internal: notes when a statement began that writes a table';
-
 CREATE OR REPLACE FUNCTION uuidv7_refuse_old_keys(of_table regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -293,26 +281,20 @@ DECLARE
     is_old text;
     is_changed text;
     keys text;
-    began text := pg_catalog.format('uuidv7.began_%s', of_table::oid);
 BEGIN
     SELECT pg_catalog.string_agg(k.is_old, ' OR '), pg_catalog.string_agg(pg_catalog.quote_literal(k.key::text), ', '),
         pg_catalog.string_agg(pg_catalog.format('NEW.%I IS DISTINCT FROM OLD.%1$I AND %s', k.key, k.is_old), ' OR ')
     INTO is_old, keys, is_changed
     FROM (
-        -- A partition that is named has no trigger for statements.
         SELECT f.key, pg_catalog.format('%s(NEW.%I) < pg_catalog.date_bin(%L::interval,
-            coalesce(pg_catalog.to_timestamp(nullif(pg_catalog.current_setting(%L, true), %L)::double precision),
-                pg_catalog.statement_timestamp()), %L::timestamptz) - %L::interval', 'uuidv7_time'::regproc, f.key,
-            '4 ms', began, '', '2010-01-01 00:00Z', pg_catalog.min(f.margin)) AS is_old
+            pg_catalog.statement_timestamp(), %L::timestamptz) - %L::interval', 'uuidv7_time'::regproc, f.key, '4 ms',
+            '2010-01-01 00:00Z', pg_catalog.min(f.margin)) AS is_old
         FROM uuidv7_feeds f WHERE f.source::oid = of_table::oid GROUP BY f.key
     ) k;
     IF keys IS NULL THEN
-        EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS uuidv7_begin_statement ON %s', of_table);
         EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS uuidv7_own_keys ON %s', of_table);
         EXECUTE pg_catalog.format('DROP TRIGGER IF EXISTS uuidv7_changed_keys ON %s', of_table);
     ELSE
-        EXECUTE pg_catalog.format('CREATE OR REPLACE TRIGGER uuidv7_begin_statement BEFORE INSERT OR UPDATE ON %s
-            EXECUTE FUNCTION %s(%L)', of_table, 'uuidv7_begin_statement'::regproc, began);
         EXECUTE pg_catalog.format('CREATE OR REPLACE TRIGGER uuidv7_own_keys AFTER INSERT ON %s FOR EACH ROW WHEN (%s)
             EXECUTE FUNCTION %s(%s)', of_table, is_old, 'uuidv7_refuse_old_key'::regproc, keys);
         EXECUTE pg_catalog.format('CREATE OR REPLACE TRIGGER uuidv7_changed_keys AFTER UPDATE ON %s FOR EACH ROW

@@ -297,8 +297,7 @@ fn functions_of_others_are_not_called() {
         "SELECT trap.sno_create_feed('changes'::text, 'public.items_changes'::regclass, '-infinity'::timestamptz, 'changed'::name, '0'::interval, false::boolean)",
         "SELECT pg_sleep(0.02::float8)",
         "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
-        "SET session_replication_role = replica; UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute' WHERE feed = 'changes'::text;
-         RESET session_replication_role",
+        "UPDATE sno_internal.feed_positions SET moved = moved - interval '1 minute' WHERE feed = 'changes'::text",
         "INSERT INTO public.items VALUES ('b'::varchar, 1::integer); SELECT pg_sleep(0.02::float8)",
         "CREATE TEMP TABLE read AS SELECT id FROM trap.sno_feed('changes'::text, NULL::public.items_changes, 1000::integer, NULL::trap.sno); DROP TABLE read",
         "SELECT trap.sno_forget_changes('public.items'::regclass)",
@@ -359,4 +358,18 @@ fn conditions_on_time_for_users_without_the_schema() {
     // The condition on time has become one on IDs, by functions of the schema.
     let plan = plan(&mut client, "COSTS off", "SELECT count(*) FROM recent");
     assert!(plan.contains("ext.sno_lower((now() "), "{plan}");
+}
+
+/// Text in a function is found by the path of the session in which it runs, which any role can put a type or an operator into, unless the function
+/// says where it looks.
+#[test]
+fn every_function_says_where_it_looks() {
+    let server = Server::builder().compat().start();
+    let mut client = server.connect();
+    client.run(&sql_file("uuidv7.sql"));
+    let looking = "SELECT string_agg(p.oid::regprocedure::text, ', ' ORDER BY 1) FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+        WHERE (l.lanname = 'plpgsql' OR l.lanname = 'sql' AND p.prosqlbody IS NULL) AND p.oid >= 16384
+            AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=pg\\_catalog, %pg\\_temp')";
+    // It finds tables by the names in the command, and says pg_catalog of all else.
+    assert_eq!(text(&mut client, looking), "sno_internal.follow_ddl()");
 }

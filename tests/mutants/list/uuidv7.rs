@@ -9,8 +9,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "AFTER INSERT OR UPDATE OF source, key, margin ON uuidv7_feeds", "AFTER INSERT ON uuidv7_feeds"),
         ("the SQL file: the longest margin of a table's feeds counts", &[SQL_FILE],
             "pg_catalog.min(f.margin)", "pg_catalog.max(f.margin)"),
-        ("the SQL file: a key is as old as the client's statement lets it be", &[SQL_FILE],
-            "uuidv7_begin_statement BEFORE INSERT OR UPDATE ON", "uuidv7_begin_statement BEFORE DELETE ON"),
         ("the SQL file: subscribed rows have a horizon", &[SQL_FILE],
             "c.relkind = 'f' OR s.srrelid IS NOT NULL", "c.relkind = 'f'"),
         ("the SQL file: the horizon is a millisecond, not a tick", &[SQL_FILE],

@@ -133,16 +133,6 @@ fn keys_that_are_older_than_their_insert() {
     assert_eq!(code(&mut client, &format!("INSERT INTO lists VALUES ({two_minutes}, 1)")), "23514");
     // One that is copied there stays where it was, too.
     assert_eq!(code(&mut client, "INSERT INTO lists SELECT id, 1 FROM lists"), "23514");
-    // The INSERT of a function begins after the client's statement.
-    let slowly = |key: &str| {
-        format!(
-            "DO $$ DECLARE k uuid := {key}; BEGIN PERFORM pg_sleep(1.2); INSERT INTO items (id, n) VALUES (k, 5); END $$"
-        )
-    };
-    client.run("UPDATE uuidv7_feeds SET margin = '1 s' WHERE source = 'items'::regclass");
-    assert_eq!(code(&mut client, &slowly("sno_uuid()")), "23514");
-    client.run(&slowly("NULL").replace("k, 5", "sno_uuid(), 5"));
-    client.run("INSERT INTO items SELECT id, NULL, 6 FROM (SELECT sno_uuid() AS id, pg_sleep(0.4) FROM generate_series(1, 3) ORDER BY 1) s");
     // Without a feed, all are inserted.
     client.run("DELETE FROM uuidv7_feeds; SELECT uuidv7_refuse_old_keys('items')");
     client.run(&format!("INSERT INTO items VALUES ({two_minutes})"));
