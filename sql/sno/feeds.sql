@@ -266,40 +266,6 @@ $$;
 COMMENT ON FUNCTION sno_internal.horizon_kind(regclass, name, interval)
     IS 'internal: which kind of horizon counts for the rows of a table or view';
 
--- A publication FOR ALL TABLES has these tables, too. What another server's consumers read moves no feed that this
--- server can read itself: of subscribed rows it reads none, until it takes over. Restores are by clients.
-CREATE FUNCTION sno_internal.keep_feed() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    f record;
-BEGIN
-    IF EXISTS (SELECT FROM pg_stat_get_activity(pg_backend_pid()) a WHERE a.backend_type <> 'client backend') THEN
-        FOR f IN
-            SELECT p.source, p.key, p.margin FROM sno_internal.feed_positions p
-            WHERE p.feed = coalesce(OLD.feed, NEW.feed) AND p.owner = coalesce(OLD.owner, NEW.owner)
-        LOOP
-            IF TG_OP = 'INSERT' OR f.margin IS NULL
-                OR sno_internal.horizon_kind(f.source, f.key, f.margin) <> 'g' THEN
-                RETURN NULL;
-            END IF;
-        END LOOP;
-    END IF;
-    RETURN coalesce(NEW, OLD);
-END
-$$;
-COMMENT ON FUNCTION sno_internal.keep_feed() IS 'internal: keeps logical replication from moving feeds';
-CREATE TRIGGER keep_feed BEFORE INSERT OR UPDATE OR DELETE ON sno_internal.feed_positions FOR EACH ROW
-    EXECUTE FUNCTION sno_internal.keep_feed();
-ALTER TABLE sno_internal.feed_positions ENABLE REPLICA TRIGGER keep_feed;
-COMMENT ON TRIGGER keep_feed ON sno_internal.feed_positions
-    IS 'internal: keeps logical replication from moving feeds';
-CREATE TRIGGER keep_feed BEFORE INSERT OR UPDATE OR DELETE ON sno_internal.feed_failures FOR EACH ROW
-    EXECUTE FUNCTION sno_internal.keep_feed();
-ALTER TABLE sno_internal.feed_failures ENABLE REPLICA TRIGGER keep_feed;
-COMMENT ON TRIGGER keep_feed ON sno_internal.feed_failures
-    IS 'internal: keeps logical replication from changing what fails';
-
 -- The new position of a feed that is at the position `present`: below the first row since a time, or an ID. Not above
 -- the horizon, since rows can still come there.
 CREATE FUNCTION sno_internal.position_of(

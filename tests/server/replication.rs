@@ -1,6 +1,6 @@
 //! Several servers that write, and where their rows meet: a primary key on the ID alone, and no conflict ever.
 
-use sno_tests::{Ids, Server, Sql as _, in_parallel, major_version, skip, stored, text, wait_until};
+use sno_tests::{Ids, Server, Sql as _, in_parallel, major_version, skip, text, wait_until};
 
 const TABLE: &str = "CREATE TABLE event (id sno PRIMARY KEY DEFAULT sno_new(1), n integer)";
 
@@ -179,47 +179,4 @@ fn a_move_takes_the_feeds_along() {
     let rest =
         "SELECT (SELECT count(*) FROM copied) || ' ' || (SELECT count(*) FROM event JOIN copied USING (id))";
     assert_eq!(text(&mut new.connect(), rest), "70 70");
-}
-
-/// A publication FOR ALL TABLES has the positions, too. A feed that the subscriber reads keeps its own; one of a table that it is subscribed to,
-/// which it does not read before it takes over, follows the publisher's.
-#[test]
-fn feeds_of_a_subscriber_are_its_own() {
-    let (publisher, subscriber) = (server(1), server(2));
-    let read = |feed: &str| {
-        publisher.run("SELECT pg_sleep(0.01)");
-        publisher.run(&stored(&format!("SELECT * FROM sno_feed('{feed}', NULL::event)")));
-    };
-    let feeds = "SELECT string_agg(concat_ws(' ', feed, source, position, attempts), ', ' ORDER BY feed) FROM sno_feeds()";
-    subscriber.run(
-        "CREATE TABLE own (LIKE event INCLUDING ALL); SELECT sno_create_feed('export', 'own', margin => '0');
-         SELECT sno_create_feed('later', 'event', margin => '0'); INSERT INTO own (n) VALUES (1), (2)",
-    );
-    publisher.run(
-        "SELECT sno_create_feed('export', 'event', margin => '0'), sno_create_feed('later', 'event', margin => '0');
-         INSERT INTO event (n) VALUES (1), (2)",
-    );
-    read("export");
-    publisher.run("CREATE PUBLICATION everything FOR ALL TABLES");
-    let source = publisher.connection_string();
-    subscriber.run(&format!("CREATE SUBSCRIPTION everything CONNECTION '{source}' PUBLICATION everything"));
-    wait(&subscriber, "SELECT string_agg(DISTINCT srsubstate::text, '') FROM pg_subscription_rel", "r");
-    read("later");
-    publisher.run("INSERT INTO event (n) VALUES (3)");
-    publisher.run("SELECT pg_sleep(0.01); SELECT sno_fail_feed('export', id) FROM event WHERE n = 3");
-    assert!(text(&mut publisher.connect(), feeds).contains(" 1, later"));
-    publisher.run("SELECT sno_drop_feed('export'); INSERT INTO event (n) VALUES (4)");
-    wait(&subscriber, "SELECT count(*) FROM event WHERE n = 4", "1");
-    let later = text(&mut publisher.connect(), feeds);
-    assert!(later.starts_with("later event 9"), "{later}");
-    assert_eq!(text(&mut subscriber.connect(), feeds), format!("export own, {later}"));
-    let rest = |feed: &str, table: &str| {
-        let mut client = subscriber.connect();
-        client.run(&format!("CREATE TEMP TABLE c AS SELECT * FROM sno_feed('{feed}', NULL::{table})"));
-        text(&mut client, "SELECT string_agg(n::text, ' ' ORDER BY id) FROM c")
-    };
-    assert_eq!(rest("export", "own"), "1 2");
-    subscriber.run("DROP SUBSCRIPTION everything");
-    subscriber.run("SELECT pg_sleep(0.01)");
-    assert_eq!(rest("later", "event"), "3 4");
 }

@@ -101,7 +101,6 @@ const SCOPE: Suite = Suite("server", "citus::scope");
 const PLANTED: Suite = Suite("server", "planted::rights_are");
 const FILES: Suite = Suite("server", "schemas::names_in_the_files");
 const RIGHTS: Suite = Suite("server", "rights::");
-const REPLICATION: Suite = Suite("server", "replication::feeds_of");
 const OWNERS: Suite = Suite("server", "owners::");
 const LEAVING: Suite = Suite("server", "leaving::dumps");
 const TRACKED: Suite = Suite("server", "tracked::");
