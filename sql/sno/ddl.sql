@@ -115,7 +115,8 @@ BEGIN
     )
     SELECT array_agg(f) INTO feeds
     FROM sno_internal.feed_positions f CROSS JOIN LATERAL sno_internal.origin(f.source, f.key) o
-    WHERE o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key AND f.position IS NOT NULL;
+    WHERE f.source IN (SELECT a.relation FROM sno_internal.above(child) a) AND f.position IS NOT NULL
+        AND o.source IN (SELECT a.oid FROM above a) AND o.key = warn_of_old_rows.key;
     IF feeds IS NULL THEN
         RETURN;
     END IF;

@@ -94,7 +94,10 @@ COMMENT ON FUNCTION sno_internal.check_partitioned(regclass)
 
 -- While a statement waits for a lock, others queue behind it. So this one waits for each lock as long as the caller's
 -- lock_timeout says, or half a second: less than deadlock_timeout, so that in a deadlock it is this one that gives way.
-CREATE FUNCTION sno_internal.alter_partitions(command text) RETURNS void
+-- So does the question which feeds read a table, and up to when they have, which locks the views that they read.
+CREATE FUNCTION sno_internal.alter_partitions(
+        command text, readers_of regclass DEFAULT NULL, OUT readers text, OUT all_read timestamptz
+    )
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -104,6 +107,12 @@ BEGIN
         PERFORM set_config('lock_timeout', '500ms', true);
     END IF;
     EXECUTE command;
+    IF readers_of IS NOT NULL THEN
+        readers := (SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner)
+            FROM sno_internal.readers(readers_of) r);
+        -- Null if one feed has read nothing.
+        all_read := coalesce(sno_internal.read_by_all(readers_of)::timestamptz, '-infinity');
+    END IF;
     PERFORM set_config('lock_timeout', timeout, true);
 EXCEPTION
     WHEN lock_not_available THEN
@@ -112,8 +121,9 @@ EXCEPTION
             HINT = 'Nothing was changed. Call it again later, or with a longer "lock_timeout".';
 END
 $$;
-COMMENT ON FUNCTION sno_internal.alter_partitions(text)
-    IS 'internal: run a statement that changes partitions, with a limit for its waits';
+COMMENT ON FUNCTION sno_internal.alter_partitions(text, regclass) IS
+    'internal: run a statement that changes or locks partitions, with a limit for its waits; then say which feeds read '
+    'a table, and up to when all of them have read its rows';
 
 -- The start of the first span: midnight UTC, a Monday, or the first of a month.
 CREATE FUNCTION sno_internal.first_span(width interval, since timestamptz, until timestamptz) RETURNS timestamp
@@ -255,7 +265,7 @@ CREATE FUNCTION sno_internal.expire_partitions(
 AS $$
 DECLARE
     child record;
-    readers text;
+    asked record;
     all_read timestamptz := 'infinity';
 BEGIN
     IF num_nulls(before, drop_expired) > 0 THEN
@@ -266,29 +276,27 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'The time is in the future.';
     END IF;
     PERFORM sno_internal.check_partitioned(parent);
-    IF read_by_all IS NULL THEN
-        readers := (SELECT string_agg(format('"%s" of role "%s"', r.feed, r.owner), ', ' ORDER BY r.feed, r.owner)
-            FROM sno_internal.readers(parent) r);
-    END IF;
-    IF read_by_all OR readers IS NOT NULL THEN
-        -- Null if one feed has read nothing.
-        all_read := coalesce(sno_internal.read_by_all(parent)::timestamptz, '-infinity');
+    IF read_by_all IS NOT FALSE THEN
+        asked := sno_internal.alter_partitions(format('LOCK ONLY %s IN ACCESS SHARE MODE', parent), parent);
+        IF read_by_all OR asked.readers IS NOT NULL THEN
+            all_read := asked.all_read;
+        END IF;
     END IF;
     FOR child IN
-        SELECT p.partition, p.until, c.relkind
+        SELECT p.partition, p.until, c.relkind,
+            CASE WHEN c.relkind <> 'f' AND pg_has_role(c.relowner, 'USAGE') THEN ', ' || p.partition END AS and_itself
         FROM sno_internal.partition_bounds(parent) p JOIN pg_class c ON c.oid = p.partition
         WHERE p.until <= before
     LOOP
         -- Once the horizons are lowered, rows come below what was read. So it is asked again, when nobody writes.
         IF child.until <= all_read AND all_read < 'infinity' THEN
-            PERFORM sno_internal.alter_partitions(format('LOCK ONLY %s%s', parent,
-                CASE WHEN child.relkind <> 'f' THEN ', ' || child.partition END));
-            all_read := coalesce(sno_internal.read_by_all(parent)::timestamptz, '-infinity');
+            asked := sno_internal.alter_partitions(format('LOCK ONLY %s%s', parent, child.and_itself), parent);
+            all_read := asked.all_read;
         END IF;
         IF child.until > all_read THEN
-            IF readers IS NOT NULL THEN
+            IF read_by_all IS NULL THEN
                 RAISE WARNING 'partition "%" is kept, since not all feeds have read its rows', child.partition
-                    USING DETAIL = format('Feeds of "%s": %s.', parent, readers),
+                    USING DETAIL = format('Feeds of "%s": %s.', parent, asked.readers),
                     HINT = format('SELECT * FROM sno_readers(%L) shows how far each was read.', parent::text);
             END IF;
             CONTINUE;

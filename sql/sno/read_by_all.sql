@@ -24,22 +24,13 @@ $$;
 COMMENT ON FUNCTION sno_internal.origin(regclass, name)
     IS 'internal: the column of a table that a column of a view shows, or the view that keeps it from being a key';
 
--- The feeds that read rows of a table, of its partitions or its children, found by the views and tables above these:
--- there are fewer of them than feeds. Also a feed that its role may not read at present: rows that it has not read are
--- kept until the role may again, or until the owner of the table drops the feed.
-CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
+-- The tables and views through which rows of a table can be read, with the table itself: there are fewer of them than
+-- feeds.
+CREATE FUNCTION sno_internal.above(of_table regclass) RETURNS TABLE (relation regclass)
     LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
-    WITH RECURSIVE own_key AS (
-        SELECT min(a.attname::text) AS name
-        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
-            AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
-        WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT sno_internal.id_types())
-        HAVING count(*) = 1
-    ), below AS MATERIALIZED (
-        SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
-    ), above(oid) AS (
-        SELECT b.oid FROM below b
+    WITH RECURSIVE above(oid) AS (
+        SELECT b.relation::oid FROM sno_internal.base_relations(of_table) b
         UNION
         SELECT n.oid
         FROM above a, LATERAL (
@@ -49,6 +40,25 @@ AS $$
             UNION ALL
             SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = a.oid
         ) n(oid)
+    )
+    SELECT a.oid::regclass FROM above a
+$$;
+COMMENT ON FUNCTION sno_internal.above(regclass)
+    IS 'internal: tables and views through which rows of a table, its partitions or its children can be read';
+
+-- The feeds that read rows of a table, of its partitions or its children. Also a feed that its role may not read at present: rows that it has not read are
+-- kept until the role may again, or until the owner of the table drops the feed.
+CREATE FUNCTION sno_internal.readers(of_table regclass) RETURNS TABLE (feed text, owner name, source regclass, read sno)
+    LANGUAGE SQL STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH own_key AS (
+        SELECT min(a.attname::text) AS name
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
+            AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+        WHERE i.indrelid = of_table AND i.indisprimary AND a.atttypid IN (SELECT sno_internal.id_types())
+        HAVING count(*) = 1
+    ), below AS MATERIALIZED (
+        SELECT b.relation::oid AS oid FROM sno_internal.base_relations(of_table) b
     )
     -- A feed of the table reads the rows of its partitions, and a feed of a partition some of the table's. A feed whose
     -- position is ahead of the clock, after that was fast, has not read the rows of the present.
@@ -63,7 +73,7 @@ AS $$
     FROM sno_internal.feed_positions f
     CROSS JOIN LATERAL (SELECT coalesce(f.source, to_regclass(f.source_name))) s(source)
     CROSS JOIN LATERAL sno_internal.origin(s.source, f.key) o
-    WHERE s.source::oid IN (SELECT a.oid FROM above a)
+    WHERE s.source IN (SELECT a.relation FROM sno_internal.above(of_table) a)
     -- Changes of the table do not need its rows: what is deleted is a change, too.
     AND s.source IS DISTINCT FROM (SELECT t.changes
         FROM sno_internal.tracked(coalesce(pg_partition_root(of_table), of_table)) t)
