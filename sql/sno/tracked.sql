@@ -10,12 +10,14 @@ COMMENT ON FUNCTION sno_internal.sno_log_changes() IS
 
 -- The log and the view of a table whose changes are tracked; nulls if they are not. The trigger depends on the log, and
 -- the view, too, so that all can be renamed. The view or a constraint of the log names the table, and all are of one
--- owner: who can create a trigger would otherwise choose what the owner, or a superuser, replaces or drops.
+-- owner: who can create a trigger or a view would otherwise choose what the owner, or a superuser, replaces, drops or
+-- lets read its rows.
 CREATE FUNCTION sno_internal.tracked(source regclass, OUT log regclass, OUT changes regclass) RETURNS record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    owner regrole := (SELECT relowner FROM pg_class WHERE oid = source);
+    owner oid := (SELECT relowner FROM pg_class WHERE oid = source);
+    other record;
 BEGIN
     SELECT d.refobjid INTO log
     FROM pg_trigger g JOIN pg_depend d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
@@ -25,9 +27,11 @@ BEGIN
     FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
     JOIN pg_depend f ON f.classid = d.classid AND f.objid = d.objid AND f.refclassid = 'pg_proc'::regclass
     JOIN pg_depend s ON s.classid = d.classid AND s.objid = d.objid AND s.refclassid = d.refclassid
+    JOIN pg_class c ON c.oid = r.ev_class
     WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = log
         AND f.refobjid = 'sno_internal.check_changes(regclass)'::regprocedure AND s.refobjid = source
-    LIMIT 1;
+    -- Everybody can create such a view, so that of the table's owner comes first.
+    ORDER BY c.relowner <> owner, 1 LIMIT 1;
     IF changes IS NULL AND NOT EXISTS (
         SELECT FROM pg_constraint o JOIN pg_depend n ON n.classid = 'pg_constraint'::regclass AND n.objid = o.oid
             AND n.refclassid = 'pg_class'::regclass AND n.refobjid = source
@@ -35,12 +39,12 @@ BEGIN
     ) THEN
         log := NULL;
     END IF;
-    IF EXISTS (SELECT FROM pg_class WHERE oid IN (log, changes) AND relowner <> owner) THEN
+    SELECT c.oid, c.relowner INTO other FROM pg_class c WHERE c.oid IN (log, changes) AND c.relowner <> owner LIMIT 1;
+    IF FOUND THEN
         RAISE EXCEPTION 'log of the changes of "%" is of another owner', source
             USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = format('The owner of the table must own the log %s and the view %s.', log, changes),
-            HINT = concat_ws('; ', format('ALTER TABLE %s OWNER TO %s', log, owner),
-                format('ALTER VIEW %s OWNER TO %s', changes, owner));
+            DETAIL = format('"%s" is of "%s".', other.oid::regclass, other.relowner::regrole),
+            HINT = 'If sno_track_changes() has created it, give it the owner of the table.';
     END IF;
 END
 $$;
