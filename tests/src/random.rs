@@ -16,6 +16,12 @@ impl Random {
         Self(seed)
     }
 
+    /// Other numbers for each of several threads, which share a seed.
+    #[must_use]
+    pub fn of_thread(&self, number: usize) -> Self {
+        Self(self.0.wrapping_add((number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+
     /// A number from 0 on, less than `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -270,7 +270,7 @@ impl Feed {
             let by_name = || as_owner(TO_REGCLASS, [(pg_sys::TEXTOID, source_name)], true).row(0).value(1);
             Self {
                 name,
-                owner: value(3),
+                owner: value(newest::OWNER.into()),
                 source: row.value(1).or_else(by_name).map_or(Oid::INVALID, oid),
                 source_name,
                 key: value(5),
@@ -391,7 +391,9 @@ impl Feed {
     unsafe fn has_other_version(&mut self) -> bool {
         // SAFETY: as for `lock`. The columns of the table.
         unsafe {
-            let is_it = |row: &Row| row.value(3).is_some_and(|owner| is_same_name(owner, self.owner));
+            let is_it = |row: &Row| {
+                row.value(newest::OWNER.into()).is_some_and(|owner| is_same_name(owner, self.owner))
+            };
             let Some(row) = newest::rows(self.name, true).find(is_it) else { return false };
             let before = mem::replace(&mut self.place, row.place());
             raw::ItemPointerCompare(&raw const before, &raw const self.place) != 0

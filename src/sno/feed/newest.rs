@@ -16,7 +16,7 @@ use crate::{
 
 // The columns of the primary key of `sno_internal.feed_positions`, by their numbers.
 const FEED: i16 = 2;
-const OWNER: i16 = 3;
+pub(super) const OWNER: i16 = 3;
 
 /// The rows of the feeds of a name, of all roles, that the active snapshot sees, or a fresh one. They live until `SPI_finish`.
 ///

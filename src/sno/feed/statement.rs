@@ -24,6 +24,11 @@ fn writes(statement: &PlannedStmt) -> bool {
     !matches!(statement.commandType, CmdType::CMD_SELECT | CmdType::CMD_UTILITY)
 }
 
+/// Whether a statement writes by what it is, or by a WITH.
+fn writes_anywhere(statement: &PlannedStmt) -> bool {
+    writes(statement) || statement.hasModifyingCTE
+}
+
 /// Whether a transaction goes on with the rows of a call: it is a block, or that of a function, or the statement writes.
 ///
 /// # Safety
@@ -33,7 +38,7 @@ pub(super) unsafe fn goes_on(call: FunctionCallInfo) -> bool {
     unsafe {
         raw::IsTransactionBlock()
             || raw::SPI_unregister_relation(c"".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED
-            || statement(call).is_some_and(|(_, statement)| writes(statement) || statement.hasModifyingCTE)
+            || statement(call).is_some_and(|(_, statement)| writes_anywhere(statement))
     }
 }
 
@@ -47,9 +52,8 @@ pub(super) unsafe fn stores_rows(call: FunctionCallInfo) -> bool {
     unsafe {
         let Some((state, statement)) = statement(call) else { return false };
         let call = (*(*call).flinfo).fn_expr;
-        let is_written = writes(statement) || statement.hasModifyingCTE;
         // What a rule adds would read the next rows.
-        if is_written && !statement.canSetTag {
+        if writes_anywhere(statement) && !statement.canSetTag {
             return false;
         }
         let stores =
@@ -104,10 +108,7 @@ unsafe fn is_part_of_work(portal: &PortalData) -> bool {
         !ptr::eq(client, portal)
             && !portal.visible
             && client.status == pg_sys::PortalStatus::PORTAL_ACTIVE
-            && nodes(client.stmts).iter().any(|&statement| {
-                let statement = &*statement.cast();
-                writes(statement) || statement.hasModifyingCTE
-            })
+            && nodes(client.stmts).iter().any(|&statement| writes_anywhere(&*statement.cast()))
     }
 }
 

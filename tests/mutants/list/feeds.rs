@@ -2,8 +2,8 @@
 
 use super::{
     BATCHES, CATALOGS, CHANGES, CHANGES_TORTURE, CONSUMERS, DUMPS, FAILURES, FAST_CLOCK, FEED_PLANS,
-    FEED_RIGHTS, FEEDS, LEAVING, LOWERED, NODES, OLD_KEYS, OWNERS, OfFile, PEEKS, READING, REFUSALS,
-    REPLICATION, SCOPE, STATEMENTS, TORTURE, VISIBILITY, WAITING,
+    FEED_RIGHTS, FEEDS, LEAVING, LOWERED, NODES, OLD_KEYS, OWNERS, OfFile, PEEKS, READING, REFUSALS, SCOPE,
+    STATEMENTS, TORTURE, VISIBILITY, WAITING,
 };
 
 #[rustfmt::skip]
@@ -129,8 +129,6 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "ELSIF after > present OR present IS NULL OR after IS NULL THEN", "ELSIF after > present OR after IS NULL THEN"),
         ("foreign rows are read where there are subscribed ones, too", &[FEEDS],
             "b.kind = 'subscribed', b.kind LIMIT 1", "b.kind <> 'subscribed', b.kind LIMIT 1"),
-        ("what another server's consumers read moves a feed", &[REPLICATION],
-            "sno_internal.horizon_kind(f.source, f.key, f.margin) <> 'g'", "false"),
         ("positions are not dumped", &[FEEDS],
             "SELECT pg_catalog.pg_extension_config_dump('sno_internal.feed_positions',",
             "SELECT concat('sno_internal.feed_positions',"),
@@ -440,9 +438,9 @@ pub(super) const MUTANTS: &[OfFile] = &[
         ("a peek in a function does not hold the feed", &[FEEDS],
             "            || raw::SPI_unregister_relation(c\"\".as_ptr()) != pg_sys::SPI_ERROR_UNCONNECTED\n", ""),
         ("a peek in a statement that writes does not hold the feed", &[FEEDS],
-            "writes(statement) || statement.hasModifyingCTE)\n    }\n}\n\n/// Whether a statement stores", "false)\n    }\n}\n\n/// Whether a statement stores"),
+            "writes_anywhere(statement))\n    }\n}\n\n/// Whether a statement stores", "false)\n    }\n}\n\n/// Whether a statement stores"),
         ("a peek in a statement with a WITH that writes does not hold the feed", &[PEEKS],
-            "writes(statement) || statement.hasModifyingCTE)\n    }\n}\n\n/// Whether a statement stores", "writes(statement))\n    }\n}\n\n/// Whether a statement stores"),
+            "writes_anywhere(statement))\n    }\n}\n\n/// Whether a statement stores", "writes(statement))\n    }\n}\n\n/// Whether a statement stores"),
         ("the input of a subquery is not looked at", &[STATEMENTS],
             "(ptr::null_mut(), (*plan.cast::<SubqueryScan>()).subplan)", "(ptr::null_mut(), ptr::null_mut())"),
         ("the inputs of a MergeAppend are not looked at", &[STATEMENTS],

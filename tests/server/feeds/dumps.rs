@@ -68,15 +68,49 @@ fn dumps() {
     }
 }
 
+/// The database `source` of a server, its dumps, and the databases that they are restored to.
+struct Dumps {
+    server: Server,
+    folder: tempfile::TempDir,
+    count: usize,
+}
+
+impl Dumps {
+    fn new() -> Self {
+        let server = Server::builder().extension(false).start();
+        let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
+        give_to_server(folder.path());
+        server.run("CREATE DATABASE source");
+        Self { server, folder, count: 0 }
+    }
+
+    /// Runs a program that has nothing to complain of.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let output = self.server.command(program).args(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
+    }
+
+    /// Restores a dump to a new database with what `before` has put into it. Returns the name of the database and the file of the dump.
+    fn restore(&mut self, dump: &[&str], before: &str, restore: &[&str]) -> (String, String) {
+        self.count += 1;
+        let target = format!("target{}", self.count);
+        let file = self.folder.path().join(&target).to_str().unwrap().to_owned();
+        self.run("pg_dump", &[&["-d", "source", "-F", "custom", "-f", &file], dump].concat());
+        self.server.run(&format!("CREATE DATABASE {target}"));
+        self.server.connect_to(&target).run(before);
+        self.run("pg_restore", &[&["-d", &target, "--exit-on-error"], restore, &[&file]].concat());
+        (target, file)
+    }
+}
+
 /// For the sessions that come: rows that are restored alone do not have the keys of their transaction.
 const REPLICA: &str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET session_replication_role = replica', current_database()); END $$";
 
 /// Each feed is found again by the name that its source had when it was dumped, whatever else is missing.
 #[test]
 fn partial_restores() {
-    let server = Server::builder().extension(false).start();
-    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
-    give_to_server(folder.path());
+    let mut dumps = Dumps::new();
     let tables = "CREATE SCHEMA logs;
         CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n integer);
         CREATE TABLE logs.entries (LIKE items INCLUDING ALL);
@@ -94,8 +128,7 @@ fn partial_restores() {
     let create = |feed: &str, source: &str, since: &str| {
         format!("SELECT sno_create_feed('{feed}', '{}'{since}, margin => '0');", source.replace('\'', "''"))
     };
-    server.run("CREATE DATABASE source");
-    let mut client = server.connect_to("source");
+    let mut client = dumps.server.connect_to("source");
     client.run("CREATE EXTENSION sno");
     // With the names of before.
     client.run(
@@ -118,16 +151,11 @@ fn partial_restores() {
          ALTER TABLE before RENAME TO after;
          ALTER TABLE swapped RENAME TO \"Old 'one'\"; ALTER TABLE n RENAME TO swapped",
     );
-    let run = |program: &str, arguments: &[&str]| {
-        let output = server.command(program).args(arguments).output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
-    };
     let migrations = |since: &str| {
         let feeds: String = feeds.iter().map(|(feed, _, source)| create(feed, source, since)).collect();
         format!("CREATE EXTENSION sno; {tables}; {feeds}")
     };
-    for (number, (dump, before, restore, missing)) in [
+    for (dump, before, restore, missing) in [
         (&[][..], String::new(), &[][..], false),
         (&[], String::new(), &["-j", "2"], false),
         (&["--rows-per-insert=2"], String::new(), &[], false),
@@ -138,18 +166,9 @@ fn partial_restores() {
         (&["-a"], migrations(", now()") + REPLICA, &[], false),
         (&["-a"], migrations(", refuse_old_keys => false"), &[], false),
         (&["-a"], format!("CREATE EXTENSION sno; {tables}"), &["--disable-triggers"], false),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let file = folder.path().join(number.to_string());
-        let file = file.to_str().unwrap();
-        run("pg_dump", &[&["-d", "source", "-F", "custom", "-f", file], dump].concat());
-        let target = format!("target{number}");
-        server.run(&format!("CREATE DATABASE {target}"));
-        let mut client = server.connect_to(&target);
-        client.run(&before);
-        run("pg_restore", &[&["-d", &target, "--exit-on-error"], restore, &[file]].concat());
+    ] {
+        let (target, file) = dumps.restore(dump, &before, restore);
+        let mut client = dumps.server.connect_to(&target);
         if missing {
             assert_eq!(
                 code(&mut client, "CREATE TABLE t (); SELECT FROM sno_feed('entries', NULL::t)"),
@@ -157,9 +176,9 @@ fn partial_restores() {
             );
             assert_eq!(text(&mut client, "SELECT count(*) FROM sno_feeds() WHERE source IS NULL"), "1");
             // It goes on once it is there.
-            run("pg_dump", &["-d", "source", "-F", "custom", "-f", file, "-n", "logs"]);
+            dumps.run("pg_dump", &["-d", "source", "-F", "custom", "-f", &file, "-n", "logs"]);
             client.run("DROP SCHEMA IF EXISTS logs CASCADE");
-            run("pg_restore", &["-d", &target, "--exit-on-error", file]);
+            dumps.run("pg_restore", &["-d", &target, "--exit-on-error", &file]);
         }
         for (feed, _, source) in feeds {
             let call = format!("SELECT string_agg(n::text, ' ') FROM sno_feed('{feed}', NULL::{source})");
@@ -172,11 +191,8 @@ fn partial_restores() {
 /// told that all rows come.
 #[test]
 fn dumps_of_single_tables() {
-    let server = Server::builder().extension(false).start();
-    let folder = tempfile::Builder::new().prefix("dump").tempdir_in(server.socket_folder()).unwrap();
-    give_to_server(folder.path());
-    server.run("CREATE DATABASE source");
-    let mut client = server.connect_to("source");
+    let mut dumps = Dumps::new();
+    let mut client = dumps.server.connect_to("source");
     let read = |client: &mut Client| {
         next_tick();
         text(client, &stored("SELECT string_agg(n::text, ' ') FROM sno_feed('feed', NULL::app.items)"))
@@ -187,12 +203,7 @@ fn dumps_of_single_tables() {
     );
     assert_eq!(read(&mut client), "1 2");
     client.run("INSERT INTO app.items (n) VALUES (3)");
-    let run = |program: &str, arguments: &[&str]| {
-        let output = server.command(program).args(arguments).output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && errors.is_empty(), "{program} {arguments:?}: {errors}");
-    };
-    for (number, (dump, before, has_feed)) in [
+    for (dump, before, has_feed) in [
         (&["-t", "app.items"][..], "CREATE EXTENSION sno; CREATE SCHEMA app", false),
         (&["-n", "app"], "CREATE EXTENSION sno", false),
         (
@@ -201,18 +212,9 @@ fn dumps_of_single_tables() {
             true,
         ),
         (&["-n", "app", "-e", "sno"], "", true),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let file = folder.path().join(number.to_string());
-        let file = file.to_str().unwrap();
-        run("pg_dump", &[&["-d", "source", "-F", "custom", "-f", file], dump].concat());
-        let target = format!("target{number}");
-        server.run(&format!("CREATE DATABASE {target}"));
-        let mut client = server.connect_to(&target);
-        client.run(before);
-        run("pg_restore", &["-d", &target, "--exit-on-error", file]);
+    ] {
+        let (target, _) = dumps.restore(dump, before, &[]);
+        let mut client = dumps.server.connect_to(&target);
         if has_feed {
             assert_eq!(read(&mut client), "3", "{dump:?}");
             continue;
@@ -221,7 +223,7 @@ fn dumps_of_single_tables() {
         assert_eq!(refused.code().code(), "42704");
         assert!(refused.hint().unwrap().contains("lacks feeds"), "{refused:?}");
         let told = |call: &str| {
-            let told = server.psql(&format!("\\c {target}\nSELECT sno_create_feed({call})"));
+            let told = dumps.server.psql(&format!("\\c {target}\nSELECT sno_create_feed({call})"));
             String::from_utf8(told.stderr).unwrap()
         };
         let again = told("'feed', 'app.items', if_not_exists => true");
@@ -234,7 +236,7 @@ fn dumps_of_single_tables() {
 /// A position that is ahead of the clock of the server that restores it: no row is missed that is inserted there meanwhile.
 #[test]
 fn restored_by_a_clock_that_is_behind() {
-    let server = Server::builder().start();
+    let server = Server::builder().faketime(true).start();
     let mut client = server.connect();
     client.run(SETUP);
     client.run(
@@ -264,6 +266,7 @@ fn restored_by_a_clock_that_is_behind() {
     let mut target = server.connect_to("target");
     target.run(&format!("{INSERT} (3)"));
     assert_eq!(read(&mut target), "3");
+    server.advance_clock(61.0);
     target.run(&format!("{INSERT} (4)"));
     assert_eq!(read(&mut target), "4");
 }

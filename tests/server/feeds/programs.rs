@@ -3,10 +3,10 @@
 //! the shortest that does.
 
 use std::collections::BTreeMap;
-use std::{env, thread};
+use std::env;
 
 use sno_tests::postgres::{Client, Error, SimpleQueryMessage::Row};
-use sno_tests::{Random, Server, Sql as _};
+use sno_tests::{Random, Server, Sql as _, in_parallel};
 
 const SETUP: &str = "
     CREATE TABLE items (id sno PRIMARY KEY DEFAULT sno_new(1), n serial); CREATE ROLE member; GRANT postgres TO member;
@@ -340,18 +340,8 @@ fn run(count: usize, random: &mut Random) -> Result<(), String> {
 #[test]
 fn programs_of_clients() {
     let count: usize = env::var("SNO_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
-    let seed = Random::seeded().0;
+    let random = Random::seeded();
     // A program mostly waits: for locks, connections and the clock.
     let servers = if count < 1000 { 1 } else { 6 };
-    thread::scope(|scope| {
-        let runs: Vec<_> = (0..servers)
-            .map(|server| {
-                let mut random = Random(seed.wrapping_add((server as u64) << 40));
-                scope.spawn(move || run(count.div_ceil(servers), &mut random))
-            })
-            .collect();
-        for run in runs {
-            run.join().unwrap().unwrap();
-        }
-    });
+    in_parallel(servers, |server| run(count.div_ceil(servers), &mut random.of_thread(server)).unwrap());
 }
