@@ -29,13 +29,9 @@ pub(super) fn query(model: &Model) -> Sql {
     )
 }
 
-pub(super) fn function(model: &Model) -> Sql {
-    sql!(
-        "CREATE FUNCTION {}() RETURNS TABLE (object text, property text, value text) LANGUAGE sql STABLE
-    SET search_path = pg_catalog, pg_temp AS {};",
-        model.own("sno_move_state"),
-        Body(sql!("\n{}\n", query(model))),
-    )
+/// A view, since others could make a second function of its name, and a call would be ambiguous.
+pub(super) fn view(model: &Model) -> Sql {
+    sql!("CREATE VIEW {} AS\n{};", model.own("sno_move_state"), query(model))
 }
 
 /// One value for all of it.
@@ -49,7 +45,7 @@ pub(super) fn fingerprint(state: &Sql) -> Sql {
 
 /// The first step fails if the schema is another one than that for which it was written.
 pub(super) fn unchanged_since_write(model: &Model, written: &str) -> Sql {
-    let state = sql!("SELECT * FROM {}()", model.own("sno_move_state"));
+    let state = sql!("TABLE {}", model.own("sno_move_state"));
     sql!("DO {};", Body(sql!(
         "BEGIN
     IF ({}) <> {} THEN
@@ -74,7 +70,7 @@ pub(super) fn unchanged(model: &Model) -> Sql {
 BEGIN
     SELECT string_agg(DISTINCT format('%s: %s', coalesce(a.object, b.object), coalesce(a.property, b.property)),
         E'\\n') INTO found
-    FROM {}() a FULL JOIN {} b ON (a.object, a.property) = (b.object, b.property)
+    FROM {} a FULL JOIN {} b ON (a.object, a.property) = (b.object, b.property)
         WHERE a.value IS DISTINCT FROM b.value;
     IF found IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING
@@ -92,7 +88,7 @@ impl Model {
             self.columns.iter().flat_map(|moved| self.compared(moved, after)).collect();
         if after {
             let lost = sql!(
-                "{} b WHERE property NOT LIKE 'until the switch%' AND NOT EXISTS (SELECT FROM {}() a
+                "{} b WHERE property NOT LIKE 'until the switch%' AND NOT EXISTS (SELECT FROM {} a
         WHERE (a.object, a.property) = (b.object, b.property) AND {} IS NOT DISTINCT FROM b.plain)",
                 sql!("(SELECT *, {} AS plain FROM {})", PLAIN, self.own("sno_move_before")),
                 self.own("sno_move_state"),

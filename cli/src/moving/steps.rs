@@ -1,7 +1,7 @@
 //! The statements of each step.
 
 use super::model::{Model, Moved};
-use super::sql::{Body, Ident, Literal, Name, Remark, Sql, join, sql};
+use super::sql::{Body, Ident, Literal, Name, Part, Remark, Sql, join, sql};
 use super::state;
 use super::values::{Of, Trigger, comma};
 use super::wishes::Target;
@@ -142,16 +142,13 @@ COMMIT;",
     pub(super) fn columns_step(&self, plan: &[Step], fingerprint: &str, counts: &[i64]) -> Step {
         let (plan_name, before, progress) =
             (self.own("sno_move_plan"), self.own("sno_move_before"), self.own("sno_move_progress"));
-        let mut all = vec![state::function(self), state::unchanged_since_write(self, fingerprint)];
-        all.push(sql!("CREATE TABLE {} AS SELECT * FROM {}();", before, self.own("sno_move_state")));
-        let report = Sql::new(include_str!("steps/report.sql"), &[&progress, &progress]);
-        let (report_name, keys, pages) =
-            (self.own("sno_move_report"), self.own("sno_move_fill_keys"), self.own("sno_move_fill_pages"));
-        let fill_keys = Sql::new(include_str!("steps/fill_keys.sql"), &[&progress, &report_name]);
-        let fill_pages = Sql::new(include_str!("steps/fill_pages.sql"), &[&progress, &report_name]);
-        all.push(Sql::new(
-            include_str!("steps/own.sql"),
-            &[&progress, &report_name, &Body(report), &keys, &Body(fill_keys), &pages, &Body(fill_pages)],
+        let mut all = vec![state::view(self), state::unchanged_since_write(self, fingerprint)];
+        all.push(sql!("CREATE TABLE {} AS TABLE {};", before, self.own("sno_move_state")));
+        all.push(sql!(
+            "-- How far step 2 is, in any session.
+CREATE TABLE {} (part text PRIMARY KEY, last text, done bigint, of bigint, unit text, per_second bigint,
+    time_left interval, at timestamptz, told timestamptz);",
+            progress
         ));
         // Rows that are there get the numbers from 1, new ones those above.
         for (key, count) in self.keys().zip(counts) {
@@ -197,7 +194,8 @@ COMMIT;",
         all.push(sql!("-- What a trigger could not evaluate fails here, not in the application."));
         all.extend((0..self.tables.len()).filter_map(|n| self.planned(n)).map(Self::block));
         all.extend(stored(&plan_name, plan));
-        let own = comma([&plan_name, &before, &progress].map(Name::literal));
+        let own = [&plan_name, &before, &progress, &self.own("sno_move_state")];
+        let own = comma(own.map(Name::literal));
         let maps = self.keys().filter(|_| self.keeps_map).map(|key| sql!(", {}", self.map(key).literal()));
         let all_tables = sql!("{}{}", own, join(maps, ""));
         all.push(sql!("DO {};", Body(Sql::new(include_str!("steps/private.sql"), &[&own, &all_tables]))));
@@ -301,16 +299,21 @@ COMMIT;",
             }
             sql!("UPDATE {} t SET {} = {} WHERE {} AND t.{} IS NULL{}", table, new, value, range, new, path)
         };
-        let call = sql!(
-            // With all types, so that no other procedure of this name fits better.
-            "CALL {}({}::regclass, {}::text, {}::text, {}::text, 1000::integer);",
-            self.own("sno_move_fill_keys"),
-            table.literal(),
-            Literal(sql!("{}", id).to_string()),
-            cast.literal(),
-            Body(statement)
+        let done = "CASE WHEN since IS NULL THEN rows ELSE done END";
+        let report = self.report([&done, &"rows", &"which", &"since", &"'rows'"]);
+        let (key_name, statement) = (Literal(sql!("{}", id).to_string()), Literal(statement.to_string()));
+        let body = Sql::new(
+            include_str!("steps/fill_keys.sql"),
+            &[
+                &table.literal(),
+                &key_name,
+                &cast.literal(),
+                &statement,
+                &self.own("sno_move_progress"),
+                &report,
+            ],
         );
-        pieces.push(Piece::plain(call));
+        pieces.push(Piece::plain(sql!("DO {};", Body(body))));
         pieces.extend(is_timed.map(|value| Piece::plain(of_one_time(table, id, new, &value, &path))));
         pieces
     }
@@ -348,13 +351,20 @@ COMMIT;",
             comma(values),
             self.as_triggers_search(n)
         );
-        let table = &self.tables[n].relation.name;
-        Some(Piece::plain(sql!(
-            "CALL {}({}::regclass, 'UPDATE '::text, {}::text, 20::integer);",
-            self.own("sno_move_fill_pages"),
-            table.literal(),
-            Body(rest)
-        )))
+        let (table, rest) = (self.tables[n].relation.name.literal(), Literal(rest.to_string()));
+        let last = "CASE WHEN page < stop THEN page::text END";
+        let report = self.report([&"page", &"stop", &"leaf::text", &last, &"'pages'"]);
+        let body = Sql::new(
+            include_str!("steps/fill_pages.sql"),
+            &[&table, &table, &table, &self.own("sno_move_progress"), &rest, &report],
+        );
+        Some(Piece::plain(sql!("DO {};", Body(body))))
+    }
+
+    /// Says how far a part is: how much is done, of how much, which part it is, where it goes on, and of what.
+    fn report(&self, [done, of, part, last, unit]: [&dyn Part; 5]) -> Sql {
+        let progress = self.own("sno_move_progress");
+        Sql::new(include_str!("steps/report.sql"), &[done, of, &progress, &progress, part, last, unit])
     }
 
     pub(super) fn verify_step(&self) -> Step {
@@ -401,13 +411,7 @@ COMMIT;",
 
     fn drop_own(&self) -> Vec<Sql> {
         let tables = ["sno_move_plan", "sno_move_progress", "sno_move_before"].map(|name| self.own(name));
-        let procedures = ["sno_move_fill_keys", "sno_move_fill_pages"].map(|name| self.own(name));
-        let functions = ["sno_move_report", "sno_move_state"].map(|name| self.own(name));
-        vec![
-            sql!("DROP TABLE {};", comma(tables)),
-            sql!("DROP PROCEDURE {};", comma(procedures)),
-            sql!("DROP FUNCTION {};", comma(functions)),
-        ]
+        vec![sql!("DROP TABLE {};", comma(tables)), sql!("DROP VIEW {};", self.own("sno_move_state"))]
     }
 
     /// Generated columns before those that they read.

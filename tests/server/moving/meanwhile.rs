@@ -166,6 +166,9 @@ const LIVES: &[(Life, &str)] = &[
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY, old_id text, old_id_1 text, sno integer, sno_1 integer, name text);
          INSERT INTO items (old_id_1) VALUES ('kept'); CREATE INDEX items_pkey_sno ON items (name)",
          "run columns --no-map; run fill; run indexes; run switch; run end", "")], "old_id_1 = 'kept' AND pg_typeof(id)::text = 'sno' FROM items"),
+    // The same, in an expression that the DBA names.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY, before timestamptz); INSERT INTO items (before) VALUES ('2024-01-01Z'), ('2024-01-01Z')",
+         "run columns --time items\tbefore; run fill; verify", "")], "count(*) = 2 FROM items WHERE sno_time(sno) < '2024-01-02Z'"),
     // What others make does not look like a move of one's own, and is not called.
     (&[("CREATE SCHEMA evil AUTHORIZATION evil; GRANT USAGE ON SCHEMA public TO evil; SET search_path = evil, public; SET ROLE evil;
          CREATE TABLE sno_move_plan (step text, place integer, unless text, sql text[]);
@@ -207,7 +210,9 @@ fn nobody_else_can_stop_a_move() {
     run("run columns --no-map --function same(uuid)");
     server.run(
         "SET ROLE evil; CREATE FUNCTION item_name(text) RETURNS text LANGUAGE sql AS 'SELECT 1';
-         CREATE FUNCTION same(text) RETURNS text LANGUAGE sql AS 'SELECT 1'",
+         CREATE FUNCTION same(text) RETURNS text LANGUAGE sql AS 'SELECT 1';
+         CREATE FUNCTION sno_move_state(integer DEFAULT 1) RETURNS integer LANGUAGE sql AS 'SELECT 1';
+         CREATE FUNCTION sno_move_report(integer DEFAULT 1) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
     );
     for words in
         ["run fill", "run indexes", "run switch", "undo", "run fill", "run indexes", "run switch", "run end"]

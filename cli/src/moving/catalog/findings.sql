@@ -133,10 +133,10 @@ FROM part WHERE relrowsecurity AND relforcerowsecurity AND NOT owner_sees_all
 UNION ALL SELECT 2, 'partitioned table', shown,
     'stays partitioned as it is; no partition may come or go between the steps columns and switch'
 FROM part WHERE relkind = 'p' AND NOT relispartition
-UNION ALL SELECT 0, 'name of the steps', c.relname, 'is that of another table: rename it, or drop it, first'
+UNION ALL SELECT 0, 'name of the steps', c.relname, 'is that of something else: rename it, or drop it, first'
 FROM part JOIN pg_class c USING (relnamespace) 
-WHERE part.oid = ($1)[1] AND c.relname IN ('sno_move_plan', 'sno_move_progress', 'sno_move_before')
-    AND c.relkind IN ('r', 'p', 'f') AND NOT $7
+WHERE part.oid = ($1)[1] AND c.relname IN ('sno_move_plan', 'sno_move_progress', 'sno_move_before',
+        'sno_move_state') AND NOT $7
 UNION ALL SELECT 1, 'event trigger', evtname, 'fires for the statements of the steps: try them on a restored backup'
 FROM pg_event_trigger e WHERE evtenabled <> 'D' AND NOT EXISTS (SELECT FROM pg_depend d
     WHERE d.classid = 'pg_event_trigger'::regclass AND d.objid = e.oid AND d.deptype = 'e')

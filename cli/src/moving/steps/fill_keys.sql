@@ -1,4 +1,11 @@
+-- Runs a statement for the rows of a table in batches, in the order of a key: $1 and $2 in it are the first and the
+-- last key of one, as texts.
 DECLARE
+    of CONSTANT regclass := {};
+    key CONSTANT text := {};
+    type CONSTANT text := {};
+    statement CONSTANT text := {};
+    batch CONSTANT integer := 1000;
     which CONSTANT text := of || '.' || key;
     began CONSTANT timestamptz := clock_timestamp();
     since text;
@@ -28,8 +35,7 @@ BEGIN
         done := least(done + batch, rows);
         EXECUTE format('SELECT t.%1$s::text FROM %2$s t WHERE t.%1$s > $1::%3$s AND t.%1$s <= $2::%3$s
             ORDER BY t.%1$s LIMIT 1', key, of, type) INTO since USING until, stop;
-        PERFORM {}(which, since, CASE WHEN since IS NULL THEN rows ELSE done END, rows, 'rows'::text, began,
-            at_first);
+        {}
         COMMIT;
     END LOOP;
 END

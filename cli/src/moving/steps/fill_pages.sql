@@ -1,25 +1,26 @@
+-- The same page by page, which needs no index.
 DECLARE
+    batch CONSTANT integer := 20;
     began CONSTANT timestamptz := clock_timestamp();
     leaf regclass;
     page bigint;
     stop bigint;
     at_first bigint;
 BEGIN
-    FOR leaf IN SELECT oid FROM pg_class WHERE oid = of AND relkind = 'r' UNION ALL SELECT relid
-        FROM pg_partition_tree(of) WHERE isleaf AND relid <> of LOOP
+    FOR leaf IN SELECT oid FROM pg_class WHERE oid = {}::regclass AND relkind = 'r' UNION ALL SELECT relid
+        FROM pg_partition_tree({}) WHERE isleaf AND relid <> {}::regclass LOOP
         stop := pg_relation_size(leaf) / current_setting('block_size')::bigint;
         at_first := coalesce((SELECT last::bigint FROM {} WHERE part = leaf::text),
             0);  -- where an earlier run was interrupted
         page := at_first;
         WHILE page < stop LOOP
-            EXECUTE begins || leaf::text || rest
+            EXECUTE 'UPDATE ' || leaf::text || {}
             USING format('(%s,0)', page)::tid, format('(%s,0)', page + batch)::tid;
             -- Triggers that wait for the COMMIT search as the statement has set; nothing after them does.
             SET CONSTRAINTS ALL IMMEDIATE;
             SET LOCAL search_path = pg_catalog, pg_temp;
             page := least(page + batch, stop);
-            PERFORM {}(leaf::text, CASE WHEN page < stop THEN page::text END, page, stop, 'pages'::text, began,
-                at_first);
+            {}
             COMMIT;
         END LOOP;
     END LOOP;

@@ -1,4 +1,5 @@
 -- Rows of one time can have one ID: such rows get others.
+#variable_conflict use_column
 DECLARE
     changed bigint;
     before bigint;

@@ -1,16 +1,18 @@
 DECLARE
-    rate CONSTANT numeric := (is_done - at_first) / greatest(extract(epoch FROM clock_timestamp() - since), 0.001);
+    is_done CONSTANT bigint := {};
+    of_all CONSTANT bigint := {};
+    rate CONSTANT numeric := (is_done - at_first) / greatest(extract(epoch FROM clock_timestamp() - began), 0.001);
     row {};
 BEGIN
-    INSERT INTO {} AS p VALUES (which, last_one, is_done, of_all, of_unit, rate, (of_all - is_done) / nullif(rate,
-        0) * interval '1 second', clock_timestamp(), since)
+    INSERT INTO {} AS p VALUES ({}, {}, is_done, of_all, {}, rate, (of_all - is_done) / nullif(rate, 0)
+        * interval '1 second', clock_timestamp(), began)
     ON CONFLICT (part) DO UPDATE SET last = excluded.last, done = excluded.done, of = excluded.of,
         per_second = excluded.per_second, time_left = excluded.time_left,
         at = excluded.at, told = CASE WHEN p.told < clock_timestamp() - interval '1 second'
             OR excluded.done >= excluded.of THEN excluded.at ELSE p.told END
     RETURNING * INTO row;
     IF row.told = row.at THEN
-        RAISE INFO '%: % of % %, % a second, % left', which, row.done, row.of, row.unit, row.per_second,
+        RAISE INFO '%: % of % %, % a second, % left', row.part, row.done, row.of, row.unit, row.per_second,
             coalesce(date_trunc('second', row.time_left), '0');
     END IF;
-END
+END;
