@@ -15,6 +15,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/state.rs", &[
         ("what hangs on the tables may change before the switch", &[MOVING],
             "WHERE a.value IS DISTINCT FROM b.value;", "WHERE false;"),
+        ("rights that are revoked before the switch come back", &[MOVING],
+            "a FULL JOIN", "a LEFT JOIN"),
         ("after the switch, references to another row are not counted", &[MOVING],
             "(false, true) => sql!(\"v.v IS NOT NULL AND t.{} IS DISTINCT FROM v.v\", target),", "(false, true) => sql!(\"t.{} IS NULL AND false\", target),"),
         ("references that become NULL are not counted", &[MOVING],
@@ -65,6 +67,20 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/catalog/function.sql", &[
         ("a function takes the place of another one", &[MOVING],
             "'^CREATE OR REPLACE '", "'^CREATED OR REPLACED '"),
+        ("all may call a function that is made again", &[MOVING],
+            "UNION SELECT 0) g", "UNION SELECT 0 WHERE false) g"),
+    ]),
+    ("cli/src/moving/catalog/trigger.sql", &[
+        ("the name of a trigger is a part of a statement", &[MOVING],
+            "ALTER TABLE %s %s TRIGGER %I;", "ALTER TABLE %s %s TRIGGER %s;"),
+    ]),
+    ("cli/src/moving/catalog/rule.sql", &[
+        ("the name of a rule is a part of a statement", &[MOVING],
+            "ALTER TABLE %s %s RULE %I;", "ALTER TABLE %s %s RULE %s;"),
+    ]),
+    ("cli/src/moving/catalog/indexes.sql", &[
+        ("the name of an index is a part of a statement", &[MOVING],
+            "REPLICA IDENTITY USING INDEX %I;", "REPLICA IDENTITY USING INDEX %s;"),
     ]),
     ("cli/src/moving/mod.rs", &[
         ("dates are shown by the settings of the session", &[MOVING],
@@ -85,6 +101,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("cli/src/moving/steps/private.sql", &[
         ("whoever has default privileges writes the plan", &[MOVING],
             "AND x.grantee <> relowner", "AND false"),
+        ("the name of a role is a part of a statement", &[MOVING],
+            "ELSE quote_ident(pg_get_userbyid(x.grantee)) END", "ELSE pg_get_userbyid(x.grantee) END"),
     ]),
     ("cli/src/moving/steps/fill_pages.sql", &[
         ("a page between two batches is not filled", &[MOVING],

@@ -9,7 +9,7 @@ use super::{Life, STEPS, differs, dump, live, moving, take, try_moving};
 
 /// What is made after step 1, how it goes again, and what the switch says of it.
 #[rustfmt::skip]
-const CHANGES: [(&str, &str, &str); 8] = [
+const CHANGES: [(&str, &str, &str); 9] = [
     ("CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'new ' || $1.id; END",
      "CREATE OR REPLACE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END",
      "function item_name: until the switch, definition"),
@@ -18,6 +18,8 @@ const CHANGES: [(&str, &str, &str); 8] = [
     ("ALTER TABLE notes ALTER item SET NOT NULL", "ALTER TABLE notes ALTER item DROP NOT NULL", "column item"),
     ("ALTER TABLE notes ALTER item SET DEFAULT 7", "ALTER TABLE notes ALTER item DROP DEFAULT", "until the switch, column item"),
     ("COMMENT ON RULE kept ON notes IS 'new'", "COMMENT ON RULE kept ON notes IS 'old'", "rule kept"),
+    // What is gone would come back with the view.
+    ("REVOKE SELECT ON kept FROM PUBLIC", "GRANT SELECT ON kept TO PUBLIC", "public.kept: rights of PUBLIC"),
     ("ALTER TABLE items ADD more text", "ALTER TABLE items DROP more", "column more"),
     ("CREATE POLICY later ON others USING (n IN (SELECT id FROM items))", "DROP POLICY later ON others",
      "until the switch, what uses id"),
@@ -29,6 +31,7 @@ fn what_changes_after_step_1_stops_the_switch() {
     server.run(
         "CREATE TABLE items (id bigserial PRIMARY KEY, CONSTRAINT again UNIQUE (id)); INSERT INTO items DEFAULT VALUES;
          CREATE TABLE notes (item bigint REFERENCES items (id)); INSERT INTO notes VALUES (1); CREATE TABLE others (n bigint);
+         CREATE VIEW kept AS SELECT id FROM items; GRANT SELECT ON kept TO PUBLIC;
          CREATE RULE kept AS ON DELETE TO notes WHERE OLD.item IS NULL DO INSTEAD NOTHING; COMMENT ON RULE kept ON notes IS 'old';
          CREATE FUNCTION item_name(items) RETURNS text LANGUAGE sql STABLE BEGIN ATOMIC SELECT 'item ' || $1.id; END",
     );
@@ -166,7 +169,12 @@ const LIVES: &[(Life, &str)] = &[
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY, old_id text, old_id_1 text, sno integer, sno_1 integer, name text);
          INSERT INTO items (old_id_1) VALUES ('kept'); CREATE INDEX items_pkey_sno ON items (name)",
          "run columns --no-map; run fill; run indexes; run switch; run end", "")], "old_id_1 = 'kept' AND pg_typeof(id)::text = 'sno' FROM items"),
-    // The same, in an expression that the DBA names.
+    // A function that is made again, which not everybody may call.
+    (&[("CREATE TABLE items (id bigserial PRIMARY KEY);
+         CREATE FUNCTION secret(items) RETURNS text LANGUAGE sql BEGIN ATOMIC SELECT $1.id::text; END;
+         REVOKE EXECUTE ON FUNCTION secret FROM PUBLIC", "run columns; run fill; run indexes; run switch", "")],
+     "NOT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc WHERE proname = 'secret'"),
+    // Columns with names that a step has, in an expression that the DBA names.
     (&[("CREATE TABLE items (id bigserial PRIMARY KEY, before timestamptz); INSERT INTO items (before) VALUES ('2024-01-01Z'), ('2024-01-01Z')",
          "run columns --time items\tbefore; run fill; verify", "")], "count(*) = 2 FROM items WHERE sno_time(sno) < '2024-01-02Z'"),
     // What others make does not look like a move of one's own, and is not called.
