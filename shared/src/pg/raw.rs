@@ -255,7 +255,6 @@ unsafe extern "C-unwind" {
     pub fn systable_endscan_ordered(scan: SysScanDesc);
     pub fn heap_copytuple(row: HeapTuple) -> HeapTuple;
     pub fn CreateTupleDescCopy(columns: TupleDesc) -> TupleDesc;
-    pub fn CommandCounterIncrement();
     pub fn PushActiveSnapshot(snapshot: Snapshot);
     pub fn PopActiveSnapshot();
     pub fn RelationGetIndexExpressions(index: Relation) -> *mut List;

@@ -27,7 +27,6 @@ pub(super) unsafe fn rows(name: Datum, is_fresh: bool) -> impl Iterator<Item = R
     // SAFETY: as promised by the caller. PostgreSQL's own functions compare the names, so that nothing of a user's is called.
     unsafe {
         if is_fresh {
-            raw::CommandCounterIncrement();
             raw::PushActiveSnapshot(raw::GetTransactionSnapshot());
         }
         let schema = raw::get_namespace_oid(c"sno_internal".as_ptr(), false);
