@@ -413,8 +413,7 @@ BEGIN
     FOR part IN
         SELECT t.oid::regclass FROM (SELECT child UNION SELECT p.relid FROM pg_partition_tree(child) p) t(oid)
         JOIN pg_class c ON c.oid = t.oid AND c.relkind = 'r'
-        WHERE source IN (SELECT a.relid FROM pg_partition_ancestors(t.oid) a)
-            AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgname = 'sno_log_truncate')
+        WHERE NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgname = 'sno_log_truncate')
             AND (pg_relation_size(t.oid) = 0 OR NOT sno_internal.was_there(t.oid))
     LOOP
         PERFORM sno_internal.create_truncate_trigger(part, log);
