@@ -227,7 +227,7 @@ BEGIN
             sno_internal.schema(), source);
     END IF;
     IF fault IS NULL AND EXISTS (SELECT FROM pg_event_trigger e
-        WHERE e.evtfoid = 'sno_internal.follow_ddl()'::regprocedure AND e.evtenabled = 'D') THEN
+        WHERE e.evtfoid = 'sno_internal.follow_ddl()'::regprocedure AND e.evtenabled IN ('D', 'R')) THEN
         fault := 'An event trigger of the extension is disabled: what DDL does meanwhile is not in the log.';
         hint := format('As a superuser, ALTER EVENT TRIGGER ... ENABLE ALWAYS; then SELECT %s.sno_track_changes(%L), '
             'and put all rows into the log once more.', sno_internal.schema(), source);

@@ -164,9 +164,13 @@ fn what_is_not_seen() {
         client.run("SET session_replication_role = replica; UPDATE items SET n = n + 1 WHERE id = 2; RESET session_replication_role");
         ITEMS.check(&mut client, state);
     }
-    for trigger in ["sno_follow_ddl", "sno_follow_rewrites"] {
-        client.run(&format!("ALTER EVENT TRIGGER {trigger} DISABLE"));
-        assert_eq!(code(&mut client, read), "55000", "{trigger}");
+    for (trigger, state) in [
+        ("sno_follow_ddl", "DISABLE"),
+        ("sno_follow_rewrites", "DISABLE"),
+        ("sno_follow_ddl", "ENABLE REPLICA"),
+    ] {
+        client.run(&format!("ALTER EVENT TRIGGER {trigger} {state}"));
+        assert_eq!(code(&mut client, read), "55000", "{trigger} {state}");
         client.run(&format!(
             "ALTER EVENT TRIGGER {trigger} ENABLE ALWAYS; {}",
             read.replace("SELECT", "SELECT *")
