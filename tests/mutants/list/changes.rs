@@ -44,6 +44,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "    IF true THEN\n        PERFORM"),
     ]),
     ("sql/sno/ddl.sql", &[
+        ("a feed is to go back to the first row of the last table", &[FEEDS],
+            "SELECT min(sno_internal.sno_first_key", "SELECT max(sno_internal.sno_first_key"),
         ("a partition that comes hides that others were dropped with CASCADE", &[CHANGES],
             " AND sno_internal.logs_truncate(root) THEN", " THEN"),
         ("a table that is moved on the disk has new values", &[CHANGES],
@@ -80,6 +82,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "pg_temp SET row_security = off", "pg_temp"),
     ]),
     ("src/sno/feed/ddl.rs", &[
+        ("of new columns the last one is looked at", &[CHANGES],
+            "added = added.or(Some(part.address.objectSubId as i16));", "added = Some(part.address.objectSubId as i16);"),
         ("a column that was there already has new values", &[CHANGES],
             "&& part.address.classId != Oid::INVALID", "&& true"),
         ("tables that inherit later are not followed", &[FEEDS],
@@ -110,6 +114,8 @@ pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/tracked.sql", &[
         ("indexes of others run their functions as the log's owner", &[CHANGES],
             "IF (SELECT relowner FROM pg_class WHERE oid = part) <> (SELECT relowner FROM pg_class WHERE oid = log) THEN", "IF false THEN"),
+        ("event triggers that follow replication alone go unnoticed", &[CHANGES],
+            "e.evtenabled IN ('D', 'R')", "e.evtenabled = 'D'"),
         ("triggers that were disabled go unnoticed", &[CHANGES],
             "AND g.tgenabled <> 'A'", "AND false"),
         ("row security hides rows from a role with BYPASSRLS", &[CHANGES],

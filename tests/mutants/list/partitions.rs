@@ -5,6 +5,8 @@ use super::{CHANGES, OfFile, PARTITIONS, REGRESS, Suite};
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
     ("sql/sno/partitions.sql", &[
+        ("a partition expires while rows are written into it, and not by its table", &[CHANGES],
+            "THEN ', ' || p.partition END AS and_itself", "THEN '' END AS and_itself"),
         ("the retention is counted in the time zone of the session", &[PARTITIONS],
             "(today - retention) AT TIME ZONE 'UTC'",
             "now() - retention"),

@@ -1,6 +1,6 @@
 //! Code that runs with another's rights.
 
-use super::{FEED_RIGHTS, FILES, NODES, OWNERS, OfFile, PLANTED, RIGHTS, Suite};
+use super::{CHANGES, FEED_RIGHTS, FILES, NODES, OWNERS, OfFile, PLANTED, RIGHTS, Suite};
 
 #[rustfmt::skip]
 pub(super) const MUTANTS: &[OfFile] = &[
@@ -18,6 +18,10 @@ pub(super) const MUTANTS: &[OfFile] = &[
             "let restricted = pg_sys::SECURITY_LOCAL_USERID_CHANGE;"),
     ]),
     ("src/sno/maintenance.rs", &[
+        ("everybody has DROP of others' tables refused", &[CHANGES],
+            "        lock(part, false);\n", ""),
+        ("commands that create partitions of two partitions of a table wait for each other", &[CHANGES],
+            " && name != c\"sno_follow_new\"", ""),
         ("everybody maintains every table", &[RIGHTS],
             "owner != Oid::INVALID && !raw::has_privs_of_role(raw::GetUserId(), owner)", "owner == Oid::INVALID && !raw::has_privs_of_role(raw::GetUserId(), owner)"),
         ("members that do not inherit maintain a table", &[RIGHTS],

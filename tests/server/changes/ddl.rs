@@ -173,7 +173,7 @@ fn rows_that_ddl_changes() {
         ("ALTER TABLE items ADD a integer", ""),
         ("ALTER TABLE items ADD b integer DEFAULT 1", &*items),
         ("ALTER TABLE items ADD IF NOT EXISTS b integer DEFAULT 1", ""),
-        ("ALTER TABLE items ADD b2 integer, ADD b3 one", &*items),
+        ("ALTER TABLE items ADD b2 integer, ADD b3 one, ADD b4 integer", &*items),
         ("ALTER TABLE items ADD c integer", ""),
         ("ALTER TABLE items ALTER c SET DEFAULT 1", ""),
         ("ALTER TABLE items ADD d float DEFAULT random()", &*items),
@@ -202,7 +202,9 @@ fn rows_that_ddl_changes() {
         assert_eq!(told(&server, sql), expected, "{sql}");
     }
     // As the HINT says.
-    client.run("ALTER TABLE items DROP d, DROP e, DROP f, DROP g, DROP h, DROP a, DROP b, DROP b2, DROP b3");
+    client.run(
+        "ALTER TABLE items DROP d, DROP e, DROP f, DROP g, DROP h, DROP a, DROP b, DROP b2, DROP b3, DROP b4",
+    );
     client.run("ALTER TABLE copy ADD more integer; SELECT sno_seek_feed('search', since => now())");
     let told = told(&server, "ALTER TABLE items ADD more integer DEFAULT 7");
     let (_, statement) = told.split_once("log all rows: ").unwrap();
@@ -294,7 +296,13 @@ fn what_cannot_be_followed() {
          CREATE TRIGGER sno_log_truncate BEFORE TRUNCATE ON of_bob FOR EACH STATEMENT WHEN ('parts_log'::regclass IS NOT NULL)
              EXECUTE FUNCTION sno_internal.sno_log_changes()",
     );
-    assert_eq!(code(&mut client, "SELECT sno_internal.sno_depend('parts', 'of_bob', true)"), "42501");
+    for of in ["'parts', 'of_bob'", "'of_bob', 'parts'"] {
+        assert_eq!(
+            code(&mut client, &format!("SELECT sno_internal.sno_depend({of}, true)")),
+            "42501",
+            "{of}"
+        );
+    }
     client.run("RESET ROLE; SELECT FROM parts_changes");
     COPY.check(&mut client, "partitions that were not followed");
 }
@@ -312,6 +320,14 @@ fn partitions_of_two_sessions() {
     assert_eq!(others, "");
     client.run("TRUNCATE p1, p2");
     COPY.check(&mut client, "TRUNCATE of partitions of two sessions");
+    // Below two partitions of the table, whose commands have locked nothing in common.
+    client.run(
+        "CREATE TABLE q1 PARTITION OF parts FOR VALUES FROM (100) TO (200) PARTITION BY RANGE (id);
+         CREATE TABLE q2 PARTITION OF parts FOR VALUES FROM (200) TO (300) PARTITION BY RANGE (id)",
+    );
+    client.run("BEGIN; CREATE TABLE q3 PARTITION OF q1 FOR VALUES FROM (100) TO (200)");
+    assert_eq!(told(&server, "CREATE TABLE q4 PARTITION OF q2 FOR VALUES FROM (200) TO (300)"), "");
+    client.run("COMMIT");
     // Writers before and during an ATTACH.
     let mut other = server.connect();
     client.run("CREATE TABLE p3 (LIKE parts)");

@@ -264,33 +264,37 @@ fn the_log_is_cleared_by_those_who_read_it() {
     assert_eq!(left("search"), ("search".to_owned(), 2));
 }
 
-/// Horizons that are lowered while a call waits for a partition, and a row that comes there below what was read before.
+/// Horizons that are lowered while a call waits for a partition, and a row that comes there below what was read before, by the table or not.
 #[test]
 fn what_expires_was_read() {
-    let server = Server::builder().faketime(true).start();
-    let (mut client, mut other) = (server.connect(), server.connect());
-    client.run(
-        "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id); CREATE TABLE copy (n integer);
-         SELECT sno_create_partitions('log', '1 minute', now() - interval '1 minute', now() + interval '9 minutes');
-         SELECT sno_create_feed('log', 'log', margin => '0')",
-    );
-    server.set_clock("+300");
-    let read = "INSERT INTO copy SELECT n FROM sno_feed('log', NULL::log)";
-    client.run("INSERT INTO log (n) VALUES (1)");
-    server.advance_clock(0.01);
-    client.run(read);
-    other.run("BEGIN; SELECT FROM log");
-    let mut owner = server.connect_with("-c lock_timeout=30s");
-    let expire = || owner.run("SELECT sno_expire_partitions('log', now() - interval '1 s', true)");
-    crate::meanwhile(&server, expire, || {
-        server.set_clock("+0");
-        server.run("SELECT sno_lower_horizon()");
-        other.run("INSERT INTO log (n) VALUES (2); COMMIT");
-    });
-    wait_until("the row comes", || {
+    for written in ["log", "early"] {
+        let server = Server::builder().faketime(true).start();
+        let (mut client, mut other) = (server.connect(), server.connect());
+        client.run(
+            "CREATE TABLE log (id sno PRIMARY KEY DEFAULT sno_new(1), n integer) PARTITION BY RANGE (id); CREATE TABLE copy (n integer);
+             CREATE TABLE early PARTITION OF log FOR VALUES FROM (sno_lower(now() - interval '1 minute')) TO (sno_lower(now() + interval '4 minutes'));
+             CREATE TABLE late PARTITION OF log DEFAULT; SELECT sno_create_feed('log', 'log', margin => '0')",
+        );
+        // With what PostgreSQL keeps of a partition in a session, who writes into it locks it alone.
+        other.run("INSERT INTO early (n) VALUES (0)");
+        server.set_clock("+300");
+        let read = "INSERT INTO copy SELECT n FROM sno_feed('log', NULL::log)";
+        client.run("INSERT INTO log (n) VALUES (1)");
+        server.advance_clock(0.01);
         client.run(read);
-        client.one("SELECT EXISTS (SELECT FROM copy WHERE n = 2)")
-    });
+        other.run(&format!("BEGIN; SELECT FROM {written}"));
+        let mut owner = server.connect_with("-c lock_timeout=30s");
+        let expire = || owner.run("SELECT sno_expire_partitions('log', now() - interval '1 s', true)");
+        crate::meanwhile(&server, expire, || {
+            server.set_clock("+0");
+            server.run("SELECT sno_lower_horizon()");
+            other.run(&format!("INSERT INTO {written} (n) VALUES (2); COMMIT"));
+        });
+        wait_until("the row comes", || {
+            client.run(read);
+            client.one("SELECT EXISTS (SELECT FROM copy WHERE n = 2)")
+        });
+    }
 }
 
 /// Upkeep does not stand in everybody's way while it asks what was read: a view that is locked ends it. A partition of another owner goes, too.

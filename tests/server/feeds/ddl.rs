@@ -173,7 +173,8 @@ fn rows_that_a_feed_has_passed() {
          INSERT INTO events DEFAULT VALUES; SET ROLE alice; CREATE TABLE kept (id sno PRIMARY KEY); INSERT INTO kept VALUES (sno_make('2020-01-01Z', 1, 1, 1));
          CREATE FUNCTION note() RETURNS integer LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.ran VALUES (current_user); RETURN 1; END';
          CREATE FUNCTION trap(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN public.note(); END';
-         CREATE INDEX ON kept ((trap(1) + length(id::text))); RESET ROLE; DELETE FROM ran",
+         CREATE INDEX ON kept ((trap(1) + length(id::text))); CREATE TABLE below_kept (PRIMARY KEY (id)) INHERITS (kept);
+         INSERT INTO below_kept VALUES (sno_make('2020-01-02Z', 1, 1, 1)); RESET ROLE; DELETE FROM ran",
     );
     next_tick();
     client.run("CREATE TABLE done AS SELECT * FROM sno_feed('events', NULL::events)");

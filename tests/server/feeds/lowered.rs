@@ -117,3 +117,24 @@ fn before_an_advance() {
     assert_eq!(text(&mut client, "SELECT sno_advance_feed('feed', max(id)) FROM items"), "f");
     assert_eq!(text(&mut client, READ), "2 1 3");
 }
+
+/// A consumer that only peeks: its first peek sets the feed back, as a call of `sno_feed()` does.
+#[test]
+fn before_a_peek() {
+    let server = Server::builder().faketime(true).start();
+    server.run("CREATE DATABASE other");
+    let (mut client, mut other) = (server.connect(), server.connect_to("other"));
+    other.run("CREATE EXTENSION sno");
+    client.run(&format!("{SETUP} {INSERT} (0)"));
+    server.advance_clock(FAST);
+    client.run(&format!("{INSERT} (1)"));
+    server.advance_clock(0.01);
+    assert_eq!(text(&mut client, READ), "0 1");
+    server.advance_clock(-FAST);
+    other.run("SELECT sno_lower_horizon()");
+    client.run(&format!("{INSERT} (2)"));
+    server.advance_clock(0.01);
+    let peek =
+        "SELECT coalesce(string_agg(n::text, ' ' ORDER BY id), '') FROM sno_peek_feed('feed', NULL::items)";
+    assert_eq!([text(&mut client, peek), text(&mut client, peek)], ["", "2"]);
+}

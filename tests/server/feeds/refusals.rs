@@ -38,6 +38,8 @@ fn refusals() {
          CREATE VIEW newest_by_window AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY n ORDER BY id DESC) AS r FROM items) s WHERE r = 1;
          CREATE VIEW over_numbered AS SELECT id FROM numbered WHERE n > 0 AND r < 3; CREATE VIEW by_all AS SELECT id FROM numbered WHERE total > 3;
          CREATE VIEW by_next AS SELECT id FROM numbered WHERE next IS NULL; CREATE VIEW by_rank AS SELECT id FROM numbered WHERE rank < 9;
+         CREATE VIEW by_last AS SELECT id FROM (SELECT id, last_value(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS last FROM items) s
+             WHERE id = last;
          CREATE VIEW by_sum AS SELECT id FROM (SELECT id, first + r AS sum FROM numbered) s WHERE sum < 9;
          CREATE VIEW computed_by_window AS SELECT coalesce(id, id) AS id FROM numbered WHERE r = 1;
          CREATE VIEW joined_by_window AS SELECT s.id FROM numbered s JOIN two ON s.r = 1;
@@ -59,6 +61,7 @@ fn refusals() {
          CREATE VIEW below AS SELECT changed, item FROM (SELECT changed, item, (record).price FROM prices_changes) s WHERE price < 5;
          CREATE VIEW over_few AS SELECT * FROM few f (c, i, s) WHERE s IS NOT NULL;
          CREATE VIEW matched AS SELECT c.* FROM prices_changes c JOIN prices USING (item);
+         CREATE VIEW paired AS SELECT * FROM prices_changes WHERE item IN (SELECT n FROM items);
          CREATE VIEW unnested AS SELECT changed, unnest(ARRAY[(record).price]) FROM prices_changes;
          CREATE VIEW grouped AS SELECT changed FROM prices_changes GROUP BY changed HAVING count(record) > 0;
          CREATE VIEW there AS SELECT * FROM prices_changes c WHERE EXISTS (SELECT FROM prices p WHERE p.item = c.item);
@@ -166,6 +169,7 @@ fn refusals() {
         42809 create('by_next') -> rows of "public.by_next" cannot be those of a feed
         42809 create('by_rank') -> rows of "public.by_rank" cannot be those of a feed
         42809 create('by_sum') -> rows of "public.by_sum" cannot be those of a feed
+        42809 create('by_last') -> rows of "public.by_last" cannot be those of a feed
         42809 create('computed_by_window') -> rows of "public.computed_by_window" cannot be those of a feed
         42809 create('joined_by_window') -> rows of "public.joined_by_window" cannot be those of a feed
         42809 create('in_with_by_window') -> rows of "public.in_with_by_window" cannot be those of a feed
@@ -174,6 +178,7 @@ fn refusals() {
         42809 create('below', key => 'changed') -> rows of "public.below" cannot be those of a feed
         42809 create('over_few') -> rows of "public.over_few" cannot be those of a feed
         42809 create('matched', key => 'changed') -> rows of "public.matched" cannot be those of a feed
+        42809 create('paired', key => 'changed') -> rows of "public.paired" cannot be those of a feed
         42809 create('unnested', key => 'changed') -> rows of "public.unnested" cannot be those of a feed
         42809 create('grouped', key => 'changed') -> rows of "public.grouped" cannot be those of a feed
         42809 create('there', key => 'changed') -> rows of "public.there" cannot be those of a feed
